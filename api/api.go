@@ -57,10 +57,12 @@ func (p Pos) String() string {
 }
 
 // Problem is one finding about declarations; Hint says what to do, or is empty.
+// Code is a machine's word where a caller tells this problem from others (package fleet lists them), else empty.
 type Problem struct {
 	Pos           Pos
 	Warning       bool
 	Message, Hint string
+	Code          string
 }
 
 // String gives one line: pos: [warning: ]message (hint).

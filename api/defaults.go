@@ -1,0 +1,111 @@
+package api
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// All defaults of declarations stand in this file, and nowhere else.
+//
+//	Cluster    access.kubeconfigSecret.key     kubeconfig
+//	           linkerd.namespace               linkerd
+//	           linkerd.multiclusterNamespace   linkerd-multicluster
+//	           gateway.enabled                 true
+//	           gateway.name                    linkerd-gateway
+//	           apiServer, gateway.addresses, .port, .identity, .probe: read live, so they stay empty
+//	LinkSpec   selector                        mirror.linkerd.io/exported=true with a gateway, else none: SelectorFor
+//	           controller.mode                 PerLink
+//	           controller.replicas             1
+//	           controller.logLevel             info
+//	           controller.image: follows the source's Linkerd, so it stays empty
+//	Mesh       topology                        Full
+//	SyncPolicy interval                        1m, unless there is a schedule
+//	           prune.policy                    Sync
+//	           prune.maxFraction               0.3
+//	           prune.minAllowed                20
+const (
+	// DefaultKubeconfigKey is the key of an access Secret.
+	DefaultKubeconfigKey = "kubeconfig"
+	// DefaultNamespace holds Linkerd's control plane.
+	DefaultNamespace = "linkerd"
+	// DefaultMulticlusterNamespace holds gateway, links and controllers.
+	DefaultMulticlusterNamespace = "linkerd-multicluster"
+	// DefaultGateway is the gateway's Service.
+	DefaultGateway = "linkerd-gateway"
+	// DefaultReplicas of a link's controller.
+	DefaultReplicas = 1
+	// DefaultLogLevel of a link's controller.
+	DefaultLogLevel = "info"
+	// ExportedLabel with the value "true" marks services that are mirrored through the gateway.
+	ExportedLabel = "mirror.linkerd.io/exported"
+
+	// DefaultInterval is how often Git is polled without a SyncPolicy.
+	DefaultInterval = time.Minute
+	// DefaultMaxFraction and DefaultMinAllowed bound a prune without a SyncPolicy.
+	DefaultMaxFraction = 0.3
+	// DefaultMinAllowed objects may always go.
+	DefaultMinAllowed = 20
+)
+
+// WithDefaults gives the cluster with every default written out; the receiver stays as it is.
+func (c Cluster) WithDefaults() Cluster {
+	if s := c.Access.KubeconfigSecret; s != nil && s.Key == "" {
+		c.Access.KubeconfigSecret = &SecretKey{Name: s.Name, Key: DefaultKubeconfigKey}
+	}
+	fill(&c.Linkerd.Namespace, DefaultNamespace)
+	fill(&c.Linkerd.MulticlusterNamespace, DefaultMulticlusterNamespace)
+	fill(&c.Gateway.Name, DefaultGateway)
+	fillPtr(&c.Gateway.Enabled, true)
+	return c
+}
+
+// WithDefaults gives the spec with every default written out but the selector, which depends on the target: see SelectorFor.
+func (s LinkSpec) WithDefaults() LinkSpec {
+	fill(&s.Controller.Mode, PerLink)
+	fill(&s.Controller.LogLevel, DefaultLogLevel)
+	fillPtr(&s.Controller.Replicas, DefaultReplicas)
+	return s
+}
+
+// SelectorFor is the selector of a link whose target has gateway g. A declared one wins, also an empty one, which
+// matches nothing; the default is exported=true with a gateway and nil, nothing, without.
+func (s LinkSpec) SelectorFor(g Gateway) *metav1.LabelSelector {
+	switch {
+	case s.Selector != nil:
+		return s.Selector
+	case g.On():
+		return &metav1.LabelSelector{MatchLabels: map[string]string{ExportedLabel: "true"}}
+	}
+	return nil
+}
+
+// WithDefaults gives the mesh with every default written out, its template included.
+func (m Mesh) WithDefaults() Mesh {
+	fill(&m.Topology, Full)
+	m.Template = m.Template.WithDefaults()
+	return m
+}
+
+// WithDefaults gives the policy with every default written out; the interval only where there is no schedule.
+func (p SyncPolicy) WithDefaults() SyncPolicy {
+	if p.Schedule == "" {
+		fill(&p.Interval, DefaultInterval.String())
+	}
+	fill(&p.Prune.Policy, PruneSync)
+	fillPtr(&p.Prune.MaxFraction, DefaultMaxFraction)
+	fillPtr(&p.Prune.MinAllowed, DefaultMinAllowed)
+	return p
+}
+
+func fill[S ~string](field *S, value S) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func fillPtr[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}

@@ -1,0 +1,69 @@
+package object
+
+// Depth says how much of a live object is kept.
+type Depth uint8
+
+// Depths.
+const (
+	Reduced  Depth = iota // a Record
+	Metadata              // and its metadata as a body
+	Whole                 // and all of it as a body
+)
+
+// Watch is one thing to look at: a kind in a namespace (empty: all, or cluster-scoped), narrowed by
+// a label selector, or single objects by Names. A namespace or name that is absent is simply not seen.
+type Watch struct {
+	Group, Version, Kind string
+	Namespace, Selector  string
+	Names                []string
+	Depth                Depth
+}
+
+// Observation is one cluster at one moment, complete for what was asked: a read that failed gives an
+// error instead. A kind that complete discovery does not serve is empty and named in Unserved.
+type Observation struct {
+	Own      map[Key]Record // every object seen, also foreign ones
+	Bodies   map[Key]Body   // of watches deeper than Reduced
+	Unserved []string       // as "Kind.version.group"
+}
+
+// Action is what a change does.
+type Action uint8
+
+// Actions.
+const (
+	None    Action = iota
+	Create         // server-side apply of what does not exist
+	Update         // server-side apply of what does
+	Replace        // delete and create; only where recognised as harmless
+	Drain          // an update that acts like a delete: judged as one everywhere
+	Release        // a merge patch that gives something up without deleting it
+	Delete
+)
+
+// String is the word used in reports.
+func (a Action) String() string {
+	return [...]string{"none", "create", "update", "replace", "drain", "release", "delete"}[a]
+}
+
+// Takes says that the action takes something away: such are guarded and filtered as deletes.
+func (a Action) Takes() bool { return a >= Replace && a != None }
+
+// Change is one write. Was holds the preconditions of Replace, Release and Delete, and of every
+// Fenced write: that happens only on exactly what was seen (nothing, where Was is zero).
+type Change struct {
+	End    End
+	Action Action
+	Key    Key
+	Object Object // zero for Delete; for Release its Body is the merge patch
+	Was    Record
+	Fenced bool
+	Why    Reason
+}
+
+// Outcome is what became of a change.
+type Outcome struct {
+	Change Change
+	Now    Record
+	Err    error
+}

@@ -1,0 +1,138 @@
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Covered says that the server still counts every field of o as ours. Together with equal digests
+// it means: a re-apply would write nothing, since a foreign change of a value takes the field out
+// of our managedFields entry.
+//
+// The entry (KEP-555, fieldsV1) is read as: f: is a field by name; k: a list item by key fields, of
+// which those the wanted item spells must agree (the server adds defaulted ones); v: a set's item by
+// value; an entry without children is atomic and covers all below it.
+func (o Object) Covered(r Record) bool {
+	raw := r.Fields.Value()
+	if raw == everything {
+		return true
+	}
+	var fields map[string]any
+	if raw == "" || json.Unmarshal([]byte(raw), &fields) != nil {
+		return false
+	}
+	wanted, err := decode(o.Body.Bytes())
+	if err != nil {
+		return false
+	}
+	return coversTop(fields, wanted)
+}
+
+// decode keeps numbers as written, so that they compare by value as the server spells them.
+func decode(b []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var m map[string]any
+	return m, d.Decode(&m)
+}
+
+// coversTop skips what the server never lists: the object's identity.
+func coversTop(fields, wanted map[string]any) bool {
+	for name, v := range wanted {
+		switch name {
+		case "apiVersion", "kind":
+			continue
+		case "metadata":
+			v = withoutIdentity(v)
+		}
+		if !coversField(fields, name, v) {
+			return false
+		}
+	}
+	return true
+}
+
+func withoutIdentity(v any) any {
+	meta, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	rest := make(map[string]any, len(meta))
+	for k, x := range meta {
+		if k != "name" && k != "namespace" && k != "resourceVersion" {
+			rest[k] = x
+		}
+	}
+	return rest
+}
+
+func coversField(fields map[string]any, name string, v any) bool {
+	child, ok := fields["f:"+name].(map[string]any)
+	return ok && covers(child, v)
+}
+
+// covers: an entry without children, or with only "." (the field itself), is a leaf.
+func covers(fields map[string]any, wanted any) bool {
+	if len(fields) == 0 {
+		return true
+	}
+	switch w := wanted.(type) {
+	case map[string]any:
+		for name, v := range w {
+			if !coversField(fields, name, v) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range w {
+			if !coversItem(fields, item) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func coversItem(fields map[string]any, item any) bool {
+	for name, sub := range fields {
+		if !names(name, item) {
+			continue
+		}
+		child, ok := sub.(map[string]any)
+		return ok && covers(child, item)
+	}
+	return false
+}
+
+// names says whether a managedFields key (k:{…} or v:…) is that of this list item.
+func names(key string, item any) bool {
+	if raw, ok := strings.CutPrefix(key, "v:"); ok {
+		return sameJSON(raw, item)
+	}
+	raw, ok := strings.CutPrefix(key, "k:")
+	m, isMap := item.(map[string]any)
+	if !ok || !isMap {
+		return false
+	}
+	spelled, err := decode([]byte(raw))
+	if err != nil {
+		return false
+	}
+	any := false
+	for k, v := range spelled {
+		w, ok := m[k]
+		if !ok {
+			continue // the server filled in a default
+		}
+		if any = true; w != v {
+			return false
+		}
+	}
+	return any
+}
+
+func sameJSON(raw string, v any) bool {
+	b, err := json.Marshal(v)
+	return err == nil && string(b) == raw
+}

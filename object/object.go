@@ -1,0 +1,187 @@
+// Package object answers: what is one Kubernetes object to us: wanted, seen and changed?
+package object
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// Names of our marks on live objects. They are a persisted format: never change them.
+const (
+	OwnerLabel       = "linkwright.dev/owner"
+	DigestAnnotation = "linkwright.dev/digest"
+	PruneAnnotation  = "linkwright.dev/prune"
+	PruneDisabled    = "disabled"
+	// Prefix of every label and annotation of ours; Links exclude it from mirrors.
+	Prefix = "linkwright.dev/"
+
+	backupLabel = "velero.io/exclude-from-backup" // Git is the backup
+)
+
+// DefaultOwner is the installation's name unless --owner says otherwise.
+const DefaultOwner = "linkwright"
+
+// Manager is the field manager of an installation.
+func Manager(owner string) string {
+	if owner == DefaultOwner {
+		return DefaultOwner
+	}
+	return DefaultOwner + "-" + owner
+}
+
+// Key names an object without its version, so that an API version bump is not a new object.
+type Key struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String gives Kind namespace/name, with the group where it is not the core group.
+func (k Key) String() string {
+	kind := k.Kind
+	if k.Group != "" {
+		kind += "." + k.Group
+	}
+	if k.Namespace == "" {
+		return kind + " " + k.Name
+	}
+	return kind + " " + k.Namespace + "/" + k.Name
+}
+
+// Compare orders keys by group, kind, namespace and name.
+func (k Key) Compare(l Key) int {
+	return cmp.Or(cmp.Compare(k.Group, l.Group), cmp.Compare(k.Kind, l.Kind),
+		cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Name, l.Name))
+}
+
+// Phase is the order of applying inside a cluster (DESIGN: access first, extras last).
+type Phase uint8
+
+// Phases. Objects of one phase go out together.
+const (
+	PhaseAccess Phase = iota // namespace of ours, inventories
+	PhaseRights              // accounts, RBAC
+	PhaseSecrets
+	PhaseLinks       // Linkerd Links, services
+	PhaseControllers // deployments, disruption budgets
+	PhaseExtras
+)
+
+// Object is one wanted object: what goes on the wire, byte for byte.
+type Object struct {
+	Key     Key
+	Version string
+	Body    Body
+	Digest  uint64 // of Body without its digest annotation
+	Phase   Phase
+}
+
+// APIVersion is group/version as it stands on the wire.
+func (o Object) APIVersion() string {
+	if o.Key.Group == "" {
+		return o.Version
+	}
+	return o.Key.Group + "/" + o.Version
+}
+
+// Spec is what New makes an object of. Meta is the metadata inside Config, which New completes:
+// it must be the same pointer, and nothing else may use it.
+type Spec struct {
+	Key     Key
+	Version string
+	Phase   Phase
+	Owner   string
+	Meta    *metaac.ObjectMetaApplyConfiguration
+	Config  any // an apply configuration: encodes only what it declares
+}
+
+// New marks the object as the owner's and gives its canonical JSON: the bytes encoding/json makes of
+// the typed configuration, whose order is that of its fields, with map keys sorted.
+// It fails only if the configuration cannot be encoded.
+func New(s Spec) (Object, error) {
+	s.Meta.WithLabels(map[string]string{OwnerLabel: s.Owner, backupLabel: "true"})
+	bare, err := json.Marshal(s.Config)
+	if err != nil {
+		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
+	}
+	digest := sum(bare)
+	s.Meta.WithAnnotations(map[string]string{DigestAnnotation: FormatDigest(digest)})
+	body, err := json.Marshal(s.Config)
+	if err != nil {
+		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
+	}
+	return Object{Key: s.Key, Version: s.Version, Body: NewBody(body), Digest: digest, Phase: s.Phase}, nil
+}
+
+func sum(b []byte) uint64 {
+	h := sha256.Sum256(b)
+	return binary.BigEndian.Uint64(h[:8])
+}
+
+// FormatDigest writes a digest as the annotation holds it: 16 hex digits.
+func FormatDigest(d uint64) string { return fmt.Sprintf("%016x", d) }
+
+// parseDigest gives 0 for what is no digest: it then differs from every wanted one.
+func parseDigest(s string) uint64 {
+	if len(s) != 16 {
+		return 0
+	}
+	d, err := strconv.ParseUint(s, 16, 64)
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// End is one link's part in one cluster, or the base of a cluster (zero Link): the unit that is
+// rendered, remembered, written ahead, held, pruned and reported.
+type End struct {
+	Cluster api.ClusterName
+	Link    api.Pair
+}
+
+// IsBase says that the end is no link's.
+func (e End) IsBase() bool { return e.Link.IsZero() }
+
+// IsSource says that the end's cluster is where the link's mirrors are.
+func (e End) IsSource() bool { return !e.IsBase() && e.Link.Source == e.Cluster }
+
+// Compare orders ends by cluster, then link; the base comes first.
+func (e End) Compare(f End) int {
+	return cmp.Or(cmp.Compare(e.Cluster, f.Cluster), e.Link.Compare(f.Link))
+}
+
+// String names the end for people.
+func (e End) String() string {
+	if e.IsBase() {
+		return string(e.Cluster) + " base"
+	}
+	return e.Link.String() + " in " + string(e.Cluster)
+}
+
+// Reason is a machine word and a human sentence; both reach condition, event and report unchanged.
+type Reason struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Because makes a reason; the message is formatted as by fmt.Sprintf.
+func Because(code, format string, a ...any) *Reason {
+	return &Reason{Code: code, Message: fmt.Sprintf(format, a...)}
+}
+
+// Wanted is what an end must hold now. Held ≠ nil: not renderable; its objects stay as they are.
+type Wanted struct {
+	End     End
+	Objects []Object // sorted by phase, then key
+	Held    *Reason
+}

@@ -1,0 +1,110 @@
+package object
+
+import (
+	"slices"
+	"strings"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Mark says whose a live object is. The owner label counts only if our own manager set it and the
+// object is no mirror: Linkerd copies labels onto mirrors.
+type Mark uint8
+
+// Marks.
+const (
+	Unmarked Mark = iota // no owner label: occupied
+	Ours                 // our label, set by our manager
+	Theirs               // another installation's label: occupied
+	Copied               // our label, but not set by us, or on a mirror: proves nothing
+)
+
+// String is the word used in reports.
+func (m Mark) String() string {
+	return [...]string{"unmarked", "ours", "another installation's", "a copy of our label"}[m]
+}
+
+// mirroredLabel marks what Linkerd's service mirror wrote (linkerd2 pkg/k8s/labels.go, MirroredResourceLabel).
+const mirroredLabel = "mirror.linkerd.io/mirrored-service"
+
+// Record is a live object reduced to what the plan compares; made from metadata alone.
+type Record struct {
+	UID, ResourceVersion string
+	Digest               uint64                // our annotation; 0: none
+	Fields               unique.Handle[string] // our managedFields entry, interned
+	Mark                 Mark
+	Keep                 bool                  // linkwright.dev/prune: disabled
+	Going                bool                  // being deleted
+	Rivals               unique.Handle[string] // other managers, comma separated
+}
+
+// IsZero says that nothing was seen.
+func (r Record) IsZero() bool { return r.UID == "" }
+
+// everything is the field set of a record that After makes up: it covers all.
+const everything = "*"
+
+// Written is the record that a write of o leaves, for simulating.
+func Written(o Object) Record {
+	return Record{
+		UID: "simulated", ResourceVersion: FormatDigest(o.Digest), Digest: o.Digest,
+		Fields: unique.Make(everything), Mark: Ours, Rivals: unique.Make(""),
+	}
+}
+
+// Reduce makes a record from metadata alone; watch and LIST both end here. Owner is the installation.
+func Reduce(m *metav1.ObjectMeta, owner string) Record {
+	fields, rivals := managed(m.ManagedFields, Manager(owner))
+	return Record{
+		UID:             string(m.UID),
+		ResourceVersion: m.ResourceVersion,
+		Digest:          parseDigest(m.Annotations[DigestAnnotation]),
+		Fields:          unique.Make(fields),
+		Mark:            markOf(m, owner),
+		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
+		Going:           m.DeletionTimestamp != nil,
+		Rivals:          unique.Make(rivals),
+	}
+}
+
+// managed gives the field set we applied, and the names of all other managers.
+func managed(entries []metav1.ManagedFieldsEntry, manager string) (fields, rivals string) {
+	var others []string
+	for _, e := range entries {
+		switch {
+		case e.Subresource != "":
+		case e.Manager != manager:
+			others = append(others, e.Manager)
+		case e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil:
+			fields = string(e.FieldsV1.GetRawBytes())
+		}
+	}
+	slices.Sort(others)
+	return fields, strings.Join(slices.Compact(others), ",")
+}
+
+func markOf(m *metav1.ObjectMeta, owner string) Mark {
+	label, ok := m.Labels[OwnerLabel]
+	_, mirrored := m.Labels[mirroredLabel]
+	switch {
+	case !ok:
+		return Unmarked
+	case label != owner:
+		return Theirs
+	case mirrored || !setBy(m.ManagedFields, Manager(owner)):
+		return Copied
+	}
+	return Ours
+}
+
+// setBy says that the manager's own entries hold the owner label.
+func setBy(entries []metav1.ManagedFieldsEntry, manager string) bool {
+	for _, e := range entries {
+		if e.Manager == manager && e.Subresource == "" && e.FieldsV1 != nil &&
+			strings.Contains(string(e.FieldsV1.GetRawBytes()), `"f:`+OwnerLabel+`"`) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/linkwright/linkwright"
+
+// Binaries gives the directory that holds controlplane and kwok: what
+// LINKWRIGHT_BIN names, else bin at the root of the repository.
+func Binaries() (string, error) {
+	dir := os.Getenv("LINKWRIGHT_BIN")
+	if dir == "" {
+		root, err := Root()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(root, "bin")
+	}
+	for _, name := range []string{"controlplane", "kwok"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return "", fmt.Errorf("find binary: %w: run make controlplane", err)
+		}
+	}
+	return dir, nil
+}
+
+// Root gives the root of the repository around the working directory.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(data), "module "+modulePath+"\n") {
+			return dir, nil
+		}
+		if parent := filepath.Dir(dir); parent != dir {
+			dir = parent
+			continue
+		}
+		return "", errors.New("find repository: no go.mod of " + modulePath + " above the working directory")
+	}
+}
+
+// Need skips a test that cannot start clusters, and fails it under CI=1 or
+// CI=true.
+func Need(t testing.TB) {
+	t.Helper()
+	_, err := Binaries()
+	if err == nil {
+		return
+	}
+	if ci := os.Getenv("CI"); ci == "1" || ci == "true" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+}

@@ -1,0 +1,90 @@
+// Package testbed starts real Kubernetes clusters on loopback for tests and
+// benchmarks, dresses them as Linkerd clusters, and plays Linkerd's service
+// mirror controller. A cluster is a process of its own that ends, and removes
+// its directory, when the process that started it is gone, however it went.
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Options say which clusters to start.
+type Options struct {
+	// Names of the clusters, one each.
+	Names []string
+	// Dir gets one directory per cluster, which is removed at the end. Empty
+	// means directories of their own under the system's temporary one.
+	Dir string
+	// Light starts an API server with service account tokens only: no pods, no
+	// Deployments, no garbage collection. For many clusters at once.
+	Light bool
+	// AtOnce bounds how many clusters start at a time; zero means all.
+	AtOnce int
+}
+
+// Bed is a set of running clusters.
+type Bed struct {
+	// Clusters in the order of Options.Names.
+	Clusters []*Cluster
+}
+
+// Start starts all clusters side by side and gives them when all are ready.
+// If one fails, none is left behind. It needs the binaries of Binaries.
+func Start(ctx context.Context, opts Options) (*Bed, error) {
+	bin, err := Binaries()
+	if err != nil {
+		return nil, err
+	}
+	atOnce := opts.AtOnce
+	if atOnce <= 0 {
+		atOnce = len(opts.Names)
+	}
+	bed := &Bed{Clusters: make([]*Cluster, len(opts.Names))}
+	errs := make([]error, len(opts.Names))
+	slots := make(chan struct{}, max(1, atOnce))
+	var all sync.WaitGroup
+	for i, name := range opts.Names {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			bed.Clusters[i], errs[i] = start(ctx, plan{bin: bin, opts: opts, name: name, index: i})
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, bed.Close())
+	}
+	return bed, nil
+}
+
+// Cluster gives the cluster of that name, or nil.
+func (b *Bed) Cluster(name string) *Cluster {
+	for _, c := range b.Clusters {
+		if c != nil && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Close ends all clusters and waits until their processes and directories are
+// gone. Closing twice is fine.
+func (b *Bed) Close() error {
+	errs := make([]error, len(b.Clusters))
+	var all sync.WaitGroup
+	for i, c := range b.Clusters {
+		if c == nil {
+			continue
+		}
+		all.Go(func() {
+			if err := c.Stop(); err != nil {
+				errs[i] = fmt.Errorf("stop cluster %s: %w", c.Name, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,53 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// bed is shared by all tests of the package that run in clusters.
+var (
+	bed     *Bed
+	started time.Duration // that Start took
+)
+
+const startLimit = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if os.Getenv(orphanEnv) != "" {
+		os.Exit(orphan())
+	}
+	os.Exit(withBed(m))
+}
+
+// withBed runs the tests with three clusters, or without any if the binaries
+// are missing: each test then says so.
+func withBed(m *testing.M) int {
+	if _, err := Binaries(); err != nil {
+		return m.Run()
+	}
+	begun := time.Now()
+	var err error
+	if bed, err = Start(context.Background(), Options{Names: []string{"east", "west", "north"}}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	started = time.Since(begun)
+	code := m.Run()
+	if err := bed.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func TestStartIsQuick(t *testing.T) {
+	Need(t)
+	t.Logf("three clusters ready in %v", started.Round(time.Millisecond))
+	if started > startLimit {
+		t.Errorf("Start took %v, want at most %v", started, startLimit)
+	}
+}

@@ -1,0 +1,165 @@
+// Package imports holds the direction of imports: a table, and a test that compares it with the tree by equality.
+package imports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "github.com/linkwright/linkwright"
+
+// row is what one package imports of this module directly, tests left out, separated by spaces.
+type row struct {
+	imports string
+	pure    bool   // no client-go but its applyconfigurations, no net/http, os, log
+	though  string // one import that a pure package may have nevertheless
+}
+
+// table is the truth of this commit: a package in the tree must equal its row, also where it imports less than the
+// architecture would allow, so that a new edge is always a line in a diff. A row whose package is not there yet is
+// passed over; a package without a row fails.
+func table() map[string]row {
+	return map[string]row{
+		"api":             {pure: true},
+		"object":          {pure: true, imports: "api", though: "log/slog"}, // a secret redacts itself: slog.LogValuer
+		"render/fleet":    {pure: true, imports: "api"},
+		"render/linkerd":  {pure: true, imports: "api object"},
+		"render":          {pure: true, imports: "api object render/fleet render/linkerd"},
+		"render/overlay":  {imports: "object"},
+		"prune/inventory": {pure: true, imports: "api object"},
+		"prune":           {pure: true, imports: "api object prune/inventory render/linkerd"},
+		"sync/pair":       {pure: true, imports: "api object render/fleet render/linkerd"},
+		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/fleet render/linkerd sync/pair"},
+		"sync/report":     {pure: true, imports: "api object sync/plan"},
+		"sync/source":     {imports: "api"},
+		"sync/cluster":    {imports: "api object"},
+		"sync/lease":      {},
+		"sync":            {imports: "api object prune/inventory render/fleet render/linkerd sync/pair sync/plan sync/report"},
+		"sync/web":        {imports: "sync/report"},
+	}
+}
+
+// outside says which directories may import anything: what wires the rooms together, and what stands beside them.
+func outside(dir string) bool {
+	top, _, _ := strings.Cut(dir, "/")
+	return slices.Contains([]string{"cmd", "deploy", "examples", "hack"}, top)
+}
+
+// impure says which import a pure package must not have.
+func impure(path string) bool {
+	const client = "k8s.io/client-go"
+	if strings.HasPrefix(path, client+"/applyconfigurations/") {
+		return false
+	}
+	return path == client || strings.HasPrefix(path, client+"/") ||
+		slices.Contains([]string{"net/http", "os", "os/exec", "log", "log/slog"}, path)
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImports(t *testing.T) {
+	rows := table()
+	for _, p := range packages(t) {
+		dir := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if outside(dir) {
+			continue
+		}
+		want, ok := rows[dir]
+		if !ok {
+			t.Errorf("package %q is not in the table: say what it answers in the architecture, and what it may import here", dir)
+			continue
+		}
+		if diff := cmp.Diff(strings.Fields(want.imports), within(p.Imports)); diff != "" {
+			t.Errorf("imports(%s): -want +got\n%s", dir, diff)
+		}
+		for _, path := range p.Imports {
+			if want.pure && impure(path) && path != want.though {
+				t.Errorf("package %s is pure and imports %s: take the value as an argument instead", dir, path)
+			}
+		}
+	}
+}
+
+// TestTable keeps the table itself honest: sorted rows that name rows, without a cycle because the order is total.
+func TestTable(t *testing.T) {
+	rows := table()
+	for dir, r := range rows {
+		names := strings.Fields(r.imports)
+		if !slices.IsSorted(names) {
+			t.Errorf("row %s: imports are not sorted: %s", dir, r.imports)
+		}
+		for _, n := range names {
+			to, ok := rows[n]
+			if !ok {
+				t.Errorf("row %s imports %s, which has no row", dir, n)
+			}
+			if r.pure && !to.pure {
+				t.Errorf("row %s is pure and imports %s, which is not", dir, n)
+			}
+		}
+	}
+}
+
+func TestImpure(t *testing.T) {
+	for path, want := range map[string]bool{
+		"k8s.io/client-go/rest":                        true,
+		"k8s.io/client-go/applyconfigurations/core/v1": false,
+		"net/http":                       true,
+		"net/url":                        false,
+		"os":                             true,
+		"log/slog":                       true,
+		"k8s.io/apimachinery/pkg/labels": false,
+		"github.com/linkwright/linkwright/render/overlay": false,
+	} {
+		if got := impure(path); got != want {
+			t.Errorf("impure(%s): -want +got\n-%v\n+%v", path, want, got)
+		}
+	}
+}
+
+// within gives the imports that belong to the module, without its path, sorted.
+func within(imports []string) []string {
+	out := []string{}
+	for _, p := range imports {
+		if in, ok := strings.CutPrefix(p, module+"/"); ok {
+			out = append(out, in)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// packages asks the go command, so that build tags and test files are judged as a build would judge them.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list packages: %v\n%s", err, stderr.String())
+	}
+	var all []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("decode package list: %v", err)
+		}
+		all = append(all, p)
+	}
+}

@@ -1,0 +1,93 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# Targets run in the order written: two of them at once would race packages twice and fight for the same cores.
+.NOTPARALLEL:
+
+GO ?= go
+MODULE := github.com/linkwright/linkwright
+LINT := bin/tools/golangci-lint
+
+# Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set. One that is not there is passed over.
+CLUSTER_PACKAGES := cmd/linkwright hack/demo hack/testbed render sync sync/cluster sync/lease
+# Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
+CLUSTERS ?= 1
+# Per package, like go test's own flag.
+TIMEOUT ?= 5m
+CLUSTER_TIMEOUT ?= 20m
+# Tests selected, as in `make race RUN=TestPoll PKG=./sync/source`.
+RUN ?= .
+PKG ?= ./...
+
+here := $(foreach p,$(CLUSTER_PACKAGES),$(if $(wildcard $(p)/*.go),./$(p)))
+# vet has its own target, so the tests need not do it again.
+race := $(GO) test -race -vet=off -run '$(RUN)'
+
+.PHONY: help build controlplane check test demo fmt tidy clean format vet lint tidy-check imports race race-free race-clusters tools
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/linkwright
+	$(GO) build -trimpath -o bin/linkwright ./cmd/linkwright
+
+controlplane: ## build the real control planes that tests and the demo run on
+	hack/controlplane/build.sh
+
+check: static race ## format, vet, lint, tidy, imports, and tests of what needs no cluster
+
+test: static race-free controlplane build race-clusters ## check, and everything on real control planes
+
+# Built and then run: `go run` dies of SIGTERM without telling its child, which would leave clusters behind.
+demo: controlplane build ## two clusters, linked from a local Git repository; Ctrl-C cleans up
+	$(GO) build -o bin/demo ./hack/demo
+	exec bin/demo
+
+fmt: $(LINT) ## format every Go file
+	$(LINT) fmt
+
+tidy: ## tidy the modules
+	$(GO) mod tidy
+	$(GO) -C hack/controlplane mod tidy
+	$(GO) -C hack/tools mod tidy
+
+clean: ## remove what was built
+	rm -rf bin
+
+.PHONY: static
+static: format vet lint tidy-check imports
+
+format: $(LINT) ## check the format
+	$(LINT) fmt --diff
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: $(LINT) ## golangci-lint
+	$(LINT) run
+
+tidy-check: ## go.mod and go.sum say what the code needs
+	$(GO) mod tidy -diff
+	$(GO) -C hack/controlplane mod tidy -diff
+
+# -count=1: the test asks the go command about the tree, which the cache of test results cannot know.
+imports: ## the table of imports
+	$(GO) test -count=1 ./hack/imports
+
+race: ## tests of PKG that need no cluster
+	LINKWRIGHT_CLUSTERS= $(race) -timeout $(TIMEOUT) $(PKG)
+
+# The cluster packages are left to race-clusters, so that `make test` races each package once.
+race-free:
+	LINKWRIGHT_CLUSTERS= $(race) -timeout $(TIMEOUT) \
+		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES)))
+
+# One package at a time: each starts control planes of its own.
+race-clusters: ## tests on real control planes
+	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 1 -timeout $(CLUSTER_TIMEOUT) $(here)
+
+tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
+
+$(LINT): hack/tools/go.mod hack/tools/go.sum
+	$(GO) build -C hack/tools -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@

@@ -1,0 +1,54 @@
+// Package cluster answers: what is there, and make it so. It knows Kubernetes and nothing of Linkerd or links.
+package cluster
+
+import (
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// defaultTimeout bounds one request with its body and all its attempts.
+const defaultTimeout = 15 * time.Second
+
+// Options are what all clusters of a registry share.
+type Options struct {
+	// Owner is the installation; default object.DefaultOwner.
+	Owner string
+	// Timeout of one request, its body and its further attempts included; default 15 s.
+	Timeout time.Duration
+	// Wrap sees every request that goes out, without its credentials.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	// UserAgent defaults to linkwright/<owner>.
+	UserAgent string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Owner == "" {
+		o.Owner = object.DefaultOwner
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "linkwright/" + o.Owner
+	}
+	return o
+}
+
+// Client reads and writes one cluster. It is safe for concurrent use and holds nothing but
+// connections and what discovery told.
+type Client struct {
+	rest  rest.Interface
+	http  *http.Transport
+	owner string
+	kinds kinds
+}
+
+// manager is our field manager.
+func (c *Client) manager() string { return object.Manager(c.owner) }
+
+// close gives up idle connections; a request still under way keeps its own until it ends.
+func (c *Client) close() { c.http.CloseIdleConnections() }

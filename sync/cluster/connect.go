@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+)
+
+// dialTimeout is short: a cluster that does not even accept a connection is down.
+const dialTimeout = 5 * time.Second
+
+// connect makes a client that has a transport of its own: client-go's shared ones are never given
+// back, and a fleet changes. Nothing is dialled.
+func connect(cfg *rest.Config, o Options) (*Client, error) {
+	o = o.withDefaults()
+	cfg = harden(cfg, o)
+	own, client, err := dialler(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rest.RESTClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{rest: r, http: own, owner: o.Owner}, nil
+}
+
+// harden: no client-side rate limit (the server's priority and fairness rules), JSON unless a
+// request asks for more, warnings dropped since a library does not log.
+func harden(cfg *rest.Config, o Options) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.RateLimiter = -1, nil
+	cfg.Timeout, cfg.UserAgent = o.Timeout, o.UserAgent
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	cfg.APIPath = "/"
+	cfg.ContentConfig = rest.ContentConfig{
+		ContentType:          runtime.ContentTypeJSON,
+		GroupVersion:         &schema.GroupVersion{},
+		NegotiatedSerializer: metascheme.Codecs.WithoutConversion(),
+	}
+	return cfg
+}
+
+// dialler gives the connections themselves, and the client that adds credentials and the caller's
+// wrapper, which stands before them and so never sees any.
+func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error) {
+	tc, err := cfg.TransportConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	tls, err := transport.TLSConfigFor(tc)
+	if err != nil {
+		return nil, nil, err
+	}
+	dial := cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: min(dialTimeout, o.Timeout), KeepAlive: 30 * time.Second}).DialContext
+	}
+	own := utilnet.SetTransportDefaults(&http.Transport{
+		Proxy:               tc.Proxy,
+		DialContext:         dial,
+		TLSClientConfig:     tls,
+		TLSHandshakeTimeout: dialTimeout,
+		MaxIdleConnsPerHost: atOnce,
+		DisableCompression:  cfg.DisableCompression,
+	})
+	wrapped, err := transport.HTTPWrappersForConfig(tc, own)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Wrap != nil {
+		wrapped = o.Wrap(wrapped)
+	}
+	return own, &http.Client{Transport: wrapped, Timeout: o.Timeout}, nil
+}

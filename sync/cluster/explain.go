@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Codes of Explain.
+const (
+	Unreachable  = "Unreachable"  // no connection
+	Untrusted    = "Untrusted"    // a connection, but not to whom we trust
+	Timeout      = "Timeout"      // no answer in time
+	Unauthorized = "Unauthorized" // 401
+	Forbidden    = "Forbidden"    // 403
+	NotFound     = "NotFound"     // 404
+	Occupied     = "Occupied"     // ErrOccupied
+	Conflict     = "Conflict"     // 409
+	Invalid      = "Invalid"      // 400, 422
+	Throttled    = "Throttled"    // 429
+	Unavailable  = "Unavailable"  // 5xx
+	Canceled     = "Canceled"     // by us
+	Unknown      = "Unknown"
+)
+
+// Explain says what an error of this package means and what to do. It gives a zero Reason for nil.
+func Explain(err error) object.Reason {
+	if err == nil {
+		return object.Reason{}
+	}
+	for _, e := range explanations() {
+		if e.is(err) {
+			return object.Reason{Code: e.code, Message: said(err) + e.advice}
+		}
+	}
+	return object.Reason{Code: Unknown, Message: said(err)}
+}
+
+// said is the error in one line.
+func said(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+type explanation struct {
+	is           func(error) bool
+	code, advice string
+}
+
+// explanations are asked in order: from the most to the least particular.
+func explanations() []explanation {
+	return []explanation{
+		{isOccupied, Occupied, " (not ours: remove or rename it, or adopt it)"},
+		{apierrors.IsUnauthorized, Unauthorized, " (the credentials are not accepted: renew them)"},
+		{apierrors.IsForbidden, Forbidden, " (grant this to the account that linkwright uses)"},
+		{apierrors.IsTooManyRequests, Throttled, " (it is tried again later)"},
+		{apierrors.IsConflict, Conflict, " (changed since it was read: it is read and judged again)"},
+		{apierrors.IsAlreadyExists, Conflict, " (changed since it was read: it is read and judged again)"},
+		{apierrors.IsNotFound, NotFound, ""},
+		{apierrors.IsInvalid, Invalid, ""},
+		{apierrors.IsBadRequest, Invalid, ""},
+		{apierrors.IsRequestEntityTooLargeError, Invalid, ""},
+		{isServerTimeout, Timeout, " (the API server is slow or overloaded)"},
+		{isServerFault, Unavailable, " (the API server is starting, stopping or broken)"},
+		{isUntrusted, Untrusted, " (compare the CA and the server name of the credentials with the cluster's)"},
+		{isDeadline, Timeout, " (the API server accepts connections but does not answer in time)"},
+		{isCanceled, Canceled, ""},
+		{isNetwork, Unreachable, " (is the API server up, and may it be reached from here?)"},
+	}
+}
+
+func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }
+
+func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
+
+func isServerTimeout(err error) bool {
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
+
+func isServerFault(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
+}
+
+func isUntrusted(err error) bool {
+	var verify *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &authority) || errors.As(err, &host)
+}
+
+// isDeadline is a connection that stands but stays silent; one that was never made is isNetwork.
+func isDeadline(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return false
+	}
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func isNetwork(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns) || strings.HasSuffix(err.Error(), "EOF")
+}

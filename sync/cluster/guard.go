@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// noVersion is a resourceVersion that no object ever has. An apply that names it is refused with 409
+// where an object exists; where none does, the server creates without looking at it (apiserver
+// registry/generic/registry/store.go, Update). So one apply says "must not exist".
+const noVersion = "1"
+
+// guard puts preconditions into the metadata of an object or patch; every other byte stays.
+// An empty uid is left out.
+func guard(body []byte, uid, version string) ([]byte, error) {
+	at, open, err := metadata(body)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(struct {
+		UID             string `json:"uid,omitempty"`
+		ResourceVersion string `json:"resourceVersion"`
+	}{uid, version})
+	if err != nil {
+		return nil, err
+	}
+	text = text[1 : len(text)-1]
+	if !open {
+		text = slices.Concat([]byte(`"metadata":{`), text, []byte(`}`))
+	}
+	if !closes(body[at:]) {
+		text = append(text, ',')
+	}
+	return slices.Concat(body[:at], text, body[at:]), nil
+}
+
+// metadata gives the offset after the brace that opens the top-level metadata, and true, or after the
+// one that opens the body.
+func metadata(body []byte) (at int64, open bool, err error) {
+	notAnObject := errors.New("put preconditions: the body is no JSON object with metadata")
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return 0, false, notAnObject
+	}
+	start := d.InputOffset()
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return 0, false, notAnObject
+		}
+		if key == "metadata" {
+			t, err := d.Token()
+			if err != nil || t != json.Delim('{') {
+				return 0, false, notAnObject
+			}
+			return d.InputOffset(), true, nil
+		}
+		var skip json.RawMessage
+		if d.Decode(&skip) != nil {
+			return 0, false, notAnObject
+		}
+	}
+	return start, false, nil
+}
+
+// closes says that an object ends before its first key.
+func closes(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, " \t\r\n")
+	return len(rest) > 0 && rest[0] == '}'
+}

@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Metadata alone, in protobuf where the server can.
+const (
+	acceptMeta = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	acceptMetaList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
+const pageSize = 500
+
+// list reads all pages; a list that expired between two of them is begun once more.
+func (c *Client) list(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+	items, err := c.pages(ctx, r, w)
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		items, err = c.pages(ctx, r, w)
+	}
+	return items, err
+}
+
+func (c *Client) pages(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+	read := c.metaPage
+	if w.Depth == object.Whole {
+		read = c.wholePage
+	}
+	var all []item
+	for next := ""; ; {
+		req := c.rest.Get().AbsPath(r.path(w.Namespace, "")...).Param("limit", strconv.Itoa(pageSize))
+		if w.Selector != "" {
+			req.Param("labelSelector", w.Selector)
+		}
+		if next != "" {
+			req.Param("continue", next)
+		}
+		items, list, err := read(ctx, req, reading{r, w.Depth})
+		if err != nil {
+			return nil, err
+		}
+		if err := whole(list, next); err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if next = list.Continue; next == "" {
+			return all, nil
+		}
+	}
+}
+
+// whole refuses a list that ends before its end, or never does.
+func whole(list metav1.ListMeta, asked string) error {
+	switch {
+	case list.Continue == "" && list.RemainingItemCount != nil && *list.RemainingItemCount > 0:
+		return fmt.Errorf("the list is truncated: %d items are missing", *list.RemainingItemCount)
+	case list.Continue != "" && list.Continue == asked:
+		return errors.New("the list does not go on: the server gave the same page twice")
+	}
+	return nil
+}
+
+// reading says what an item is and how much of it is kept.
+type reading struct {
+	resource
+	depth object.Depth
+}
+
+func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([]item, metav1.ListMeta, error) {
+	got, err := req.SetHeader("Accept", acceptMetaList).Do(ctx).Get()
+	if err != nil {
+		return nil, metav1.ListMeta{}, err
+	}
+	list, ok := got.(*metav1.PartialObjectMetadataList)
+	if !ok {
+		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is no list of metadata but %T", got)
+	}
+	items := make([]item, 0, len(list.Items))
+	for i := range list.Items {
+		it, err := c.metaItem(&list.Items[i].ObjectMeta, as)
+		if err != nil {
+			return nil, metav1.ListMeta{}, err
+		}
+		items = append(items, it)
+	}
+	return items, list.ListMeta, nil
+}
+
+func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (item, error) {
+	it := item{key: as.key(m), record: object.Reduce(m, c.owner)}
+	if it.key.Name == "" {
+		return item{}, errors.New("the list has an item without name")
+	}
+	if as.depth == object.Reduced {
+		return it, nil
+	}
+	bare := metav1.PartialObjectMetadata{ObjectMeta: *m}
+	bare.APIVersion, bare.Kind = as.ToAPIVersionAndKind()
+	bare.ManagedFields = nil
+	body, err := json.Marshal(bare)
+	it.body = object.NewBody(body)
+	return it, err
+}
+
+func (r resource) key(m *metav1.ObjectMeta) object.Key {
+	return object.Key{Group: r.Group, Kind: r.Kind, Namespace: m.Namespace, Name: m.Name}
+}
+
+func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) ([]item, metav1.ListMeta, error) {
+	raw, err := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	if err != nil {
+		return nil, metav1.ListMeta{}, err
+	}
+	var list struct {
+		Kind     string            `json:"kind"`
+		Metadata metav1.ListMeta   `json:"metadata"`
+		Items    []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, metav1.ListMeta{}, fmt.Errorf("decode list: %w", err)
+	}
+	if list.Kind != as.Kind+"List" {
+		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is no list of %s but %q", as.Kind, list.Kind)
+	}
+	items := make([]item, 0, len(list.Items))
+	for _, one := range list.Items {
+		it, err := c.wholeItem(one, as.resource)
+		if err != nil {
+			return nil, metav1.ListMeta{}, err
+		}
+		items = append(items, it)
+	}
+	return items, list.Metadata, nil
+}
+
+// wholeItem keeps all of an object but the managed fields, which are the record's; items of a list do
+// not say their kind, so it is written out.
+func (c *Client) wholeItem(raw []byte, r resource) (item, error) {
+	var top, fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &top); err != nil {
+		return item{}, fmt.Errorf("decode object: %w", err)
+	}
+	var m metav1.ObjectMeta
+	if err := errors.Join(json.Unmarshal(top["metadata"], &m), json.Unmarshal(top["metadata"], &fields)); err != nil {
+		return item{}, fmt.Errorf("decode metadata: %w", err)
+	}
+	if m.Name == "" {
+		return item{}, errors.New("the answer has an object without name")
+	}
+	delete(fields, "managedFields")
+	version, kind := r.ToAPIVersionAndKind()
+	for name, value := range map[string]any{"apiVersion": version, "kind": kind, "metadata": fields} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return item{}, err
+		}
+		top[name] = text
+	}
+	body, err := json.Marshal(top)
+	return item{key: r.key(&m), record: object.Reduce(&m, c.owner), body: object.NewBody(body)}, err
+}
+
+// gets reads single objects; an absent one is simply not seen.
+func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+	var items []item
+	for _, name := range w.Names {
+		it, err := c.one(ctx, reading{r, w.Depth}, object.Key{Namespace: w.Namespace, Name: name})
+		if missing(err) == name {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		items = append(items, it)
+	}
+	return items, nil
+}
+
+// one reads an object; of the key only namespace and name are asked.
+func (c *Client) one(ctx context.Context, as reading, at object.Key) (item, error) {
+	req := c.rest.Get().AbsPath(as.path(at.Namespace, at.Name)...)
+	if as.depth == object.Whole {
+		raw, err := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+		if err != nil {
+			return item{}, err
+		}
+		return c.wholeItem(raw, as.resource)
+	}
+	m, err := metaOf(req.SetHeader("Accept", acceptMeta).Do(ctx))
+	if err != nil {
+		return item{}, err
+	}
+	return c.metaItem(m, as)
+}
+
+// metaOf is the metadata an answer holds; anything else is an error.
+func metaOf(answer rest.Result) (*metav1.ObjectMeta, error) {
+	got, err := answer.Get()
+	if err != nil {
+		return nil, err
+	}
+	partial, ok := got.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return nil, fmt.Errorf("the answer is no metadata but %T", got)
+	}
+	return &partial.ObjectMeta, nil
+}

@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// atOnce bounds the requests of one observation that are under way together.
+const atOnce = 8
+
+// Observe looks at everything watched, or fails: no part of an observation is ever given.
+// It asks by one paged LIST per watch, or one GET per name (a watch with Names has no use for its
+// selector). Watches may overlap: each object counts once, with its deepest body.
+// The error names every kind and namespace that the server refused.
+func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+	found, err := c.resolve(ctx, kindsOf(watches))
+	if err != nil {
+		return object.Observation{}, err
+	}
+	looks := make([]look, len(watches))
+	err = each(ctx, len(watches), func(ctx context.Context, i int) error {
+		l, err := c.look(ctx, found, watches[i])
+		if err != nil {
+			return fmt.Errorf("read %s: %w", describe(watches[i]), err)
+		}
+		looks[i] = l
+		return nil
+	})
+	if err != nil {
+		return object.Observation{}, err
+	}
+	return merge(watches, looks), nil
+}
+
+// look is what one watch showed.
+type look struct {
+	items    []item
+	unserved bool
+}
+
+type item struct {
+	key    object.Key
+	record object.Record
+	body   object.Body
+}
+
+func kindOf(w object.Watch) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
+}
+
+func kindsOf(watches []object.Watch) []schema.GroupVersionKind {
+	kinds := make([]schema.GroupVersionKind, 0, len(watches))
+	for _, w := range watches {
+		kinds = append(kinds, kindOf(w))
+	}
+	return kinds
+}
+
+// look reads one watch. A resource that is gone since discovery is looked up once more.
+func (c *Client) look(ctx context.Context, found map[schema.GroupVersionKind]resource, w object.Watch) (look, error) {
+	r, ok := found[kindOf(w)]
+	if !ok {
+		return look{unserved: true}, nil
+	}
+	items, err := c.read(ctx, r, w)
+	if !unserved(err) {
+		return look{items: items}, err
+	}
+	c.kinds.forget(r.GroupVersion())
+	again, err := c.resolve(ctx, []schema.GroupVersionKind{r.GroupVersionKind})
+	if err != nil {
+		return look{}, err
+	}
+	if r, ok = again[r.GroupVersionKind]; !ok {
+		return look{unserved: true}, nil
+	}
+	items, err = c.read(ctx, r, w)
+	return look{items: items}, err
+}
+
+// unserved tells a resource that does not exist from an object that does not: only the latter's
+// answer names what was asked for.
+func unserved(err error) bool {
+	return apierrors.IsNotFound(err) && missing(err) == ""
+}
+
+// missing is the name of the object that a 404 is about, or "".
+func missing(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == "UnexpectedServerResponse" { // client-go made it up from a body that is no Status
+			return ""
+		}
+	}
+	return status.Status().Details.Name
+}
+
+func (c *Client) read(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+	switch {
+	case w.Namespace != "" && !r.namespaced:
+		return nil, errors.New("the kind is cluster-scoped: watch it without namespace")
+	case len(w.Names) == 0:
+		return c.list(ctx, r, w)
+	case w.Namespace == "" && r.namespaced:
+		return nil, errors.New("names need a namespace")
+	}
+	return c.gets(ctx, r, w)
+}
+
+// merge unites the looks in the order of the watches; of the same depth the first counts.
+func merge(watches []object.Watch, looks []look) object.Observation {
+	seen := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
+	depths := map[object.Key]object.Depth{}
+	for i, l := range looks {
+		depth := watches[i].Depth
+		if name := kindOf(watches[i]); l.unserved {
+			seen.Unserved = append(seen.Unserved, name.Kind+"."+name.Version+"."+name.Group)
+		}
+		for _, it := range l.items {
+			if known, ok := depths[it.key]; ok && known >= depth {
+				continue
+			}
+			depths[it.key], seen.Own[it.key] = depth, it.record
+			if depth > object.Reduced {
+				seen.Bodies[it.key] = it.body
+			}
+		}
+	}
+	slices.Sort(seen.Unserved)
+	seen.Unserved = slices.Compact(seen.Unserved)
+	return seen
+}
+
+func describe(w object.Watch) string {
+	kind := w.Kind
+	if w.Group != "" {
+		kind += "." + w.Group
+	}
+	if w.Namespace != "" {
+		kind += " in namespace " + w.Namespace
+	}
+	return kind
+}
+
+// each runs f for 0…n-1, at most atOnce together. All refusals are joined in order, so that one run
+// tells every missing permission; the first sign that the server does not answer us at all ends it.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	refused := make([]error, n)
+	for i := range n {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			err := f(ctx, i)
+			if !isRefusal(err) {
+				return err
+			}
+			refused[i] = err
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return errors.Join(refused...)
+}
+
+// isRefusal: the server knows us and answered this one request with no.
+func isRefusal(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Preview gives the live object (zero where there is none) and what it would be after the change: by a
+// server-side dry run; zero for a delete; for a replace the body as it is wanted, since a dry run
+// cannot delete first. Neither holds managed fields. Nothing is written.
+func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next object.Body, err error) {
+	was, err = c.live(ctx, ch)
+	if err != nil {
+		return object.Body{}, object.Body{}, fmt.Errorf("read %s: %w", ch.Key, err)
+	}
+	switch ch.Action {
+	case object.None:
+		return was, was, nil
+	case object.Delete:
+		return was, object.Body{}, nil
+	case object.Replace:
+		return was, ch.Object.Body, nil
+	}
+	next, err = c.rehearse(ctx, ch)
+	if err != nil {
+		return object.Body{}, object.Body{}, fmt.Errorf("dry run: %s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
+	}
+	return was, next, nil
+}
+
+func (c *Client) live(ctx context.Context, ch object.Change) (object.Body, error) {
+	r, err := c.target(ctx, ch)
+	if err != nil {
+		return object.Body{}, err
+	}
+	it, err := c.one(ctx, reading{r, object.Whole}, ch.Key)
+	if missing(err) == ch.Key.Name {
+		return object.Body{}, nil
+	}
+	return it.body, err
+}
+
+func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
+	req, err := c.request(ctx, ch)
+	if err != nil {
+		return object.Body{}, err
+	}
+	raw, err := req.Param("dryRun", "All").SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	if err != nil {
+		return object.Body{}, occupied(ch, err)
+	}
+	r, err := c.target(ctx, ch)
+	if err != nil {
+		return object.Body{}, err
+	}
+	it, err := c.wholeItem(raw, r)
+	return it.body, err
+}

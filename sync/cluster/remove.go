@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// errUnseen: a delete, replace or release of what was never seen has no preconditions to carry.
+var errUnseen = errors.New("the object was not seen before, so nothing says that it is still the same")
+
+// goneWait bounds how long a replace waits for the deleted object to go; goneLook is how often it looks.
+const (
+	goneWait = 30 * time.Second
+	goneLook = 100 * time.Millisecond
+)
+
+// replace leaves a gap in which the object does not exist. An object that something still holds after
+// goneWait is left as it is, being deleted: the next pass sees it so.
+func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, error) {
+	gone, err := c.remove(ctx, ch)
+	if err != nil {
+		return object.Record{}, err
+	}
+	if !gone {
+		if err := c.awaitGone(ctx, ch); err != nil {
+			return object.Record{}, err
+		}
+	}
+	return c.patch(ctx, ch)
+}
+
+// remove deletes exactly what was seen; gone says that the name is free already. An absent object, or
+// a kind that is not served, is a success.
+func (c *Client) remove(ctx context.Context, ch object.Change) (gone bool, err error) {
+	if ch.Was.IsZero() {
+		return false, errUnseen
+	}
+	r, ok, err := c.locate(ctx, schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind})
+	if err != nil || !ok {
+		return !ok, err
+	}
+	gone, err = c.delete(ctx, r, ch)
+	if !unserved(err) {
+		return gone, err
+	}
+	c.kinds.forget(r.GroupVersion())
+	if r, ok, err = c.locate(ctx, r.GroupKind()); err != nil || !ok {
+		return !ok, err
+	}
+	return c.delete(ctx, r, ch)
+}
+
+func (c *Client) delete(ctx context.Context, r resource, ch object.Change) (gone bool, err error) {
+	background, uid := metav1.DeletePropagationBackground, types.UID(ch.Was.UID)
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &ch.Was.ResourceVersion},
+		PropagationPolicy: &background,
+	})
+	if err != nil {
+		return false, err
+	}
+	answer := c.rest.Delete().AbsPath(r.path(ch.Key.Namespace, ch.Key.Name)...).
+		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body).Do(ctx)
+	if err := answer.Error(); err != nil {
+		if missing(err) == ch.Key.Name {
+			return true, nil
+		}
+		return false, err
+	}
+	// Deleted at once: a Status; else the object, which may still be held by finalizers.
+	got, err := answer.Get()
+	_, gone = got.(*metav1.Status)
+	return err == nil && gone, nil
+}
+
+func (c *Client) awaitGone(ctx context.Context, ch object.Change) error {
+	ctx, cancel := context.WithTimeout(ctx, goneWait)
+	defer cancel()
+	tick := time.NewTicker(goneLook)
+	defer tick.Stop()
+	for {
+		r, err := c.target(ctx, ch)
+		if err != nil {
+			return err
+		}
+		it, err := c.one(ctx, reading{r, object.Reduced}, ch.Key)
+		if missing(err) == ch.Key.Name || err == nil && it.record.UID != ch.Was.UID {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the deleted object is still there, a finalizer holds it: %w", ctx.Err())
+		}
+	}
+}
+
+// notServed is what an API server says of a kind that it does not serve.
+func notServed(kind schema.GroupKind) metav1.Status {
+	return metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: fmt.Sprintf("the cluster does not serve %s", kind),
+	}
+}
+
+// withoutValues keeps what an answer about a Secret says of fields, and drops its sentences: the
+// server may quote values in them.
+func withoutValues(ch object.Change, err error) error {
+	var status *apierrors.StatusError
+	if ch.Key.Group != "" || ch.Key.Kind != "Secret" || !errors.As(err, &status) {
+		return err
+	}
+	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) && !apierrors.IsInternalError(err) {
+		return err
+	}
+	bare := status.ErrStatus.DeepCopy()
+	bare.Message = "refused as " + string(bare.Reason)
+	if bare.Details != nil {
+		for i, cause := range bare.Details.Causes {
+			bare.Details.Causes[i].Message = ""
+			bare.Message += fmt.Sprintf(", %s: %s", cause.Field, cause.Type)
+		}
+	}
+	return &apierrors.StatusError{ErrStatus: *bare}
+}

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// ErrOccupied: an object of that name came to exist between the read and a create; it was left alone.
+var ErrOccupied = errors.New("an object of that name exists")
+
+// Write does one change, and gives the record of the object after it (zero for a delete).
+//
+//	action         request                                                 happens only if
+//	create         server-side apply                                       the name is free, else ErrOccupied
+//	update, drain  server-side apply; creates where the object is gone     Fenced: it is exactly Was (nothing, where Was is zero)
+//	replace        delete, wait until gone, create                         it is exactly Was
+//	release        JSON merge patch of the body                            it is exactly Was; success where it is gone
+//	delete         delete, in background                                   it is exactly Was; success where it is gone
+//
+// Was is compared by uid and resourceVersion; what is no longer so is a Conflict. Applies are forced,
+// and their body goes out byte for byte, but for these two in its metadata.
+// Nothing is retried but what the server itself asks to repeat (429, 503 with Retry-After).
+func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
+	now, err := c.write(ctx, ch)
+	if err != nil {
+		return object.Record{}, fmt.Errorf("%s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
+	}
+	return now, nil
+}
+
+func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, error) {
+	switch ch.Action {
+	case object.Create, object.Update, object.Drain:
+		return c.patch(ctx, ch)
+	case object.Replace:
+		return c.replace(ctx, ch)
+	case object.Release:
+		now, err := c.patch(ctx, ch)
+		if missing(err) == ch.Key.Name {
+			return object.Record{}, nil
+		}
+		return now, err
+	case object.Delete:
+		_, err := c.remove(ctx, ch)
+		return object.Record{}, err
+	}
+	return ch.Was, nil
+}
+
+func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, error) {
+	req, err := c.request(ctx, ch)
+	if err != nil {
+		return object.Record{}, err
+	}
+	m, err := metaOf(req.SetHeader("Accept", acceptMeta).Do(ctx))
+	if err != nil {
+		return object.Record{}, occupied(ch, err)
+	}
+	return object.Reduce(m, c.owner), nil
+}
+
+// occupied names the one conflict a write can have that demands that nothing be there.
+func occupied(ch object.Change, err error) error {
+	if apierrors.IsConflict(err) && vacant(ch) {
+		return fmt.Errorf("%w: %w", ErrOccupied, err)
+	}
+	return err
+}
+
+// vacant says that a write demands that nothing of its name be there.
+func vacant(ch object.Change) bool {
+	return ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
+}
+
+// request makes the PATCH of a change.
+func (c *Client) request(ctx context.Context, ch object.Change) (*rest.Request, error) {
+	r, err := c.target(ctx, ch)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.guarded(ch)
+	if err != nil {
+		return nil, err
+	}
+	kind := types.ApplyPatchType
+	if ch.Action == object.Release {
+		kind = types.MergePatchType
+	}
+	req := c.rest.Patch(kind).AbsPath(r.path(ch.Key.Namespace, ch.Key.Name)...).
+		Param("fieldManager", c.manager()).Body(body)
+	if kind == types.ApplyPatchType {
+		req.Param("force", "true")
+	}
+	return req, nil
+}
+
+// guarded is the body on the wire: as it is, or with preconditions in its metadata.
+func (c *Client) guarded(ch object.Change) ([]byte, error) {
+	body := ch.Object.Body.Bytes()
+	switch {
+	case vacant(ch):
+		return guard(body, "", noVersion)
+	case ch.Action == object.Release && ch.Was.IsZero():
+		return nil, errUnseen
+	case ch.Fenced || ch.Action == object.Release:
+		return guard(body, ch.Was.UID, ch.Was.ResourceVersion)
+	}
+	return body, nil
+}
+
+// target is where a change goes. The version of its object counts; without one, any.
+func (c *Client) target(ctx context.Context, ch object.Change) (resource, error) {
+	group := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
+	if ch.Object.Version == "" {
+		r, ok, err := c.locate(ctx, group)
+		if err == nil && !ok {
+			err = &apierrors.StatusError{ErrStatus: notServed(group)}
+		}
+		return r, err
+	}
+	kind := group.WithVersion(ch.Object.Version)
+	found, err := c.resolve(ctx, []schema.GroupVersionKind{kind})
+	if err != nil {
+		return resource{}, err
+	}
+	r, ok := found[kind]
+	if !ok {
+		return resource{}, &apierrors.StatusError{ErrStatus: notServed(group)}
+	}
+	return r, nil
+}

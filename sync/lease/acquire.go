@@ -1,0 +1,117 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// watched is a lease of somebody else and since when, by our clock, it is unchanged.
+type watched struct {
+	lease *coordinationv1.Lease
+	since time.Time
+}
+
+// see takes note of what was read.
+func (w *watched) see(lease *coordinationv1.Lease, now time.Time) {
+	if w.lease == nil || w.lease.UID != lease.UID || w.lease.ResourceVersion != lease.ResourceVersion {
+		w.lease, w.since = lease, now
+	}
+}
+
+// free says that nobody holds the lease: it was released, or unchanged for its duration.
+func (w *watched) free(now time.Time) bool {
+	s := w.lease.Spec
+	if s.HolderIdentity == nil || *s.HolderIdentity == "" {
+		return true
+	}
+	return now.Sub(w.since) > duration(s)
+}
+
+// fresh says that the lease was renewed within its duration, as far as clocks agree.
+func (w *watched) fresh(now time.Time) bool {
+	if w.lease == nil || w.free(now) {
+		return false
+	}
+	renewed := w.lease.Spec.RenewTime
+	return renewed != nil && now.Sub(renewed.Time) <= duration(w.lease.Spec)
+}
+
+func duration(s coordinationv1.LeaseSpec) time.Duration {
+	if s.LeaseDurationSeconds == nil {
+		return 0
+	}
+	return time.Duration(*s.LeaseDurationSeconds) * time.Second
+}
+
+// held is ErrHeld with who and since when.
+func (w *watched) held() error {
+	s := w.lease.Spec
+	since := "an unknown time"
+	if s.AcquireTime != nil {
+		since = s.AcquireTime.UTC().Format(time.RFC3339)
+	}
+	return fmt.Errorf("%w: %s holds it since %s", ErrHeld, *s.HolderIdentity, since)
+}
+
+// try is one attempt: ours, or nil and the error, or nil for a lease that is held.
+// Our own name as the holder is nothing to us: another process may carry it, or an earlier life.
+func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Renew)
+	defer cancel()
+	now := time.Now()
+	lease, err := l.Client.Leases(l.Namespace).Get(ctx, l.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		lease, err = l.create(ctx, now)
+		return l.won(lease, now, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.see(lease, now); !w.free(now) {
+		return nil, nil
+	}
+	next := lease.DeepCopy()
+	next.Spec = l.spec(now, transitions(lease.Spec)+1)
+	lease, err = l.Client.Leases(l.Namespace).Update(ctx, next, metav1.UpdateOptions{})
+	return l.won(lease, now, err)
+}
+
+// create begins with term 1; who is second gets AlreadyExists and sees the lease next time.
+func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
+	lease, err := l.Client.Leases(l.Namespace).Create(ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},
+		Spec:       l.spec(now, 1),
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = apierrors.NewConflict(coordinationv1.Resource("leases"), l.Name, err)
+	}
+	return lease, err
+}
+
+// won: the lease counts as renewed when the request was sent, not when it was answered.
+func (l Lock) won(lease *coordinationv1.Lease, sent time.Time, err error) (*held, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &held{lock: l, lease: lease, renewed: sent}, nil
+}
+
+func (l Lock) spec(now time.Time, term int32) coordinationv1.LeaseSpec {
+	seconds, at := int32(l.Duration/time.Second), metav1.NewMicroTime(now)
+	return coordinationv1.LeaseSpec{
+		HolderIdentity: &l.Identity, LeaseDurationSeconds: &seconds,
+		AcquireTime: &at, RenewTime: &at, LeaseTransitions: &term,
+	}
+}
+
+func transitions(s coordinationv1.LeaseSpec) int32 {
+	if s.LeaseTransitions == nil {
+		return 0
+	}
+	return *s.LeaseTransitions
+}

@@ -1,0 +1,145 @@
+// Package lease answers: who may write now? A term is one call: it begins, its context ends, it drains and returns.
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// What Once, and the context of a term, end with.
+var (
+	ErrHeld = errors.New("the lease is held by another")
+	// ErrLost is the cause of a term's context that ended because the lease could not be renewed in time.
+	ErrLost = errors.New("the lease is lost")
+)
+
+// Defaults are those of Kubernetes' own controllers.
+const (
+	DefaultDuration = 15 * time.Second
+	DefaultRenew    = 10 * time.Second
+	DefaultRetry    = 2 * time.Second
+)
+
+// Lock is one Lease of coordination.k8s.io/v1 and who we are.
+//
+// Within Duration after our last renewal nobody else takes the lease. When no renewal succeeded for
+// Renew, the term's context ends: what is left of Duration is what a term has to drain in, and only as
+// far as it does so two terms never overlap. Others' clocks are not compared with ours: a lease has run
+// out when it was seen unchanged for its duration by our own clock.
+type Lock struct {
+	Client                    coordination.LeasesGetter
+	Namespace, Name, Identity string
+	// Duration is sent in whole seconds, at least one; default 15 s.
+	Duration time.Duration
+	// Renew must be shorter than Duration; default 10 s, or two thirds of Duration.
+	Renew time.Duration
+	// Retry is how often to try and to renew; default 2 s, or a fifth of Renew.
+	Retry time.Duration
+}
+
+func (l Lock) withDefaults() Lock {
+	if l.Duration <= 0 {
+		l.Duration = DefaultDuration
+	}
+	l.Duration = max(l.Duration.Truncate(time.Second), time.Second)
+	if l.Renew <= 0 || l.Renew >= l.Duration {
+		l.Renew = l.Duration * 2 / 3
+	}
+	if l.Retry <= 0 || l.Retry >= l.Renew {
+		l.Retry = l.Renew / 5
+	}
+	return l
+}
+
+// Hold calls f once per term until ctx ends; it returns nil then, or what f failed with.
+//
+// The term grows with every acquisition by anybody. The context of f ends when ctx does or the lease
+// is lost (cause ErrLost). While f drains the lease is renewed; it is released only after f returned
+// nil, else it runs out by itself. A server that cannot be reached is asked again for ever; one that
+// refuses ends Hold.
+func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, term int64) error) error {
+	l = l.withDefaults()
+	for {
+		h, err := l.await(ctx)
+		if ctx.Err() != nil && h == nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("hold lease %s/%s: %w", l.Namespace, l.Name, err)
+		}
+		lost, err := h.term(ctx, f)
+		if err != nil && !lost {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// Once calls f for one term, or fails with ErrHeld at once, which says who holds the lease and since
+// when. A lease whose holder did not renew it in time is watched for its duration before it is taken.
+func (l Lock) Once(ctx context.Context, f func(ctx context.Context, term int64) error) error {
+	l = l.withDefaults()
+	h, err := l.take(ctx)
+	if err != nil {
+		return fmt.Errorf("take lease %s/%s: %w", l.Namespace, l.Name, err)
+	}
+	lost, err := h.term(ctx, f)
+	if lost {
+		return errors.Join(ErrLost, err)
+	}
+	return err
+}
+
+// take is one attempt; only a lease that seems to have run out is watched for longer.
+func (l Lock) take(ctx context.Context) (*held, error) {
+	var w watched
+	for {
+		h, err := l.try(ctx, &w)
+		if h != nil || err != nil && !apierrors.IsConflict(err) {
+			return h, err
+		}
+		if w.fresh(time.Now()) {
+			return nil, w.held()
+		}
+		if err := sleep(ctx, l.Retry); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// await tries until the lease is ours, ctx ends or the server refuses.
+func (l Lock) await(ctx context.Context) (*held, error) {
+	var w watched
+	for {
+		h, err := l.try(ctx, &w)
+		if h != nil || refused(err) {
+			return h, err
+		}
+		if err := sleep(ctx, l.Retry); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refused: asking again will not help.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

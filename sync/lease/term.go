@@ -1,0 +1,102 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// held is a lease of ours. It is used by one goroutine at a time.
+type held struct {
+	lock    Lock
+	lease   *coordinationv1.Lease // as last written
+	renewed time.Time             // when the last successful renewal was sent
+}
+
+// term runs f and renews until f has returned, also while f drains.
+func (h *held) term(ctx context.Context, f func(ctx context.Context, term int64) error) (lost bool, err error) {
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	// Renewals outlive ctx: the lease is ours until f has returned.
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ended := make(chan bool, 1)
+	term := int64(transitions(h.lease.Spec))
+	go func() { ended <- h.renew(renewing, end) }()
+	err = f(inner, term)
+	stop()
+	if lost = <-ended; lost || err != nil {
+		return lost, err
+	}
+	return false, h.release(context.WithoutCancel(ctx))
+}
+
+// renew keeps the lease until ctx ends (false) or it is lost (true), and then ends the term first.
+func (h *held) renew(ctx context.Context, end context.CancelCauseFunc) (lost bool) {
+	for sleep(ctx, h.lock.Retry) == nil {
+		until := h.renewed.Add(h.lock.Renew)
+		err := h.refresh(ctx, until)
+		if err == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || !time.Now().Before(until) {
+			end(ErrLost)
+			return true
+		}
+	}
+	return false
+}
+
+// refresh writes a new renew time. A conflict that left the lease ours (somebody annotated it) is
+// none: it is written again on what is there now.
+func (h *held) refresh(ctx context.Context, until time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	err := h.write(ctx, *h.lease.Spec.HolderIdentity)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	live, gone := h.lock.Client.Leases(h.lock.Namespace).Get(ctx, h.lock.Name, metav1.GetOptions{})
+	if gone != nil {
+		return gone
+	}
+	if !h.same(live) {
+		return err
+	}
+	h.lease = live
+	return h.write(ctx, *h.lease.Spec.HolderIdentity)
+}
+
+// same: holder and transitions together are one acquisition.
+func (h *held) same(live *coordinationv1.Lease) bool {
+	return live.UID == h.lease.UID && live.Spec.HolderIdentity != nil &&
+		*live.Spec.HolderIdentity == h.lock.Identity && transitions(live.Spec) == transitions(h.lease.Spec)
+}
+
+// write updates the lease on the resourceVersion last seen.
+func (h *held) write(ctx context.Context, holder string) error {
+	now := time.Now()
+	next, at := h.lease.DeepCopy(), metav1.NewMicroTime(now)
+	next.Spec.HolderIdentity, next.Spec.RenewTime = &holder, &at
+	lease, err := h.lock.Client.Leases(h.lock.Namespace).Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return err
+	}
+	h.lease, h.renewed = lease, now
+	return nil
+}
+
+// release frees the lease for the next; transitions stay, so that terms grow. What fails here runs out
+// by itself, so it is nobody's error.
+func (h *held) release(ctx context.Context) error {
+	ctx, cancel := context.WithDeadline(ctx, h.renewed.Add(h.lock.Duration))
+	defer cancel()
+	_ = h.write(ctx, "")
+	return nil
+}

@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -189,7 +188,7 @@ func (c *Client) versions(ctx context.Context, group string) ([]string, error) {
 }
 
 func (c *Client) ask(ctx context.Context, path []string, into any) error {
-	raw, err := c.rest.Get().AbsPath(path...).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	raw, err := rawJSON(ctx, c.rest.Get().AbsPath(path...))
 	if err != nil {
 		return err
 	}

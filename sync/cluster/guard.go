@@ -36,33 +36,48 @@ func guard(body []byte, uid, version string) ([]byte, error) {
 	return slices.Concat(body[:at], text, body[at:]), nil
 }
 
+// errNoMetadata does not quote: the body may hold a secret.
+var errNoMetadata = errors.New("put preconditions: the body is no JSON object whose metadata leaves them open")
+
 // metadata gives the offset after the brace that opens the top-level metadata, and true, or after the
 // one that opens the body.
 func metadata(body []byte) (at int64, open bool, err error) {
-	notAnObject := errors.New("put preconditions: the body is no JSON object with metadata")
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return 0, false, notAnObject
+		return 0, false, errNoMetadata
 	}
 	start := d.InputOffset()
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return 0, false, notAnObject
+			return 0, false, errNoMetadata
 		}
 		if key == "metadata" {
-			t, err := d.Token()
-			if err != nil || t != json.Delim('{') {
-				return 0, false, notAnObject
-			}
-			return d.InputOffset(), true, nil
+			at, err := opens(d)
+			return at, true, err
 		}
 		var skip json.RawMessage
 		if d.Decode(&skip) != nil {
-			return 0, false, notAnObject
+			return 0, false, errNoMetadata
 		}
 	}
 	return start, false, nil
+}
+
+// opens reads metadata that has no precondition of its own yet.
+func opens(d *json.Decoder) (at int64, err error) {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return 0, errNoMetadata
+	}
+	at = d.InputOffset()
+	for d.More() {
+		key, err := d.Token()
+		var skip json.RawMessage
+		if err != nil || key == "uid" || key == "resourceVersion" || d.Decode(&skip) != nil {
+			return 0, errNoMetadata
+		}
+	}
+	return at, nil
 }
 
 // closes says that an object ends before its first key.

@@ -66,7 +66,7 @@ func entries(file *clientcmdapi.Config, context string) (chosen, error) {
 	}
 	c, ok := file.Contexts[context]
 	if !ok || c == nil {
-		return chosen{}, fmt.Errorf("it has no context %q, only %s", context, names(file.Contexts))
+		return chosen{}, fmt.Errorf("it has no context %q, only %s", context, contextNames(file.Contexts))
 	}
 	e := chosen{cluster: file.Clusters[c.Cluster], user: file.AuthInfos[c.AuthInfo], ofServer: c.Cluster, ofUser: c.AuthInfo}
 	switch {
@@ -80,7 +80,7 @@ func entries(file *clientcmdapi.Config, context string) (chosen, error) {
 	return e, nil
 }
 
-func names(contexts map[string]*clientcmdapi.Context) string {
+func contextNames(contexts map[string]*clientcmdapi.Context) string {
 	if len(contexts) == 0 {
 		return "none"
 	}

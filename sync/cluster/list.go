@@ -120,7 +120,7 @@ func (r resource) key(m *metav1.ObjectMeta) object.Key {
 }
 
 func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) ([]item, metav1.ListMeta, error) {
-	raw, err := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	raw, err := rawJSON(ctx, req)
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
 	}
@@ -193,7 +193,7 @@ func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]item, 
 func (c *Client) one(ctx context.Context, as reading, at object.Key) (item, error) {
 	req := c.rest.Get().AbsPath(as.path(at.Namespace, at.Name)...)
 	if as.depth == object.Whole {
-		raw, err := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+		raw, err := rawJSON(ctx, req)
 		if err != nil {
 			return item{}, err
 		}
@@ -204,6 +204,15 @@ func (c *Client) one(ctx context.Context, as reading, at object.Key) (item, erro
 		return item{}, err
 	}
 	return c.metaItem(m, as)
+}
+
+// rawJSON is the answer as it stands. Raw alone would not read what the server says of an error.
+func rawJSON(ctx context.Context, req *rest.Request) ([]byte, error) {
+	answer := req.SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
+	if err := answer.Error(); err != nil {
+		return nil, err
+	}
+	return answer.Raw()
 }
 
 // metaOf is the metadata an answer holds; anything else is an error.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -49,7 +47,7 @@ func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, e
 	if err != nil {
 		return object.Body{}, err
 	}
-	raw, err := req.Param("dryRun", "All").SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	raw, err := rawJSON(ctx, req.Param("dryRun", "All"))
 	if err != nil {
 		return object.Body{}, occupied(ch, err)
 	}

@@ -68,7 +68,7 @@ func start(ctx context.Context, p plan) (*Cluster, error) {
 	c := &Cluster{Name: p.name, Dir: dir, owned: p.opts.Dir == "", stderr: &bytes.Buffer{}, ended: make(chan struct{})}
 	stdout, err := c.launch(p)
 	if err != nil {
-		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)
+		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.remove()))
 	}
 	if err := c.await(ctx, stdout); err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.Stop()))
@@ -110,8 +110,7 @@ func (c *Cluster) launch(p plan) (io.Reader, error) {
 		return nil, err
 	}
 	c.cmd.Stdout = w
-	defer w.Close()
-	if err := c.cmd.Start(); err != nil {
+	if err := errors.Join(c.cmd.Start(), w.Close()); err != nil {
 		return nil, errors.Join(err, stdout.Close())
 	}
 	go func() {
@@ -193,8 +192,13 @@ func (c *Cluster) end() error {
 		err = errors.Join(errors.New("supervisor did not end, killed"), c.cmd.Process.Kill())
 		<-c.ended
 	}
+	return errors.Join(err, c.remove())
+}
+
+// remove leaves a directory alone that the supervisor refused.
+func (c *Cluster) remove() error {
 	if !c.owned {
-		return err
+		return nil
 	}
-	return errors.Join(err, os.RemoveAll(c.Dir))
+	return os.RemoveAll(c.Dir)
 }

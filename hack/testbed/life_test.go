@@ -37,7 +37,7 @@ func traceOf(c *Cluster) trace {
 // gone is nil when no directory and no process is left.
 func (t trace) gone() error {
 	if _, err := os.Stat(t.Dir); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("directory %s is there (%v)", t.Dir, err)
+		return errors.Join(errors.New("directory "+t.Dir+" is there"), err)
 	}
 	for _, pid := range t.PIDs {
 		if state := processState(pid); state != "" && state != "Z" {

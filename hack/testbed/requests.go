@@ -61,9 +61,8 @@ func (c *Cluster) Requests(userAgentPrefix string) ([]Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read requests: %w", err)
 	}
-	defer file.Close()
 	requests, err := readRequests(file, userAgentPrefix)
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("read requests of %s: %w", c.Name, err)
 	}
 	return requests, nil

@@ -30,7 +30,7 @@ var sharedAnchor string
 // not counted as somebody else's requests.
 func as(cfg *rest.Config, userAgent string) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
-	cfg.UserAgent, cfg.QPS = userAgent, -1
+	cfg.UserAgent, cfg.QPS, cfg.WarningHandler = userAgent, -1, rest.NoWarnings{}
 	return cfg
 }
 
@@ -56,20 +56,29 @@ func applyManifests(ctx context.Context, cfg *rest.Config, data any, names ...st
 }
 
 func fill(name string, data any) ([]*unstructured.Unstructured, error) {
+	text, err := manifests.ReadFile("manifests/" + name)
+	if err != nil {
+		return nil, err
+	}
+	return expand(string(text), data)
+}
+
+// expand reads a template of YAML documents.
+func expand(text string, data any) ([]*unstructured.Unstructured, error) {
 	functions := template.FuncMap{"json": func(v any) (string, error) {
 		out, err := json.Marshal(v)
 		return string(out), err
 	}}
-	t, err := template.New(name).Funcs(functions).ParseFS(manifests, "manifests/"+name)
+	t, err := template.New("").Funcs(functions).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	if err := t.Execute(&text, data); err != nil {
+	var filled bytes.Buffer
+	if err := t.Execute(&filled, data); err != nil {
 		return nil, err
 	}
 	var objects []*unstructured.Unstructured
-	for document := range strings.SplitSeq(text.String(), "\n---\n") {
+	for document := range strings.SplitSeq(filled.String(), "\n---\n") {
 		object := &unstructured.Unstructured{}
 		if err := yaml.UnmarshalStrict([]byte(document), &object.Object); err != nil {
 			return nil, err

@@ -1,0 +1,219 @@
+package source_test
+
+import (
+	"encoding/pem"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+const canary = "canary-5f2c"
+
+// server is git http-backend behind TLS and a password, counting requests.
+type server struct {
+	*httptest.Server
+	requests atomic.Int32
+	ca       string
+}
+
+func serve(t *testing.T, r repo, allow func(*http.Request) bool) *server {
+	t.Helper()
+	backend := &cgi.Handler{
+		Path: filepath.Join(r.git("--exec-path"), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(r.bare), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+	}
+	s := &server{ca: filepath.Join(t.TempDir(), "ca.pem")}
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		s.requests.Add(1)
+		if !allow(q) {
+			// A server that repeats what it was sent must not make us repeat it.
+			http.Error(w, "who is "+q.Header.Get("Authorization")+canary+"?", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, q)
+	}))
+	t.Cleanup(s.Close)
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	keep(t, s.ca, string(cert))
+	return s
+}
+
+func keep(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func basic(user, password string) func(*http.Request) bool {
+	return func(q *http.Request) bool {
+		u, p, ok := q.BasicAuth()
+		return ok && u == user && p == password
+	}
+}
+
+func TestPollOverHTTPS(t *testing.T) {
+	r := newRepo(t)
+	srv := serve(t, r, basic("git", canary))
+	password := keep(t, filepath.Join(t.TempDir(), "password"), canary+"\n")
+	s := open(t, source.Options{
+		Repo: srv.URL + "/fleet.git", CAFile: srv.ca, Path: "fleet",
+		Auth: source.Auth{PasswordFile: password},
+	})
+	first := poll(t, s)
+	if got := srv.requests.Swap(0); got != 2 {
+		t.Errorf("the first poll made %d requests, want 2: the listing and the fetch", got)
+	}
+	if again := poll(t, s); again != first {
+		t.Error("an unchanged head did not give the same snapshot")
+	}
+	if got := srv.requests.Swap(0); got != 1 {
+		t.Errorf("a poll of an unchanged head made %d requests, want 1: the listing", got)
+	}
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	head := r.push("west")
+	if got := poll(t, s); string(got.Commit) != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
+	}
+	if got := srv.requests.Swap(0); got != 4 {
+		t.Errorf("a poll of a moved head made %d requests, want 4: twice listing and asking", got)
+	}
+	r.git("push", "-q", "-f", "origin", "HEAD~1:main")
+	_, err := s.Poll(t.Context())
+	refuse(t, err, "the history was rewound")
+}
+
+func TestPollReadsCredentialsAnew(t *testing.T) {
+	r := newRepo(t)
+	srv := serve(t, r, func(q *http.Request) bool { return q.Header.Get("Authorization") == "Bearer "+canary })
+	token := keep(t, filepath.Join(t.TempDir(), "token"), canary+"-old")
+	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", CAFile: srv.ca, Auth: source.Auth{TokenFile: token}})
+	_, err := s.Poll(t.Context())
+	refuse(t, err, srv.URL, "credentials are missing or wrong")
+	keep(t, token, canary)
+	poll(t, s)
+}
+
+func TestPollTakesCredentialsOfTheURL(t *testing.T) {
+	r := newRepo(t)
+	for user, allow := range map[string]func(*http.Request) bool{
+		"ann:" + canary + "%21": basic("ann", canary+"!"),
+		canary:                  basic(canary, ""),
+	} {
+		srv := serve(t, r, allow)
+		s := open(t, source.Options{Repo: strings.Replace(srv.URL, "//", "//"+user+"@", 1) + "/fleet.git", CAFile: srv.ca})
+		poll(t, s)
+		if want := srv.URL + "/fleet.git"; s.String() != want {
+			t.Errorf("String() = %s, want %s", s, want)
+		}
+	}
+}
+
+// GitHub and GitLab give any commit that a ref reaches by its full hash, which spares fetching the history.
+func TestAtByHash(t *testing.T) {
+	r := newRepo(t)
+	first := r.git("rev-parse", "HEAD")
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	r.push("west")
+	r.git("-C", r.bare, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	srv := serve(t, r, func(*http.Request) bool { return true })
+	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", CAFile: srv.ca})
+	if got, err := s.At(t.Context(), first); err != nil || string(got.Commit) != first {
+		t.Errorf("At(%q) = %s, %v", first, got.Commit, err)
+	}
+	if _, err := s.At(t.Context(), strings.Repeat("1", 40)); !errors.Is(err, source.ErrRefGone) {
+		t.Errorf("At of an unknown commit: %v is not %v", err, source.ErrRefGone)
+	}
+}
+
+// Whatever goes wrong, the error tells who did not answer how, and never the credential.
+func TestErrorsHideCredentials(t *testing.T) {
+	r := newRepo(t)
+	srv := serve(t, r, basic("git", "another"))
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/busy/info/refs" {
+			http.Error(w, canary, http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("<html>you sent " + q.Header.Get("Authorization") + canary))
+	}))
+	defer page.Close()
+	away := httptest.NewServer(http.RedirectHandler("http://"+canary+"@127.0.0.1:1/info/refs", http.StatusFound))
+	defer away.Close()
+	for name, tt := range map[string]struct{ url, ca, words string }{
+		"refused":        {srv.URL + "/fleet.git", srv.ca, "credentials are missing or wrong"},
+		"not trusted":    {srv.URL + "/fleet.git", "", "name its CA file"},
+		"nobody there":   {"http://127.0.0.1:1/fleet.git", "", "refused"},
+		"no Git":         {page.URL + "/fleet.git", "", "does not speak Git"},
+		"busy":           {page.URL + "/busy", "", "answered 503"},
+		"redirected":     {away.URL, "", "refused"},
+		"not a protocol": {"https://127.0.0.1:1", srv.ca, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, source.Options{Repo: strings.Replace(tt.url, "//", "//git:"+canary+"@", 1), CAFile: tt.ca})
+			_, err := s.Poll(t.Context())
+			refuse(t, err, tt.words, "read "+tt.url)
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("error %q shows the credential", err)
+			}
+		})
+	}
+}
+
+// silentListener accepts and says nothing.
+func silentListener(t *testing.T) net.Addr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var held []net.Conn
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				break
+			}
+			held = append(held, c)
+		}
+		for _, c := range held {
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return l.Addr()
+}
+
+func TestPollOfAHangingServer(t *testing.T) {
+	addr := silentListener(t)
+	for _, url := range []string{"http://" + addr.String() + "/fleet.git", "ssh://git@" + addr.String() + "/fleet.git"} {
+		s := open(t, source.Options{Repo: url, Timeout: 100 * time.Millisecond, Auth: keys(t).auth})
+		_, err := s.Poll(t.Context())
+		refuse(t, err, addr.String(), "not done within 100ms")
+	}
+}
+
+func TestPollAfterCancel(t *testing.T) {
+	r := newRepo(t)
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	snap := poll(t, s)
+	ctx := canceled(t)
+	_, err := s.Poll(ctx)
+	refuse(t, err, "canceled")
+	if again := poll(t, s); again != snap {
+		t.Error("a canceled poll lost the snapshot")
+	}
+}

@@ -1,0 +1,84 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// target is what to fetch, and which commit to take out of it.
+type target struct {
+	want    []plumbing.Hash
+	commit  string // digits of its hash: all 40, or the first ones
+	history bool   // all that want reaches, else its tips alone
+}
+
+// names says that the target is this commit.
+func (t target) names(c api.Commit) bool { return strings.HasPrefix(string(c), t.commit) }
+
+// find reads a revision as a person wrote it:
+//
+//	""  HEAD         what the remote's HEAD names
+//	refs/pull/7/head that ref
+//	main             a branch, else a tag
+//	1f3a, 40 digits  a commit
+func find(refs *packp.AdvRefs, rev string) (target, error) {
+	if rev == "" || rev == "HEAD" {
+		if refs.Head == nil {
+			return target{}, fmt.Errorf("%w: the remote's HEAD names no branch; name one", ErrRefGone)
+		}
+		return target{want: []plumbing.Hash{*refs.Head}, commit: refs.Head.String()}, nil
+	}
+	for _, prefix := range []string{"refs/heads/", "refs/tags/", ""} {
+		if strings.HasPrefix(rev, "refs/") == (prefix == "") {
+			if t, ok := tip(refs, prefix+rev); ok {
+				return t, nil
+			}
+		}
+	}
+	if t, ok := commit(refs, strings.ToLower(rev)); ok {
+		return t, nil
+	}
+	return target{}, ErrRefGone
+}
+
+// tip is what one ref names. Of an annotated tag the tag is asked for, since a server gives only what it advertised.
+func tip(refs *packp.AdvRefs, name string) (target, bool) {
+	hash, ok := refs.References[name]
+	if !ok {
+		return target{}, false
+	}
+	commit := hash
+	if peeled, ok := refs.Peeled[name]; ok {
+		commit = peeled
+	}
+	return target{want: []plumbing.Hash{hash}, commit: commit.String()}, true
+}
+
+// commit is a commit by its digits: the tip of a ref, else one that the server gives by hash, else somewhere in the
+// history of all branches and tags. (The last is what the protocol leaves: an abbreviated hash cannot be asked for.)
+func commit(refs *packp.AdvRefs, digits string) (target, bool) {
+	if !regexp.MustCompile(`^[0-9a-f]{4,40}$`).MatchString(digits) {
+		return target{}, false
+	}
+	all := target{commit: digits, history: true}
+	for name := range refs.References {
+		t, _ := tip(refs, name)
+		if t.commit == digits {
+			return t, true
+		}
+		if strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
+			all.want = append(all.want, t.want...)
+		}
+	}
+	if len(digits) == 40 && refs.Capabilities.Supports(capability.AllowReachableSHA1InWant) {
+		return target{want: []plumbing.Hash{plumbing.NewHash(digits)}, commit: digits}, true
+	}
+	return all, true
+}

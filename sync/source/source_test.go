@@ -1,0 +1,385 @@
+package source_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// repo is a bare repository and a work tree that pushes to it.
+type repo struct {
+	t          *testing.T
+	bare, work string
+}
+
+// newRepo has one commit on main, with fleet/east.yaml and a file beside fleet.
+func newRepo(t *testing.T) repo {
+	t.Helper()
+	r := repo{t: t, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir()}
+	r.git("init", "-q", "-b", "main", ".")
+	r.git("init", "-q", "--bare", "-b", "main", r.bare)
+	r.git("remote", "add", "origin", r.bare)
+	r.write("fleet/east.yaml", "kind: Cluster\n")
+	r.write("README.md", "beside\n")
+	r.push("first")
+	return r
+}
+
+// git runs in the work tree, away from this machine's and the developer's configuration.
+func (r repo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "git", args...)
+	cmd.Dir = r.work
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r repo) write(name, text string) {
+	r.t.Helper()
+	name = filepath.Join(r.work, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// push commits all there is and gives the commit's hash.
+func (r repo) push(message string) string {
+	r.t.Helper()
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", message)
+	r.git("push", "-q", "-f", "origin", "HEAD")
+	return r.git("rev-parse", "HEAD")
+}
+
+func open(t *testing.T, o source.Options) *source.Source {
+	t.Helper()
+	s, err := source.New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return s
+}
+
+func poll(t *testing.T, s *source.Source) source.Snapshot {
+	t.Helper()
+	snap, err := s.Poll(t.Context())
+	if err != nil {
+		t.Fatalf("Poll: %v", err)
+	}
+	return snap
+}
+
+// refuse wants an error whose text says all the words.
+func refuse(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one that says %q", words)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+func names(t *testing.T, tree fs.FS) []string {
+	t.Helper()
+	var out []string
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			out = append(out, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestPoll(t *testing.T) {
+	r := newRepo(t)
+	r.write("fleet/a/b.yaml", "b\n")
+	r.write("fleet/a.yaml", "a\n") // Git sorts it before the directory a
+	head := r.push("more")
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Path: "fleet/"})
+	snap := poll(t, s)
+	if got := string(snap.Commit); got != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got)
+	}
+	if diff := cmp.Diff([]string{"a/b.yaml", "a.yaml", "east.yaml"}, names(t, snap.Tree)); diff != "" {
+		t.Errorf("names(Tree): -want +got\n%s", diff)
+	}
+	if err := fstest.TestFS(snap.Tree, "a/b.yaml", "a.yaml", "east.yaml"); err != nil {
+		t.Error(err)
+	}
+	if text, err := fs.ReadFile(snap.Tree, "a/b.yaml"); err != nil || string(text) != "b\n" {
+		t.Errorf("ReadFile(a/b.yaml) = %q, %v", text, err)
+	}
+	if again := poll(t, s); again != snap {
+		t.Error("an unchanged head did not give the same snapshot")
+	}
+}
+
+func TestPollNoticesACommit(t *testing.T) {
+	r := newRepo(t)
+	s := open(t, source.Options{Repo: "file://" + r.bare, AllowFile: true, Ref: "main"})
+	first := poll(t, s)
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	r.push("one")
+	r.write("fleet/north.yaml", "kind: Cluster\n")
+	head := r.push("two")
+	if got := poll(t, s); string(got.Commit) != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
+	}
+	if diff := cmp.Diff([]string{"README.md", "fleet/east.yaml"}, names(t, first.Tree)); diff != "" {
+		t.Errorf("an older snapshot changed: -want +got\n%s", diff)
+	}
+}
+
+func TestPollNoticesAForcePush(t *testing.T) {
+	r := newRepo(t)
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	r.push("west")
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	poll(t, s)
+	r.write("fleet/west.yaml", "kind: Cluster # other\n")
+	r.git("commit", "-q", "-a", "--amend", "-m", "other")
+	r.git("push", "-q", "-f", "origin", "main")
+	if got, head := poll(t, s), r.git("rev-parse", "HEAD"); string(got.Commit) != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
+	}
+}
+
+// The server forgot the commit that was given: it cannot say what is new, and whatever it sends is taken.
+func TestPollWhenTheLastCommitIsForgotten(t *testing.T) {
+	r := newRepo(t)
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	poll(t, s)
+	r.git("checkout", "-q", "--orphan", "fresh")
+	r.git("commit", "-q", "-m", "fresh")
+	r.git("push", "-q", "-f", "origin", "HEAD:main")
+	r.git("-C", r.bare, "reflog", "expire", "--expire=now", "--all")
+	r.git("-C", r.bare, "gc", "-q", "--prune=now")
+	if got, head := poll(t, s), r.git("rev-parse", "HEAD"); string(got.Commit) != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
+	}
+}
+
+func TestPollRefusesARewoundHistory(t *testing.T) {
+	r := newRepo(t)
+	for _, name := range []string{"a", "b", "c"} {
+		r.write(name, name)
+		r.push(name)
+	}
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	snap := poll(t, s)
+	r.git("push", "-q", "-f", "origin", "HEAD~2:main")
+	if _, err := s.Poll(t.Context()); !errors.Is(err, source.ErrRewound) {
+		t.Fatalf("Poll of a rewound branch: %v", err)
+	}
+	r.git("push", "-q", "-f", "origin", "HEAD:main")
+	if again := poll(t, s); again != snap {
+		t.Error("the head is back, and the snapshot is another one")
+	}
+}
+
+func TestPollOfAGoneBranch(t *testing.T) {
+	r := newRepo(t)
+	r.git("push", "-q", "origin", "HEAD:refs/heads/prod")
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: "prod"})
+	snap := poll(t, s)
+	r.git("push", "-q", "origin", ":refs/heads/prod")
+	_, err := s.Poll(t.Context())
+	if !errors.Is(err, source.ErrRefGone) {
+		t.Fatalf("Poll of a deleted branch: %v", err)
+	}
+	refuse(t, err, r.bare, "prod")
+	r.git("push", "-q", "origin", "HEAD:refs/heads/prod")
+	if again := poll(t, s); again != snap {
+		t.Error("the branch is back at the same commit, and the snapshot is another one")
+	}
+}
+
+func TestPollRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(repo)
+		path   string
+		is     error
+		words  []string
+	}{
+		"a path that vanished": {
+			change: func(r repo) { r.git("rm", "-q", "-r", "fleet") }, path: "fleet",
+			is: source.ErrPathGone, words: []string{"fleet"},
+		},
+		"a path that is a file": {
+			change: func(repo) {}, path: "fleet/east.yaml",
+			is: source.ErrPathGone, words: []string{"fleet/east.yaml"},
+		},
+		"a symbolic link": {
+			change: func(r repo) { link(r, "fleet/sub/up.yaml") }, path: "fleet",
+			words: []string{"sub/up.yaml: is a symbolic link"},
+		},
+		"a submodule": {
+			change: func(r repo) {
+				r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",fleet/other")
+			},
+			path: "fleet", words: []string{"other: is a submodule"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			tt.change(r)
+			r.git("commit", "-q", "--allow-empty", "-m", "change")
+			r.git("push", "-q", "origin", "HEAD")
+			_, err := open(t, source.Options{Repo: r.bare, AllowFile: true, Path: tt.path}).Poll(t.Context())
+			refuse(t, err, append(tt.words, r.bare)...)
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("%v is not %v", err, tt.is)
+			}
+		})
+	}
+}
+
+func link(r repo, name string) {
+	r.t.Helper()
+	r.write(filepath.Dir(name)+"/beside.yaml", "")
+	if err := os.Symlink("../../README.md", filepath.Join(r.work, name)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.git("add", "-A")
+}
+
+// Ten levels of directories, each ten times the next: a few objects that unfold to ten thousand million files.
+func TestPollRefusesABomb(t *testing.T) {
+	r := newRepo(t)
+	tree := r.git("rev-parse", "HEAD^{tree}")
+	for range 10 {
+		var b strings.Builder
+		for name := range strings.SplitSeq("abcdefghij", "") {
+			b.WriteString("040000 tree " + tree + "\t" + name + "\n")
+		}
+		cmd := exec.CommandContext(t.Context(), "git", "mktree")
+		cmd.Dir, cmd.Stdin = r.work, strings.NewReader(b.String())
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree = strings.TrimSpace(string(out))
+	}
+	r.git("push", "-q", "origin", r.git("commit-tree", "-m", "bomb", tree)+":refs/heads/bomb")
+	_, err := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: "bomb"}).Poll(t.Context())
+	refuse(t, err, "more than 20000 files and directories")
+}
+
+// A link beside Path is nobody's business.
+func TestPollSeesPathAlone(t *testing.T) {
+	r := newRepo(t)
+	link(r, "docs/up.md")
+	r.push("link")
+	snap := poll(t, open(t, source.Options{Repo: r.bare, AllowFile: true, Path: "fleet"}))
+	if diff := cmp.Diff([]string{"east.yaml"}, names(t, snap.Tree)); diff != "" {
+		t.Errorf("names(Tree): -want +got\n%s", diff)
+	}
+}
+
+func TestPollOfAnEmptyRepository(t *testing.T) {
+	r := repo{t: t, work: t.TempDir()}
+	r.git("init", "-q", "--bare", ".")
+	_, err := open(t, source.Options{Repo: r.work, AllowFile: true}).Poll(t.Context())
+	refuse(t, err, r.work, "is empty", "push a first commit")
+}
+
+func TestPollOfNoRepository(t *testing.T) {
+	dir := t.TempDir()
+	_, err := open(t, source.Options{Repo: dir, AllowFile: true}).Poll(t.Context())
+	refuse(t, err, dir, "no repository there")
+}
+
+func TestAt(t *testing.T) {
+	r := newRepo(t)
+	first := r.git("rev-parse", "HEAD")
+	r.git("tag", "-a", "-m", "v1", "v1")
+	r.git("push", "-q", "origin", "v1", "HEAD:refs/pull/7/head")
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	middle := r.push("middle")
+	r.write("fleet/north.yaml", "kind: Cluster\n")
+	head := r.push("head")
+	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	for rev, want := range map[string]string{
+		"":                      head,
+		"HEAD":                  head,
+		"main":                  head,
+		"refs/heads/main":       head,
+		head:                    head,
+		head[:8]:                head,
+		"v1":                    first,
+		"refs/pull/7/head":      first,
+		middle:                  middle,
+		middle[:7]:              middle,
+		strings.ToUpper(middle): middle,
+	} {
+		got, err := s.At(t.Context(), rev)
+		if err != nil || string(got.Commit) != want {
+			t.Errorf("At(%q) = %s, %v; want %s", rev, got.Commit, err, want)
+		}
+	}
+	for _, rev := range []string{"nope", "main~1", "123", strings.Repeat("1", 40), "beef0"} {
+		if _, err := s.At(t.Context(), rev); !errors.Is(err, source.ErrRefGone) {
+			t.Errorf("At(%q): %v is not %v", rev, err, source.ErrRefGone)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		o     source.Options
+		words string
+	}{
+		"no address":       {source.Options{}, "no address is given"},
+		"plain http":       {source.Options{Repo: "http://u:canary@git.example.com/f.git"}, "http://git.example.com/f.git: plain http"},
+		"a file":           {source.Options{Repo: "/srv/f.git"}, "file:///srv/f.git: repositories on this machine"},
+		"a relative file":  {source.Options{Repo: "srv/f.git", AllowFile: true}, "needs an absolute path"},
+		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "cannot speak this protocol"},
+		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "needs a key file"},
+		"a query":          {source.Options{Repo: "https://git.example.com/f.git?token=canary"}, "no query"},
+		"an unclear one":   {source.Options{Repo: "https://u:canary%zz@git.example.com/f.git"}, "not an address"},
+		"ssh without keys": {source.Options{Repo: "git@git.example.com:f.git"}, "needs a key file and a known_hosts file"},
+		"a path outside":   {source.Options{Repo: "https://git.example.com/f.git", Path: "../x"}, "stay inside"},
+		"two credentials": {
+			source.Options{Repo: "https://git.example.com/f.git", Auth: source.Auth{PasswordFile: "a", TokenFile: "b"}},
+			"exclude each other",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := source.New(tt.o)
+			refuse(t, err, tt.words)
+			if err != nil && strings.Contains(err.Error(), "canary") {
+				t.Errorf("error %q shows a credential", err)
+			}
+		})
+	}
+}

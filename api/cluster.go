@@ -1,5 +1,16 @@
 package api
 
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
 // ClusterDoc is one document of kind Cluster.
 type ClusterDoc struct {
 	TypeMeta `json:",inline"`
@@ -86,3 +97,152 @@ type Probe struct {
 
 // On says whether the gateway takes part.
 func (g Gateway) On() bool { return g.Enabled == nil || *g.Enabled }
+
+// Check gives what is wrong with the values of the declaration.
+func (d ClusterDoc) Check() []Finding {
+	return slices.Concat(
+		under("metadata", under("name", checkClusterName(d.Metadata.Name))),
+		under("metadata", under("labels", checkLabels(d.Metadata.Labels))),
+		under("spec", d.Spec.check()),
+	)
+}
+
+func checkClusterName(name string) []Finding {
+	if name == "" {
+		return nil
+	}
+	if err := CheckClusterName(ClusterName(name)); err != nil {
+		return fault("%v", err)
+	}
+	return nil
+}
+
+func (c Cluster) check() []Finding {
+	return slices.Concat(
+		under("access", c.Access.check()),
+		under("access", c.checkReachable()),
+		under("apiServer", checkAPIServer(c.APIServer)),
+		under("linkerd", c.Linkerd.check()),
+		under("gateway", c.Gateway.check()),
+	)
+}
+
+// checkReachable: the address of an in-cluster access means nothing to peers.
+func (c Cluster) checkReachable() []Finding {
+	if !c.Access.InCluster || c.APIServer != "" {
+		return nil
+	}
+	return under("inCluster", faultHint("add spec.apiServer, the https URL that peers use",
+		"apiServer must be declared, too: peers cannot use the address inside the cluster"))
+}
+
+func (a Access) check() []Finding {
+	var ways []string
+	if a.KubeconfigSecret != nil {
+		ways = append(ways, "kubeconfigSecret")
+	}
+	if a.Kubeconfig != nil {
+		ways = append(ways, "kubeconfig")
+	}
+	if a.InCluster {
+		ways = append(ways, "inCluster")
+	}
+	switch len(ways) {
+	case 0:
+		return faultHint("declare kubeconfigSecret, kubeconfig or inCluster: true", "there is no way of access")
+	case 1:
+		return a.KubeconfigSecret.check()
+	}
+	return faultHint("leave exactly one", "there are %d ways of access: %s", len(ways), strings.Join(ways, ", "))
+}
+
+func (s *SecretKey) check() []Finding {
+	if s == nil {
+		return nil
+	}
+	return under("kubeconfigSecret", slices.Concat(
+		under("name", syntax(s.Name, checkDNSName)),
+		under("key", syntax(s.Key, validation.IsConfigMapKey)),
+	))
+}
+
+func checkAPIServer(server string) []Finding {
+	if server == "" {
+		return nil
+	}
+	u, err := url.Parse(server)
+	switch {
+	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
+		return faultHint("such as https://east.example.com:6443", "%q is no https URL", server)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fault("%q has more than host, port and path", server)
+	case loopback(u.Hostname()):
+		return []Finding{{Warning: true, Message: strconv.Quote(server) + " is a loopback address: no peer can use it"}}
+	case u.Port() != "":
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
+		if err != nil || port == 0 {
+			return fault("%q has no port between 1 and 65535", server)
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	}
+	return ip.IsLoopback() || ip.IsUnspecified()
+}
+
+func (l Linkerd) check() []Finding {
+	return slices.Concat(
+		under("namespace", syntax(l.Namespace, validation.IsDNS1123Label)),
+		under("multiclusterNamespace", syntax(l.MulticlusterNamespace, validation.IsDNS1123Label)),
+	)
+}
+
+func (g Gateway) check() []Finding {
+	found := slices.Concat(
+		under("name", syntax(g.Name, validation.IsDNS1035Label)),
+		under("port", checkPort(g.Port)),
+		under("identity", syntax(g.Identity, checkDNSName)),
+		under("probe", g.Probe.check()),
+	)
+	for i, address := range g.Addresses {
+		found = append(found, under("addresses", under(strconv.Itoa(i), checkAddress(address)))...)
+	}
+	return found
+}
+
+// checkAddress: a host name, or an IP that the API server takes for Endpoints
+// (k8s.io/kubernetes pkg/apis/core/validation, ValidateEndpointIP).
+func checkAddress(address string) []Finding {
+	ip, err := netip.ParseAddr(address)
+	switch {
+	case strings.ContainsAny(address, " ,\t\n"):
+		return faultHint("one list item for each address", "%q is more than one address", address)
+	case err != nil && (len(checkDNSName(address)) > 0 || endsInDigits(address)):
+		return fault("%q is neither an IP nor a host name", address)
+	case err == nil && ip.Zone() != "":
+		return fault("%q has a zone, which means nothing to peers", address)
+	case err == nil && (ip.IsUnspecified() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast()):
+		return fault("%q cannot be reached by peers: it is unspecified, loopback or link-local", address)
+	}
+	return nil
+}
+
+// endsInDigits: no top-level domain is a number, so 300.1.1.1 is a mistyped IP.
+func endsInDigits(name string) bool {
+	last := name[strings.LastIndex(name, ".")+1:]
+	return strings.Trim(last, "0123456789") == ""
+}
+
+func (p Probe) check() []Finding {
+	var found []Finding
+	if p.Path != "" && !strings.HasPrefix(p.Path, "/") {
+		found = under("path", fault("%q does not begin with /", p.Path))
+	}
+	found = append(found, under("port", checkPort(p.Port))...)
+	return append(found, under("period", checkDuration(p.Period, time.Nanosecond))...)
+}

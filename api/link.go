@@ -1,8 +1,13 @@
 package api
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // LinkDoc is one document of kind Link.
@@ -68,4 +73,94 @@ func (s LinkSpec) UsesRemoteDiscovery() bool {
 // selects: nil and empty match nothing (Linkerd, pkg service-mirror cluster_watcher.go).
 func selects(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
+}
+
+// Check gives what is wrong with the values of the declaration. Whether its clusters exist is a question to the fleet.
+func (d LinkDoc) Check() []Finding {
+	return slices.Concat(
+		under("metadata", d.Metadata.check()),
+		under("spec", d.Spec.check()),
+	)
+}
+
+func (l Link) check() []Finding {
+	found := l.LinkSpec.check()
+	if l.Source == l.Target && l.Source != "" {
+		found = append(found, under("target", fault("cluster %q is linked to itself", l.Source))...)
+	}
+	return found
+}
+
+func (s LinkSpec) check() []Finding {
+	return slices.Concat(
+		under("selector", checkSelector(s.Selector)),
+		under("remoteDiscoverySelector", checkSelector(s.RemoteDiscoverySelector)),
+		under("federatedServiceSelector", checkSelector(s.FederatedServiceSelector)),
+		under("excludedLabels", checkExcluded(s.ExcludedLabels)),
+		under("excludedAnnotations", checkExcluded(s.ExcludedAnnotations)),
+		under("controller", s.Controller.check()),
+	)
+}
+
+// checkExcluded: Linkerd takes a key, or <prefix>/* (controller/gen/apis/link/v1alpha3).
+func checkExcluded(keys []string) []Finding {
+	var found []Finding
+	for i, key := range keys {
+		prefix, all := strings.CutSuffix(key, "/*")
+		if all && len(checkDNSName(prefix)) == 0 || !all && len(validation.IsQualifiedName(key)) == 0 {
+			continue
+		}
+		found = append(found, under(strconv.Itoa(i), faultHint("a key such as example.com/team, or example.com/*",
+			"%q is neither a key nor <prefix>/*", key))...)
+	}
+	return found
+}
+
+func (c Controller) check() []Finding {
+	found := slices.Concat(
+		under("mode", oneOf(c.Mode, PerLink, External)),
+		under("logLevel", oneOf(c.LogLevel, "panic", "fatal", "error", "warn", "info", "debug", "trace")),
+	)
+	if c.Replicas != nil && *c.Replicas < 1 {
+		found = append(found, under("replicas", faultHint("remove the link instead", "%d is less than 1", *c.Replicas))...)
+	}
+	if strings.ContainsAny(c.Image, " \t\n") {
+		found = append(found, under("image", fault("%q is no image: it holds a space", c.Image))...)
+	}
+	return found
+}
+
+// checkSelector: a nil selector is absent, an empty one is valid.
+func checkSelector(s *metav1.LabelSelector) []Finding {
+	if s == nil {
+		return nil
+	}
+	found := under("matchLabels", checkLabels(s.MatchLabels))
+	for i, r := range s.MatchExpressions {
+		found = append(found, under("matchExpressions", under(strconv.Itoa(i), checkRequirement(r)))...)
+	}
+	return found
+}
+
+// checkRequirement has the rules of apimachinery's ValidateLabelSelectorRequirement, each finding at its own field.
+func checkRequirement(r metav1.LabelSelectorRequirement) []Finding {
+	found := slices.Concat(
+		under("key", syntax(r.Key, validation.IsQualifiedName)),
+		under("operator", oneOf(r.Operator, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn,
+			metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)),
+	)
+	switch r.Operator {
+	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
+		if len(r.Values) == 0 {
+			found = append(found, fault("operator %s needs values", r.Operator)...)
+		}
+	case metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
+		if len(r.Values) > 0 {
+			found = append(found, under("values", fault("operator %s takes no values", r.Operator))...)
+		}
+	}
+	for i, v := range r.Values {
+		found = append(found, under("values", under(strconv.Itoa(i), syntax(v, validation.IsValidLabelValue)))...)
+	}
+	return found
 }

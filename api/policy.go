@@ -2,7 +2,7 @@ package api
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,10 +89,65 @@ func parseSchedule(text string) (cron.Schedule, error) {
 	}
 	s, err := cron.NewParser(fields).Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("parse schedule: %w", err)
+		return nil, err
 	}
 	if s.Next(time.Unix(0, 0).UTC()).IsZero() {
 		return nil, errors.New("no day ever fits it")
 	}
 	return s, nil
+}
+
+// leastInterval spares the Git server.
+const leastInterval = 5 * time.Second
+
+// Check gives what is wrong with the values of the declaration.
+func (d SyncPolicyDoc) Check() []Finding {
+	p := d.Spec
+	spec := slices.Concat(
+		under("interval", checkDuration(p.Interval, leastInterval)),
+		under("schedule", p.checkSchedule()),
+		under("prune", p.Prune.check()),
+	)
+	return slices.Concat(under("metadata", d.Metadata.check()), under("spec", spec))
+}
+
+func (p SyncPolicy) checkSchedule() []Finding {
+	if p.Schedule == "" {
+		return nil
+	}
+	if p.Interval != "" {
+		return faultHint("leave one", "there is an interval, too")
+	}
+	if _, err := parseSchedule(p.Schedule); err != nil {
+		return faultHint(`five fields, such as "*/5 * * * *"`, "%q is no schedule: %v", p.Schedule, err)
+	}
+	return nil
+}
+
+// checkDuration: an empty text is absent.
+func checkDuration(text string, least time.Duration) []Finding {
+	if text == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return faultHint("such as 30s or 5m", "%q is no duration", text)
+	case d <= 0:
+		return fault("%q is not above zero", text)
+	case d < least:
+		return fault("%q is shorter than %s", text, least)
+	}
+	return nil
+}
+
+func (p Prune) check() []Finding {
+	found := under("policy", oneOf(p.Policy, PruneSync, UpsertOnly, CreateOnly))
+	if f := p.MaxFraction; f != nil && !(*f >= 0 && *f <= 1) {
+		found = append(found, under("maxFraction", fault("%v is not between 0 and 1", *f))...)
+	}
+	if n := p.MinAllowed; n != nil && *n < 0 {
+		found = append(found, under("minAllowed", fault("%d is less than 0", *n))...)
+	}
+	return found
 }

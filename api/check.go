@@ -1,0 +1,133 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Finding is a Problem whose place is still a path into its document. Every kind has a Check that gives all findings
+// about its values; whether fields exist and have the right type is the decoder's business, and what is absent is never a finding.
+type Finding struct {
+	Path          Path
+	Warning       bool
+	Message, Hint string
+}
+
+// Path leads from a document to a field: keys, and indices in decimal.
+type Path []string
+
+// String gives spec.gateway.addresses[0]; keys that are no plain words stand in brackets, too.
+func (p Path) String() string {
+	var b strings.Builder
+	for i, key := range p {
+		_, err := strconv.Atoi(key)
+		switch {
+		case err == nil || strings.ContainsAny(key, "./ "):
+			b.WriteString("[" + key + "]")
+		case i > 0:
+			b.WriteString("." + key)
+		default:
+			b.WriteString(key)
+		}
+	}
+	return b.String()
+}
+
+// CheckClusterName says what is wrong with a cluster's name. Linkerd builds other names from it (service mirrors,
+// controllers, probe services, label values), of which controller-<name> as a label is the narrowest: 52 characters.
+func CheckClusterName(name ClusterName) error {
+	const most = 52
+	switch {
+	case name == "federated":
+		return fmt.Errorf("a cluster cannot be called %q: its mirrors would collide with federated services", name)
+	case len(name) > most:
+		return fmt.Errorf("%q has %d characters, a cluster name has at most %d", name, len(name), most)
+	case len(validation.IsDNS1035Label(string(name))) > 0:
+		return fmt.Errorf("%q is no cluster name: lower case letters, digits and -, beginning with a letter, not ending in -", name)
+	}
+	return nil
+}
+
+// under moves findings below a field.
+func under(field string, found []Finding) []Finding {
+	for i := range found {
+		found[i].Path = slices.Insert(found[i].Path, 0, field)
+	}
+	return found
+}
+
+func fault(format string, args ...any) []Finding {
+	return []Finding{{Message: fmt.Sprintf(format, args...)}}
+}
+
+func faultHint(hint, format string, args ...any) []Finding {
+	return []Finding{{Message: fmt.Sprintf(format, args...), Hint: hint}}
+}
+
+// syntax turns what a Kubernetes validator says of a value into one finding; an empty value is absent.
+func syntax[S ~string](value S, validate func(string) []string) []Finding {
+	if value == "" {
+		return nil
+	}
+	if wrong := validate(string(value)); len(wrong) > 0 {
+		return fault("%q: %s", value, terse(wrong))
+	}
+	return nil
+}
+
+// oneOf checks an enumeration; an empty value is absent.
+func oneOf[S ~string](value S, words ...S) []Finding {
+	if value == "" || slices.Contains(words, value) {
+		return nil
+	}
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
+	}
+	return faultHint(DidYouMean(string(value), names), "%q is none of %s", value, strings.Join(names, ", "))
+}
+
+func checkPort(port int32) []Finding {
+	if port == 0 || len(validation.IsValidPortNum(int(port))) == 0 {
+		return nil
+	}
+	return fault("%d is no port, which is 1 to 65535", port)
+}
+
+func checkDNSName(name string) []string { return validation.IsDNS1123Subdomain(name) }
+
+func (m Meta) check() []Finding {
+	return slices.Concat(under("name", syntax(m.Name, checkDNSName)), under("labels", checkLabels(m.Labels)))
+}
+
+func checkLabels(labels map[string]string) []Finding {
+	var found []Finding
+	for _, key := range sortedKeys(labels) {
+		found = append(found, under(key, checkLabel(key, labels[key]))...)
+	}
+	return found
+}
+
+func checkLabel(key, value string) []Finding {
+	var found []Finding
+	if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
+		found = append(found, fault("%q is no label key: %s", key, terse(wrong))...)
+	}
+	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
+		found = append(found, fault("%q is no label value: %s", value, terse(wrong))...)
+	}
+	return found
+}
+
+// terse leaves out the examples and regular expressions of Kubernetes' messages.
+func terse(wrong []string) string {
+	out := make([]string, len(wrong))
+	for i, text := range wrong {
+		out[i], _, _ = strings.Cut(text, " (e.g. ")
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// fleet joins what was declared. It is used only if nothing was wrong, but made in any case, to find what else is wrong.
+func (l *loader) fleet(commit api.Commit) *Fleet {
+	f := &Fleet{Commit: commit, Clusters: l.joinClusters(), Policy: l.policy()}
+	l.noCluster()
+	l.sameAccess()
+	e := l.origins(f)
+	if !l.tooMany(e) {
+		f.out, f.in = e.expand()
+	}
+	l.problems = append(l.problems, e.problems()...)
+	if !slices.ContainsFunc(l.problems, isError) {
+		l.problems = append(l.problems, lint(f)...)
+	}
+	return f
+}
+
+// noCluster is a problem only where all could be read.
+func (l *loader) noCluster() {
+	if len(l.clusters) == 0 && len(l.documents) > 0 && !l.partial {
+		l.problems = append(l.problems, api.Problem{Code: NoCluster, Message: "no Cluster is declared", Hint: "is --path right?"})
+	}
+}
+
+// joinClusters gives the clusters by name, each name once.
+func (l *loader) joinClusters() []Cluster {
+	out := make([]Cluster, 0, len(l.clusters))
+	for _, d := range unique(l, "Cluster", l.clusters) {
+		out = append(out, Cluster{
+			Name:   api.ClusterName(d.name()),
+			Labels: d.value.Metadata.Labels,
+			Spec:   d.value.Spec.WithDefaults(),
+			At:     d.at(),
+		})
+	}
+	slices.SortFunc(out, func(a, b Cluster) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return out
+}
+
+// unique gives the declarations whose name comes first, and fails the others; a nameless one was failed before.
+func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
+	var out []declared[T]
+	first := map[string]api.Pos{}
+	for _, d := range all {
+		name, at := d.name(), d.at("metadata", "name")
+		before, twice := first[name]
+		switch {
+		case name == "":
+			l.partial = true
+		case twice:
+			l.fail(at, kind+" "+name+" is declared twice, first at "+before.String(), "remove one")
+		default:
+			first[name] = at
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// sameAccess refuses two names for one cluster, as far as declarations can show it.
+func (l *loader) sameAccess() {
+	type place struct{ secret, key, path, context string }
+	first := map[place]declared[api.ClusterDoc]{}
+	for _, d := range l.clusters {
+		a := d.value.Spec.WithDefaults().Access
+		var p place
+		if a.KubeconfigSecret != nil {
+			p.secret, p.key = a.KubeconfigSecret.Name, a.KubeconfigSecret.Key
+		}
+		if a.Kubeconfig != nil {
+			p.path, p.context = a.Kubeconfig.Path, a.Kubeconfig.Context
+		}
+		before, known := first[p]
+		switch {
+		case !d.sound || p == place{} && !a.InCluster:
+		case known && before.name() != d.name():
+			l.fail(d.at("spec", "access"), "cluster "+d.name()+" has the access of cluster "+before.name()+
+				" at "+before.at("spec", "access").String(), "one cluster has one name")
+		case !known:
+			first[p] = d
+		}
+	}
+}
+
+// policy gives the only one.
+func (l *loader) policy() api.SyncPolicy {
+	if len(l.policies) == 0 {
+		return api.SyncPolicy{}.WithDefaults()
+	}
+	for _, d := range l.policies[1:] {
+		l.fail(d.at(), "there is more than one SyncPolicy, the first at "+l.policies[0].at().String(), "leave one")
+	}
+	return l.policies[0].value.Spec.WithDefaults()
+}

@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// expansion turns origins into links. A row of the matrix of clusters is filled at a time, declared links first: so
+// links come out sorted, and neither a sort nor a map of a million pairs is needed.
+type expansion struct {
+	clusters []Cluster
+	declared [][]target // by source
+	meshes   []*origin
+	clashes  map[[2]*origin]*clash
+}
+
+// target is the far end of a declared link.
+type target struct {
+	index  int
+	origin *origin
+}
+
+// clash is a pair that two origins give, and the number of further ones.
+type clash struct {
+	won, lost *origin
+	pair      api.Pair
+	more      int
+}
+
+// expand gives all links, grouped by source and by target.
+func (e *expansion) expand() (out, in links) {
+	n := len(e.clusters)
+	out = links{all: make([]Link, 0, e.bound()), begin: make([]int, 1, n+1)}
+	targets := make([]int32, 0, cap(out.all))
+	row := make([]*origin, n)
+	for source := range n {
+		e.fill(row, source)
+		for t, o := range row {
+			if o != nil {
+				out.all = append(out.all, e.link(source, t, o))
+				targets = append(targets, int32(t))
+			}
+		}
+		out.begin = append(out.begin, len(out.all))
+	}
+	return out, byTarget(out.all, targets, n)
+}
+
+// bound is the number of links, if no two origins give the same one.
+func (e *expansion) bound() int {
+	n := 0
+	for _, m := range e.meshes {
+		n += len(m.members) * (len(m.members) - 1)
+	}
+	for _, d := range e.declared {
+		n += len(d)
+	}
+	return min(n, len(e.clusters)*len(e.clusters))
+}
+
+func (e *expansion) link(source, target int, o *origin) Link {
+	return Link{Source: &e.clusters[source], Target: &e.clusters[target], Spec: &o.spec, At: &o.at, From: o.from}
+}
+
+// fill says for one source which origin gives the link to each target. A declared Link wins over a Mesh.
+func (e *expansion) fill(row []*origin, source int) {
+	clear(row)
+	for _, d := range e.declared[source] {
+		row[d.index] = d.origin
+	}
+	for _, m := range e.meshes {
+		if !m.contains(source) {
+			continue
+		}
+		for _, t := range m.members {
+			switch {
+			case t == source:
+			case row[t] != nil:
+				e.clash(row[t], m, api.Pair{Source: e.clusters[source].Name, Target: e.clusters[t].Name})
+			default:
+				row[t] = m
+			}
+		}
+	}
+}
+
+func (e *expansion) clash(won, lost *origin, pair api.Pair) {
+	key := [2]*origin{won, lost}
+	if c := e.clashes[key]; c != nil {
+		c.more++
+		return
+	}
+	e.clashes[key] = &clash{won: won, lost: lost, pair: pair}
+}
+
+// problems tells each clash once, however many pairs it has: as a warning where a Link overrules a Mesh, else as an error.
+func (e *expansion) problems() []api.Problem {
+	var out []api.Problem
+	for _, c := range e.clashes {
+		p := api.Problem{
+			Pos: c.won.at, Warning: true,
+			Message: fmt.Sprintf("%s replaces what %s at %s gives for %s", c.won.from, c.lost.from, c.lost.at, c.pair),
+		}
+		if c.won.mesh {
+			p = api.Problem{
+				Pos: c.lost.at, Hint: "select other clusters, or declare a Link for the pair",
+				Message: fmt.Sprintf("%s and %s at %s both give %s", c.lost.from, c.won.from, c.won.at, andMore(c.pair, c.more)),
+			}
+		}
+		out = append(out, p)
+	}
+	return out // Load sorts
+}
+
+// byTarget groups links by target; counting keeps the order of sources.
+func byTarget(all []Link, targets []int32, n int) links {
+	in := links{all: make([]Link, len(all)), begin: make([]int, n+1)}
+	for _, t := range targets {
+		in.begin[t+1]++
+	}
+	for t := range n {
+		in.begin[t+1] += in.begin[t]
+	}
+	next := append([]int(nil), in.begin...)
+	for i, t := range targets {
+		in.all[next[t]] = all[i]
+		next[t]++
+	}
+	return in
+}

@@ -1,0 +1,156 @@
+package fleet
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// meshOf gives a tree with n clusters, one file each, and a mesh of all of them.
+func meshOf(n int) fstest.MapFS {
+	const mesh = "apiVersion: linkwright.dev/v1alpha1\nkind: Mesh\nmetadata: {name: all}\nspec:\n  clusters: {matchLabels: {env: prod}}\n"
+	tree := fstest.MapFS{"mesh.yaml": {Data: []byte(mesh)}}
+	for i := range n {
+		name := fmt.Sprintf("c%04d", i)
+		tree["clusters/"+name+".yaml"] = &fstest.MapFile{Data: []byte(cluster(name))}
+	}
+	return tree
+}
+
+func cluster(name string) string {
+	return "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: " + name + ", labels: {env: prod}}\n" +
+		"spec:\n  access:\n    kubeconfigSecret: {name: " + name + "}\n  apiServer: https://" + name + ".example.com:6443\n"
+}
+
+func load(t testing.TB, tree fstest.MapFS) *Fleet {
+	t.Helper()
+	f, problems := Load("0123456789abcdef", tree)
+	if f == nil || len(problems) > 0 {
+		t.Fatalf("Load: %v", problems)
+	}
+	return f
+}
+
+func TestFleetFindsLinksByBothEnds(t *testing.T) {
+	const n = 7
+	f := load(t, meshOf(n))
+	all := slices.Collect(f.Links())
+	if len(all) != n*(n-1) {
+		t.Fatalf("Links: %d, want %d", len(all), n*(n-1))
+	}
+	if !slices.IsSortedFunc(all, func(a, b Link) int { return a.Pair().Compare(b.Pair()) }) {
+		t.Error("Links are not sorted by pair")
+	}
+	for _, c := range f.Clusters {
+		checkEnds(t, f, c.Name, all)
+	}
+	if f.Out("none") != nil || f.In("none") != nil {
+		t.Error("an unknown cluster has links")
+	}
+}
+
+func checkEnds(t *testing.T, f *Fleet, name api.ClusterName, all []Link) {
+	t.Helper()
+	var out, in []api.Pair
+	for _, l := range all {
+		if l.Source.Name == name {
+			out = append(out, l.Pair())
+		}
+		if l.Target.Name == name {
+			in = append(in, l.Pair())
+		}
+	}
+	if diff := cmp.Diff(out, pairs(f.Out(name))); diff != "" {
+		t.Errorf("Out(%s): -want +got\n%s", name, diff)
+	}
+	if diff := cmp.Diff(in, pairs(f.In(name))); diff != "" {
+		t.Errorf("In(%s): -want +got\n%s", name, diff)
+	}
+}
+
+func pairs(links []Link) []api.Pair {
+	var out []api.Pair
+	for _, l := range links {
+		out = append(out, l.Pair())
+	}
+	return out
+}
+
+func TestFleetFindsClustersAndLinks(t *testing.T) {
+	f := load(t, meshOf(3))
+	if c, ok := f.Cluster("c0001"); !ok || c != &f.Clusters[1] {
+		t.Errorf("Cluster(c0001) = %v, %v", c, ok)
+	}
+	if _, ok := f.Cluster("c"); ok {
+		t.Error("Cluster(c) is found")
+	}
+	l, ok := f.Link(api.Pair{Source: "c0002", Target: "c0001"})
+	if !ok || l.Source != &f.Clusters[2] || l.Target != &f.Clusters[1] || l.From != "Mesh all" {
+		t.Errorf("Link = %+v, %v", l, ok)
+	}
+	if _, ok := f.Link(api.Pair{Source: "c0001", Target: "c0001"}); ok {
+		t.Error("a cluster is linked to itself")
+	}
+}
+
+func TestFleetHasItsDefaults(t *testing.T) {
+	f := load(t, meshOf(2))
+	if diff := cmp.Diff(f.Clusters[0].Spec.WithDefaults(), f.Clusters[0].Spec); diff != "" {
+		t.Errorf("Cluster: -want +got\n%s", diff)
+	}
+	if diff := cmp.Diff(api.LinkSpec{}.WithDefaults(), *f.Out("c0000")[0].Spec); diff != "" {
+		t.Errorf("Link: -want +got\n%s", diff)
+	}
+	if diff := cmp.Diff(api.SyncPolicy{}.WithDefaults(), f.Policy); diff != "" {
+		t.Errorf("Policy: -want +got\n%s", diff)
+	}
+}
+
+// The bytes of declared values must not change on their way: YAML 1.1 would read yes, 1_0 and 012 as something else.
+func TestValuesArriveAsWritten(t *testing.T) {
+	tree := fstest.MapFS{"a.yaml": {Data: []byte(strings.Replace(cluster("on"), "env: prod", `env: yes, a: "1.10", b: 'on', c: <y&>, "\x41": "\u00e4"`, 1))}}
+	_, problems := Load("", tree)
+	if len(problems) != 2 { // two label values that Kubernetes does not allow: they arrived
+		t.Errorf("Load: %v", problems)
+	}
+	tree = fstest.MapFS{"a.yaml": {Data: []byte(strings.Replace(cluster("on"), "env: prod", `env: yes, a: "1.10", b: 'on', "\x41": off`, 1))}}
+	want := map[string]string{"env": "yes", "a": "1.10", "b": "on", "A": "off"}
+	if diff := cmp.Diff(want, load(t, tree).Clusters[0].Labels); diff != "" {
+		t.Errorf("labels: -want +got\n%s", diff)
+	}
+}
+
+func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
+	f, problems := Load("", meshOf(2100))
+	if f != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "2100") && !strings.Contains(problems[0].Message, "4407900") {
+		t.Errorf("Load: %v", problems)
+	}
+}
+
+// BenchmarkLoad has the full mesh of 1,000 clusters; live-MB is what the fleet holds, against a budget of 1 GiB.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("clusters=%d", n), func(b *testing.B) {
+			tree := meshOf(n)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			b.ReportAllocs()
+			var f *Fleet
+			for b.Loop() {
+				f = load(b, tree)
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "live-MB")
+			runtime.KeepAlive(f)
+		})
+	}
+}

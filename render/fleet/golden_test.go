@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// Each archive is a tree, and a file "out": the problems of Load, then a summary of its fleet.
+func TestLoad(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no goldens: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
+	}
+}
+
+func golden(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bytes.TrimSpace(archive.Comment)) == 0 {
+		t.Error("the first line must say the behaviour in words")
+	}
+	tree, want := fstest.MapFS{}, ""
+	for _, f := range archive.Files {
+		if f.Name == "out" {
+			want = string(f.Data)
+			continue
+		}
+		tree[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	got := summary(Load("", tree))
+	if *update {
+		rewrite(t, file, archive, got)
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Load(%s): -want +got\n%s", file, diff)
+	}
+}
+
+func rewrite(t *testing.T, file string, archive *txtar.Archive, out string) {
+	t.Helper()
+	var kept []txtar.File
+	for _, f := range archive.Files {
+		if f.Name != "out" {
+			kept = append(kept, f)
+		}
+	}
+	archive.Files = append(kept, txtar.File{Name: "out", Data: []byte(out)})
+	if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func summary(f *Fleet, problems []api.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		if p.Code != "" {
+			fmt.Fprintf(&b, "[%s] ", p.Code)
+		}
+		fmt.Fprintln(&b, p)
+	}
+	if f == nil {
+		fmt.Fprintln(&b, "no fleet")
+		return b.String()
+	}
+	for _, c := range f.Clusters {
+		fmt.Fprintln(&b, "cluster", c.Name, c.Labels, c.At)
+	}
+	for l := range f.Links() {
+		fmt.Fprintln(&b, "link", l.Pair(), "of", l.From, *l.At)
+	}
+	return b.String()
+}

@@ -1,0 +1,139 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// origin is one declaration that gives links: a Link, or a Mesh with its members (indices into the clusters, ascending).
+type origin struct {
+	from    string
+	at      api.Pos
+	spec    api.LinkSpec
+	mesh    bool
+	members []int
+}
+
+func (o *origin) contains(cluster int) bool {
+	_, found := slices.BinarySearch(o.members, cluster)
+	return found
+}
+
+// origins gives all declarations that give links, checked against the clusters.
+func (l *loader) origins(f *Fleet) *expansion {
+	e := &expansion{clusters: f.Clusters, declared: make([][]target, len(f.Clusters)), clashes: map[[2]*origin]*clash{}}
+	ends := endings{loader: l, names: clusterNames(f), hints: map[api.ClusterName]string{}}
+	unique(l, "Link", l.links) // only to fail: what else is wrong with the second one is told as well
+	first := map[api.Pair]api.Pos{}
+	for _, d := range l.links {
+		from, okFrom := ends.find(f, d, "source")
+		to, okTo := ends.find(f, d, "target")
+		if okFrom && okTo && l.onlyLink(d, first) {
+			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
+			e.declared[from] = append(e.declared[from], target{to, o})
+		}
+	}
+	for _, d := range unique(l, "Mesh", l.meshes) {
+		if members, ok := l.members(f, d); ok {
+			e.meshes = append(e.meshes, &origin{
+				from: "Mesh " + d.name(), at: d.at(),
+				spec: d.value.Spec.WithDefaults().Template, mesh: true, members: members,
+			})
+		}
+	}
+	return e
+}
+
+// onlyLink refuses a second Link of an ordered pair, and drops one to itself, which its Check has told.
+func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) bool {
+	pair := api.Pair{Source: d.value.Spec.Source, Target: d.value.Spec.Target}
+	before, twice := first[pair]
+	if twice {
+		l.fail(d.at("spec"), fmt.Sprintf("the link %s is declared twice, first at %s", pair, before), "remove one")
+		return false
+	}
+	first[pair] = d.at("spec")
+	return pair.Source != pair.Target
+}
+
+// endings finds the clusters that links name.
+type endings struct {
+	*loader
+	names []string
+	hints map[api.ClusterName]string // by undeclared name: thousands of links may share one
+}
+
+func clusterNames(f *Fleet) []string {
+	out := make([]string, len(f.Clusters))
+	for i := range f.Clusters {
+		out[i] = string(f.Clusters[i].Name)
+	}
+	return out
+}
+
+// find gives the index of a link's source or target. Nothing is called undeclared while a part of the tree is unread.
+func (e *endings) find(f *Fleet, d declared[api.LinkDoc], field string) (int, bool) {
+	name := d.value.Spec.Source
+	if field == "target" {
+		name = d.value.Spec.Target
+	}
+	i, found := f.index(name)
+	if found || name == "" || e.partial {
+		return i, found
+	}
+	hint, known := e.hints[name]
+	if !known {
+		hint = api.DidYouMean(string(name), e.names)
+		e.hints[name] = hint
+	}
+	e.fail(d.at("spec", field), fmt.Sprintf("spec.%s: cluster %q is not declared", field, name), hint)
+	return 0, false
+}
+
+// members gives the clusters that a mesh selects.
+func (l *loader) members(f *Fleet, d declared[api.MeshDoc]) ([]int, bool) {
+	selector, err := metav1.LabelSelectorAsSelector(&d.value.Spec.Clusters)
+	if err != nil {
+		if d.sound {
+			l.fail(d.at("spec", "clusters"), "spec.clusters: "+err.Error(), "")
+		}
+		return nil, false
+	}
+	var out []int
+	for i := range f.Clusters {
+		if selector.Matches(labels.Set(f.Clusters[i].Labels)) {
+			out = append(out, i)
+		}
+	}
+	if len(out) < 2 && d.sound && !l.partial {
+		l.warn(d.at("spec", "clusters"), fmt.Sprintf("Mesh %s links nothing: it selects %d clusters", d.name(), len(out)), "")
+	}
+	return out, true
+}
+
+// tooMany refuses meshes that would not fit into memory, before they are expanded. Overlapping meshes are errors
+// anyway, so counting a pair twice is harmless.
+func (l *loader) tooMany(e *expansion) bool {
+	const most = 4_000_000
+	sum := 0
+	for _, m := range e.meshes {
+		if sum += len(m.members) * (len(m.members) - 1); sum > most {
+			l.fail(m.at, fmt.Sprintf("%s brings the fleet to %d links, more than %d", m.from, sum, most), "select fewer clusters")
+			return true
+		}
+	}
+	return false
+}
+
+// andMore gives "west→east", or "west→east and 3 more".
+func andMore(what fmt.Stringer, more int) string {
+	if more == 0 {
+		return what.String()
+	}
+	return fmt.Sprintf("%s and %d more", what, more)
+}

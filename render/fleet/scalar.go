@@ -1,0 +1,160 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// scalar gives a string, number or boolean of exactly the wanted type: YAML's guesses (1.10 is a number, on is a
+// string) are told, never bent.
+func (w *walker) scalar(n *yaml.Node, t reflect.Type, at api.Path) any {
+	var want string
+	switch t.Kind() {
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Float32, reflect.Float64:
+		want = "a number"
+	default:
+		want = "a whole number"
+	}
+	v := plain(n)
+	if !fits(v, t) {
+		w.mismatch(n, at, want)
+		return nil
+	}
+	return v
+}
+
+// fits says whether a plain value can be held by a type.
+func fits(v any, t reflect.Type) bool {
+	zero := reflect.Zero(t)
+	switch v := v.(type) {
+	case string:
+		return t.Kind() == reflect.String
+	case bool:
+		return t.Kind() == reflect.Bool
+	case int64:
+		return zero.CanFloat() || zero.CanInt() && !zero.OverflowInt(v)
+	case float64:
+		return zero.CanFloat()
+	}
+	return false
+}
+
+// plain gives a scalar as string, bool, int64 or float64, and nil for all else: null, timestamps, binaries, infinity, own tags.
+func plain(n *yaml.Node) any {
+	var (
+		whole int64
+		real  float64
+		truth bool
+	)
+	if n.Kind != yaml.ScalarNode {
+		return nil
+	}
+	switch n.ShortTag() {
+	case "!!str":
+		return n.Value
+	case "!!bool":
+		if n.Decode(&truth) == nil {
+			return truth
+		}
+	case "!!int":
+		if n.Decode(&whole) == nil {
+			return whole
+		}
+	case "!!float":
+		if n.Decode(&real) == nil && !math.IsInf(real, 0) && !math.IsNaN(real) {
+			return real
+		}
+	}
+	return nil
+}
+
+// custom gives a scalar whose type reads itself, such as a quantity.
+func (w *walker) custom(n *yaml.Node, t reflect.Type, at api.Path) any {
+	if plain(n) == nil {
+		w.mismatch(n, at, "a "+t.Name())
+		return nil
+	}
+	v := n.Value // as written: a float64 would turn 0.1 into its neighbour
+	if endless(v) {
+		w.fail(n, at, describe(n)+" is no "+t.Name(), "write it shorter")
+		return nil
+	}
+	if err := into(v, reflect.New(t).Interface()); err != nil {
+		w.fail(n, at, fmt.Sprintf("%s is no %s: %v", describe(n), t.Name(), err), "")
+		return nil
+	}
+	return v
+}
+
+// endless says that a quantity would be computed for hours: ParseQuantity rounds 1e-2000000000 digit by digit.
+func endless(quantity string) bool {
+	const longest, longestExponent = 64, len("e-999")
+	e := strings.IndexAny(quantity, "eE")
+	return len(quantity) > longest || e >= 0 && len(quantity)-e > longestExponent
+}
+
+func (w *walker) mismatch(n *yaml.Node, at api.Path, want string) {
+	hint := ""
+	if want == "a string" {
+		hint = quoteIt(n)
+	}
+	w.fail(n, at, "expected "+want+", found "+describe(n), hint)
+}
+
+// quoteIt is what to do where YAML took a text for something else.
+func quoteIt(n *yaml.Node) string {
+	switch n.ShortTag() {
+	case "!!int", "!!float", "!!bool", "!!timestamp":
+		return "quote it: " + strconv.Quote(short(n.Value))
+	}
+	return ""
+}
+
+// describe says what a node is.
+func describe(n *yaml.Node) string {
+	switch {
+	case n == nil:
+		return "nothing"
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.AliasNode:
+		return "an alias"
+	}
+	switch tag := n.ShortTag(); tag {
+	case "!!str":
+		return strconv.Quote(short(n.Value))
+	case "!!null":
+		return "null"
+	case "!!int", "!!float":
+		return "the number " + short(n.Value)
+	case "!!bool":
+		return short(n.Value)
+	case "!!timestamp":
+		return "the timestamp " + short(n.Value)
+	default:
+		return "a value of type " + short(tag)
+	}
+}
+
+// short keeps messages readable, whatever was written.
+func short(text string) string {
+	const most = 60
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most]) + "…"
+}

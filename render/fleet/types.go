@@ -1,0 +1,55 @@
+package fleet
+
+import (
+	"reflect"
+	"strings"
+)
+
+// types remembers the fields of the structs met by one Load.
+type types map[reflect.Type]fields
+
+// field is one name that may be written in a struct. What may be left out says omitempty, in our types as in Kubernetes'.
+type field struct {
+	name     string
+	typ      reflect.Type
+	required bool
+}
+
+type fields []field
+
+func (f fields) find(name string) *field {
+	for i := range f {
+		if f[i].name == name {
+			return &f[i]
+		}
+	}
+	return nil
+}
+
+func (f fields) names() []string {
+	out := make([]string, len(f))
+	for i := range f {
+		out[i] = f[i].name
+	}
+	return out
+}
+
+// fields gives the fields of a struct by the rules of encoding/json, as far as declarations use them.
+func (t types) fields(of reflect.Type) fields {
+	if known, ok := t[of]; ok {
+		return known
+	}
+	var out fields
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			out = append(out, t.fields(f.Type)...)
+		case name != "" && name != "-":
+			out = append(out, field{name, f.Type, !strings.Contains(options, "omitempty")})
+		}
+	}
+	t[of] = out
+	return out
+}

@@ -20,6 +20,9 @@ const (
 	DigestAnnotation = "linkwright.dev/digest"
 	PruneAnnotation  = "linkwright.dev/prune"
 	PruneDisabled    = "disabled"
+	// AccessNamespace is ours in every cluster: accounts of sources, and inventories. It is created
+	// where missing and left standing.
+	AccessNamespace = "linkwright-access"
 	// Prefix of every label and annotation of ours; Links exclude it from mirrors.
 	Prefix = "linkwright.dev/"
 

@@ -1,0 +1,52 @@
+package render
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+	rbacac "k8s.io/client-go/applyconfigurations/rbac/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Account is the key of a source's account in a target: one each, so that a link can be revoked alone.
+func Account(owner string, source api.ClusterName) object.Key {
+	return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: owner + "." + string(source)}
+}
+
+// TokenSecret is the key of the Secret that holds the account's token.
+func TokenSecret(owner string, source api.ClusterName) object.Key {
+	k := Account(owner, source)
+	return object.Key{Kind: "Secret", Namespace: k.Namespace, Name: k.Name + "-token"}
+}
+
+// access renders the source's account, its token and its rights (linkerd2
+// multicluster/charts/linkerd-multicluster/templates/remote-access-service-mirror-rbac.yaml).
+func access(b *builder) {
+	account, token := Account(b.owner, b.Link.Source.Name), TokenSecret(b.owner, b.Link.Source.Name)
+
+	sa := coreac.ServiceAccount(account.Name, account.Namespace).WithAutomountServiceAccountToken(false)
+	b.add(named{key: account, version: "v1", phase: object.PhaseRights, meta: &sa.ObjectMetaApplyConfiguration}, sa)
+
+	s := coreac.Secret(token.Name, token.Namespace).WithType(corev1.SecretTypeServiceAccountToken).
+		WithAnnotations(map[string]string{corev1.ServiceAccountNameKey: account.Name})
+	b.add(named{key: token, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
+
+	name := object.AccessNamespace + "." + account.Name
+	crb := rbacac.ClusterRoleBinding(name).
+		WithRoleRef(roleRef("ClusterRole", linkerd.RemoteAccessRole)).
+		WithSubjects(subject(account))
+	b.add(named{
+		key: object.Key{Group: rbacGroup, Kind: "ClusterRoleBinding", Name: name}, version: "v1",
+		phase: object.PhaseRights, meta: &crb.ObjectMetaApplyConfiguration,
+	}, crb)
+}
+
+func roleRef(kind, name string) *rbacac.RoleRefApplyConfiguration {
+	return rbacac.RoleRef().WithAPIGroup(rbacGroup).WithKind(kind).WithName(name)
+}
+
+func subject(account object.Key) *rbacac.SubjectApplyConfiguration {
+	return rbacac.Subject().WithKind("ServiceAccount").WithNamespace(account.Namespace).WithName(account.Name)
+}

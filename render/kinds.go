@@ -1,0 +1,84 @@
+package render
+
+import (
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+// Kind is a kind that ends hold, with the version we write it in.
+type Kind struct {
+	Group, Kind, Version string
+	Scope                Scope
+}
+
+// Scope says where objects of a kind are.
+type Scope uint8
+
+// Scopes.
+const (
+	Multicluster Scope = 1 << iota // in Linkerd's multicluster namespace
+	Access                         // in object.AccessNamespace
+	ClusterWide
+)
+
+// Kinds lists every kind that ends hold. What a cluster is observed for is made of it: a kind that is
+// not here could never be pruned.
+func Kinds() []Kind {
+	return []Kind{
+		{"", "Secret", "v1", Multicluster | Access},
+		{"", "Service", "v1", Multicluster},
+		{"", "ServiceAccount", "v1", Multicluster | Access},
+		{"apps", "Deployment", "v1", Multicluster},
+		{linkerd.Group, "Link", linkerd.LinkVersion, Multicluster},
+		{"policy", "PodDisruptionBudget", "v1", Multicluster},
+		{rbacGroup, "ClusterRoleBinding", "v1", ClusterWide},
+		{rbacGroup, "Role", "v1", Multicluster},
+		{rbacGroup, "RoleBinding", "v1", Multicluster},
+	}
+}
+
+// VersionOf gives the version a kind is read in: ours, or the empty string for a kind that no end holds.
+func VersionOf(group, kind string) string {
+	for _, k := range Kinds() {
+		if k.Group == group && k.Kind == kind {
+			return k.Version
+		}
+	}
+	return ""
+}
+
+// Watches lists what has to be looked at so that everything ends hold in a cluster is seen, and
+// everything that stands in its way: whole kinds, not narrowed by our label. The control plane's
+// secrets are asked for by name, since reading them all would show the issuer's key.
+func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
+	var out []object.Watch
+	for _, k := range Kinds() {
+		w := object.Watch{Group: k.Group, Kind: k.Kind, Version: k.Version}
+		if k.Scope&Multicluster != 0 {
+			w.Namespace = l.MulticlusterNamespace
+			out = append(out, w)
+		}
+		if k.Scope&Access != 0 {
+			w.Namespace = object.AccessNamespace
+			if k.Kind == "Secret" {
+				w.Depth = object.Whole // tokens
+			}
+			out = append(out, w)
+		}
+		if k.Scope&ClusterWide != 0 {
+			w.Namespace = ""
+			out = append(out, w)
+		}
+	}
+	if len(targets) > 0 {
+		names := make([]string, len(targets))
+		for i, t := range targets {
+			names[i] = linkerd.Credentials(t)
+		}
+		out = append(out, object.Watch{Version: "v1", Kind: "Secret", Namespace: l.Namespace, Names: names})
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// credentialPrefix begins the entry by which a Link tells its controller that the credential changed:
+// any change of a Link's spec makes it read the secret again (linkerd2
+// multicluster/cmd/service-mirror/main.go), and it does not watch the secret itself.
+const credentialPrefix = object.Prefix + "credential-"
+
+// foreign are the marks of tools that would take a mirror for their own if they were copied onto it.
+var (
+	foreignLabels      = []string{"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kustomize.toolkit.fluxcd.io/*"}
+	foreignAnnotations = []string{
+		"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kubectl.kubernetes.io/last-applied-configuration",
+		"kustomize.toolkit.fluxcd.io/*", "meta.helm.sh/*",
+	}
+)
+
+// link renders the Linkerd Link, named after the target, as link-gen would.
+func link(b *builder) {
+	key := linkerd.LinkKey(b.source(), b.target())
+	l := linkerd.NewLink(key.Namespace, key.Name, b.linkSpec())
+	b.add(named{key: key, version: linkerd.LinkVersion, phase: object.PhaseLinks, meta: &l.ObjectMetaApplyConfiguration}, l)
+}
+
+func (b *builder) linkSpec() linkerd.LinkSpec {
+	spec, target := b.Link.Spec, b.Link.Target.Spec
+	s := linkerd.LinkSpec{
+		TargetClusterName:             string(b.target()),
+		TargetClusterDomain:           b.Target.Domains.Cluster,
+		TargetClusterLinkerdNamespace: target.Linkerd.Namespace,
+		ClusterCredentialsSecret:      linkerd.Credentials(b.target()),
+		ExcludedLabels:                excluded(spec.ExcludedLabels, foreignLabels),
+		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations, credentialPrefix+b.Credential.Print),
+	}
+	if g := b.Target.Gateway; !g.Disabled {
+		s.GatewayAddress, s.GatewayPort, s.GatewayIdentity = strings.Join(g.Addresses, ","), g.Port, g.Identity
+		s.ProbeSpec = &linkerd.ProbeSpec{Path: g.Probe.Path, Port: g.Probe.Port, Period: g.Probe.Period}
+		s.Selector = chosen(spec.SelectorFor(target.Gateway))
+	}
+	if b.ControlPlaneSecretLive {
+		s.RemoteDiscoverySelector = chosen(spec.RemoteDiscoverySelector)
+		s.FederatedServiceSelector = chosen(spec.FederatedServiceSelector)
+	}
+	return s
+}
+
+// excluded joins declared entries with those that always go in, sorted and without doubles.
+func excluded(declared, always []string, more ...string) []string {
+	all := slices.Concat(declared, always, more, []string{object.Prefix + "*"})
+	slices.Sort(all)
+	return slices.Compact(all)
+}

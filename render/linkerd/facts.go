@@ -1,0 +1,215 @@
+package linkerd
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Facts are what other clusters' objects are rendered from. Public: no secret ever enters.
+// Missing tells what could not be read, by the role in which it is needed.
+type Facts struct {
+	UID     string    `json:"uid,omitempty"` // of kube-system: the cluster's identity
+	Version string    `json:"version,omitempty"`
+	Domains Domains   `json:"domains"`
+	Gateway Gateway   `json:"gateway"`
+	API     Endpoint  `json:"api"`
+	Missing []Missing `json:"-"`
+}
+
+// Domains of a cluster: its DNS domain and its trust domain.
+type Domains struct {
+	Cluster string `json:"cluster,omitempty"`
+	Trust   string `json:"trust,omitempty"`
+}
+
+// Gateway is how peers reach a cluster's gateway. Disabled: nothing of it is rendered.
+type Gateway struct {
+	Disabled  bool     `json:"disabled,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+	Port      string   `json:"port,omitempty"`
+	Identity  string   `json:"identity,omitempty"`
+	Probe     Probe    `json:"probe"`
+}
+
+// Probe is how peers ask whether the gateway lives; Period is a Go duration.
+type Probe struct {
+	Path   string `json:"path,omitempty"`
+	Port   string `json:"port,omitempty"`
+	Period string `json:"period,omitempty"`
+}
+
+// Endpoint is a cluster's API server as peers reach it; CA is PEM.
+type Endpoint struct {
+	Server string `json:"server,omitempty"`
+	CA     string `json:"ca,omitempty"`
+}
+
+// Role says at which end of a link a fact is needed.
+type Role string
+
+// Roles.
+const (
+	AsSource Role = "source"
+	AsTarget Role = "target"
+)
+
+// Missing is a fact that could not be read, with what would supply it.
+type Missing struct {
+	Role Role
+	Why  object.Reason
+}
+
+// Lack gives the first reason why the facts do not serve in a role, or nil.
+func (f *Facts) Lack(r Role) *object.Reason {
+	for _, m := range f.Missing {
+		if m.Role == r {
+			return &m.Why
+		}
+	}
+	return nil
+}
+
+// Watches lists what has to be looked at in a cluster so that FactsOf can answer.
+func Watches(c api.Cluster) []object.Watch {
+	l := c.Linkerd
+	whole := func(kind, ns string, names ...string) object.Watch {
+		return object.Watch{Version: "v1", Kind: kind, Namespace: ns, Names: names, Depth: object.Whole}
+	}
+	w := []object.Watch{
+		{Version: "v1", Kind: "Namespace", Names: []string{kubeSystem, l.Namespace, l.MulticlusterNamespace}},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Names: []string{LocalAccessRole, RemoteAccessRole}},
+		{Group: Group, Version: LinkVersion, Kind: "Link", Namespace: l.MulticlusterNamespace, Depth: object.Whole},
+		whole("ConfigMap", l.Namespace, config),
+		whole("ConfigMap", kubeSystem, rootCA),
+	}
+	if c.Gateway.On() {
+		w = append(w, whole("Service", l.MulticlusterNamespace, c.Gateway.Name))
+	}
+	return w
+}
+
+// reader gathers facts and what is missing; declared values win over live ones.
+type reader struct {
+	c    api.Cluster
+	seen object.Observation
+	f    Facts
+}
+
+// FactsOf reads the facts of a cluster. Access is the URL linkwright itself uses, the default of apiServer.
+func FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
+	r := reader{c: c, seen: seen}
+	r.f.UID = seen.Own[object.Key{Kind: "Namespace", Name: kubeSystem}].UID
+	r.installed()
+	r.config()
+	r.gateway()
+	r.endpoint(access)
+	return r.f
+}
+
+func (r *reader) miss(role Role, code, format string, a ...any) {
+	r.f.Missing = append(r.f.Missing, Missing{role, *object.Because(code, format, a...)})
+}
+
+func (r *reader) missBoth(code, format string, a ...any) {
+	r.miss(AsSource, code, format, a...)
+	r.miss(AsTarget, code, format, a...)
+}
+
+// installed looks for what only an installation of Linkerd creates; none of it is ever created by us.
+func (r *reader) installed() {
+	l := r.c.Linkerd
+	for _, ns := range []string{l.Namespace, l.MulticlusterNamespace} {
+		if r.seen.Own[object.Key{Kind: "Namespace", Name: ns}].IsZero() {
+			r.missBoth("NotInstalled", "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
+		}
+	}
+	if slices.Contains(r.seen.Unserved, "Link."+LinkVersion+"."+Group) {
+		r.missBoth("NotInstalled", "the API does not serve links.%s %s: install the multicluster extension of Linkerd 2.18 or later", Group, LinkVersion)
+	}
+	role := func(name string) bool {
+		return r.seen.Own[object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}].IsZero()
+	}
+	if role(LocalAccessRole) {
+		r.miss(AsSource, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
+	}
+	if role(RemoteAccessRole) {
+		r.miss(AsTarget, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
+	}
+}
+
+// config reads domains and version from Linkerd's own configuration.
+func (r *reader) config() {
+	key := object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: config}
+	var cm corev1.ConfigMap
+	if !r.body(key, &cm) {
+		r.missBoth("NotInstalled", "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
+		return
+	}
+	var v struct{ ClusterDomain, IdentityTrustDomain, LinkerdVersion string }
+	if err := yaml.Unmarshal([]byte(cm.Data["values"]), &v); err != nil {
+		r.missBoth("Unreadable", "%s: key values is not YAML: %v", key, err)
+		return
+	}
+	if v.ClusterDomain == "" {
+		r.miss(AsTarget, "Unreadable", "%s: values hold no clusterDomain", key)
+	}
+	if v.LinkerdVersion == "" {
+		r.miss(AsSource, "Unreadable", "%s: values hold no linkerdVersion, from which the controller's image is taken", key)
+	}
+	r.f.Version = v.LinkerdVersion
+	r.f.Domains = Domains{Cluster: v.ClusterDomain, Trust: v.IdentityTrustDomain}
+	if v.IdentityTrustDomain == "" {
+		r.f.Domains.Trust = v.ClusterDomain
+	}
+}
+
+// body decodes a live object; what does not decode counts as absent.
+func (r *reader) body(key object.Key, into any) bool {
+	b, ok := r.seen.Bodies[key]
+	return ok && json.Unmarshal(b.Bytes(), into) == nil
+}
+
+// endpoint takes the declared address before the one we use ourselves; the CA is the cluster's own.
+func (r *reader) endpoint(access string) {
+	server := r.c.APIServer
+	if server == "" {
+		server = access
+		if r.c.Access.InCluster || Loopback(access) {
+			r.miss(AsTarget, "NoAddress", "peers cannot use the address %s: declare spec.apiServer", access)
+		}
+	}
+	key := object.Key{Kind: "ConfigMap", Namespace: kubeSystem, Name: rootCA}
+	var cm corev1.ConfigMap
+	if !r.body(key, &cm) || cm.Data["ca.crt"] == "" {
+		r.miss(AsTarget, "NoCA", "%s holds no ca.crt: the cluster's root-ca-certificate-publisher controller supplies it", key)
+	}
+	r.f.API = Endpoint{Server: server, CA: cm.Data["ca.crt"]}
+}
+
+// Loopback says that a URL names this machine.
+func Loopback(rawURL string) bool {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return false
+	}
+	h := u.Hostname()
+	return h == "localhost" || h == "::1" || strings.HasPrefix(h, "127.")
+}
+
+// ParseFacts reads a facts file: YAML, cluster name → facts; an unknown field is an error.
+func ParseFacts(b []byte) (map[api.ClusterName]Facts, error) {
+	facts := map[api.ClusterName]Facts{}
+	if err := yaml.UnmarshalStrict(b, &facts); err != nil {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	return facts, nil
+}

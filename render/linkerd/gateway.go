@@ -1,0 +1,106 @@
+package linkerd
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// gateway reads what link-gen reads (linkerd2 multicluster/cmd/link-gen.go): addresses of the load
+// balancer, ports by name – the node port where the Service is of that type –, and annotations.
+func (r *reader) gateway() {
+	want := r.c.Gateway
+	if !want.On() {
+		r.f.Gateway = Gateway{Disabled: true}
+		return
+	}
+	key := object.Key{Kind: "Service", Namespace: r.c.Linkerd.MulticlusterNamespace, Name: want.Name}
+	var svc corev1.Service
+	live := r.body(key, &svc)
+	g := liveGateway(svc)
+	if len(want.Addresses) > 0 {
+		g.Addresses = want.Addresses
+	}
+	g.Port = cmp.Or(portString(want.Port), g.Port)
+	g.Identity = cmp.Or(want.Identity, g.Identity)
+	g.Probe.Path = cmp.Or(want.Probe.Path, g.Probe.Path)
+	g.Probe.Port = cmp.Or(portString(want.Probe.Port), g.Probe.Port)
+	g.Probe.Period = cmp.Or(want.Probe.Period, g.Probe.Period)
+	r.f.Gateway = g
+	r.missingOf(g, key, live)
+}
+
+// missingOf names the first thing the gateway lacks, and both ways to supply it.
+func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
+	lack := func(field, live string) {
+		r.miss(AsTarget, "NoGateway", "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
+	}
+	switch {
+	case len(g.Addresses) == 0 && !live:
+		r.miss(AsTarget, "NoGateway", "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
+	case len(g.Addresses) == 0:
+		lack("addresses", "has no load balancer address yet")
+	case g.Port == "":
+		lack("port", "has no port named "+portGateway)
+	case g.Identity == "":
+		lack("identity", "has no annotation "+gatewayIdentity)
+	case g.Probe.Path == "":
+		lack("probe.path", "has no annotation "+probePath)
+	case g.Probe.Port == "":
+		lack("probe.port", "has no port named "+portProbe)
+	case g.Probe.Period == "":
+		lack("probe.period", "has no annotation "+probePeriod+" that is a duration above zero")
+	}
+}
+
+func liveGateway(svc corev1.Service) Gateway {
+	var g Gateway
+	for _, in := range svc.Status.LoadBalancer.Ingress {
+		if a := cmp.Or(in.IP, in.Hostname); a != "" {
+			g.Addresses = append(g.Addresses, a)
+		}
+	}
+	g.Port = portOf(svc, portGateway)
+	g.Identity = svc.Annotations[gatewayIdentity]
+	g.Probe = Probe{
+		Path:   svc.Annotations[probePath],
+		Port:   portOf(svc, portProbe),
+		Period: periodOf(svc.Annotations[probePeriod]),
+	}
+	return g
+}
+
+func portOf(svc corev1.Service, name string) string {
+	for _, p := range svc.Spec.Ports {
+		if p.Name != name {
+			continue
+		}
+		if svc.Spec.Type == corev1.ServiceTypeNodePort {
+			return portString(p.NodePort)
+		}
+		return portString(p.Port)
+	}
+	return ""
+}
+
+// periodOf reads whole seconds or a Go duration; zero and less would make Linkerd's controller panic.
+func periodOf(s string) string {
+	if n, err := strconv.Atoi(s); err == nil {
+		s = strconv.Itoa(n) + "s"
+	}
+	if d, err := time.ParseDuration(s); err != nil || d <= 0 {
+		return ""
+	}
+	return s
+}
+
+func portString(n int32) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(n))
+}

@@ -1,0 +1,67 @@
+package linkerd
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Link is the Linkerd Link, v1alpha3, as declared: what is empty is left out (linkerd2
+// multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers are strings there.
+type Link struct {
+	metaac.TypeMetaApplyConfiguration    `json:",inline"`
+	*metaac.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
+	Spec                                 LinkSpec `json:"spec"`
+}
+
+// LinkSpec is the spec of a Linkerd Link.
+type LinkSpec struct {
+	TargetClusterName             string                `json:"targetClusterName"`
+	TargetClusterDomain           string                `json:"targetClusterDomain"`
+	TargetClusterLinkerdNamespace string                `json:"targetClusterLinkerdNamespace"`
+	ClusterCredentialsSecret      string                `json:"clusterCredentialsSecret"`
+	GatewayAddress                string                `json:"gatewayAddress,omitempty"`
+	GatewayPort                   string                `json:"gatewayPort,omitempty"`
+	GatewayIdentity               string                `json:"gatewayIdentity,omitempty"`
+	ProbeSpec                     *ProbeSpec            `json:"probeSpec,omitempty"`
+	Selector                      *metav1.LabelSelector `json:"selector,omitempty"`
+	RemoteDiscoverySelector       *metav1.LabelSelector `json:"remoteDiscoverySelector,omitempty"`
+	FederatedServiceSelector      *metav1.LabelSelector `json:"federatedServiceSelector,omitempty"`
+	ExcludedAnnotations           []string              `json:"excludedAnnotations,omitempty"`
+	ExcludedLabels                []string              `json:"excludedLabels,omitempty"`
+}
+
+// ProbeSpec is how the controller probes the gateway; timeout and threshold are left to the CRD's defaults.
+type ProbeSpec struct {
+	Path   string `json:"path,omitempty"`
+	Port   string `json:"port,omitempty"`
+	Period string `json:"period,omitempty"`
+}
+
+// NewLink gives a Link with its identity filled in.
+func NewLink(namespace, name string, spec LinkSpec) *Link {
+	l := &Link{ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{}, Spec: spec}
+	l.WithKind("Link").WithAPIVersion(Group + "/" + LinkVersion)
+	l.WithName(name).WithNamespace(namespace)
+	return l
+}
+
+// Selects says whether a Link's JSON chooses any service: a change from true to false makes its
+// controller remove every mirror, so it is a drain (linkerd2 multicluster/service-mirror/cluster_watcher.go).
+func Selects(link object.Body) bool {
+	var l struct {
+		Spec LinkSpec `json:"spec"`
+	}
+	if json.Unmarshal(link.Bytes(), &l) != nil {
+		return false
+	}
+	for _, s := range []*metav1.LabelSelector{l.Spec.Selector, l.Spec.RemoteDiscoverySelector, l.Spec.FederatedServiceSelector} {
+		if s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+			return true
+		}
+	}
+	return false
+}

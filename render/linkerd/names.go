@@ -1,0 +1,103 @@
+// Package linkerd answers: what does Linkerd call it, since which version, and what does a live
+// cluster say of itself? Names are those of linkerd2 at version 2.20 (multicluster/charts, pkg/k8s/labels.go).
+package linkerd
+
+import (
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Labels and annotations.
+const (
+	ExtensionLabel   = "linkerd.io/extension"
+	Extension        = "multicluster"
+	ComponentLabel   = "component"
+	Component        = "controller"
+	ClusterNameLabel = "mirror.linkerd.io/cluster-name"
+	GatewayLabel     = "mirror.linkerd.io/mirrored-gateway"
+	MirroredLabel    = "mirror.linkerd.io/mirrored-service"
+	ExportedLabel    = "mirror.linkerd.io/exported"
+
+	// RemoteClusterLabel marks the control plane's secret; the destination controller lists by it.
+	RemoteClusterLabel = "multicluster.linkerd.io/cluster-name"
+	TrustDomain        = "multicluster.linkerd.io/trust-domain"
+	ClusterDomain      = "multicluster.linkerd.io/cluster-domain"
+	// RemoteDiscovery is a label on mirrors (value: cluster) and an annotation on federated services (svc@cluster, …).
+	RemoteDiscovery = "multicluster.linkerd.io/remote-discovery"
+	LocalDiscovery  = "multicluster.linkerd.io/local-discovery"
+
+	gatewayIdentity = "mirror.linkerd.io/gateway-identity"
+	probePath       = "mirror.linkerd.io/probe-path"
+	probePeriod     = "mirror.linkerd.io/probe-period"
+
+	// KubeconfigSecretType is the type of both credential secrets.
+	KubeconfigSecretType = "mirror.linkerd.io/remote-kubeconfig"
+	// KubeconfigKey is their only data key.
+	KubeconfigKey = "kubeconfig"
+)
+
+// Names of shared objects.
+const (
+	// LocalAccessRole is the ClusterRole all controllers of a source share.
+	LocalAccessRole = "linkerd-multicluster-controller-access-local-resources"
+	// RemoteAccessRole is the ClusterRole of what a source may read in a target.
+	RemoteAccessRole = "linkerd-service-mirror-remote-access-default"
+	// Group and LinkVersion of the Linkerd Link; v1alpha3 since 2.18.
+	Group       = "multicluster.linkerd.io"
+	LinkVersion = "v1alpha3"
+	// ControllerImage without its tag, which is Linkerd's version in the source.
+	ControllerImage = "cr.l5d.io/linkerd/controller"
+	// AdminPort is the controller's port for metrics and readiness.
+	AdminPort = 9999
+	// DefaultProbePort is the gateway's mc-probe port.
+	DefaultProbePort = 4191
+
+	portGateway = "mc-gateway"
+	portProbe   = "mc-probe"
+	config      = "linkerd-config"
+	rootCA      = "kube-root-ca.crt"
+	kubeSystem  = "kube-system"
+)
+
+// ProbePortName names the only port of the probe Service and its Endpoints.
+const ProbePortName = portProbe
+
+// Controller is the name of a link's Deployment, account and disruption budget.
+func Controller(target api.ClusterName) string { return "controller-" + string(target) }
+
+// ProbeService is the name of a link's probe Service and Endpoints.
+func ProbeService(target api.ClusterName) string { return "probe-" + string(target) }
+
+// Credentials is the name of both credential secrets.
+func Credentials(target api.ClusterName) string { return "cluster-credentials-" + string(target) }
+
+// ReadCredentials is the name of the Role and RoleBinding that let a controller read its secret.
+func ReadCredentials(target api.ClusterName) string {
+	return "controller-read-remote-creds-" + string(target)
+}
+
+// LocalAccess is the name of the binding of a controller to LocalAccessRole.
+func LocalAccess(target api.ClusterName) string { return LocalAccessRole + "-" + string(target) }
+
+// Lease is the name of the lease that a link's controllers lead by.
+func Lease(target api.ClusterName) string { return "service-mirror-write-" + string(target) }
+
+// Keys of Linkerd's own kinds.
+func linkKey(ns string, target api.ClusterName) object.Key {
+	return object.Key{Group: Group, Kind: "Link", Namespace: ns, Name: string(target)}
+}
+
+// ControlPlaneSecret is the key of the destination controller's credential for target.
+func ControlPlaneSecret(l api.Linkerd, target api.ClusterName) object.Key {
+	return object.Key{Kind: "Secret", Namespace: l.Namespace, Name: Credentials(target)}
+}
+
+// MirrorSecret is the key of the service mirror's credential for target.
+func MirrorSecret(l api.Linkerd, target api.ClusterName) object.Key {
+	return object.Key{Kind: "Secret", Namespace: l.MulticlusterNamespace, Name: Credentials(target)}
+}
+
+// LinkKey is the key of the Linkerd Link for target: always named after it.
+func LinkKey(l api.Linkerd, target api.ClusterName) object.Key {
+	return linkKey(l.MulticlusterNamespace, target)
+}

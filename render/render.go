@@ -1,0 +1,167 @@
+// Package render answers: what should an end hold, given the declaration, facts and credential?
+//
+// Names, labels and rules are those of Linkerd's own chart (linkerd2 multicluster/charts/linkerd-multicluster,
+// templates/controller, version 2.18 and later), so that its checks find what they look for.
+package render
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Input is all that a link's ends depend on.
+type Input struct {
+	Link           fleet.Link
+	Source, Target *linkerd.Facts      // nil: that cluster was not read
+	Credential     *linkerd.Credential // nil: none yet
+	// ControlPlaneSecretLive says that the source's control plane holds its credential: only then may
+	// the Linkerd Link name selectors that make it use the credential (else it can panic).
+	ControlPlaneSecretLive bool
+}
+
+// Renderer renders for one installation. It is a value: same input, same bytes.
+type Renderer struct{ Owner string }
+
+// family is one group of an end's objects; nil objects are left out.
+type family func(*builder)
+
+// Source is a link's part in its source: what mirrors the target's services there.
+func (r Renderer) Source(in Input) object.Wanted {
+	end := object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}
+	if why := holdSource(in); why != nil {
+		return object.Wanted{End: end, Held: why}
+	}
+	families := []family{credentials, link}
+	if in.Link.Spec.Controller.Mode == api.PerLink {
+		families = append(families, rights, probe, controller, disruption)
+	}
+	return r.build(end, in, families)
+}
+
+// Target is a link's part in its target: the source's account and what it may do.
+func (r Renderer) Target(in Input) object.Wanted {
+	end := object.End{Cluster: in.Link.Target.Name, Link: in.Link.Pair()}
+	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
+		return object.Wanted{End: end, Held: why}
+	}
+	return r.build(end, in, []family{access})
+}
+
+// Base is what a cluster holds once, whatever its links.
+func (r Renderer) Base(c fleet.Cluster, _ []object.Wanted) object.Wanted {
+	return object.Wanted{End: object.End{Cluster: c.Name}}
+}
+
+func (r Renderer) build(end object.End, in Input, families []family) object.Wanted {
+	b := &builder{Input: in, owner: r.Owner}
+	for _, f := range families {
+		f(b)
+	}
+	if b.err != nil {
+		return object.Wanted{End: end, Held: object.Because("Unrenderable", "%v", b.err)}
+	}
+	slices.SortFunc(b.objects, func(x, y object.Object) int {
+		if x.Phase != y.Phase {
+			return int(x.Phase) - int(y.Phase)
+		}
+		return x.Key.Compare(y.Key)
+	})
+	return object.Wanted{End: end, Objects: b.objects}
+}
+
+// builder collects the objects of one end; the first error makes the whole end held.
+type builder struct {
+	Input
+	owner   string
+	objects []object.Object
+	err     error
+}
+
+// named is where an object's name, namespace and labels go; every apply configuration has one.
+type named struct {
+	key     object.Key
+	version string
+	phase   object.Phase
+	meta    **metaac.ObjectMetaApplyConfiguration
+	labels  map[string]string
+}
+
+// add seals one object. The configuration's identity is filled in here, and only here.
+func (b *builder) add(n named, config any) {
+	if b.err != nil {
+		return
+	}
+	if *n.meta == nil {
+		*n.meta = &metaac.ObjectMetaApplyConfiguration{}
+	}
+	meta := *n.meta
+	meta.WithName(n.key.Name).WithLabels(n.labels)
+	if n.key.Namespace != "" {
+		meta.WithNamespace(n.key.Namespace)
+	}
+	o, err := object.New(object.Spec{
+		Key: n.key, Version: n.version, Phase: n.phase, Owner: b.owner, Meta: meta, Config: config,
+	})
+	if err != nil {
+		b.err = err
+		return
+	}
+	b.objects = append(b.objects, o)
+}
+
+func (b *builder) source() api.Linkerd     { return b.Link.Source.Spec.Linkerd }
+func (b *builder) target() api.ClusterName { return b.Link.Target.Name }
+
+// own are the labels by which Linkerd finds the parts of a link's controller.
+func (b *builder) own() map[string]string {
+	return map[string]string{
+		linkerd.ExtensionLabel:   linkerd.Extension,
+		linkerd.ComponentLabel:   linkerd.Component,
+		linkerd.ClusterNameLabel: string(b.target()),
+	}
+}
+
+// holdSource gives the reason why the source's end cannot be rendered now, or nil.
+func holdSource(in Input) *object.Reason {
+	if why := lack(in.Link.Source.Name, in.Source, linkerd.AsSource); why != nil {
+		return why
+	}
+	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
+		return why
+	}
+	if in.Credential == nil {
+		return object.Because("NoCredential", "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
+			in.Link.Target.Name, in.Link.Source.Name)
+	}
+	return nil
+}
+
+func lack(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *object.Reason {
+	if f == nil {
+		return object.Because("Unknown", "cluster %s has not been read: its facts are needed", name)
+	}
+	if why := f.Lack(role); why != nil {
+		return object.Because(why.Code, "cluster %s: %s", name, why.Message)
+	}
+	return nil
+}
+
+// matching makes the selector of a workload.
+func matching(labels map[string]string) *metaac.LabelSelectorApplyConfiguration {
+	return metaac.LabelSelector().WithMatchLabels(labels)
+}
+
+// chosen leaves out a selector that matches nothing, which is what Linkerd takes an absent one for.
+func chosen(s *metav1.LabelSelector) *metav1.LabelSelector {
+	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		return nil
+	}
+	return s
+}

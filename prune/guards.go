@@ -1,0 +1,102 @@
+package prune
+
+import (
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// guard refuses ends, each with a reason; it sees everything that one commit would take from a cluster.
+// An empty or unreadable tree, a tree without a Cluster and a vanished path never get here: they make no fleet.
+type guard func(Input, []taking) map[object.End]*object.Reason
+
+// taking is what one end would lose, gates included. An unlink that began is not among them: it is
+// finished, never judged again.
+type taking struct {
+	end  object.End
+	keys []object.Key
+}
+
+func guards() []guard {
+	return []guard{
+		policyAllows,
+		fractionAllowed,
+		noObjectKept,
+	}
+}
+
+// Judge gives the ends that may not lose anything now; the first guard that refuses an end names the reason.
+func Judge(in Input) map[object.End]*object.Reason {
+	var all []taking
+	for _, inv := range in.Recorded {
+		want, declared := in.Wanted[inv.End]
+		if inv.Leaving && !declared || declared && want.Held != nil || inv.End.IsBase() {
+			continue
+		}
+		if keys := in.surplus(inv); len(keys) > 0 {
+			all = append(all, taking{inv.End, keys})
+		}
+	}
+	refused := map[object.End]*object.Reason{}
+	for _, g := range guards() {
+		for end, why := range g(in, all) {
+			if refused[end] == nil {
+				refused[end] = why
+			}
+		}
+	}
+	return refused
+}
+
+// policyAllows: only Sync takes anything away.
+func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
+	if p := in.Policy.Prune.Policy; p == api.UpsertOnly || p == api.CreateOnly {
+		return refuseAll(all, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
+	}
+	return nil
+}
+
+// fractionAllowed bounds what one commit takes from one cluster: both bounds must be exceeded to refuse.
+func fractionAllowed(in Input, all []taking) map[object.End]*object.Reason {
+	recorded, going := 0, 0
+	for _, inv := range in.Recorded {
+		recorded += len(inv.Entries)
+	}
+	for _, t := range all {
+		going += len(t.keys)
+	}
+	fraction, allowed := in.Policy.PruneLimits()
+	if going <= allowed || float64(going) <= fraction*float64(recorded) {
+		return nil
+	}
+	return refuseAll(all, object.Because("TooMuch",
+		"this commit would delete %d of the %d objects recorded in this cluster, more than %d and more than %.0f %%: restore the declarations, or raise spec.prune.maxFraction or minAllowed of the SyncPolicy",
+		going, recorded, allowed, fraction*100))
+}
+
+// noObjectKept: one object that people marked to be kept keeps its whole end.
+func noObjectKept(in Input, all []taking) map[object.End]*object.Reason {
+	out := map[object.End]*object.Reason{}
+	for _, t := range all {
+		var kept []string
+		for _, k := range t.keys {
+			if in.Seen.Own[k].Keep {
+				kept = append(kept, k.String())
+			}
+		}
+		if len(kept) > 0 {
+			out[t.end] = object.Because("Kept", "%s carries %s: %s; remove the annotation to let it go",
+				strings.Join(kept, ", "), object.PruneAnnotation, object.PruneDisabled)
+		}
+	}
+	return out
+}
+
+func refuseAll(all []taking, why *object.Reason) map[object.End]*object.Reason {
+	out := make(map[object.End]*object.Reason, len(all))
+	for _, t := range all {
+		out[t.end] = why
+	}
+	return out
+}

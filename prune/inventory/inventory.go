@@ -1,0 +1,153 @@
+// Package inventory answers: what did we write down about an end? Format, names and write-ahead arithmetic.
+//
+// An inventory is a ConfigMap in the cluster it describes. It is written ahead of the first write of a
+// new key, so it names everything that may have been applied for its end; what is not in it is never deleted.
+package inventory
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// The persisted format: never change what these mean.
+const (
+	dataKey = "inventory.json"
+	version = 1
+	base    = "base"
+)
+
+// Inventory is what one end may hold in its cluster. Only a base carries Commit and Term.
+type Inventory struct {
+	End     object.End
+	Entries []object.Key // sorted
+	Leaving bool         // an unlink began: it is finished, never judged again
+	Commit  api.Commit
+	Term    int64
+	Was     object.Record // of the ConfigMap; zero where it does not exist yet
+}
+
+// wire is the persisted form.
+type wire struct {
+	Version int             `json:"version"`
+	Cluster api.ClusterName `json:"cluster"`
+	Source  api.ClusterName `json:"source,omitempty"`
+	Target  api.ClusterName `json:"target,omitempty"`
+	Leaving bool            `json:"leaving,omitempty"`
+	Commit  api.Commit      `json:"commit,omitempty"`
+	Term    int64           `json:"term,omitempty"`
+	Entries []object.Key    `json:"entries,omitempty"`
+}
+
+// Key names the ConfigMap of an end: <owner>.base or <owner>.<source>.<target>.
+func Key(owner string, end object.End) object.Key {
+	name := owner + "." + base
+	if !end.IsBase() {
+		name = owner + "." + string(end.Link.Source) + "." + string(end.Link.Target)
+	}
+	return object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}
+}
+
+// Watch is where inventories are found.
+func Watch() object.Watch {
+	return object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: object.AccessNamespace, Depth: object.Whole}
+}
+
+// Read gives the owner's inventories among what was seen in a cluster, sorted by end. One that we
+// cannot read is an error, and the cluster must then not be written: its content is unknown.
+func Read(owner string, seen object.Observation) ([]Inventory, error) {
+	var out []Inventory
+	for key, body := range seen.Bodies {
+		if key.Kind != "ConfigMap" || key.Namespace != object.AccessNamespace || !strings.HasPrefix(key.Name, owner+".") {
+			continue
+		}
+		was := seen.Own[key]
+		if was.Mark != object.Ours {
+			return nil, fmt.Errorf("%s is %s, but has the name of an inventory: rename or delete it", key, was.Mark)
+		}
+		inv, err := decode(body)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", key, err)
+		}
+		if Key(owner, inv.End) != key {
+			return nil, fmt.Errorf("read %s: it describes %s", key, inv.End)
+		}
+		inv.Was = was
+		out = append(out, inv)
+	}
+	slices.SortFunc(out, func(a, b Inventory) int { return a.End.Compare(b.End) })
+	return out, nil
+}
+
+func decode(body object.Body) (Inventory, error) {
+	var cm struct {
+		Data map[string]string `json:"data"`
+	}
+	if err := json.Unmarshal(body.Bytes(), &cm); err != nil {
+		return Inventory{}, err
+	}
+	var w wire
+	if err := json.Unmarshal([]byte(cm.Data[dataKey]), &w); err != nil {
+		return Inventory{}, fmt.Errorf("key %s: %w", dataKey, err)
+	}
+	if w.Version != version {
+		return Inventory{}, fmt.Errorf("key %s: version %d is not known to this release (it writes %d)", dataKey, w.Version, version)
+	}
+	end := object.End{Cluster: w.Cluster, Link: api.Pair{Source: w.Source, Target: w.Target}}
+	if w.Cluster == "" || (w.Source == "") != (w.Target == "") {
+		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
+	}
+	slices.SortFunc(w.Entries, object.Key.Compare)
+	return Inventory{
+		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Commit: w.Commit, Term: w.Term,
+	}, nil
+}
+
+// Object is the ConfigMap to write.
+func (i Inventory) Object(owner string) (object.Object, error) {
+	data, err := json.Marshal(wire{
+		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
+		Leaving: i.Leaving, Commit: i.Commit, Term: i.Term, Entries: i.Entries,
+	})
+	if err != nil {
+		return object.Object{}, err
+	}
+	key := Key(owner, i.End)
+	cm := coreac.ConfigMap(key.Name, key.Namespace).WithData(map[string]string{dataKey: string(data)})
+	return object.New(object.Spec{
+		Key: key, Version: "v1", Phase: object.PhaseAccess, Owner: owner,
+		Meta: cm.ObjectMetaApplyConfiguration, Config: cm,
+	})
+}
+
+// Has says that the key was written down.
+func (i Inventory) Has(k object.Key) bool {
+	_, ok := slices.BinarySearchFunc(i.Entries, k, object.Key.Compare)
+	return ok
+}
+
+// Settle is the inventory to have before the next write: every wanted key, and of the others those
+// that are not confirmed gone.
+func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inventory {
+	keys := slices.Clone(wanted)
+	for _, k := range i.Entries {
+		if !gone(k) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, object.Key.Compare)
+	i.Entries = slices.Compact(keys)
+	return i
+}
+
+// Same says that writing j over i would change nothing.
+func (i Inventory) Same(j Inventory) bool {
+	return i.End == j.End && i.Leaving == j.Leaving && i.Commit == j.Commit && i.Term == j.Term &&
+		slices.Equal(i.Entries, j.Entries)
+}

@@ -1,0 +1,75 @@
+package inventory
+
+import (
+	"encoding/json"
+	"fmt"
+
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Record is what the home cluster remembers of every cluster that was written to: where it is and which
+// it is, no credentials. It finds clusters that left the fleet, and tells when a name means another cluster.
+type Record struct {
+	Clusters map[api.ClusterName]Known
+	Was      object.Record // of the ConfigMap; zero where it does not exist yet
+}
+
+// Known is one remembered cluster; UID is that of its kube-system namespace.
+type Known struct {
+	UID     string      `json:"uid"`
+	Access  api.Access  `json:"access"`
+	Linkerd api.Linkerd `json:"linkerd"`
+}
+
+const fleetKey = "fleet.json"
+
+type wireRecord struct {
+	Version  int                       `json:"version"`
+	Clusters map[api.ClusterName]Known `json:"clusters"`
+}
+
+// RecordKey names the ConfigMap in the home cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
+func RecordKey(owner, namespace string) object.Key {
+	return object.Key{Kind: "ConfigMap", Namespace: namespace, Name: object.Manager(owner) + "-fleet"}
+}
+
+// ReadRecord finds the record in what was seen of the home cluster; an absent one is empty.
+func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
+	r := Record{Clusters: map[api.ClusterName]Known{}, Was: seen.Own[key]}
+	body, ok := seen.Bodies[key]
+	if !ok {
+		return r, nil
+	}
+	var cm struct {
+		Data map[string]string `json:"data"`
+	}
+	if err := json.Unmarshal(body.Bytes(), &cm); err != nil {
+		return r, fmt.Errorf("read %s: %w", key, err)
+	}
+	w := wireRecord{Clusters: r.Clusters}
+	if err := json.Unmarshal([]byte(cm.Data[fleetKey]), &w); err != nil {
+		return r, fmt.Errorf("read %s: key %s: %w", key, fleetKey, err)
+	}
+	if w.Version != version {
+		return r, fmt.Errorf("read %s: key %s: version %d is not known to this release (it writes %d)", key, fleetKey, w.Version, version)
+	}
+	r.Clusters = w.Clusters
+	return r, nil
+}
+
+// Object is the ConfigMap to write.
+func (r Record) Object(owner, namespace string) (object.Object, error) {
+	data, err := json.Marshal(wireRecord{Version: version, Clusters: r.Clusters})
+	if err != nil {
+		return object.Object{}, err
+	}
+	key := RecordKey(owner, namespace)
+	cm := coreac.ConfigMap(key.Name, key.Namespace).WithData(map[string]string{fleetKey: string(data)})
+	return object.New(object.Spec{
+		Key: key, Version: "v1", Phase: object.PhaseAccess, Owner: owner,
+		Meta: cm.ObjectMetaApplyConfiguration, Config: cm,
+	})
+}

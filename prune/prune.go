@@ -1,0 +1,149 @@
+// Package prune answers: what is ours and no longer wanted, may it go, and may it go yet?
+//
+// Ours is what carries our owner label, set by our own manager, on no mirror, and stands in an
+// inventory. What Linkerd's controller left of a link that we unlink has a proof of its own (unlink.go).
+package prune
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Input is one cluster's side of the question. It cannot be built from half a reading: Seen is an
+// observation, which exists only complete, and Saw tells what it was complete for.
+type Input struct {
+	Linkerd  api.Linkerd
+	Wanted   map[object.End]object.Wanted // every declared end; a held one keeps what it has
+	Recorded []inventory.Inventory
+	Seen     object.Observation
+	Saw      func(object.Key) bool
+	Mirrors  map[api.ClusterName]linkerd.Mirror
+	Policy   api.SyncPolicy
+}
+
+// Peer is what an unlink must know of its other end.
+type Peer struct {
+	Known   bool           // that cluster was read
+	Gone    bool           // nothing of the link is left there
+	Refused *object.Reason // a guard refuses its end: then neither end begins
+}
+
+// Verdict is what is to become of one end.
+type Verdict struct {
+	End     object.End
+	Go      []object.Change // now: deletes, and releases of federated memberships
+	Going   []object.Key    // all of ours that goes in the end, gates included
+	Waiting *object.Reason  // what must be gone before the next gate opens
+	Refused *object.Reason
+	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
+	Drop    bool
+}
+
+// Select judges every recorded end. Peers answers for the other end of an undeclared link.
+func Select(in Input, peers func(object.End) Peer) []Verdict {
+	refused := Judge(in)
+	out := make([]Verdict, 0, len(in.Recorded))
+	for _, inv := range in.Recorded {
+		want, declared := in.Wanted[inv.End]
+		switch {
+		case declared:
+			out = append(out, in.trim(inv, want, refused[inv.End]))
+		case inv.End.IsBase():
+			out = append(out, in.leaveBase(inv))
+		default:
+			out = append(out, in.leave(inv, peers(inv.End), refused[inv.End]))
+		}
+	}
+	return out
+}
+
+// trim takes from a declared end what it no longer wants.
+func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *object.Reason) Verdict {
+	v := Verdict{End: inv.End, Next: inv}
+	v.Next.Leaving = false
+	if want.Held != nil {
+		return v // declared, so nothing of it goes
+	}
+	wanted := keysOf(want)
+	surplus := in.surplus(inv)
+	v.Going = surplus
+	v.Next = v.Next.Settle(wanted, in.gone)
+	switch {
+	case len(surplus) == 0:
+	case refused != nil:
+		v.Refused = refused
+	default:
+		v.Go, v.Waiting = first([]gate{
+			in.entries(inv.End, "undeclared objects", in.but(inv.End, surplus)),
+			in.controlPlaneSecret(inv.End, surplus),
+		})
+	}
+	return v
+}
+
+// leaveBase lets go of a cluster that left the fleet, once nothing else of ours is recorded there.
+func (in Input) leaveBase(inv inventory.Inventory) Verdict {
+	v := Verdict{End: inv.End, Next: inv}
+	if len(in.Recorded) > 1 {
+		v.Waiting = object.Because("Waiting", "links of this cluster are still being removed")
+		return v
+	}
+	v.Drop = true
+	return v
+}
+
+// surplus is what an end has recorded, live or not yet known to be gone, and no end wants.
+func (in Input) surplus(inv inventory.Inventory) []object.Key {
+	var out []object.Key
+	for _, k := range inv.Entries {
+		if !in.wants(inv.End, k) && !in.gone(k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (in Input) wants(end object.End, k object.Key) bool {
+	for _, o := range in.Wanted[end].Objects {
+		if o.Key == k {
+			return true
+		}
+	}
+	return false
+}
+
+// gone says that an entry is confirmed to be no longer there, or no longer ours: an object that lost
+// our mark is somebody else's, and is given up. What was not looked for is not gone.
+func (in Input) gone(k object.Key) bool {
+	if !in.Saw(k) {
+		return false
+	}
+	r := in.Seen.Own[k]
+	return r.IsZero() || r.Mark != object.Ours
+}
+
+// takes makes the deletes of keys; what is being deleted already, or was not looked for, is waited for.
+func (in Input) takes(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
+	for _, k := range keys {
+		r := in.Seen.Own[k]
+		if !in.Saw(k) || r.Going {
+			wait = append(wait, k)
+			continue
+		}
+		out = append(out, object.Change{End: end, Action: object.Delete, Key: k, Was: r, Why: why})
+	}
+	return out, wait
+}
+
+func keysOf(w object.Wanted) []object.Key {
+	out := make([]object.Key, len(w.Objects))
+	for i, o := range w.Objects {
+		out[i] = o.Key
+	}
+	slices.SortFunc(out, object.Key.Compare)
+	return out
+}

@@ -1,0 +1,216 @@
+package prune
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.
+// It is judged anew on every observation, from the first on: a mirror that comes back is swept again.
+type gate struct {
+	name string
+	left func() (take []object.Change, wait []object.Key)
+}
+
+// leave takes an undeclared end away, one gate at a time.
+func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason) Verdict {
+	v := Verdict{End: inv.End, Next: inv, Going: in.surplus(inv)}
+	if v.Refused = begins(inv, peer, refused); v.Refused != nil {
+		return v
+	}
+	v.Next.Leaving = true
+	v.Next = v.Next.Settle(nil, in.gone)
+	if !inv.End.IsSource() {
+		if v.Waiting = awaitSource(inv.End.Link, peer); v.Waiting != nil {
+			return v
+		}
+	}
+	v.Go, v.Waiting = first(in.gates(inv))
+	v.Drop = len(v.Go) == 0 && v.Waiting == nil
+	return v
+}
+
+// begins: once begun, an unlink is finished, never judged again.
+func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.Reason {
+	switch {
+	case inv.Leaving:
+		return nil
+	case refused == nil && peer.Refused != nil:
+		return object.Because(peer.Refused.Code, "the link's other end may not go: %s", peer.Refused.Message)
+	}
+	return refused
+}
+
+// awaitSource keeps the source's account until the source no longer uses it.
+func awaitSource(link api.Pair, peer Peer) *object.Reason {
+	switch {
+	case !peer.Known:
+		return object.Because("Waiting", "cluster %s cannot be read: its access stays until its end of the link is gone", link.Source)
+	case !peer.Gone:
+		return object.Because("Waiting", "its access stays until cluster %s has removed its end of the link", link.Source)
+	}
+	return nil
+}
+
+// gates is the order of an unlink at one end (LINKERD.md's derived order, with sweeping in place of a
+// drain): who could make mirrors stops first, then mirrors go, then what they were made with, and the
+// credential of the control plane last.
+func (in Input) gates(inv inventory.Inventory) []gate {
+	end, target := inv.End, inv.End.Link.Target
+	if !end.IsSource() {
+		return []gate{in.entries(end, "access", inv.Entries)}
+	}
+	link := linkerd.LinkKey(in.Linkerd, target)
+	account := object.Key{Kind: "ServiceAccount", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(target)}
+	rest := in.but(end, inv.Entries)
+	if !inv.Has(account) { // the user's chart runs the controller: without its Link it stops
+		return []gate{
+			in.entries(end, "Linkerd Link", only(inv.Entries, link)),
+			in.mirrors(end),
+			in.entries(end, "objects of the link", rest),
+			in.entries(end, "credentials", only(inv.Entries, linkerd.MirrorSecret(in.Linkerd, target))),
+			in.controlPlaneSecret(end, inv.Entries),
+		}
+	}
+	return []gate{
+		in.controller(inv),
+		in.mirrors(end),
+		in.entries(end, "Linkerd Link", only(inv.Entries, link)),
+		in.entries(end, "objects of the link", rest),
+		in.leftovers(end, "probe endpoints", in.Mirrors[target].Probe),
+		in.leftovers(end, "lease", in.Mirrors[target].Lease),
+		in.entries(end, "credentials", only(inv.Entries, linkerd.MirrorSecret(in.Linkerd, target))),
+		in.controlPlaneSecret(end, inv.Entries),
+	}
+}
+
+// first gives what the first gate that is not through takes, or waits for.
+func first(gates []gate) ([]object.Change, *object.Reason) {
+	for _, g := range gates {
+		take, wait := g.left()
+		if len(take) > 0 {
+			return take, nil
+		}
+		if len(wait) > 0 {
+			return nil, object.Because("Waiting", "%s: %d not gone yet, the first is %s", g.name, len(wait), wait[0])
+		}
+	}
+	return nil, nil
+}
+
+// entries takes recorded keys.
+func (in Input) entries(end object.End, name string, keys []object.Key) gate {
+	return gate{name, func() ([]object.Change, []object.Key) {
+		left := slices.DeleteFunc(slices.Clone(keys), in.gone)
+		return in.takes(end, left, object.Reason{Code: "Undeclared", Message: "no longer declared"})
+	}}
+}
+
+// controller stops the link's controller: its Deployment, and then its pods, which could still write.
+func (in Input) controller(inv inventory.Inventory) gate {
+	var keys []object.Key
+	for _, k := range inv.Entries {
+		if k.Kind == "Deployment" || k.Kind == "PodDisruptionBudget" {
+			keys = append(keys, k)
+		}
+	}
+	workloads := in.entries(inv.End, "", keys)
+	return gate{"controller", func() ([]object.Change, []object.Key) {
+		take, wait := workloads.left()
+		return take, append(wait, in.Mirrors[inv.End.Link.Target].Pods...)
+	}}
+}
+
+// mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
+// our inventory says that we unlink it, and no Link of that name remains that is not ours.
+func (in Input) mirrors(end object.End) gate {
+	return gate{"mirrors", func() ([]object.Change, []object.Key) {
+		link := in.Seen.Own[linkerd.LinkKey(in.Linkerd, end.Link.Target)]
+		if !link.IsZero() && link.Mark != object.Ours {
+			return nil, nil // somebody else links this target now: the mirrors are theirs
+		}
+		m := in.Mirrors[end.Link.Target]
+		swept := object.Reason{Code: "Swept", Message: "mirror of an unlinked cluster"}
+		take, wait := in.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
+		for _, f := range m.Federated {
+			take = append(take, in.quit(end, f))
+		}
+		return take, wait
+	}}
+}
+
+// leftovers takes what Linkerd's controller wrote by names that only this link uses.
+func (in Input) leftovers(end object.End, name string, keys []object.Key) gate {
+	return gate{name, func() ([]object.Change, []object.Key) {
+		return in.takesForeign(end, keys, object.Reason{Code: "Swept", Message: "left by the controller of an unlinked cluster"})
+	}}
+}
+
+func (in Input) takesForeign(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
+	for _, k := range keys {
+		r := in.Seen.Own[k]
+		if r.Going {
+			wait = append(wait, k)
+			continue
+		}
+		out = append(out, object.Change{End: end, Action: object.Delete, Key: k, Was: r, Why: why})
+	}
+	return out, wait
+}
+
+// quit takes the target out of a federated Service, which goes only when it has no member left.
+func (in Input) quit(end object.End, m linkerd.Membership) object.Change {
+	c := object.Change{
+		End: end, Key: m.Key, Was: in.Seen.Own[m.Key], Action: object.Delete,
+		Why: object.Reason{Code: "Swept", Message: "federated service without any member left"},
+	}
+	if m.Others {
+		c.Action = object.Release
+		c.Object = object.Object{Key: m.Key, Version: "v1", Body: object.NewBody(membersPatch(m.Rest))}
+		c.Why.Message = "member of an unlinked cluster"
+	}
+	return c
+}
+
+// membersPatch is a JSON merge patch of the members' annotation; without members it is taken away.
+func membersPatch(rest string) []byte {
+	value, err := json.Marshal(rest)
+	if rest == "" || err != nil {
+		value = []byte("null")
+	}
+	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, linkerd.RemoteDiscovery, value)
+}
+
+// controlPlaneSecret goes last, and only when no Service is resolved through it any more: proxies would
+// keep stale endpoints, or be answered NotFound (LINKERD.md §4, §10).
+func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
+	secret := linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+	return gate{"credential of the control plane", func() ([]object.Change, []object.Key) {
+		keys := only(keys, secret)
+		if end.IsSource() && len(keys) > 0 && in.Mirrors[end.Link.Target].Resolved() {
+			return nil, keys
+		}
+		return in.entries(end, "", keys).left()
+	}}
+}
+
+// but leaves out the two credentials and, by it, what has a gate of its own.
+func (in Input) but(end object.End, keys []object.Key) []object.Key {
+	target := end.Link.Target
+	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
+		return end.IsSource() && (k == linkerd.ControlPlaneSecret(in.Linkerd, target) || k == linkerd.MirrorSecret(in.Linkerd, target))
+	})
+}
+
+func only(keys []object.Key, k object.Key) []object.Key {
+	if slices.Contains(keys, k) {
+		return []object.Key{k}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Package pair answers: where does a link stand, and which credential must it hold?
+package pair
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Side is one cluster as last seen. Known is false until its first complete observation; Err then
+// says why. Looked is what was asked for: what no watch of it covers is unknown, not absent.
+type Side struct {
+	Known  bool
+	Err    *object.Reason
+	Seen   object.Observation
+	Looked []object.Watch
+	Facts  linkerd.Facts
+}
+
+// View is a link with both its ends as seen: all that is decided about a pair is a function of it.
+type View struct {
+	Link           fleet.Link
+	Source, Target Side
+}
+
+// Saw says whether the key was looked for: only then does "not seen" mean "not there". Namespaced
+// watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
+func (s Side) Saw(k object.Key) bool {
+	if !s.Known {
+		return false
+	}
+	for _, w := range s.Looked {
+		if w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && covers(w, k) {
+			return true
+		}
+	}
+	return false
+}
+
+func covers(w object.Watch, k object.Key) bool {
+	if w.Namespace != "" && w.Namespace != k.Namespace {
+		return false
+	}
+	if len(w.Names) == 0 {
+		return true
+	}
+	for _, name := range w.Names {
+		if name == k.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// Credential is the token that the target's token controller issued for the source's account, read
+// from the Secret token; nil while there is none. Its print is keyed with the source's identity.
+func (v View) Credential(token object.Key) (*linkerd.Credential, error) {
+	body, ok := v.Target.Seen.Bodies[token]
+	if !ok || v.Target.Seen.Own[token].Mark != object.Ours {
+		return nil, nil //nolint:nilnil // no credential yet is an answer, not a failure
+	}
+	var s corev1.Secret
+	if err := json.Unmarshal(body.Bytes(), &s); err != nil {
+		return nil, fmt.Errorf("read %s: it is no Secret", token) // the cause could quote the secret
+	}
+	value := s.Data[corev1.ServiceAccountTokenKey]
+	if len(value) == 0 {
+		return nil, nil //nolint:nilnil // as above
+	}
+	t := object.NewSecret(value)
+	return &linkerd.Credential{Token: t, Print: t.Print(v.Source.Facts.UID)}, nil
+}

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// compare fills the step, end by end.
+func (p *planner) compare() {
+	verdicts := prune.Select(p.pruneInput(p.name, p.wanted, p.recorded), p.peer)
+	byEnd := map[object.End]prune.Verdict{}
+	for _, v := range verdicts {
+		byEnd[v.End] = v
+	}
+	for _, want := range p.wanted {
+		v, recorded := byEnd[want.End]
+		if !recorded {
+			v = prune.Verdict{End: want.End, Next: inventory.Inventory{End: want.End}}
+		}
+		p.declaredEnd(want, v)
+		delete(byEnd, want.End)
+	}
+	for _, v := range verdicts {
+		if _, left := byEnd[v.End]; left {
+			p.leavingEnd(v)
+		}
+	}
+}
+
+// declaredEnd plans what a declared end lacks, and what it no longer wants.
+func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
+	row := Row{End: want.End, Standing: InPlace, Going: v.Going}
+	if want.End.IsBase() {
+		p.step.Rows = append(p.step.Rows, row)
+		return // written with the first change, in finish
+	}
+	if want.Held == nil {
+		var changes []object.Change
+		changes, want.Held = End(want, p.side.Seen, p.side.Saw)
+		if want.Held == nil {
+			row.Standing, row.Why = p.take(v.Next.Settle(keys(want), p.gone), append(changes, v.Go...))
+		}
+	}
+	switch {
+	case want.Held != nil:
+		row.Standing, row.Why = Held, want.Held
+	case v.Refused != nil:
+		row.Standing, row.Why = Refused, v.Refused
+	case v.Waiting != nil && row.Standing == InPlace:
+		row.Standing, row.Why = Waiting, v.Waiting
+	}
+	p.step.Rows = append(p.step.Rows, row)
+}
+
+// leavingEnd plans the next part of an unlink.
+func (p *planner) leavingEnd(v prune.Verdict) {
+	row := Row{End: v.End, Leaving: true, Going: v.Going}
+	switch {
+	case v.Refused != nil:
+		row.Standing, row.Why = Refused, v.Refused
+	case v.Drop:
+		p.drop(v.Next)
+		row.Standing = Removed
+	default:
+		row.Standing, row.Why = p.take(v.Next, v.Go)
+		if row.Why == nil {
+			row.Why = v.Waiting
+		}
+		if row.Standing == InPlace {
+			row.Standing = Waiting
+		}
+	}
+	p.step.Rows = append(p.step.Rows, row)
+}
+
+// gone: an entry that was looked for and not found leaves the inventory with the next write of it.
+func (p *planner) gone(k object.Key) bool {
+	return p.side.Saw(k) && p.side.Seen.Own[k].IsZero()
+}
+
+// take plans an end's changes and the inventory ahead of them, unless a policy is against it. An
+// inventory is written when a key is new, or gone, or an unlink begins; never for nothing.
+func (p *planner) take(next inventory.Inventory, changes []object.Change) (Standing, *object.Reason) {
+	old, _ := p.record(next.End)
+	ahead := !next.Same(old)
+	if len(changes) == 0 && !ahead {
+		return InPlace, nil
+	}
+	for _, policy := range p.policies {
+		if why := policy(p.World, next.End, changes); why != nil {
+			return Refused, why
+		}
+	}
+	if ahead {
+		if why := p.write(next, old); why != nil {
+			return Held, why
+		}
+	}
+	p.step.Changes = append(p.step.Changes, changes...)
+	return Changing, nil
+}
+
+func (p *planner) record(end object.End) (inventory.Inventory, bool) {
+	i, ok := slices.BinarySearchFunc(p.recorded, end, func(i inventory.Inventory, e object.End) int { return i.End.Compare(e) })
+	if !ok {
+		return inventory.Inventory{End: end}, false
+	}
+	return p.recorded[i], true
+}
+
+// peer is how the other end of an undeclared link stands.
+func (p *planner) peer(end object.End) prune.Peer {
+	other := end.Link.Source
+	if end.IsSource() {
+		other = end.Link.Target
+	}
+	side := p.Sides[other]
+	recorded, err := inventory.Read(p.Owner, side.Seen)
+	if !side.Known || err != nil {
+		return prune.Peer{}
+	}
+	far := object.End{Cluster: other, Link: end.Link}
+	gone := !slices.ContainsFunc(recorded, func(i inventory.Inventory) bool { return i.End == far })
+	return prune.Peer{
+		Known: true, Gone: gone,
+		Refused: prune.Judge(p.pruneInput(other, p.wants(other), recorded))[far],
+	}
+}
+
+// End compares one end with what is live: the changes that make it so, or why it must be held. An
+// object that exists without our mark is occupied and never touched; it holds the whole end, so that
+// no link is half written. A create is planned only where a complete read showed the name free.
+func End(want object.Wanted, seen object.Observation, saw func(object.Key) bool) ([]object.Change, *object.Reason) {
+	var out []object.Change
+	for _, o := range want.Objects {
+		live := seen.Own[o.Key]
+		switch {
+		case live.IsZero() && !saw(o.Key):
+			return nil, object.Because("Unknown", "%s was not looked for", o.Key)
+		case live.IsZero():
+			out = append(out, change(want.End, object.Create, o, live, "Missing", "not there yet"))
+		case live.Mark != object.Ours:
+			return nil, occupied(o.Key, live)
+		case live.Going:
+			return nil, object.Because("Going", "%s is still being deleted", o.Key)
+		case live.Digest != o.Digest:
+			out = append(out, change(want.End, update(o, seen), o, live, "Changed", "what is declared, or a fact it is made of, changed"))
+		case !o.Covered(live):
+			out = append(out, change(want.End, object.Update, o, live, "Drift", "fields were changed by "+rivals(live)))
+		}
+	}
+	return out, nil
+}
+
+func change(end object.End, a object.Action, o object.Object, live object.Record, code, message string) object.Change {
+	return object.Change{End: end, Action: a, Key: o.Key, Object: o, Was: live, Why: object.Reason{Code: code, Message: message}}
+}
+
+// update tells an update from a drain: a Linkerd Link that no longer selects anything loses all its mirrors.
+func update(o object.Object, seen object.Observation) object.Action {
+	if o.Key.Kind == "Link" && linkerd.Selects(seen.Bodies[o.Key]) && !linkerd.Selects(o.Body) {
+		return object.Drain
+	}
+	return object.Update
+}
+
+func rivals(r object.Record) string {
+	if names := r.Rivals.Value(); names != "" {
+		return strings.ReplaceAll(names, ",", ", ")
+	}
+	return "somebody"
+}
+
+func occupied(k object.Key, r object.Record) *object.Reason {
+	return object.Because("Occupied", "%s exists and is %s (written by %s): delete or rename it, or remove the link",
+		k, r.Mark, rivals(r))
+}
+
+func keys(want object.Wanted) []object.Key {
+	out := make([]object.Key, len(want.Objects))
+	for i, o := range want.Objects {
+		out[i] = o.Key
+	}
+	return out
+}
+
+func sortEnds(ends []object.Wanted) []object.Wanted {
+	slices.SortFunc(ends, func(a, b object.Wanted) int { return a.End.Compare(b.End) })
+	return ends
+}
+
+// CreateOnly and UpsertOnly are the SyncPolicy's prune.policy as a Policy.
+func prunePolicy(w World, _ object.End, changes []object.Change) *object.Reason {
+	policy := w.policy().Prune.Policy
+	for _, c := range changes {
+		if policy == api.UpsertOnly && c.Action.Takes() || policy == api.CreateOnly && c.Action != object.Create {
+			return object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
+		}
+	}
+	return nil
+}

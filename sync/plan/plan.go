@@ -1,0 +1,211 @@
+// Package plan answers: given everything known now, what is one cluster's next step?
+//
+// It is a function from values to values: the same world gives the same step, byte for byte. First
+// link, change of facts and unlink are no scripts but what falls out of comparing wanted ends with what is live.
+package plan
+
+import (
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// World is everything known at one moment. A cluster that was never read completely has no known Side.
+type World struct {
+	Owner    string
+	Term     int64
+	Fleet    *fleet.Fleet
+	Departed []fleet.Cluster // of the record, but no longer declared
+	Sides    map[api.ClusterName]pair.Side
+	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
+	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
+	UIDs, Accepted map[api.ClusterName]string
+	Now            time.Time
+}
+
+// Standing is where an end is.
+type Standing string
+
+// Standings of an end.
+const (
+	InPlace  Standing = "in place"
+	Changing Standing = "changing" // writes are planned
+	Held     Standing = "held"     // declared, but not renderable now
+	Waiting  Standing = "waiting"  // something must happen by itself first
+	Refused  Standing = "refused"  // by a guard or a policy
+	Removed  Standing = "removed"  // its last write is planned
+)
+
+// Row is how one end stands. Going lists what of ours goes in the end.
+type Row struct {
+	End      object.End
+	Standing Standing
+	Why      *object.Reason
+	Leaving  bool
+	Going    []object.Key
+}
+
+// Step is what to do in one cluster now. Refused: nothing may be written there at all.
+type Step struct {
+	Cluster api.ClusterName
+	Commit  api.Commit
+	Refused *object.Reason
+	Ahead   []object.Change // before anything else, one after the other: our namespace, the base, inventories
+	Changes []object.Change // by phase, then key; what takes something away last
+	After   []object.Change // inventories of ends that are through
+	Rows    []Row           // sorted by end
+	Next    time.Time       // when it may differ although nothing was written; zero: never
+}
+
+// Writes says how many writes the step plans.
+func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
+
+// Renderer is package render, or a memo of it: same input, same bytes.
+type Renderer interface {
+	Source(render.Input) object.Wanted
+	Target(render.Input) object.Wanted
+	Base(fleet.Cluster, []object.Wanted) object.Wanted
+}
+
+// Policy lets an end's changes through (nil) or says why not: whole ends, so that no link is half written.
+type Policy func(w World, end object.End, changes []object.Change) *object.Reason
+
+// soon is when a step that waits for others is asked again; there is no watch that would tell.
+const soon = time.Second
+
+// Cluster gives the next step of one cluster. The program: identity, wanted ends, compare, prune, policies.
+func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step {
+	s := Step{Cluster: name}
+	if w.Fleet != nil {
+		s.Commit = w.Fleet.Commit
+	}
+	p := &planner{World: w, name: name, side: w.Sides[name], renderer: r, policies: policies}
+	p.wanted = p.wants(name)
+	if s.Refused = p.refusal(); s.Refused != nil {
+		s.Rows = p.allHeld(s.Refused)
+		return s
+	}
+	p.step = &s
+	p.compare()
+	p.finish()
+	return s
+}
+
+// planner holds what one call of Cluster works on.
+type planner struct {
+	World
+	name     api.ClusterName
+	side     pair.Side
+	recorded []inventory.Inventory
+	renderer Renderer
+	policies []Policy
+	wanted   []object.Wanted
+	step     *Step
+}
+
+// wants gives every declared end of a cluster, sorted: base, then links. A departed cluster has none.
+func (w World) declared(name api.ClusterName) (c *fleet.Cluster, out, in []fleet.Link) {
+	if w.Fleet == nil {
+		return nil, nil, nil
+	}
+	c, ok := w.Fleet.Cluster(name)
+	if !ok {
+		return nil, nil, nil
+	}
+	return c, w.Fleet.Out(name), w.Fleet.In(name)
+}
+
+// spec is the cluster's declaration, or what is remembered of it.
+func (w World) spec(name api.ClusterName) api.Cluster {
+	if c, _, _ := w.declared(name); c != nil {
+		return c.Spec
+	}
+	for _, c := range w.Departed {
+		if c.Name == name {
+			return c.Spec
+		}
+	}
+	return api.Cluster{}.WithDefaults()
+}
+
+func (p *planner) wants(name api.ClusterName) []object.Wanted {
+	c, out, in := p.declared(name)
+	if c == nil {
+		return nil
+	}
+	var ends []object.Wanted
+	for _, l := range out {
+		ends = append(ends, p.source(l))
+	}
+	for _, l := range in {
+		ends = append(ends, p.renderer.Target(render.Input{Link: l, Target: p.facts(name)}))
+	}
+	return sortEnds(append(ends, p.renderer.Base(*c, ends)))
+}
+
+func (p *planner) source(l fleet.Link) object.Wanted {
+	in := render.Input{Link: l, Source: p.facts(l.Source.Name), Target: p.facts(l.Target.Name)}
+	cred, err := p.credential(l)
+	if err != nil {
+		return object.Wanted{
+			End:  object.End{Cluster: l.Source.Name, Link: l.Pair()},
+			Held: object.Because("NoCredential", "%v", err),
+		}
+	}
+	in.Credential = cred
+	secret := p.Sides[l.Source.Name].Seen.Own[linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name)]
+	in.ControlPlaneSecretLive = secret.Mark == object.Ours && !secret.Going
+	return p.renderer.Source(in)
+}
+
+func (w World) credential(l fleet.Link) (*linkerd.Credential, error) {
+	if c, ok := w.Fresh[l.Pair()]; ok {
+		return &c, nil
+	}
+	v := pair.View{Link: l, Source: w.Sides[l.Source.Name], Target: w.Sides[l.Target.Name]}
+	return v.Credential(render.TokenSecret(w.Owner, l.Source.Name))
+}
+
+func (w World) facts(name api.ClusterName) *linkerd.Facts {
+	side := w.Sides[name]
+	if !side.Known {
+		return nil
+	}
+	return &side.Facts
+}
+
+func (p *planner) allHeld(why *object.Reason) []Row {
+	rows := make([]Row, len(p.wanted))
+	for i, want := range p.wanted {
+		rows[i] = Row{End: want.End, Standing: Held, Why: why}
+	}
+	return rows
+}
+
+// pruneInput is what package prune judges; also for a peer, whose guards this cluster's unlinks depend on.
+func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recorded []inventory.Inventory) prune.Input {
+	side := p.Sides[name]
+	l := p.spec(name).Linkerd
+	in := prune.Input{
+		Linkerd: l, Wanted: map[object.End]object.Wanted{}, Recorded: recorded,
+		Seen: side.Seen, Saw: side.Saw, Mirrors: linkerd.MirrorsOf(l, side.Seen), Policy: p.policy(),
+	}
+	for _, w := range wanted {
+		in.Wanted[w.End] = w
+	}
+	return in
+}
+
+func (w World) policy() api.SyncPolicy {
+	if w.Fleet == nil {
+		return api.SyncPolicy{}.WithDefaults()
+	}
+	return w.Fleet.Policy
+}

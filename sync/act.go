@@ -1,0 +1,85 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// wide is how many writes one cluster gets at once; more gains nothing.
+const wide = 16
+
+// errSkipped: an earlier write of the same end failed, and this one builds on it.
+var errSkipped = errors.New("not tried: an earlier write of this end failed")
+
+// act does one step; it is the only writer. What is written ahead goes one after the other, and a
+// failure there stops everything that builds on it: all of the cluster for our namespace and the base,
+// one end for its inventory. Then phase by phase, an end stopping at its first failure.
+func act(ctx context.Context, c Cluster, s plan.Step) []object.Outcome {
+	a := &actor{conn: c, failed: map[object.End]bool{}}
+	for _, ch := range s.Ahead {
+		a.all(ctx, []object.Change{ch})
+		if a.failed[ch.End] && ch.End.IsBase() {
+			a.stopped = true
+		}
+	}
+	for len(s.Changes) > 0 {
+		n := together(s.Changes)
+		a.all(ctx, s.Changes[:n])
+		s.Changes = s.Changes[n:]
+	}
+	a.all(ctx, s.After)
+	return a.outcomes
+}
+
+// together counts the leading changes of one phase, deletes apart from applies.
+func together(changes []object.Change) int {
+	first := changes[0]
+	for i, c := range changes {
+		if c.Object.Phase != first.Object.Phase || (c.Action == object.Delete) != (first.Action == object.Delete) {
+			return i
+		}
+	}
+	return len(changes)
+}
+
+// actor writes to one cluster.
+type actor struct {
+	conn     Cluster
+	stopped  bool
+	failed   map[object.End]bool
+	outcomes []object.Outcome
+}
+
+// all does changes that do not build on each other; outcomes keep their order.
+func (a *actor) all(ctx context.Context, changes []object.Change) {
+	out := make([]object.Outcome, len(changes))
+	var g errgroup.Group
+	g.SetLimit(wide)
+	for i, ch := range changes {
+		out[i].Change = ch
+		if a.stopped || a.failed[ch.End] {
+			out[i].Err = errSkipped
+			continue
+		}
+		g.Go(func() error {
+			out[i].Now, out[i].Err = a.conn.Write(ctx, ch)
+			if out[i].Err != nil {
+				out[i].Err = fmt.Errorf("%s %s: %w", ch.Action, ch.Key, out[i].Err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions give no errors: a failed write is an outcome
+	for _, o := range out {
+		if o.Err != nil {
+			a.failed[o.Change.End] = true
+		}
+	}
+	a.outcomes = append(a.outcomes, out...)
+}

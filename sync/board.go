@@ -1,0 +1,180 @@
+package sync
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// board is what is known during a term, behind one mutex: a plan.World in the making, and the last row of
+// every cluster. All of it can be read again from Git and the clusters.
+type board struct {
+	loop *Loop
+	term int64
+
+	mu       sync.Mutex
+	fleet    *fleet.Fleet
+	departed []fleet.Cluster
+	sides    map[api.ClusterName]pair.Side
+	shown    map[api.ClusterName][sha256.Size]byte // what others depend on
+	table    map[api.ClusterName]*report.Cluster
+	record   inventory.Record
+}
+
+func newBoard(l *Loop, term int64) *board {
+	return &board{
+		loop: l, term: term,
+		sides: map[api.ClusterName]pair.Side{},
+		shown: map[api.ClusterName][sha256.Size]byte{},
+		table: map[api.ClusterName]*report.Cluster{},
+	}
+}
+
+// declare takes a fleet over: the record is read, connections follow, rows of the last pass are forgotten.
+func (b *board) declare(ctx context.Context, f *fleet.Fleet) error {
+	record, err := b.loop.readRecord(ctx)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.fleet, b.record = f, record
+	b.departed = departed(f, record)
+	b.table = map[api.ClusterName]*report.Cluster{}
+	clusters := slices.Concat(f.Clusters, b.departed)
+	for _, c := range clusters {
+		b.table[c.Name] = &report.Cluster{Name: c.Name}
+	}
+	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return b.table[n] == nil })
+	b.mu.Unlock()
+	for name, err := range b.loop.Clusters.Follow(ctx, clusters) {
+		b.put(name, pair.Side{Err: object.Because("Access", "%v", err)})
+	}
+	return nil
+}
+
+// departed are the clusters that we wrote to and nobody declares any more.
+func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
+	var out []fleet.Cluster
+	for _, name := range slices.Sorted(maps.Keys(r.Clusters)) {
+		if _, ok := f.Cluster(name); ok {
+			continue
+		}
+		spec := api.Cluster{Access: r.Clusters[name].Access, Linkerd: r.Clusters[name].Linkerd}
+		out = append(out, fleet.Cluster{Name: name, Spec: spec.WithDefaults()})
+	}
+	return out
+}
+
+// put takes a side over and says whether other clusters' steps may now differ.
+func (b *board) put(name api.ClusterName, side pair.Side) (moved bool) {
+	sum := shownBy(side)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	moved = b.shown[name] != sum
+	b.sides[name], b.shown[name] = side, sum
+	return moved
+}
+
+// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens and inventories.
+func shownBy(s pair.Side) [sha256.Size]byte {
+	var buf bytes.Buffer
+	facts, err := json.Marshal(s.Facts)
+	fmt.Fprintln(&buf, s.Known, s.Err != nil, facts, err, s.Facts.Missing)
+	for _, k := range slices.SortedFunc(maps.Keys(s.Seen.Bodies), object.Key.Compare) {
+		if k.Namespace == object.AccessNamespace {
+			fmt.Fprintln(&buf, k)
+			buf.Write(s.Seen.Bodies[k].Bytes())
+		}
+	}
+	return sha256.Sum256(buf.Bytes())
+}
+
+// world is a moment's copy to plan from; nothing in it changes any more.
+func (b *board) world() plan.World {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	uids := make(map[api.ClusterName]string, len(b.record.Clusters))
+	for name, k := range b.record.Clusters {
+		uids[name] = k.UID
+	}
+	return plan.World{
+		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
+		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
+	}
+}
+
+func (b *board) clusters() []fleet.Cluster {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Concat(b.fleet.Clusters, b.departed)
+}
+
+func (b *board) policy() api.SyncPolicy {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fleet == nil {
+		return api.SyncPolicy{}.WithDefaults()
+	}
+	return b.fleet.Policy
+}
+
+// tell adds a turn to the cluster's row.
+func (b *board) tell(name api.ClusterName, step plan.Step, outcomes []object.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	row := b.table[name]
+	row.Step = step
+	row.Outcomes = append(row.Outcomes, outcomes...)
+}
+
+// rows gives copies in name order.
+func (b *board) rows() []report.Cluster {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]report.Cluster, 0, len(b.table))
+	for _, name := range slices.Sorted(maps.Keys(b.table)) {
+		out = append(out, *b.table[name])
+	}
+	return out
+}
+
+// row gives the ends of a cluster as its last step left them.
+func (b *board) row(name api.ClusterName) []plan.Row {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.table[name].Step.Rows
+}
+
+// neighbours are the clusters at the other ends of a cluster's links, declared or leaving.
+func (b *board) neighbours(name api.ClusterName) []api.ClusterName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []api.ClusterName
+	for _, l := range b.fleet.Out(name) {
+		out = append(out, l.Target.Name)
+	}
+	for _, l := range b.fleet.In(name) {
+		out = append(out, l.Source.Name)
+	}
+	for _, row := range b.table[name].Step.Rows {
+		if row.Leaving {
+			out = append(out, row.End.Link.Source, row.End.Link.Target)
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(n api.ClusterName) bool { return n == name })
+}

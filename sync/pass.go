@@ -1,0 +1,277 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	maxTurns = 200 // of one cluster in one pass: who still writes then fights with somebody
+	maxFails = 3   // turns with a failed write, before the next pass tries again
+	reads    = 32  // clusters read at once when a term begins
+)
+
+// pass is one pass: each cluster has turns of its own, so that none waits for another.
+type pass struct {
+	loop     *Loop
+	board    *board
+	deadline time.Time // for what must be waited for
+	clusters map[api.ClusterName]fleet.Cluster
+	fresh    map[api.ClusterName]bool // read just now
+
+	ready   map[api.ClusterName]bool
+	running map[api.ClusterName]bool
+	due     map[api.ClusterName]time.Time
+	turns   map[api.ClusterName]int
+	fails   map[api.ClusterName]int
+	done    chan turn
+}
+
+// turn is what became of one: read, plan, write.
+type turn struct {
+	name     api.ClusterName
+	step     plan.Step
+	outcomes []object.Outcome
+	moved    bool
+	err      error // of the home record: nothing was written
+}
+
+func newPass(l *Loop, b *board) *pass {
+	p := &pass{
+		loop: l, board: b, deadline: time.Now().Add(l.Patience),
+		clusters: map[api.ClusterName]fleet.Cluster{},
+		fresh:    map[api.ClusterName]bool{},
+		ready:    map[api.ClusterName]bool{},
+		running:  map[api.ClusterName]bool{},
+		due:      map[api.ClusterName]time.Time{},
+		turns:    map[api.ClusterName]int{},
+		fails:    map[api.ClusterName]int{},
+		done:     make(chan turn),
+	}
+	for _, c := range b.clusters() {
+		p.clusters[c.Name] = c
+		p.ready[c.Name] = true
+	}
+	return p
+}
+
+// run ends when nothing is ready or running, and nothing is due that there is patience for.
+func (p *pass) run(ctx context.Context) error {
+	p.meet(ctx)
+	var failed error
+	for {
+		if ctx.Err() == nil && failed == nil {
+			p.start(ctx)
+		}
+		if len(p.running) == 0 && !p.sleep(ctx) {
+			return failed
+		}
+		if len(p.running) == 0 {
+			continue
+		}
+		t := <-p.done
+		delete(p.running, t.name)
+		if t.err != nil {
+			failed = t.err
+			continue
+		}
+		p.board.tell(t.name, t.step, t.outcomes)
+		p.next(t)
+	}
+}
+
+// meet reads every cluster that this term has not read yet, all at once: whether two names mean one
+// cluster must be known before the first write.
+func (p *pass) meet(ctx context.Context) {
+	known := p.board.world().Sides
+	var g errgroup.Group
+	g.SetLimit(reads)
+	for name, c := range p.clusters {
+		if _, tried := known[name]; tried {
+			continue
+		}
+		p.fresh[name] = true
+		g.Go(func() error {
+			p.board.put(name, p.read(ctx, c))
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions give no errors: a cluster that cannot be read is a side
+}
+
+// start begins a turn for every ready cluster that has none.
+func (p *pass) start(ctx context.Context) {
+	for name := range p.ready {
+		if p.running[name] {
+			continue
+		}
+		delete(p.ready, name)
+		delete(p.due, name)
+		p.turns[name]++
+		p.running[name] = true
+		fresh := p.fresh[name]
+		delete(p.fresh, name)
+		go func() { p.done <- p.turn(ctx, p.clusters[name], fresh) }()
+	}
+}
+
+// sleep waits until something is due, and makes it ready; false: there is nothing to wait for.
+func (p *pass) sleep(ctx context.Context) bool {
+	var first time.Time
+	for _, at := range p.due {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if first.IsZero() || first.After(p.deadline) || ctx.Err() != nil {
+		return false
+	}
+	timer := time.NewTimer(time.Until(first))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	}
+	for name, at := range p.due {
+		if !at.After(first) {
+			p.wake(name)
+		}
+	}
+	return true
+}
+
+// wake makes a cluster ready, and with it the clusters its ends wait for: those must be read again, too.
+func (p *pass) wake(name api.ClusterName) {
+	delete(p.due, name)
+	p.ready[name] = true
+	for _, row := range p.board.row(name) {
+		if row.Standing != plan.Waiting && row.Standing != plan.Held || row.End.IsBase() {
+			continue
+		}
+		for _, other := range []api.ClusterName{row.End.Link.Source, row.End.Link.Target} {
+			if _, ok := p.clusters[other]; ok {
+				p.ready[other] = true
+			}
+		}
+	}
+}
+
+// next says who has a turn after this one: the cluster itself while it writes, its neighbours when what
+// they depend on moved, and both when something waited for may have happened.
+func (p *pass) next(t turn) {
+	written, failed := tally(t.outcomes)
+	if failed > 0 {
+		p.fails[t.name]++
+	}
+	stuck := p.fails[t.name] >= maxFails || p.turns[t.name] >= maxTurns
+	if written > 0 && !stuck {
+		p.ready[t.name] = true
+	}
+	if !t.step.Next.IsZero() && !stuck && !p.ready[t.name] {
+		p.due[t.name] = t.step.Next
+	}
+	if t.moved {
+		for _, other := range p.board.neighbours(t.name) {
+			if _, ok := p.clusters[other]; ok {
+				p.ready[other] = true
+			}
+		}
+	}
+}
+
+func tally(outcomes []object.Outcome) (written, failed int) {
+	for _, o := range outcomes {
+		if o.Err != nil {
+			failed++
+		} else {
+			written++
+		}
+	}
+	return written, failed
+}
+
+// turn reads the cluster, plans its step from all that is known, and does it.
+func (p *pass) turn(ctx context.Context, c fleet.Cluster, fresh bool) turn {
+	t := turn{name: c.Name}
+	if !fresh {
+		t.moved = p.board.put(c.Name, p.read(ctx, c))
+	}
+	w := p.board.world()
+	t.step = plan.Cluster(w, c.Name, p.loop.Renderer, p.loop.Policies...)
+	if !p.loop.writes(c.Name) {
+		return t
+	}
+	if t.step.Writes() == 0 {
+		t.err = p.leaveRecord(ctx, w, t.step)
+		return t
+	}
+	if t.err = p.board.remember(ctx, c, w.Sides[c.Name].Facts.UID); t.err != nil {
+		return t
+	}
+	err := p.loop.Clusters.WithCluster(ctx, c.Name, func(conn Cluster) error {
+		t.outcomes = act(ctx, conn, t.step)
+		return nil
+	})
+	if err != nil {
+		t.step.Refused = p.loop.why(err)
+	}
+	return t
+}
+
+// leaveRecord forgets a departed cluster once nothing of ours is left in it.
+func (p *pass) leaveRecord(ctx context.Context, w plan.World, s plan.Step) error {
+	if s.Refused != nil || len(s.Rows) > 0 {
+		return nil
+	}
+	for _, c := range w.Departed {
+		if c.Name == s.Cluster {
+			return p.board.forget(ctx, c.Name)
+		}
+	}
+	return nil
+}
+
+// read observes a cluster; what fails makes it unknown, with the reason.
+func (p *pass) read(ctx context.Context, c fleet.Cluster) pair.Side {
+	var side pair.Side
+	err := p.loop.Clusters.WithCluster(ctx, c.Name, func(conn Cluster) error {
+		ledger, err := conn.Observe(ctx, plan.Ledger())
+		if err != nil {
+			return err
+		}
+		side.Looked, err = plan.Watches(p.board.world(), c, ledger)
+		if err != nil {
+			return fmt.Errorf("%w", err)
+		}
+		side.Seen, err = conn.Observe(ctx, side.Looked)
+		if err != nil {
+			return err
+		}
+		side.Facts = linkerd.FactsOf(c.Spec, conn.Address(), side.Seen)
+		side.Known = true
+		return nil
+	})
+	if err != nil {
+		return pair.Side{Err: p.loop.why(err)}
+	}
+	return side
+}
+
+func (l *Loop) why(err error) *object.Reason {
+	if l.Explain == nil {
+		return object.Because("Unknown", "%v", err)
+	}
+	r := l.Explain(err)
+	return &r
+}

@@ -1,0 +1,81 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// readRecord reads what the home cluster remembers. Without it no identity can be checked.
+func (l *Loop) readRecord(ctx context.Context) (inventory.Record, error) {
+	key := inventory.RecordKey(l.Owner, l.Home.Namespace)
+	seen, err := l.Home.Cluster.Observe(ctx, []object.Watch{
+		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	})
+	if err != nil {
+		return inventory.Record{}, fmt.Errorf("read the home cluster: %w", err)
+	}
+	return inventory.ReadRecord(key, seen)
+}
+
+// remember writes a cluster's identity down before the first write to it.
+func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string) error {
+	known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
+	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
+		if reflect.DeepEqual(clusters[c.Name], known) {
+			return false
+		}
+		clusters[c.Name] = known
+		return true
+	})
+}
+
+// forget drops a cluster that left the fleet and holds nothing of ours any more.
+func (b *board) forget(ctx context.Context, name api.ClusterName) error {
+	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
+		_, known := clusters[name]
+		delete(clusters, name)
+		return known
+	})
+}
+
+// amend changes the record as it is now: other processes may write it, each for its own clusters.
+func (b *board) amend(ctx context.Context, change func(map[api.ClusterName]inventory.Known) bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var err error
+	for range 5 {
+		next := inventory.Record{Clusters: maps.Clone(b.record.Clusters), Was: b.record.Was}
+		if !change(next.Clusters) {
+			return nil
+		}
+		if next.Was, err = b.loop.writeRecord(ctx, next); err == nil {
+			b.record = next
+			return nil
+		}
+		fresh, readErr := b.loop.readRecord(ctx)
+		if readErr != nil {
+			return readErr
+		}
+		b.record = fresh
+	}
+	return fmt.Errorf("write the record of clusters: %w", err)
+}
+
+func (l *Loop) writeRecord(ctx context.Context, r inventory.Record) (object.Record, error) {
+	o, err := r.Object(l.Owner, l.Home.Namespace)
+	if err != nil {
+		return object.Record{}, err
+	}
+	action := object.Create
+	if !r.Was.IsZero() {
+		action = object.Update
+	}
+	return l.Home.Cluster.Write(ctx, object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true})
+}

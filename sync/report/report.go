@@ -1,0 +1,75 @@
+// Package report answers: how is it told, to a terminal, a pull request, a machine?
+package report
+
+import (
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// Cluster is one cluster: its last step, and what became of every write of the pass.
+type Cluster struct {
+	Name     api.ClusterName
+	Step     plan.Step
+	Outcomes []object.Outcome
+}
+
+// Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
+type Report struct {
+	Commit   api.Commit
+	Problems []api.Problem
+	Clusters []Cluster
+	Err      string // why there was no pass, or only one of the last good commit
+	ReadOnly bool
+}
+
+// Counts sums a report up. Ends are counted as they stand after the pass, bases apart.
+type Counts struct {
+	Written, Failed                           int // writes
+	InPlace, Changing, Held, Waiting, Refused int // ends
+	ClustersRefused                           int
+}
+
+// Counts sums a report up.
+func (r Report) Counts() Counts {
+	var c Counts
+	for _, cl := range r.Clusters {
+		for _, o := range cl.Outcomes {
+			if o.Err != nil {
+				c.Failed++
+			} else {
+				c.Written++
+			}
+		}
+		if cl.Step.Refused != nil {
+			c.ClustersRefused++
+		}
+		for _, row := range cl.Step.Rows {
+			if !row.End.IsBase() {
+				c.count(row.Standing)
+			}
+		}
+	}
+	return c
+}
+
+func (c *Counts) count(s plan.Standing) {
+	switch s {
+	case plan.InPlace:
+		c.InPlace++
+	case plan.Changing, plan.Removed:
+		c.Changing++
+	case plan.Held:
+		c.Held++
+	case plan.Waiting:
+		c.Waiting++
+	case plan.Refused:
+		c.Refused++
+	}
+}
+
+// Clean says that everything declared is in place and nothing failed.
+func (r Report) Clean() bool {
+	c := r.Counts()
+	return r.Err == "" && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersRefused == 0
+}

@@ -1,0 +1,147 @@
+// Package sync answers: when does what run? One pass and the loop around it. It decides nothing: what
+// is to be done in a cluster is what package plan says.
+package sync
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Declared gives the fleet that is declared now, with warnings; without a fleet, the problems or the
+// error that prevent it. It never gives part of one.
+type Declared interface {
+	Next(ctx context.Context) (*fleet.Fleet, []api.Problem, error)
+}
+
+// Clusters are the open connections.
+type Clusters interface {
+	// Follow opens what is new or changed, closes what is not named any more, and says per cluster
+	// what prevents it. A cluster that cannot be opened has no connection.
+	Follow(ctx context.Context, clusters []fleet.Cluster) map[api.ClusterName]error
+	// WithCluster calls f with a connection that is f's until it returns.
+	WithCluster(ctx context.Context, name api.ClusterName, f func(Cluster) error) error
+}
+
+// Cluster reads and writes one cluster. Writes are idempotent; deleting the absent succeeds.
+type Cluster interface {
+	Observe(ctx context.Context, w []object.Watch) (object.Observation, error)
+	Write(ctx context.Context, c object.Change) (object.Record, error)
+	// Address is the URL of its API server as we use it.
+	Address() string
+}
+
+// Home is where linkwright's own record lives.
+type Home struct {
+	Cluster   Cluster
+	Namespace string
+}
+
+// ErrInvalid: the declarations have errors; the report's problems say which.
+var ErrInvalid = errors.New("the declarations are invalid")
+
+// Loop runs passes over a fleet. Its fields are set once.
+type Loop struct {
+	Owner    string
+	Declared Declared
+	Clusters Clusters
+	Home     Home
+	Renderer plan.Renderer
+	Policies []plan.Policy
+	// Only names the clusters to write; empty: all. All are read.
+	Only []api.ClusterName
+	// ReadOnly plans and reports, and writes nothing anywhere.
+	ReadOnly bool
+	// Accepted confirms identities: name → kube-system uid.
+	Accepted map[api.ClusterName]string
+	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
+	Patience time.Duration
+	Log      *slog.Logger
+	// Explain says what an error of Clusters means.
+	Explain func(error) object.Reason
+}
+
+// Once makes one pass: it ends when no cluster has anything left to do, or what is left must be waited
+// for longer than Patience. The report tells all of it, whatever the error.
+func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
+	b := newBoard(l, term)
+	return l.pass(ctx, b)
+}
+
+// Run is one term: pass after pass until ctx ends. poke asks for a pass now; publish gets every report.
+// What cannot be read keeps the last good fleet in force.
+func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
+	b := newBoard(l, term)
+	for ctx.Err() == nil {
+		start := time.Now()
+		r, err := l.pass(ctx, b)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // told to stop: what the pass failed with is only that
+		}
+		l.told(r, err)
+		publish(r)
+		pause := time.NewTimer(time.Until(b.policy().Next(start)))
+		select {
+		case <-ctx.Done():
+		case <-poke:
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+	return nil
+}
+
+// pass reads what is declared and makes the clusters so. Without a new fleet the last good one counts.
+func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
+	f, problems, err := l.Declared.Next(ctx)
+	if err == nil && f == nil {
+		err = ErrInvalid
+	}
+	if f == nil {
+		f = b.fleet
+	}
+	r := report.Report{Problems: problems, ReadOnly: l.ReadOnly}
+	if err != nil {
+		r.Err = err.Error()
+	}
+	if f == nil {
+		return r, err
+	}
+	failed := b.declare(ctx, f)
+	if failed == nil {
+		failed = newPass(l, b).run(ctx)
+	}
+	r.Commit, r.Clusters = f.Commit, b.rows()
+	if failed != nil {
+		r.Err = failed.Error()
+	}
+	return r, errors.Join(err, failed)
+}
+
+func (l *Loop) told(r report.Report, err error) {
+	if err != nil {
+		l.Log.Error("pass failed", "commit", string(r.Commit), "error", err)
+		return
+	}
+	c := r.Counts()
+	l.Log.Info("pass done", "commit", string(r.Commit), "written", c.Written, "failed", c.Failed, "inPlace", c.InPlace, "held", c.Held)
+}
+
+func (l *Loop) writes(name api.ClusterName) bool {
+	if l.ReadOnly {
+		return false
+	}
+	for _, only := range l.Only {
+		if only == name {
+			return true
+		}
+	}
+	return len(l.Only) == 0
+}

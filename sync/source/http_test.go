@@ -1,8 +1,11 @@
 package source_test
 
 import (
+	"bytes"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -65,7 +68,9 @@ func basic(user, password string) func(*http.Request) bool {
 
 func TestPollOverHTTPS(t *testing.T) {
 	r := newRepo(t)
-	srv := serve(t, r, basic("git", canary))
+	r.write("fleet/second.yaml", "kind: Cluster\n")
+	r.push("second")
+	srv := serve(t, r, func(q *http.Request) bool { return basic("git", canary)(q) && shallow(t, q) })
 	password := keep(t, filepath.Join(t.TempDir(), "password"), canary+"\n")
 	s := open(t, source.Options{
 		Repo: srv.URL + "/fleet.git", CAFile: srv.ca, Path: "fleet",
@@ -92,6 +97,21 @@ func TestPollOverHTTPS(t *testing.T) {
 	r.git("push", "-q", "-f", "origin", "HEAD~1:main")
 	_, err := s.Poll(t.Context())
 	refuse(t, err, "the history was rewound")
+}
+
+// shallow says that a request, if it is one for objects, asks for no ancestors, or names what it has.
+func shallow(t *testing.T, q *http.Request) bool {
+	t.Helper()
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	q.Body = io.NopCloser(bytes.NewReader(body))
+	ok := q.Method == http.MethodGet || bytes.Contains(body, []byte("deepen 1")) || bytes.Contains(body, []byte("have "))
+	if !ok {
+		t.Errorf("the whole history was asked for: %q", body)
+	}
+	return ok
 }
 
 func TestPollReadsCredentialsAnew(t *testing.T) {
@@ -146,6 +166,10 @@ func TestErrorsHideCredentials(t *testing.T) {
 			http.Error(w, canary, http.StatusServiceUnavailable)
 			return
 		}
+		if q.URL.Path == "/says/info/refs" {
+			_, _ = fmt.Fprintf(w, "%04xERR no entry for %s", len("ERR no entry for ")+len(canary)+4, canary)
+			return
+		}
 		_, _ = w.Write([]byte("<html>you sent " + q.Header.Get("Authorization") + canary))
 	}))
 	defer page.Close()
@@ -157,6 +181,7 @@ func TestErrorsHideCredentials(t *testing.T) {
 		"nobody there":   {"http://127.0.0.1:1/fleet.git", "", "refused"},
 		"no Git":         {page.URL + "/fleet.git", "", "does not speak Git"},
 		"busy":           {page.URL + "/busy", "", "answered 503"},
+		"told by Git":    {page.URL + "/says", "", "no entry for [redacted]"},
 		"redirected":     {away.URL, "", "refused"},
 		"not a protocol": {"https://127.0.0.1:1", srv.ca, "refused"},
 	} {

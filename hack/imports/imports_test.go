@@ -140,10 +140,11 @@ func within(imports []string) []string {
 	return out
 }
 
-// packages asks the go command, so that build tags and test files are judged as a build would judge them.
+// packages asks the go command, so that build tags and test files are judged as a build would judge them; -e, because an
+// import of what is not there is still an import, and a build tells that better.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", module+"/...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", module+"/...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

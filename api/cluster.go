@@ -36,8 +36,8 @@ type Cluster struct {
 	// APIServer is the https URL that peers use; default: the URL of the access.
 	// It must be declared for inCluster and for loopback addresses.
 	APIServer string  `json:"apiServer,omitempty"`
-	Linkerd   Linkerd `json:"linkerd,omitempty"`
-	Gateway   Gateway `json:"gateway,omitempty"`
+	Linkerd   Linkerd `json:"linkerd,omitzero"`
+	Gateway   Gateway `json:"gateway,omitzero"`
 }
 
 // Access is how linkwright reaches the cluster: exactly one field.
@@ -84,7 +84,7 @@ type Gateway struct {
 	Port int32 `json:"port,omitempty"`
 	// Identity is the gateway's TLS identity.
 	Identity string `json:"identity,omitempty"`
-	Probe    Probe  `json:"probe,omitempty"`
+	Probe    Probe  `json:"probe,omitzero"`
 }
 
 // Probe is how a source asks whether the gateway lives.

@@ -36,7 +36,7 @@ type LinkSpec struct {
 	ExcludedLabels []string `json:"excludedLabels,omitempty"`
 	// ExcludedAnnotations are not copied to mirrors: keys, or <prefix>/*.
 	ExcludedAnnotations []string   `json:"excludedAnnotations,omitempty"`
-	Controller          Controller `json:"controller,omitempty"`
+	Controller          Controller `json:"controller,omitzero"`
 }
 
 // ControllerMode says who runs a link's service mirror controller.
@@ -60,7 +60,7 @@ type Controller struct {
 	Image string `json:"image,omitempty"`
 	// Headless mirrors headless services as such.
 	Headless  bool                        `json:"headless,omitempty"`
-	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 	// PodAntiAffinity spreads replicas over nodes and zones and adds a PodDisruptionBudget.
 	PodAntiAffinity bool `json:"podAntiAffinity,omitempty"`
 }

@@ -24,7 +24,7 @@ type Mesh struct {
 	// Clusters chooses the members by their labels; {} is every cluster, as everywhere in Kubernetes.
 	Clusters metav1.LabelSelector `json:"clusters"`
 	Topology Topology             `json:"topology,omitempty"`
-	Template LinkSpec             `json:"template,omitempty"`
+	Template LinkSpec             `json:"template,omitzero"`
 }
 
 // Check gives what is wrong with the values of the declaration. Whom it selects is a question to the fleet.

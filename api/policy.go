@@ -12,8 +12,8 @@ import (
 // SyncPolicyDoc is the one document of kind SyncPolicy.
 type SyncPolicyDoc struct {
 	TypeMeta `json:",inline"`
-	Metadata Meta       `json:"metadata,omitempty"`
-	Spec     SyncPolicy `json:"spec,omitempty"`
+	Metadata Meta       `json:"metadata,omitzero"`
+	Spec     SyncPolicy `json:"spec,omitzero"`
 }
 
 // SyncPolicy says when to look and what may go.
@@ -22,7 +22,7 @@ type SyncPolicy struct {
 	Interval string `json:"interval,omitempty"`
 	// Schedule is a five-field cron expression; CRON_TZ=Area/City may stand before it.
 	Schedule string `json:"schedule,omitempty"`
-	Prune    Prune  `json:"prune,omitempty"`
+	Prune    Prune  `json:"prune,omitzero"`
 }
 
 // PrunePolicy says which writes are allowed at all.

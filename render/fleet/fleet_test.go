@@ -1,7 +1,10 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -152,5 +155,45 @@ func BenchmarkLoad(b *testing.B) {
 			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "live-MB")
 			runtime.KeepAlive(f)
 		})
+	}
+}
+
+// failing is a tree one of whose files cannot be read.
+type failing struct{ fstest.MapFS }
+
+func (f failing) ReadFile(name string) ([]byte, error) {
+	if name == "broken.yaml" {
+		return nil, errors.New("disk is gone")
+	}
+	return f.MapFS.ReadFile(name)
+}
+
+// What cannot be read is unknown, not absent: neither an empty tree nor an undeclared cluster is derived from it.
+func TestUnreadableIsNotAbsent(t *testing.T) {
+	link := "apiVersion: linkwright.dev/v1alpha1\nkind: Link\nmetadata: {name: a}\nspec: {source: a, target: b}\n"
+	for name, c := range map[string]struct {
+		tree fs.FS
+		want []string
+	}{
+		"file":          {failing{fstest.MapFS{"broken.yaml": {}}}, []string{"broken.yaml: cannot be read: disk is gone"}},
+		"file and link": {failing{fstest.MapFS{"broken.yaml": {}, "link.yaml": {Data: []byte(link)}}}, []string{"broken.yaml: cannot be read: disk is gone"}},
+		"symbolic link": {
+			fstest.MapFS{"a.yaml": {Mode: fs.ModeSymlink, Data: []byte("b.txt")}, "b.txt": {}},
+			[]string{"a.yaml: cannot be read: symbolic links are not followed"},
+		},
+		"symbolic link to a directory": {
+			fstest.MapFS{"more": {Mode: fs.ModeSymlink, Data: []byte("dir")}, "dir/x.txt": {}, "README": {Mode: fs.ModeSymlink, Data: []byte("dir/x.txt")}},
+			[]string{"more: cannot be read: symbolic links are not followed"},
+		},
+		"no root": {os.DirFS("testdata/none"), []string{".: cannot be read: stat .: no such file or directory"}},
+	} {
+		f, problems := Load("", c.tree)
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.String())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || f != nil {
+			t.Errorf("%s: Load: fleet %v, -want +got\n%s", name, f, diff)
+		}
 	}
 }

@@ -54,7 +54,7 @@ func fits(v any, t reflect.Type) bool {
 func plain(n *yaml.Node) any {
 	var (
 		whole int64
-		real  float64
+		float float64
 		truth bool
 	)
 	if n.Kind != yaml.ScalarNode {
@@ -72,8 +72,8 @@ func plain(n *yaml.Node) any {
 			return whole
 		}
 	case "!!float":
-		if n.Decode(&real) == nil && !math.IsInf(real, 0) && !math.IsNaN(real) {
-			return real
+		if n.Decode(&float) == nil && !math.IsInf(float, 0) && !math.IsNaN(float) {
+			return float
 		}
 	}
 	return nil

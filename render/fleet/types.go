@@ -8,7 +8,7 @@ import (
 // types remembers the fields of the structs met by one Load.
 type types map[reflect.Type]fields
 
-// field is one name that may be written in a struct. What may be left out says omitempty, in our types as in Kubernetes'.
+// field is one name that may be written in a struct. What may be left out says omitempty or omitzero, in our types as in Kubernetes'.
 type field struct {
 	name     string
 	typ      reflect.Type
@@ -40,16 +40,19 @@ func (t types) fields(of reflect.Type) fields {
 		return known
 	}
 	var out fields
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for f := range of.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "" && f.Anonymous:
 			out = append(out, t.fields(f.Type)...)
 		case name != "" && name != "-":
-			out = append(out, field{name, f.Type, !strings.Contains(options, "omitempty")})
+			out = append(out, field{name, f.Type, !optional(options)})
 		}
 	}
 	t[of] = out
 	return out
+}
+
+func optional(options string) bool {
+	return strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 }

@@ -66,18 +66,15 @@ func (l Lock) Hold(ctx context.Context, f func(ctx context.Context, term int64) 
 	l = l.withDefaults()
 	for {
 		h, err := l.await(ctx)
-		if ctx.Err() != nil && h == nil {
-			return nil
-		}
 		if err != nil {
 			return fmt.Errorf("hold lease %s/%s: %w", l.Namespace, l.Name, err)
 		}
-		lost, err := h.term(ctx, f)
-		if err != nil && !lost {
-			return err
-		}
-		if ctx.Err() != nil {
+		if h == nil {
 			return nil
+		}
+		lost, err := h.term(ctx, f)
+		if err != nil && (!lost || !errors.Is(err, context.Canceled)) {
+			return err
 		}
 	}
 }
@@ -108,13 +105,13 @@ func (l Lock) take(ctx context.Context) (*held, error) {
 		if w.fresh(time.Now()) {
 			return nil, w.held()
 		}
-		if err := sleep(ctx, l.Retry); err != nil {
-			return nil, err
+		if !pause(ctx, l.Retry) {
+			return nil, ctx.Err()
 		}
 	}
 }
 
-// await tries until the lease is ours, ctx ends or the server refuses.
+// await tries until the lease is ours, ctx ends (nil, without error) or the server refuses.
 func (l Lock) await(ctx context.Context) (*held, error) {
 	var w watched
 	for {
@@ -122,8 +119,8 @@ func (l Lock) await(ctx context.Context) (*held, error) {
 		if h != nil || refused(err) {
 			return h, err
 		}
-		if err := sleep(ctx, l.Retry); err != nil {
-			return nil, err
+		if !pause(ctx, l.Retry) {
+			return nil, nil
 		}
 	}
 }
@@ -133,13 +130,14 @@ func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// pause says whether there was time for it before ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }

@@ -31,12 +31,13 @@ func (h *held) term(ctx context.Context, f func(ctx context.Context, term int64)
 	if lost = <-ended; lost || err != nil {
 		return lost, err
 	}
-	return false, h.release(context.WithoutCancel(ctx))
+	h.release(context.WithoutCancel(ctx))
+	return false, nil
 }
 
 // renew keeps the lease until ctx ends (false) or it is lost (true), and then ends the term first.
 func (h *held) renew(ctx context.Context, end context.CancelCauseFunc) (lost bool) {
-	for sleep(ctx, h.lock.Retry) == nil {
+	for pause(ctx, h.lock.Retry) {
 		until := h.renewed.Add(h.lock.Renew)
 		err := h.refresh(ctx, until)
 		if err == nil {
@@ -53,12 +54,17 @@ func (h *held) renew(ctx context.Context, end context.CancelCauseFunc) (lost boo
 	return false
 }
 
-// refresh writes a new renew time. A conflict that left the lease ours (somebody annotated it) is
-// none: it is written again on what is there now.
+// refresh writes a new renew time.
 func (h *held) refresh(ctx context.Context, until time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	err := h.write(ctx, *h.lease.Spec.HolderIdentity)
+	return h.put(ctx, h.lock.Identity)
+}
+
+// put writes the holder. A conflict that left the lease ours (somebody annotated it, or an answer to us
+// was lost) is none: it is written again on what is there now.
+func (h *held) put(ctx context.Context, holder string) error {
+	err := h.write(ctx, holder)
 	if !apierrors.IsConflict(err) {
 		return err
 	}
@@ -70,7 +76,7 @@ func (h *held) refresh(ctx context.Context, until time.Time) error {
 		return err
 	}
 	h.lease = live
-	return h.write(ctx, *h.lease.Spec.HolderIdentity)
+	return h.write(ctx, holder)
 }
 
 // same: holder and transitions together are one acquisition.
@@ -92,11 +98,10 @@ func (h *held) write(ctx context.Context, holder string) error {
 	return nil
 }
 
-// release frees the lease for the next; transitions stay, so that terms grow. What fails here runs out
-// by itself, so it is nobody's error.
-func (h *held) release(ctx context.Context) error {
-	ctx, cancel := context.WithDeadline(ctx, h.renewed.Add(h.lock.Duration))
+// release frees the lease for the next; transitions stay, so that terms grow. What fails here is nobody's
+// error: the lease runs out by itself.
+func (h *held) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, h.lock.Renew)
 	defer cancel()
-	_ = h.write(ctx, "")
-	return nil
+	_ = h.put(ctx, "")
 }

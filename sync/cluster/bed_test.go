@@ -26,22 +26,25 @@ var live *testbed.Cluster
 func TestMain(m *testing.M) { os.Exit(withBed(m)) }
 
 func withBed(m *testing.M) int {
-	code := 1
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
-		code = m.Run()
-	} else {
-		bed, err := testbed.Start(context.Background(), testbed.Options{Names: []string{"east"}})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		live = bed.Clusters[0]
-		code = m.Run()
-		if err := bed.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
+		return clean(m.Run())
 	}
+	bed, err := testbed.Start(context.Background(), testbed.Options{Names: []string{"east"}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	live = bed.Clusters[0]
+	code := m.Run()
+	if err := bed.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return clean(code)
+}
+
+// clean fails where a goroutine is left behind.
+func clean(code int) int {
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

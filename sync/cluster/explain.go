@@ -25,7 +25,7 @@ const (
 	Conflict     = "Conflict"     // 409
 	Invalid      = "Invalid"      // 400, 422
 	Throttled    = "Throttled"    // 429
-	Unavailable  = "Unavailable"  // 5xx
+	Unavailable  = "Unavailable"  // 5xx, 410
 	Canceled     = "Canceled"     // by us
 	Unknown      = "Unknown"
 )
@@ -64,6 +64,7 @@ func explanations() []explanation {
 		{apierrors.IsInvalid, Invalid, ""},
 		{apierrors.IsBadRequest, Invalid, ""},
 		{apierrors.IsRequestEntityTooLargeError, Invalid, ""},
+		{isExpired, Unavailable, " (the list expired while it was read, twice: the API server is overloaded)"},
 		{isServerTimeout, Timeout, " (the API server is slow or overloaded)"},
 		{isServerFault, Unavailable, " (the API server is starting, stopping or broken)"},
 		{isUntrusted, Untrusted, " (compare the CA and the server name of the credentials with the cluster's)"},
@@ -76,6 +77,8 @@ func explanations() []explanation {
 func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
+
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 func isServerTimeout(err error) bool {
 	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)

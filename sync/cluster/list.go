@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -28,7 +27,7 @@ const pageSize = 500
 // list reads all pages; a list that expired between two of them is begun once more.
 func (c *Client) list(ctx context.Context, r resource, w object.Watch) ([]item, error) {
 	items, err := c.pages(ctx, r, w)
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+	if isExpired(err) {
 		items, err = c.pages(ctx, r, w)
 	}
 	return items, err

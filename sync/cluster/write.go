@@ -13,7 +13,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// ErrOccupied: an object of that name came to exist between the read and a create; it was left alone.
+// ErrOccupied says that an object of that name came to exist between the read and a create; it was left alone.
 var ErrOccupied = errors.New("an object of that name exists")
 
 // Write does one change, and gives the record of the object after it (zero for a delete).

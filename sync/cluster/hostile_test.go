@@ -1,0 +1,221 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// answers maps a path to what a server says there.
+type answers map[string]func(w http.ResponseWriter, r *http.Request)
+
+func say(code int, body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+// inTurn gives the answers one after the other, the last for ever.
+func inTurn(all ...func(http.ResponseWriter, *http.Request)) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f := all[0]
+		if len(all) > 1 {
+			all = all[1:]
+		}
+		f(w, r)
+	}
+}
+
+func status(code int, reason string) func(http.ResponseWriter, *http.Request) {
+	return say(code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"told so","code":%d}`, reason, code))
+}
+
+const coreKinds = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true}]}`
+
+func list(meta string, names ...string) func(http.ResponseWriter, *http.Request) {
+	var items []string
+	for _, name := range names {
+		items = append(items, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"ns","uid":"u","resourceVersion":"2"}}`, name))
+	}
+	return say(http.StatusOK, `{"kind":"SecretList","apiVersion":"v1","metadata":{`+meta+`},"items":[`+strings.Join(items, ",")+`]}`)
+}
+
+// hostile gives a client of a server that says what the test wants; it knows Secrets alone.
+func hostile(t *testing.T, says answers) *Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f, ok := says[r.URL.Path]; ok {
+			f(w, r)
+			return
+		}
+		if r.URL.Path == "/api/v1" {
+			say(http.StatusOK, coreKinds)(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c, _ := dial(t, &rest.Config{Host: server.URL}, Options{Timeout: 300 * time.Millisecond})
+	return c
+}
+
+const secrets = "/api/v1/namespaces/ns/secrets"
+
+func TestObserveGivesNoPart(t *testing.T) {
+	watch := object.Watch{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}
+	meta := watch
+	meta.Depth = object.Reduced
+	other := object.Watch{Group: "example.com", Version: "v1", Kind: "Widget"}
+	byName := watch
+	byName.Names = []string{"a"}
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte(`{"kind":"SecretList","items":[`))
+	}
+	groups := `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"version":"v1"}]}]}`
+	tests := []struct {
+		name  string
+		watch object.Watch
+		says  answers
+		code  string
+		told  string // what the message holds
+	}{
+		{"server hangs", watch, answers{secrets: hang}, Timeout, "read Secret in namespace ns"},
+		{"discovery hangs", watch, answers{"/api/v1": hang}, Timeout, "discover v1"},
+		{"body is cut off", watch, answers{secrets: cut}, Unreachable, "read Secret in namespace ns"},
+		{"metadata is cut off", meta, answers{secrets: cut}, Unreachable, "read Secret in namespace ns"},
+		{"list is truncated", watch, answers{secrets: list(`"remainingItemCount":3`, "a")}, Unknown, "truncated: 3 items"},
+		{"list goes round", watch, answers{secrets: list(`"continue":"x"`, "a")}, Unknown, "same page twice"},
+		{"list of something else", watch, answers{secrets: say(200, `{"kind":"PodList","items":[]}`)}, Unknown, `no list of Secret but "PodList"`},
+		{"metadata of something else", meta, answers{secrets: say(200, `{"kind":"APIGroupList","apiVersion":"v1"}`)}, Unknown, "no list of metadata"},
+		{"a page of a portal", meta, answers{secrets: say(200, `{}`)}, Unknown, "Kind"},
+		{"object without name", watch, answers{secrets: list("", "")}, Unknown, "without name"},
+		{"expired twice", watch, answers{secrets: inTurn(list(`"continue":"x"`, "a"), status(410, "Expired"))}, Unavailable, "twice"},
+		{"not authorized", watch, answers{"/api/v1": status(401, "Unauthorized")}, Unauthorized, "renew"},
+		{"forbidden", watch, answers{secrets: status(403, "Forbidden")}, Forbidden, "read Secret in namespace ns"},
+		{"server fault", watch, answers{secrets: status(500, "InternalError")}, Unavailable, "told so"},
+		{"throttled", watch, answers{secrets: status(429, "TooManyRequests")}, Throttled, "later"},
+		{"404 of a proxy for a name", byName, answers{}, NotFound, "read Secret in namespace ns: a"},
+		{"404 of a proxy for a list", watch, answers{}, NotFound, "read Secret in namespace ns"},
+		{"group list fails", other, answers{"/apis": status(503, "ServiceUnavailable")}, Unavailable, "discover example.com/v1"},
+		{"group list is forbidden", other, answers{"/apis": status(403, "Forbidden")}, Forbidden, "discover example.com/v1"},
+		{"group is listed but not served", other, answers{"/apis": say(200, groups)}, Unknown, "listed but not served"},
+		{"group list of a portal", other, answers{"/apis": say(200, `{}`)}, Unknown, "something else than an API server"},
+		{"discovery of a portal", watch, answers{"/api/v1": say(200, `{}`)}, Unknown, "something else than an API server"},
+		{"group is broken", other, answers{"/apis/example.com/v1": status(503, "ServiceUnavailable")}, Unavailable, "discover example.com/v1"},
+		{"cluster-scoped kind in a namespace", object.Watch{Version: "v1", Kind: "Node", Namespace: "ns"}, answers{
+			"/api/v1": say(200, strings.ReplaceAll(strings.ReplaceAll(coreKinds, "Secret", "Node"), `true`, `false`)),
+		}, Unknown, "cluster-scoped"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := hostile(t, tt.says)
+			seen, err := c.Observe(t.Context(), []object.Watch{tt.watch})
+			why := Explain(err)
+			if why.Code != tt.code || !strings.Contains(why.Message, tt.told) {
+				t.Errorf("Observe: got %+v, want %s that says %q", why, tt.code, tt.told)
+			}
+			if len(seen.Own)+len(seen.Unserved) != 0 {
+				t.Errorf("Observe: got a part: %+v", seen)
+			}
+		})
+	}
+}
+
+func TestListBeginsOnceMoreWhenItExpires(t *testing.T) {
+	c := hostile(t, answers{secrets: inTurn(
+		list(`"continue":"x"`, "old"), status(410, "Expired"),
+		list(`"continue":"y"`, "a"), list("", "b"))})
+	seen, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
+	if got := fmt.Sprint(names(seen.Own)); err != nil || got != "[Secret a Secret b]" {
+		t.Errorf("Observe: got %s, %v, want what the second list has alone", got, err)
+	}
+}
+
+func TestThrottledIsAskedAgain(t *testing.T) {
+	wait := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "0")
+		status(429, "TooManyRequests")(w, r)
+	}
+	c := hostile(t, answers{secrets: inTurn(wait, wait, list("", "a"))})
+	seen, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
+	if err != nil || len(seen.Own) != 1 {
+		t.Errorf("Observe: got %v, %v, want one object", seen.Own, err)
+	}
+}
+
+func TestDeleteBelievesNoProxy(t *testing.T) {
+	c := hostile(t, answers{})
+	_, err := c.Write(t.Context(), object.Change{
+		Action: object.Delete, Key: object.Key{Kind: "Secret", Namespace: "ns", Name: "a"}, Was: object.Record{UID: "u", ResourceVersion: "2"},
+	})
+	if Explain(err).Code != NotFound {
+		t.Errorf("delete answered with a proxy's 404: got %v, want code %s", err, NotFound)
+	}
+}
+
+func TestDeadClusterFailsFast(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c, count := dial(t, &rest.Config{Host: server.URL}, Options{})
+	begun := time.Now()
+	_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret"}, {Group: "apps", Version: "v1", Kind: "Deployment"}})
+	if why := Explain(err); why.Code != Unreachable {
+		t.Errorf("Observe: got %+v, want %s", why, Unreachable)
+	}
+	if took := time.Since(begun); took > 3*time.Second || len(count.taken()) > 2 {
+		t.Errorf("Observe of a dead cluster took %v", took)
+	}
+	_, err = c.Write(t.Context(), object.Change{Action: object.Delete, Key: object.Key{Kind: "Secret", Name: "a"}, Was: object.Record{UID: "u"}})
+	if why := Explain(err); why.Code != Unreachable {
+		t.Errorf("Write: got %+v, want %s", why, Unreachable)
+	}
+}
+
+func TestStrangersAreNotTrusted(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = quiet()
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	c, _ := dial(t, &rest.Config{Host: server.URL, BearerToken: "hush"}, Options{})
+	_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret"}})
+	if why := Explain(err); why.Code != Untrusted || strings.Contains(why.Message, "hush") {
+		t.Errorf("Observe: got %+v, want %s", why, Untrusted)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		err  error
+		code string
+	}{
+		{nil, ""},
+		{errors.New("something"), Unknown},
+		{fmt.Errorf("read: %w", ctx.Err()), Canceled},
+		{fmt.Errorf("create: %w", ErrOccupied), Occupied},
+		{context.DeadlineExceeded, Timeout},
+	}
+	for _, tt := range tests {
+		if got := Explain(tt.err); got.Code != tt.code {
+			t.Errorf("Explain(%v): got %+v, want code %s", tt.err, got, tt.code)
+		}
+	}
+	if got := Explain(errors.Join(errors.New("a"), errors.New("b"))).Message; got != "a; b" {
+		t.Errorf("Explain of two errors: got %q, want one line", got)
+	}
+}

@@ -25,7 +25,7 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 		return v
 	}
 	v.Next.Leaving = true
-	v.Next = v.Next.Settle(nil, in.gone)
+	v.Next = v.Next.Settle(nil, in.done(inv.End))
 	if !inv.End.IsSource() {
 		if v.Waiting = awaitSource(inv.End.Link, peer); v.Waiting != nil {
 			return v
@@ -58,6 +58,21 @@ func awaitSource(link api.Pair, peer Peer) *object.Reason {
 	return nil
 }
 
+// account is that of a link's controller: an end that recorded it runs the controller itself.
+func (in Input) account(end object.End) object.Key {
+	return object.Key{Kind: "ServiceAccount", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
+}
+
+// done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
+// until what its controller left is swept: without it the next step would take the controller for the user's.
+func (in Input) done(end object.End) func(object.Key) bool {
+	m := in.Mirrors[end.Link.Target]
+	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
+	return func(k object.Key) bool {
+		return in.gone(k) && (swept || !end.IsSource() || k != in.account(end))
+	}
+}
+
 // gates is the order of an unlink at one end (LINKERD.md's derived order, with sweeping in place of a
 // drain): who could make mirrors stops first, then mirrors go, then what they were made with, and the
 // credential of the control plane last.
@@ -67,9 +82,8 @@ func (in Input) gates(inv inventory.Inventory) []gate {
 		return []gate{in.entries(end, "access", inv.Entries)}
 	}
 	link := linkerd.LinkKey(in.Linkerd, target)
-	account := object.Key{Kind: "ServiceAccount", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(target)}
 	rest := in.but(end, inv.Entries)
-	if !inv.Has(account) { // the user's chart runs the controller: without its Link it stops
+	if !inv.Has(in.account(end)) { // the user's chart runs the controller: without its Link it stops
 		return []gate{
 			in.entries(end, "Linkerd Link", only(inv.Entries, link)),
 			in.mirrors(end),

@@ -58,7 +58,25 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 			out = append(out, in.leave(inv, peers(inv.End), refused[inv.End]))
 		}
 	}
-	return out
+	return once(out)
+}
+
+// once writes an object for one end at a time: of several links that leave a federated Service together,
+// each writes the members it leaves, and only the first would find the Service as it was seen.
+func once(verdicts []Verdict) []Verdict {
+	taken := map[object.Key]bool{}
+	for i := range verdicts {
+		v := &verdicts[i]
+		v.Go = slices.DeleteFunc(v.Go, func(c object.Change) bool {
+			again := taken[c.Key]
+			taken[c.Key] = true
+			if again {
+				v.Waiting = object.Because("Waiting", "%s is written for another link first", c.Key)
+			}
+			return again
+		})
+	}
+	return verdicts
 }
 
 // trim takes from a declared end what it no longer wants.

@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+var two = []api.ClusterName{"east", "west"}
+
+const all = "  remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}\n" +
+	"  federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}\n"
+
+// From nothing to linked to unlinked, by steps alone: nothing is left but our namespace, and the base
+// of a cluster that is still declared.
+func TestLinkAndUnlink(t *testing.T) {
+	for name, spec := range map[string]string{
+		"gateway": "", "all modes": all, "external": "  controller: {mode: External}\n",
+		"spread": "  controller: {replicas: 2, podAntiAffinity: true}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSim(t, declare(t, two, linkDoc("west", "east", spec)), two...)
+			for cluster, step := range s.settle() {
+				allInPlace(t, cluster, step)
+			}
+			if !linkerd.Selects(s.live["west"].Seen.Bodies[linkKey("east")]) {
+				t.Fatal("no Linkerd Link selects anything")
+			}
+			s.world.Fleet = declare(t, two, "")
+			s.settle()
+			namespace, base := "Namespace linkwright-access", "ConfigMap linkwright-access/linkwright.base"
+			for _, c := range two {
+				if diff := cmp.Diff([]string{base, namespace}, s.names(c)); diff != "" {
+					t.Errorf("unlinked %s: -want +got\n%s", c, diff)
+				}
+			}
+			s.depart(t, "west")
+			s.settle()
+			if diff := cmp.Diff([]string{namespace}, s.names("west")); diff != "" {
+				t.Errorf("departed west: -want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// A cluster that leaves the fleet with its links takes all of them along.
+func TestDepart(t *testing.T) {
+	three := []api.ClusterName{"east", "north", "west"}
+	mesh := "---\napiVersion: " + api.GroupVersion + "\nkind: Mesh\nmetadata: {name: all}\nspec:\n  clusters: {matchLabels: {in: mesh}}\n  template:\n  " +
+		"  federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}\n"
+	many := "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {prune: {minAllowed: 100}}\n"
+	s := newSim(t, declare(t, three, mesh+many), three...)
+	s.settle()
+	before := s.names("west")
+	s.world.Fleet = declare(t, []api.ClusterName{"north", "west"}, mesh+many)
+	s.depart(t, "east")
+	s.settle()
+	if diff := cmp.Diff([]string{"Namespace linkwright-access"}, s.names("east")); diff != "" {
+		t.Errorf("departed east: -want +got\n%s", diff)
+	}
+	for _, k := range s.names("west") {
+		if k == "Link.multicluster.linkerd.io linkerd-multicluster/east" {
+			t.Errorf("west still has %s; before: %v", k, before)
+		}
+	}
+}
+
+// Credentials that no token controller issues come from World.Fresh: so a pull request is planned.
+func TestAfterWithFreshCredentials(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.play = nil
+	s.world.Fresh = map[api.Pair]linkerd.Credential{
+		{Source: "west", Target: "east"}: {Token: object.NewSecret([]byte("stand-in")), Print: "print"},
+	}
+	for cluster, step := range s.settle() {
+		allInPlace(t, cluster, step)
+	}
+	for _, k := range []object.Key{deployment("east"), linkKey("east"), {Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}} {
+		if _, ok := s.live["west"].Seen.Bodies[k]; !ok {
+			t.Errorf("After: %s has no body", k)
+		}
+	}
+}
+
+func TestAfter(t *testing.T) {
+	a, b := object.Key{Kind: "Service", Namespace: "shop", Name: "a"}, object.Key{Kind: "Service", Namespace: "shop", Name: "b"}
+	body := func(text string) object.Body { return object.NewBody([]byte(text)) }
+	side := dressed("west", "192.0.2.1")
+	side.Seen.Own[b] = object.Record{UID: "b", ResourceVersion: "7"}
+	side.Seen.Bodies[b] = body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`)
+	release := object.Change{Action: object.Release, Key: b, Object: object.Object{Body: body(`{"metadata":{"annotations":{"x":null,"z":{"k":3}}}}`)}}
+	create := object.Change{Action: object.Create, Key: a, Object: object.Object{Key: a, Digest: 5, Body: body(`{"kind":"Service"}`)}}
+
+	got := After(side, Step{Changes: []object.Change{create, release}})
+	if string(got.Seen.Bodies[a].Bytes()) != `{"kind":"Service"}` || got.Seen.Own[a] != object.Written(create.Object) {
+		t.Errorf("After(create): %s, %+v", got.Seen.Bodies[a].Bytes(), got.Seen.Own[a])
+	}
+	if want := `{"metadata":{"annotations":{"y":"2","z":{"k":3}}}}`; string(got.Seen.Bodies[b].Bytes()) != want {
+		t.Errorf("After(release): %s, want %s", got.Seen.Bodies[b].Bytes(), want)
+	}
+	if _, ok := side.Seen.Own[a]; ok {
+		t.Error("After changed its input")
+	}
+	got = After(got, Step{After: []object.Change{{Action: object.Delete, Key: b}}})
+	if _, ok := got.Seen.Bodies[b]; ok || !got.Seen.Own[b].IsZero() {
+		t.Error("After(delete): it is still there")
+	}
+	refused := After(side, Step{Refused: object.Because("No", "no"), Changes: []object.Change{create}})
+	if _, ok := refused.Seen.Own[a]; ok {
+		t.Error("After(refused) wrote")
+	}
+}
+
+// depart makes a cluster one that only the record knows.
+func (s *sim) depart(t *testing.T, name api.ClusterName) {
+	t.Helper()
+	var rest []api.ClusterName
+	for _, c := range s.world.Fleet.Clusters {
+		if c.Name != name {
+			rest = append(rest, c.Name)
+		}
+	}
+	if _, declared := s.world.Fleet.Cluster(name); declared {
+		s.world.Fleet = declare(t, rest, "")
+	}
+	s.world.Departed = append(s.world.Departed, fleet.Cluster{Name: name, Spec: api.Cluster{}.WithDefaults()})
+}
+
+func allInPlace(t *testing.T, cluster api.ClusterName, step Step) {
+	t.Helper()
+	if step.Refused != nil {
+		t.Errorf("%s is refused: %s", cluster, step.Refused.Message)
+	}
+	for _, row := range step.Rows {
+		if row.Standing != InPlace {
+			t.Errorf("%s is %s: %v", row.End, row.Standing, row.Why)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+const (
+	owner = object.DefaultOwner
+	cp    = api.DefaultNamespace
+	mc    = api.DefaultMulticlusterNamespace
+)
+
+// sim is a fleet's clusters in memory. Live is all there is in each; what a step sees of it is what
+// Watches asks for, as in a pass. Play is what happens by itself after every step.
+type sim struct {
+	t       *testing.T
+	world   World // all but Sides, which are looked at anew for every step
+	live    map[api.ClusterName]pair.Side
+	down    map[api.ClusterName]bool
+	play    []func(pair.Side)
+	steps   int
+	checked bool // step by step
+}
+
+// newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
+func newSim(t *testing.T, f *fleet.Fleet, names ...api.ClusterName) *sim {
+	s := &sim{
+		t: t, live: map[api.ClusterName]pair.Side{}, down: map[api.ClusterName]bool{}, checked: true,
+		world: World{Owner: owner, Term: 1, Fleet: f, UIDs: map[api.ClusterName]string{}, Now: time.Unix(1_800_000_000, 0)},
+		play:  []func(pair.Side){playTokens, playControllers},
+	}
+	for i, name := range names {
+		s.live[name] = dressed(name, fmt.Sprintf("192.0.2.%d", i+1))
+	}
+	return s
+}
+
+// declare loads a fleet of the clusters and whatever else is declared; the text is the commit, too.
+func declare(t *testing.T, clusters []api.ClusterName, more string) *fleet.Fleet {
+	t.Helper()
+	text := more
+	for _, c := range clusters {
+		text += fmt.Sprintf("---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s, labels: {in: mesh}}\n"+
+			"spec: {access: {kubeconfigSecret: {name: %s}}}\n", api.GroupVersion, c, c)
+	}
+	f, problems := fleet.Load(api.Commit(fmt.Sprintf("%040x", len(text))), fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
+	if f == nil {
+		t.Fatalf("declare: %v", problems)
+	}
+	return f
+}
+
+func linkDoc(source, target, more string) string {
+	return fmt.Sprintf("---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec:\n  source: %s\n  target: %s\n%s\n",
+		api.GroupVersion, source, target, source, target, more)
+}
+
+// now is the world as it would be read at this moment.
+func (s *sim) now() World {
+	w := s.world
+	w.Sides = map[api.ClusterName]pair.Side{}
+	for _, c := range slices.Concat(w.Fleet.Clusters, w.Departed) {
+		w.Sides[c.Name] = s.look(w, c)
+	}
+	return w
+}
+
+func (s *sim) look(w World, c fleet.Cluster) pair.Side {
+	if s.down[c.Name] {
+		return pair.Side{Err: object.Because("Unreachable", "down")}
+	}
+	all := s.live[c.Name].Seen
+	looked, err := Watches(w, c, observe(all, Ledger()))
+	if err != nil {
+		s.t.Fatalf("Watches(%s): %v", c.Name, err)
+	}
+	side := pair.Side{Known: true, Looked: looked, Seen: observe(all, looked)}
+	side.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", side.Seen)
+	return side
+}
+
+// turn is one cluster's step, done.
+func (s *sim) turn(name api.ClusterName, policies ...Policy) Step {
+	s.t.Helper()
+	step := Cluster(s.now(), name, render.Renderer{Owner: s.world.Owner}, policies...)
+	if s.checked {
+		s.check(step)
+	}
+	s.live[name] = After(s.live[name], step)
+	for _, play := range s.play {
+		play(s.live[name])
+	}
+	s.steps += step.Writes()
+	return step
+}
+
+// settle takes turns until nobody writes, and gives the last steps.
+func (s *sim) settle(policies ...Policy) map[api.ClusterName]Step {
+	s.t.Helper()
+	for range 60 {
+		last, writes := map[api.ClusterName]Step{}, 0
+		for _, c := range slices.Concat(s.world.Fleet.Clusters, s.world.Departed) {
+			last[c.Name] = s.turn(c.Name, policies...)
+			writes += last[c.Name].Writes()
+		}
+		if writes == 0 {
+			return last
+		}
+	}
+	s.t.Fatal("the clusters come to no rest")
+	return nil
+}
+
+// check holds what is true of every step: writes fit what is live, and creates are written ahead.
+func (s *sim) check(step Step) {
+	s.t.Helper()
+	live := s.live[step.Cluster].Seen
+	ahead := After(s.live[step.Cluster], Step{Ahead: step.Ahead}).Seen
+	done := map[object.Key]bool{}
+	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
+		was, there := live.Own[c.Key]
+		switch {
+		case done[c.Key]:
+			s.t.Errorf("%s: %s is written twice in one step", step.Cluster, c.Key)
+		case c.Action == object.Create && there:
+			s.t.Errorf("%s: create of %s, which is there", step.Cluster, c.Key)
+		case c.Action != object.Create && (c.Was != was || !there):
+			s.t.Errorf("%s: %s of %s has wrong preconditions", step.Cluster, c.Action, c.Key)
+		}
+		done[c.Key] = true
+	}
+	for _, c := range step.Changes {
+		if c.Action == object.Create && !recordedIn(s.t, ahead, c) {
+			s.t.Errorf("%s: create of %s is not written ahead", step.Cluster, c.Key)
+		}
+	}
+}
+
+// observe is what a cluster answers to watches.
+func observe(all object.Observation, watches []object.Watch) object.Observation {
+	out := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}, Unserved: all.Unserved}
+	for key, record := range all.Own {
+		depth, seen := object.Reduced, false
+		for _, w := range watches {
+			if shows(w, key, all.Bodies[key]) {
+				seen, depth = true, max(depth, w.Depth)
+			}
+		}
+		if !seen {
+			continue
+		}
+		out.Own[key] = record
+		if depth > object.Reduced {
+			out.Bodies[key] = cut(all.Bodies[key], depth)
+		}
+	}
+	return out
+}
+
+func shows(w object.Watch, k object.Key, body object.Body) bool {
+	if w.Group != k.Group || w.Kind != k.Kind || w.Namespace != "" && w.Namespace != k.Namespace ||
+		len(w.Names) > 0 && !slices.Contains(w.Names, k.Name) {
+		return false
+	}
+	selector, err := labels.Parse(w.Selector)
+	return err == nil && selector.Matches(labels.Set(metaOf(body).Labels))
+}
+
+func cut(body object.Body, d object.Depth) object.Body {
+	if d == object.Whole {
+		return body
+	}
+	return encoded(map[string]any{"metadata": metaOf(body)})
+}
+
+func metaOf(body object.Body) metav1.ObjectMeta {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if len(body.Bytes()) > 0 && json.Unmarshal(body.Bytes(), &o) != nil {
+		panic("no object")
+	}
+	return o.Metadata
+}
+
+func encoded(v any) object.Body {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return object.NewBody(b)
+}
+
+// names lists what is live in a cluster beside its dressing, in order.
+func (s *sim) names(c api.ClusterName) []string {
+	var out []string
+	dressing := dressed(c, "").Seen.Own
+	for _, k := range slices.SortedFunc(maps.Keys(s.live[c].Seen.Own), object.Key.Compare) {
+		if _, ok := dressing[k]; !ok {
+			out = append(out, k.String())
+		}
+	}
+	return out
+}

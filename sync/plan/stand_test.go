@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// put lays a foreign object into a cluster.
+func put(s pair.Side, k object.Key, body map[string]any, more metav1.ObjectMeta) {
+	meta := more
+	meta.Name, meta.Namespace = k.Name, k.Namespace
+	if body == nil {
+		body = map[string]any{}
+	}
+	body["metadata"] = meta
+	s.Seen.Own[k] = object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"}
+	s.Seen.Bodies[k] = encoded(body)
+}
+
+// dressed is a cluster that Linkerd and its multicluster extension are installed in.
+func dressed(name api.ClusterName, gateway string) pair.Side {
+	s := pair.Side{Known: true, Seen: object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}}
+	for _, ns := range []string{"kube-system", cp, mc} {
+		k := object.Key{Kind: "Namespace", Name: ns}
+		put(s, k, nil, metav1.ObjectMeta{})
+		s.Seen.Own[k] = object.Record{UID: string(name) + "-" + ns, ResourceVersion: "1"}
+	}
+	for _, role := range []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole} {
+		put(s, object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role}, nil, metav1.ObjectMeta{})
+	}
+	put(s, object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-config"}, map[string]any{"data": map[string]string{
+		"values": "clusterDomain: cluster.local\nidentityTrustDomain: root.test\nlinkerdVersion: edge-26.6.3\n",
+	}}, metav1.ObjectMeta{})
+	put(s, object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"},
+		map[string]any{"data": map[string]string{"ca.crt": "CA of " + string(name)}}, metav1.ObjectMeta{})
+	put(s, object.Key{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"}, map[string]any{
+		"spec": map[string]any{"type": "LoadBalancer", "ports": []any{
+			map[string]any{"name": "mc-gateway", "port": 4143}, map[string]any{"name": "mc-probe", "port": 4191},
+		}},
+		"status": map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": gateway}}}},
+	}, metav1.ObjectMeta{Annotations: map[string]string{
+		"mirror.linkerd.io/gateway-identity": "gw." + string(name),
+		"mirror.linkerd.io/probe-path":       "/ready", "mirror.linkerd.io/probe-period": "3",
+	}})
+	return s
+}
+
+// playTokens is Kubernetes' token controller: a token Secret gets a token, or goes with its account.
+func playTokens(s pair.Side) {
+	for k, body := range maps.Clone(s.Seen.Bodies) {
+		var secret corev1.Secret
+		if k.Kind != "Secret" || json.Unmarshal(body.Bytes(), &secret) != nil || secret.Type != corev1.SecretTypeServiceAccountToken {
+			continue
+		}
+		account := object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: secret.Annotations[corev1.ServiceAccountNameKey]}
+		if s.Seen.Own[account].IsZero() {
+			remove(s, k)
+			continue
+		}
+		secret.Data = map[string][]byte{"token": []byte("token of " + account.Name)}
+		s.Seen.Bodies[k] = encoded(secret)
+	}
+}
+
+// playControllers is Linkerd's service mirror: each controller mirrors what its Link selects. What it
+// made stays when it stops, but for its pod.
+func playControllers(s pair.Side) {
+	for k := range maps.Clone(s.Seen.Own) {
+		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Pod" && k.Namespace == mc {
+			if s.Seen.Own[deployment(target)].IsZero() {
+				remove(s, k)
+			}
+		}
+	}
+	for k := range maps.Clone(s.Seen.Own) {
+		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Deployment" {
+			mirror(s, target)
+		}
+	}
+}
+
+func deployment(target string) object.Key {
+	return object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-" + target}
+}
+
+func linkKey(target string) object.Key {
+	return object.Key{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: target}
+}
+
+// mirror does what one running controller does.
+func mirror(s pair.Side, target string) {
+	of := map[string]string{linkerd.ClusterNameLabel: target}
+	mirrored := map[string]string{linkerd.ClusterNameLabel: target, linkerd.MirroredLabel: "true"}
+	put(s, object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + target}, nil,
+		metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: target, "component": "controller"}})
+	var link linkerd.Link
+	if body, ok := s.Seen.Bodies[linkKey(target)]; !ok || json.Unmarshal(body.Bytes(), &link) != nil {
+		return
+	}
+	put(s, object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-" + target}, nil, metav1.ObjectMeta{})
+	put(s, object.Key{Kind: "Endpoints", Namespace: mc, Name: "probe-" + target}, nil, metav1.ObjectMeta{Labels: of})
+	if link.Spec.Selector != nil {
+		for _, kind := range []string{"Service", "Endpoints"} {
+			put(s, object.Key{Kind: kind, Namespace: "shop", Name: "web-" + target}, nil, metav1.ObjectMeta{Labels: mirrored})
+		}
+	}
+	if link.Spec.RemoteDiscoverySelector != nil {
+		labels := map[string]string{linkerd.RemoteDiscovery: target}
+		maps.Copy(labels, mirrored)
+		put(s, object.Key{Kind: "Service", Namespace: "shop", Name: "db-" + target}, nil, metav1.ObjectMeta{Labels: labels})
+	}
+	if link.Spec.FederatedServiceSelector != nil {
+		join(s, object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}, "web@"+target)
+	}
+}
+
+func join(s pair.Side, k object.Key, member string) {
+	var members []string
+	if old := metaOf(s.Seen.Bodies[k]).Annotations[linkerd.RemoteDiscovery]; old != "" {
+		members = strings.Split(old, ",")
+	}
+	if !slices.Contains(members, member) {
+		members = append(members, member)
+	}
+	put(s, k, nil, metav1.ObjectMeta{
+		Labels:      map[string]string{linkerd.MirroredLabel: "true"},
+		Annotations: map[string]string{linkerd.RemoteDiscovery: strings.Join(members, ",")},
+	})
+}
+
+func remove(s pair.Side, k object.Key) {
+	delete(s.Seen.Own, k)
+	delete(s.Seen.Bodies, k)
+}
+
+// inventories are what is recorded in a cluster now.
+func inventories(t *testing.T, seen object.Observation) map[object.End]inventory.Inventory {
+	t.Helper()
+	list, err := inventory.Read(owner, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[object.End]inventory.Inventory{}
+	for _, i := range list {
+		out[i.End] = i
+	}
+	return out
+}
+
+func recordedIn(t *testing.T, seen object.Observation, c object.Change) bool {
+	t.Helper()
+	return inventories(t, seen)[c.End].Has(c.Key)
+}

@@ -4,46 +4,87 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"log/slog"
 )
 
 const redacted = "redacted"
 
+// hidden keeps bytes from fmt, which asks no methods of what it finds in an unexported field. It
+// follows one pointer there, for a verb that does not fit, and prints the second one's address.
+type hidden struct{ at **[]byte }
+
+func hide(b []byte) hidden {
+	if b == nil {
+		return hidden{}
+	}
+	at := &b
+	return hidden{&at}
+}
+
+func (h hidden) bytes() []byte {
+	if h.at == nil {
+		return nil
+	}
+	return **h.at
+}
+
 // Secret redacts itself however it is printed, logged or encoded; only Bytes gives it away.
-type Secret struct{ value []byte }
+type Secret struct{ value hidden }
 
 // NewSecret takes the value over: the caller must not change it.
-func NewSecret(value []byte) Secret { return Secret{value} }
+func NewSecret(value []byte) Secret { return Secret{hide(value)} }
 
 // Bytes is the value itself.
-func (s Secret) Bytes() []byte { return s.value }
+func (s Secret) Bytes() []byte { return s.value.bytes() }
 
 // IsZero says that there is no value.
-func (s Secret) IsZero() bool { return len(s.value) == 0 }
+func (s Secret) IsZero() bool { return len(s.value.bytes()) == 0 }
 
 // Print is a short keyed hash that shows that a value changed and nothing else:
 // HMAC-SHA-256, 12 hex digits. The key is the uid of the source's kube-system namespace.
 func (s Secret) Print(key string) string {
 	m := hmac.New(sha256.New, []byte(key))
-	m.Write(s.value)
+	m.Write(s.value.bytes())
 	return hex.EncodeToString(m.Sum(nil))[:12]
 }
 
-func (Secret) String() string               { return redacted }
-func (Secret) GoString() string             { return redacted }
-func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
+// Format writes the same for every verb.
+func (Secret) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
+
+// String gives no value away.
+func (Secret) String() string { return redacted }
+
+// GoString is as String.
+func (Secret) GoString() string { return redacted }
+
+// LogValue is as String.
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON is as String.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 // Body is the JSON of an object. It may hold a secret and redacts itself like Secret; only Bytes gives it away.
-type Body struct{ json []byte }
+type Body struct{ json hidden }
 
 // NewBody takes the bytes over: the caller must not change them.
-func NewBody(json []byte) Body { return Body{json} }
+func NewBody(json []byte) Body { return Body{hide(json)} }
 
 // Bytes is the JSON itself.
-func (b Body) Bytes() []byte { return b.json }
+func (b Body) Bytes() []byte { return b.json.bytes() }
 
-func (Body) String() string               { return redacted }
-func (Body) GoString() string             { return redacted }
-func (Body) LogValue() slog.Value         { return slog.StringValue(redacted) }
+// Format writes the same for every verb.
+func (Body) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
+
+// String gives no value away.
+func (Body) String() string { return redacted }
+
+// GoString is as String.
+func (Body) GoString() string { return redacted }
+
+// LogValue is as String.
+func (Body) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON is as String.
 func (Body) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }

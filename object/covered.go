@@ -3,6 +3,7 @@ package object
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 )
 
@@ -94,13 +95,14 @@ func covers(fields map[string]any, wanted any) bool {
 	return true
 }
 
+// coversItem: several entries may name one item that does not spell its whole key; any of them will do,
+// so that the order of a map decides nothing.
 func coversItem(fields map[string]any, item any) bool {
 	for name, sub := range fields {
-		if !names(name, item) {
-			continue
-		}
 		child, ok := sub.(map[string]any)
-		return ok && covers(child, item)
+		if ok && names(name, item) && covers(child, item) {
+			return true
+		}
 	}
 	return false
 }
@@ -119,20 +121,23 @@ func names(key string, item any) bool {
 	if err != nil {
 		return false
 	}
-	any := false
+	agrees := false
 	for k, v := range spelled {
 		w, ok := m[k]
 		if !ok {
 			continue // the server filled in a default
 		}
-		if any = true; w != v {
+		if agrees = true; !reflect.DeepEqual(w, v) { // not !=: whoever may write the object chooses the key's types
 			return false
 		}
 	}
-	return any
+	return agrees
 }
 
+// sameJSON compares values: the server escapes less than encoding/json does.
 func sameJSON(raw string, v any) bool {
-	b, err := json.Marshal(v)
-	return err == nil && string(b) == raw
+	d := json.NewDecoder(strings.NewReader(raw))
+	d.UseNumber()
+	var w any
+	return d.Decode(&w) == nil && reflect.DeepEqual(w, v)
 }

@@ -1,0 +1,190 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// Each archive is a tree of declarations, facts.yaml, perhaps world.yaml, and what every end then holds.
+func TestRender(t *testing.T) {
+	for _, file := range archives(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
+	}
+}
+
+func archives(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no goldens: %v", err)
+	}
+	return files
+}
+
+func golden(t *testing.T, file string) {
+	in := read(t, file)
+	got := make([]txtar.File, 0, len(in.ends))
+	for _, want := range in.ends {
+		got = append(got, txtar.File{Name: nameOf(want.End), Data: []byte(show(t, want))})
+	}
+	if *update {
+		in.archive.Files = append(in.given, got...)
+		if err := os.WriteFile(file, txtar.Format(in.archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(texts(in.goldens), texts(got)); diff != "" {
+		t.Errorf("render(%s): -want +got\n%s", file, diff)
+	}
+}
+
+func texts(files []txtar.File) []string {
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = "-- " + f.Name + " --\n" + string(f.Data)
+	}
+	return out
+}
+
+// world is what an archive may say beside declarations and facts.
+type world struct {
+	Owner              string            `json:"owner"`
+	NoToken            bool              `json:"noToken"`            // no credential was issued yet
+	ControlPlaneSecret bool              `json:"controlPlaneSecret"` // it is live in every source
+	Unknown            []api.ClusterName `json:"unknown"`            // these were not read
+	Missing            []struct {        // of the facts of a cluster
+		Cluster             api.ClusterName `json:"cluster"`
+		Role, Code, Message string
+	} `json:"missing"`
+}
+
+// scene is one archive, read and rendered.
+type scene struct {
+	archive        *txtar.Archive
+	given, goldens []txtar.File
+	ends           []object.Wanted
+}
+
+func read(t *testing.T, file string) scene {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bytes.TrimSpace(archive.Comment)) == 0 {
+		t.Error("the first line must say the behaviour in words")
+	}
+	s, w := scene{archive: archive}, world{Owner: object.DefaultOwner}
+	tree, facts := fstest.MapFS{}, map[api.ClusterName]linkerd.Facts{}
+	for _, f := range archive.Files {
+		switch {
+		case strings.HasPrefix(f.Name, "ends/"):
+			s.goldens = append(s.goldens, f)
+			continue
+		case f.Name == "facts.yaml":
+			facts, err = linkerd.ParseFacts(f.Data)
+		case f.Name == "world.yaml":
+			err = yaml.UnmarshalStrict(f.Data, &w)
+		default:
+			tree[f.Name] = &fstest.MapFile{Data: f.Data}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.given = append(s.given, f)
+	}
+	f, problems := fleet.Load("", tree)
+	if f == nil {
+		t.Fatalf("the declarations are wrong: %v", problems)
+	}
+	s.ends = rendered(f, facts, w)
+	return s
+}
+
+func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w world) []object.Wanted {
+	known := map[api.ClusterName]*linkerd.Facts{}
+	for name, fact := range facts {
+		known[name] = &fact
+	}
+	for _, m := range w.Missing {
+		known[m.Cluster].Missing = append(known[m.Cluster].Missing,
+			linkerd.Missing{Role: linkerd.Role(m.Role), Why: object.Reason{Code: m.Code, Message: m.Message}})
+	}
+	for _, name := range w.Unknown {
+		delete(known, name)
+	}
+	var ends []object.Wanted
+	r := Renderer{Owner: w.Owner}
+	for l := range f.Links() {
+		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret}
+		if !w.NoToken {
+			in.Credential = &linkerd.Credential{Token: object.NewSecret([]byte("token-of-" + l.Source.Name)), Print: "0123456789ab"}
+		}
+		ends = append(ends, r.Source(in), r.Target(in))
+	}
+	return ends
+}
+
+// nameOf is where an end stands in an archive.
+func nameOf(e object.End) string {
+	return fmt.Sprintf("ends/%s/%s-%s.yaml", e.Cluster, e.Link.Source, e.Link.Target)
+}
+
+func show(t *testing.T, w object.Wanted) string {
+	t.Helper()
+	if w.Held != nil {
+		return fmt.Sprintf("held: %s: %s\n", w.Held.Code, w.Held.Message)
+	}
+	var b strings.Builder
+	for _, o := range w.Objects {
+		var m map[string]any
+		if err := json.Unmarshal(o.Body.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		open(t, m)
+		text, err := yaml.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "--- # phase %d\n%s", o.Phase, text)
+	}
+	return b.String()
+}
+
+// open decodes a kubeconfig so that people can read it.
+func open(t *testing.T, m map[string]any) {
+	t.Helper()
+	data, ok := m["data"].(map[string]any)
+	if !ok {
+		return
+	}
+	var raw struct{ Kubeconfig []byte }
+	again, err := json.Marshal(data)
+	if err != nil || json.Unmarshal(again, &raw) != nil {
+		t.Fatalf("data is no kubeconfig: %s", again)
+	}
+	var config any
+	if err := json.Unmarshal(raw.Kubeconfig, &config); err != nil {
+		t.Fatalf("the kubeconfig is no JSON: %v", err)
+	}
+	data["kubeconfig"] = config
+}

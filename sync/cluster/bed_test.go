@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -70,6 +71,9 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.list = append(c.list, r.Method+" "+r.URL.Path)
 	c.mu.Unlock()
+	if r.Header.Get("Authorization") != "" {
+		return nil, errors.New("the wrapper sees credentials")
+	}
 	return c.next.RoundTrip(r)
 }
 
@@ -111,12 +115,12 @@ func east(t *testing.T) (*Client, *kubernetes.Clientset, string) {
 func namespace(t *testing.T, as *kubernetes.Clientset) string {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	_, err := as.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	made, err := as.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return name
+	return made.Name
 }
 
 // write does a change that must succeed.

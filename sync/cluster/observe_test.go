@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,7 +156,7 @@ func crd(t *testing.T, group string) (serve, drop func()) {
 
 func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	c, _, ns := east(t)
-	const group = "come-and-go.example.com"
+	group := ns + ".example.com"
 	serve, drop := crd(t, group)
 	w := object.Watch{Group: group, Version: "v1", Kind: "Widget", Namespace: ns, Depth: object.Whole}
 	if seen := observe(t, c, w); len(seen.Unserved) != 1 {
@@ -170,9 +171,20 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	if seen := observe(t, c, w); len(seen.Unserved) != 0 || len(seen.Bodies) != 1 {
 		t.Fatalf("while served: unserved %v, %d bodies", seen.Unserved, len(seen.Bodies))
 	}
-	rec := observe(t, c, w).Own[object.Key{Group: group, Kind: "Widget", Namespace: ns, Name: "a"}]
+	// A create takes nothing over of custom kinds, too.
+	key := object.Key{Group: group, Kind: "Widget", Namespace: ns, Name: "a"}
+	mine := object.Object{Key: key, Version: "v1", Body: object.NewBody(
+		[]byte(`{"apiVersion":"` + group + `/v1","kind":"Widget","metadata":{"name":"a","labels":{"linkwright.dev/owner":"linkwright"}},"spec":{"n":1}}`))}
+	if _, err := c.Write(t.Context(), create(mine)); !errors.Is(err, ErrOccupied) {
+		t.Errorf("create over a foreign widget: got %v, want ErrOccupied", err)
+	}
+	rec := observe(t, c, w).Own[key]
+	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: key})
+	if rec = write(t, c, create(mine)); rec.Mark != object.Ours || !mine.Covered(rec) {
+		t.Errorf("create of a widget: got %+v, want ours and covered", rec)
+	}
 	drop()
-	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: object.Key{Group: group, Kind: "Widget", Namespace: ns, Name: "a"}})
+	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: key})
 	if seen := observe(t, c, w); len(seen.Unserved) != 1 || len(seen.Own) != 0 {
 		t.Errorf("after: unserved %v, %v", seen.Unserved, seen.Own)
 	}

@@ -86,8 +86,8 @@ func home(t *testing.T) (*kubernetes.Clientset, string) {
 	}
 	before := goleak.IgnoreCurrent()
 	admin := kubernetes.NewForConfigOrDie(live.As("admin"))
-	ns := strings.ToLower(t.Name())
-	_, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+	ns, err := admin.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: strings.ToLower(t.Name()) + "-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func home(t *testing.T) (*kubernetes.Clientset, string) {
 		goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
 			goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"))
 	})
-	return admin, ns
+	return admin, ns.Name
 }
 
 // run is a Hold under way, whose terms the test steps through.

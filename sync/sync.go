@@ -75,6 +75,32 @@ func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
 	return l.pass(ctx, b)
 }
 
+// Look reads what is declared and every cluster, and gives all that is known; nothing is written.
+func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
+	f, problems, err := l.Declared.Next(ctx)
+	if err == nil && f == nil {
+		err = invalid(problems)
+	}
+	if err != nil {
+		return plan.World{}, err
+	}
+	b := newBoard(l, term)
+	if err := b.declare(ctx, f); err != nil {
+		return plan.World{}, err
+	}
+	newPass(l, b).meet(ctx)
+	return b.world(), nil
+}
+
+// invalid is ErrInvalid with every problem on a line of its own.
+func invalid(problems []api.Problem) error {
+	lines := make([]error, 0, len(problems)+1)
+	for _, p := range problems {
+		lines = append(lines, errors.New(p.String()))
+	}
+	return errors.Join(append(lines, ErrInvalid)...)
+}
+
 // Run is one term: pass after pass until ctx ends. poke asks for a pass now; publish gets every report.
 // What cannot be read keeps the last good fleet in force.
 func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {

@@ -1,0 +1,235 @@
+package sync_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// bed is three real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
+type bed struct {
+	*testbed.Bed
+	t *testing.T
+}
+
+var names = []string{"east", "north", "west"}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	testbed.Need(t)
+	b, err := testbed.Start(t.Context(), testbed.Options{Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	out := &bed{b, t}
+	for i, c := range b.Clusters {
+		out.dress(c, i)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, len(b.Clusters))
+	for _, c := range b.Clusters {
+		go func() { done <- testbed.RunMirrors(ctx, c.Config, testbed.MirrorOptions{}) }()
+	}
+	t.Cleanup(func() {
+		stop()
+		for range b.Clusters {
+			<-done
+		}
+	})
+	return out
+}
+
+func (b *bed) dress(c *testbed.Cluster, i int) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+		b.t.Fatal(err)
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "linkwright"}}
+	if _, err := b.client(c.Name).CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := testbed.Export(ctx, c.Config, testbed.Exported{Namespace: "default", Name: "web-of-" + c.Name}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bed) client(name string) *kubernetes.Clientset {
+	b.t.Helper()
+	c, err := kubernetes.NewForConfig(b.Cluster(name).Config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// declarations gives the clusters, and whatever links are declared beside them.
+func (b *bed) declarations(links string) string {
+	text := ""
+	for _, c := range b.Clusters {
+		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: %s, labels: {mesh: "yes"}}
+spec:
+  access: {kubeconfig: {path: %s}}
+  apiServer: %s
+---
+`, c.Name, c.Kubeconfig, c.Config.Host)
+	}
+	return text + links
+}
+
+const mesh = `apiVersion: linkwright.dev/v1alpha1
+kind: Mesh
+metadata: {name: all}
+spec: {clusters: {matchLabels: {mesh: "yes"}}}
+`
+
+func link(source, target string) string {
+	return fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
+kind: Link
+metadata: {name: %[1]s-%[2]s}
+spec: {source: %[1]s, target: %[2]s}
+---
+`, source, target)
+}
+
+// text is a declared fleet that tests change between passes.
+type text struct {
+	commit int
+	yaml   string
+}
+
+func (d *text) set(yaml string) { d.commit, d.yaml = d.commit+1, yaml }
+
+// Next implements sync.Declared.
+func (d *text) Next(context.Context) (*fleet.Fleet, []api.Problem, error) {
+	f, problems := fleet.Load(api.Commit(fmt.Sprintf("%040d", d.commit)), fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
+	return f, problems, nil
+}
+
+// open connects by the configurations of the bed.
+type open struct {
+	registry *cluster.Registry
+	bed      *testbed.Bed
+	failed   map[api.ClusterName]error
+}
+
+func (o *open) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
+	o.failed = map[api.ClusterName]error{}
+	for _, c := range want {
+		cfg, err := config(c.Spec.Access)
+		if err == nil {
+			err = o.registry.Replace(ctx, c.Name, cfg)
+		}
+		if err != nil {
+			o.failed[c.Name] = err
+		}
+	}
+	return o.failed
+}
+
+func config(a api.Access) (*rest.Config, error) {
+	raw, err := os.ReadFile(a.Kubeconfig.Path)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.ParseKubeconfig(raw, "", cluster.Trust{})
+}
+
+func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+	if err := o.failed[name]; err != nil {
+		return err
+	}
+	return o.registry.WithClient(ctx, name, func(c *cluster.Client) error {
+		return f(conn{c, o.bed.Cluster(string(name))})
+	})
+}
+
+type conn struct {
+	*cluster.Client
+	at *testbed.Cluster
+}
+
+func (c conn) Address() string {
+	if c.at == nil {
+		return ""
+	}
+	return c.at.Config.Host
+}
+
+// loop is a daemon's loop whose home is the cluster west.
+func (b *bed) loop(d *text, agent string) *sync.Loop {
+	b.t.Helper()
+	o := cluster.Options{Timeout: 3 * time.Second, UserAgent: agent}
+	registry, home := cluster.New(o), cluster.New(o)
+	if err := home.Spawn(b.t.Context(), "home", b.Cluster("west").Config); err != nil {
+		b.t.Fatal(err)
+	}
+	var at *cluster.Client
+	if err := home.WithClient(b.t.Context(), "home", func(c *cluster.Client) error { at = c; return nil }); err != nil {
+		b.t.Fatal(err)
+	}
+	return &sync.Loop{
+		Owner: "linkwright", Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
+		Home:     sync.Home{Cluster: conn{at, b.Cluster("west")}, Namespace: "linkwright"},
+		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.PrunePolicy},
+		Patience: 30 * time.Second, Explain: cluster.Explain,
+		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
+	}
+}
+
+func (b *bed) once(l *sync.Loop) report.Report {
+	b.t.Helper()
+	r, err := l.Once(b.t.Context(), 1)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// dump tells a report's bad news.
+func dump(r report.Report) string {
+	out := ""
+	for _, c := range r.Clusters {
+		if c.Step.Refused != nil {
+			out += fmt.Sprintf("%s refused: %s\n", c.Name, c.Step.Refused.Message)
+		}
+		for _, row := range c.Step.Rows {
+			out += fmt.Sprintf("%s: %s", row.End, row.Standing)
+			if row.Why != nil {
+				out += ": " + row.Why.Message
+			}
+			out += "\n"
+		}
+		for _, o := range c.Outcomes {
+			if o.Err != nil {
+				out += fmt.Sprintf("%v\n", o.Err)
+			}
+		}
+	}
+	return out
+}

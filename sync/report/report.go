@@ -2,6 +2,9 @@
 package report
 
 import (
+	"io"
+	"time"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -21,7 +24,14 @@ type Report struct {
 	Clusters []Cluster
 	Err      string // why there was no pass, or only one of the last good commit
 	ReadOnly bool
+	Took     time.Duration // of the pass; zero: not measured
 }
+
+// Write tells what the pass did. No format shows a body, or a value of a Secret in any message.
+func (r Report) Write(w io.Writer, f Format) error { return tell(w, f, r.document()) }
+
+// Status tells how every link and every cluster stands.
+func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, statusOf(r.document())) }
 
 // Counts sums a report up. Ends are counted as they stand after the pass, bases apart.
 type Counts struct {

@@ -1,0 +1,138 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+func (d diffDoc) text() string {
+	var problems strings.Builder
+	for _, p := range d.Problems {
+		fmt.Fprintln(&problems, p)
+	}
+	blocks := []string{problems.String()}
+	for _, c := range d.Clusters {
+		blocks = append(blocks, c.text()...)
+	}
+	return paragraphs(append(blocks, d.sum()+"\n")...)
+}
+
+func (c clusterDiffDoc) text() []string {
+	if !c.notable() {
+		return nil
+	}
+	var rows []string
+	for _, r := range c.standing() {
+		rows = append(rows, strings.Join(r, "\t"))
+	}
+	blocks := []string{c.head() + "\n" + columns("  ", rows)}
+	for _, o := range c.Objects {
+		blocks = append(blocks, o.head()+"\n"+o.seen())
+	}
+	return blocks
+}
+
+// notable clusters are those with something to tell.
+func (c clusterDiffDoc) notable() bool {
+	return c.Reason != nil || len(c.Objects)+len(c.standing()) > 0
+}
+
+// standing tells of the ends that no change brings in place, and of those that leave.
+func (c clusterDiffDoc) standing() [][]string {
+	if c.Reason != nil {
+		return nil // all are held, for that reason
+	}
+	var out [][]string
+	for _, r := range c.Ends {
+		if r.Leaving || slices.Contains([]plan.Standing{plan.Held, plan.Waiting, plan.Refused}, r.Standing) {
+			out = append(out, []string{r.name(), r.words(), sentence(r.Reason)})
+		}
+	}
+	return out
+}
+
+func (r rowDoc) name() string {
+	if r.Source == "" {
+		return "base"
+	}
+	return r.Source + "→" + r.Target
+}
+
+func (r rowDoc) words() string {
+	return linkDoc{Standing: r.Standing, Leaving: r.Leaving}.words()
+}
+
+func (c clusterDiffDoc) head() string {
+	if c.Reason != nil {
+		return c.Name + ": refused: " + sentence(c.Reason)
+	}
+	return c.Name + ": " + changes(c.Objects)
+}
+
+// changes counts by action, in the order in which actions are listed in package object.
+func changes(objects []objectDiffDoc) string {
+	n := map[string]int{}
+	for _, o := range objects {
+		n[o.verb()]++
+	}
+	var parts []string
+	for _, verb := range []string{"create", "update", "replace", "drain", "release", "delete", later} {
+		if n[verb] > 0 {
+			parts = append(parts, fmt.Sprintf("%d to %s", n[verb], verb))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to write"
+	}
+	return strings.Join(parts, ", ")
+}
+
+const later = "delete later"
+
+func (o objectDiffDoc) verb() string {
+	if o.Later {
+		return later
+	}
+	return o.Action
+}
+
+func (o objectDiffDoc) head() string {
+	head := o.verb() + " " + o.Key.String()
+	if why := sentence(o.Reason); why != "" {
+		head += " (" + why + ")"
+	}
+	return head
+}
+
+// seen is the patch, or why there is none.
+func (o objectDiffDoc) seen() string {
+	if o.patch == "" && o.Before != nil {
+		return "  nothing that is shown differs: only marks of ours, or who owns a field\n"
+	}
+	return o.patch
+}
+
+func (d diffDoc) sum() string {
+	var all []objectDiffDoc
+	differ, refused := 0, 0
+	for _, c := range d.Clusters {
+		all = append(all, c.Objects...)
+		if len(c.Objects) > 0 {
+			differ++
+		}
+		if c.Reason != nil {
+			refused++
+		}
+	}
+	line := "no difference"
+	if differ > 0 {
+		line = changes(all) + " in " + count(differ, "cluster")
+	}
+	if refused > 0 {
+		line += "; " + count(refused, "cluster") + " refused"
+	}
+	return line
+}

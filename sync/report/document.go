@@ -1,0 +1,208 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// document is a report as it may be shown: JSON is exactly this, the other formats are made of it.
+type document struct {
+	Commit   string       `json:"commit,omitempty"`
+	Error    string       `json:"error,omitempty"` // why there was no pass, or only one of the last good commit
+	ReadOnly bool         `json:"readOnly"`        // nothing was written anywhere
+	Clean    bool         `json:"clean"`           // everything declared is in place, and nothing failed
+	Seconds  float64      `json:"seconds,omitempty"`
+	Summary  summary      `json:"summary"`
+	Problems []problemDoc `json:"problems"`
+	Links    []linkDoc    `json:"links"`    // sorted by source, then target
+	Clusters []clusterDoc `json:"clusters"` // sorted by name
+}
+
+// summary counts links by state, clusters by state, and writes.
+type summary struct {
+	Links    map[plan.Standing]int `json:"links"`
+	Clusters map[State]int         `json:"clusters"`
+	Written  int                   `json:"written"`
+	Failed   int                   `json:"failed"`
+	Planned  int                   `json:"planned"` // and not done: read only, or not ours to write
+}
+
+type problemDoc struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Warning bool   `json:"warning"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+type linkDoc struct {
+	Source    string         `json:"source"`
+	Target    string         `json:"target"`
+	State     plan.Standing  `json:"state"`    // the word by which it is counted
+	Standing  plan.Standing  `json:"standing"` // of the worse end
+	Leaving   bool           `json:"leaving"`
+	Reason    *object.Reason `json:"reason,omitempty"`
+	SourceEnd endDoc         `json:"sourceEnd"`
+	TargetEnd endDoc         `json:"targetEnd"`
+	touched   bool
+}
+
+type endDoc struct {
+	Standing plan.Standing  `json:"standing"`
+	Reason   *object.Reason `json:"reason,omitempty"`
+	Going    []object.Key   `json:"going,omitempty"` // of ours, gates to come included
+}
+
+type clusterDoc struct {
+	Name    string         `json:"name"`
+	State   State          `json:"state"`
+	Reason  *object.Reason `json:"reason,omitempty"`
+	Writes  []writeDoc     `json:"writes"`  // in the order done
+	Planned []writeDoc     `json:"planned"` // and not done
+}
+
+// writeDoc is a write; those that are the same in all are told once, with how often.
+type writeDoc struct {
+	Action string         `json:"action"`
+	Key    object.Key     `json:"key"`
+	Source string         `json:"source,omitempty"` // of the link it is for; empty: for the cluster itself
+	Target string         `json:"target,omitempty"`
+	Reason *object.Reason `json:"reason,omitempty"`
+	Error  string         `json:"error,omitempty"`
+	Times  int            `json:"times"`
+}
+
+func (r Report) document() document {
+	m := redacting(bodiesOf(r))
+	counts := r.Counts()
+	d := document{
+		Commit: string(r.Commit), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Clean: r.Clean(), Seconds: r.Took.Seconds(),
+		Summary: summary{
+			Links: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed,
+		},
+		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Clusters: []clusterDoc{},
+	}
+	touched := map[api.Pair]bool{}
+	for _, c := range r.Clusters {
+		d.Summary.Clusters[c.State()]++
+		d.Summary.Planned += len(c.planned())
+		d.Clusters = append(d.Clusters, clusterDocOf(m, c))
+		for _, o := range c.Outcomes {
+			touched[o.Change.End.Link] = true
+		}
+	}
+	for _, l := range Links(r) {
+		d.Summary.Links[l.State()]++
+		doc := linkDocOf(m, l)
+		doc.touched = touched[l.Pair]
+		d.Links = append(d.Links, doc)
+	}
+	return d
+}
+
+// bodiesOf are the bodies whose secrets a message could repeat.
+func bodiesOf(r Report) []keyed {
+	var out []keyed
+	for _, c := range r.Clusters {
+		for _, o := range c.Outcomes {
+			out = append(out, keyed{o.Change.Key, o.Change.Object.Body})
+		}
+		for _, ch := range c.planned() {
+			out = append(out, keyed{ch.Key, ch.Object.Body})
+		}
+	}
+	return out
+}
+
+func problemDocs(m mask, problems []api.Problem) []problemDoc {
+	out := make([]problemDoc, 0, len(problems))
+	for _, p := range problems {
+		out = append(out, problemDoc{
+			File: m.line(p.Pos.File), Line: p.Pos.Line, Column: p.Pos.Col, Warning: p.Warning, Code: p.Code,
+			Message: m.line(p.Message), Hint: m.line(p.Hint),
+		})
+	}
+	return out
+}
+
+func (p problemDoc) String() string {
+	return api.Problem{
+		Pos: api.Pos{File: p.File, Line: p.Line, Col: p.Column}, Warning: p.Warning, Message: p.Message, Hint: p.Hint,
+	}.String()
+}
+
+func linkDocOf(m mask, l LinkRow) linkDoc {
+	return linkDoc{
+		Source: string(l.Pair.Source), Target: string(l.Pair.Target), State: l.State(), Standing: l.Standing, Leaving: l.Leaving,
+		Reason: m.reason(l.Why), SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target),
+	}
+}
+
+func endDocOf(m mask, r plan.Row) endDoc {
+	return endDoc{Standing: r.Standing, Reason: m.reason(r.Why), Going: r.Going}
+}
+
+func (l linkDoc) pair() string { return l.Source + "→" + l.Target }
+
+// words are standing and, of what leaves, that it does.
+func (l linkDoc) words() string {
+	if l.Leaving && l.Standing != plan.Removed {
+		return "leaving (" + string(l.Standing) + ")"
+	}
+	return string(l.Standing)
+}
+
+func clusterDocOf(m mask, c Cluster) clusterDoc {
+	d := clusterDoc{
+		Name: string(c.Name), State: c.State(), Reason: m.reason(c.Why()), Writes: []writeDoc{}, Planned: []writeDoc{},
+	}
+	for _, o := range c.Outcomes {
+		d.Writes = added(d.Writes, writeDocOf(m, o.Change, o.Err))
+	}
+	for _, ch := range c.planned() {
+		d.Planned = added(d.Planned, writeDocOf(m, ch, nil))
+	}
+	return d
+}
+
+func writeDocOf(m mask, c object.Change, err error) writeDoc {
+	w := writeDoc{
+		Action: c.Action.String(), Key: c.Key, Reason: m.reason(&c.Why), Times: 1,
+		Source: string(c.End.Link.Source), Target: string(c.End.Link.Target),
+	}
+	if err != nil {
+		said := strings.TrimPrefix(err.Error(), fmt.Sprintf("%s %s: ", c.Action, c.Key))
+		w.Error = cmp.Or(m.line(said), "failed")
+	}
+	return w
+}
+
+// added counts what was tried again instead of repeating it.
+func added(all []writeDoc, w writeDoc) []writeDoc {
+	for i, old := range all {
+		if old.Action == w.Action && old.Key == w.Key && *old.Reason == *w.Reason && old.Error == w.Error && old.Source == w.Source && old.Target == w.Target {
+			all[i].Times++
+			return all
+		}
+	}
+	return append(all, w)
+}
+
+// writes counts the outcomes.
+func (c clusterDoc) writes() (written, failed int) {
+	for _, w := range c.Writes {
+		if w.Error != "" {
+			failed += w.Times
+		} else {
+			written += w.Times
+		}
+	}
+	return written, failed
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// golden compares every format with testdata/NAME.txtar, whose first line says the behaviour in words.
+func golden(t *testing.T, name string, write func(*strings.Builder, Format) error) {
+	t.Helper()
+	file := "testdata/" + name + ".txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	if archive == nil {
+		archive = &txtar.Archive{Comment: []byte("TODO: say the behaviour in words.\n\n")}
+	}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		want[f.Name] = string(f.Data)
+	}
+	archive.Files = nil
+	for _, f := range []Format{Text, Markdown, JSON} {
+		var out strings.Builder
+		if err := write(&out, f); err != nil {
+			t.Fatal(err)
+		}
+		archive.Files = append(archive.Files, txtar.File{Name: string(f), Data: []byte(out.String())})
+		if diff := cmp.Diff(want[string(f)], out.String()); diff != "" && !*update {
+			t.Errorf("%s as %s: -want +got\n%s", name, f, diff)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const commit = api.Commit("0123456789abcdef0123456789abcdef01234567")
+
+func link(source, target api.ClusterName) api.Pair { return api.Pair{Source: source, Target: target} }
+
+func at(cluster api.ClusterName, p api.Pair) object.End { return object.End{Cluster: cluster, Link: p} }
+
+func base(cluster api.ClusterName) plan.Row {
+	return plan.Row{End: object.End{Cluster: cluster}, Standing: plan.InPlace}
+}
+
+func key(kind, name string) object.Key {
+	return object.Key{Kind: kind, Namespace: "linkerd-multicluster", Name: name}
+}
+
+func wrote(end object.End, a object.Action, k object.Key, err error) object.Outcome {
+	return object.Outcome{Err: err, Change: object.Change{
+		End: end, Action: a, Key: k, Why: object.Reason{Code: "Missing", Message: "not there yet"},
+	}}
+}
+
+func step(cluster api.ClusterName, rows ...plan.Row) plan.Step {
+	return plan.Step{Cluster: cluster, Commit: commit, Rows: append([]plan.Row{base(cluster)}, rows...)}
+}
+
+func inPlace(cluster api.ClusterName, p api.Pair) plan.Row {
+	return plan.Row{End: at(cluster, p), Standing: plan.InPlace}
+}
+
+// steady is a fleet of two clusters, linked both ways, with nothing to do.
+func steady() Report {
+	we, ew := link("west", "east"), link("east", "west")
+	return Report{Commit: commit, Clusters: []Cluster{
+		{Name: "east", Step: step("east", inPlace("east", ew), inPlace("east", we))},
+		{Name: "west", Step: step("west", inPlace("west", ew), inPlace("west", we))},
+	}}
+}
+
+// first is the first pass of a fleet of three: one link written, one held, one leaving, a cluster that is down.
+func first() Report {
+	we, ew, wn, gone := link("west", "east"), link("east", "west"), link("west", "north"), link("west", "old")
+	held := object.Because("NoCredential", "the token of west is not there yet")
+	down := object.Because("Unreachable", "dial tcp 192.0.2.7:6443: i/o timeout (is the API server up, and may it be reached from here?)")
+	denied := errors.New(`create Service linkerd-multicluster/probe-gateway-east: services is forbidden: user "linkwright" cannot patch | <b>` + "\nsecond line")
+	later := errors.New("not tried: an earlier write of this end failed")
+	return Report{
+		Commit: commit, Took: 1500 * time.Millisecond,
+		Problems: []api.Problem{{
+			Pos: api.Pos{File: "clusters.yaml", Line: 3, Col: 9}, Warning: true,
+			Message: `cluster "us-east" ends in "-east"`, Hint: "rename one of them",
+		}},
+		Clusters: []Cluster{
+			{Name: "east", Step: step("east", plan.Row{End: at("east", ew), Standing: plan.Held, Why: held}, inPlace("east", we)), Outcomes: []object.Outcome{
+				wrote(at("east", we), object.Create, object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}, nil),
+			}},
+			{Name: "north", Step: plan.Step{Cluster: "north", Refused: down, Rows: []plan.Row{{End: at("north", wn), Standing: plan.Held, Why: down}}}},
+			{Name: "old", Step: step("old", plan.Row{
+				End: at("old", gone), Standing: plan.Waiting, Leaving: true, Going: []object.Key{key("ServiceAccount", "linkwright.west")},
+				Why: object.Because("Waiting", "its access stays until cluster west has removed its end of the link"),
+			})},
+			{Name: "west", Step: step("west",
+				inPlace("west", ew), plan.Row{End: at("west", we), Standing: plan.Changing}, inPlace("west", wn),
+				plan.Row{End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because("Waiting", "mirrors: 2 not gone yet, the first is Service shop/web-old")},
+			), Outcomes: []object.Outcome{
+				wrote(at("west", we), object.Create, object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}, nil),
+				wrote(at("west", we), object.Create, key("Service", "probe-gateway-east"), denied),
+				wrote(at("west", we), object.Create, key("Service", "probe-gateway-east"), denied),
+				wrote(at("west", we), object.Create, key("Deployment", "controller-east"), later),
+				wrote(at("west", gone), object.Delete, key("Deployment", "controller-old"), nil),
+			}},
+		},
+	}
+}
+
+// planned is a pass that may not write.
+func planned() Report {
+	we := link("west", "east")
+	r := Report{Commit: commit, ReadOnly: true}
+	changing := plan.Row{End: at("west", we), Standing: plan.Changing}
+	s := step("west", changing)
+	s.Ahead = []object.Change{wrote(at("west", we), object.Create, object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"}, nil).Change}
+	s.Changes = []object.Change{wrote(at("west", we), object.Update, key("Service", "probe-gateway-east"), nil).Change}
+	r.Clusters = []Cluster{{Name: "east", Step: step("east", inPlace("east", we))}, {Name: "west", Step: s}}
+	return r
+}
+
+func TestWrite(t *testing.T) {
+	for name, r := range map[string]Report{
+		"steady": steady(), "first": first(), "planned": planned(),
+		"no-fleet": {Err: "the declarations are invalid", Problems: []api.Problem{
+			{Pos: api.Pos{File: "links.yaml", Line: 4, Col: 3}, Message: `unknown field "sorce"`, Hint: `did you mean "source"?`},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, func(b *strings.Builder, f Format) error { return r.Write(b, f) })
+		})
+	}
+}
+
+func TestStatus(t *testing.T) {
+	golden(t, "status", func(b *strings.Builder, f Format) error { return first().Status(b, f) })
+}
+
+func TestFormat(t *testing.T) {
+	if err := steady().Write(nil, "xml"); err == nil || !strings.Contains(err.Error(), `format "xml"`) {
+		t.Errorf("Write(xml): %v", err)
+	}
+	if f, err := ParseFormat(""); f != Text || err != nil {
+		t.Errorf("ParseFormat(): %v %v", f, err)
+	}
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// Standings that only a report has: they are about a link, or about an end that nobody looked at.
+const (
+	// Unknown is an end whose cluster was not looked at: neither there nor absent.
+	Unknown plan.Standing = "unknown"
+	// Leaving is the State of a link that is being removed, as it should.
+	Leaving plan.Standing = "leaving"
+)
+
+// LinkRow is how one link stands: as its worse end does.
+type LinkRow struct {
+	Pair     api.Pair
+	Standing plan.Standing
+	Why      *object.Reason // of the worse end; nil where there is nothing to say
+	Leaving  bool
+	Source   plan.Row // an end that is gone is Removed, one whose cluster was not looked at Unknown
+	Target   plan.Row
+}
+
+// State is the one word by which a link is counted: its standing, or Leaving where its removal goes on.
+func (l LinkRow) State() plan.Standing {
+	switch l.Standing {
+	case plan.Removed, plan.Refused, plan.Held:
+		return l.Standing
+	}
+	if l.Leaving {
+		return Leaving
+	}
+	return l.Standing
+}
+
+// States lists every State, the best first.
+func States() []plan.Standing {
+	return []plan.Standing{plan.InPlace, plan.Changing, Leaving, plan.Waiting, plan.Held, plan.Refused, Unknown, plan.Removed}
+}
+
+// severity orders the standings of ends, the best first.
+func severity(s plan.Standing) int {
+	return slices.Index([]plan.Standing{plan.InPlace, plan.Removed, plan.Changing, Unknown, plan.Waiting, plan.Held, plan.Refused}, s)
+}
+
+// Links gives every link of the report, sorted by pair: those declared, those leaving, and those whose
+// last end this pass removed.
+func Links(r Report) []LinkRow {
+	ends := endsOf(r)
+	pairs := map[api.Pair]bool{}
+	for end := range ends {
+		pairs[end.Link] = true
+	}
+	out := make([]LinkRow, 0, len(pairs))
+	for _, p := range slices.SortedFunc(maps.Keys(pairs), api.Pair.Compare) {
+		out = append(out, linkRow(r, p, ends))
+	}
+	return out
+}
+
+// endsOf gives the rows of all ends of links. An end that was written to and has no row any more, in a
+// cluster that was read, is gone.
+func endsOf(r Report) map[object.End]plan.Row {
+	ends := map[object.End]plan.Row{}
+	for _, c := range r.Clusters {
+		for _, o := range c.Outcomes {
+			if end := o.Change.End; !end.IsBase() && c.State() == Ready {
+				ends[end] = plan.Row{End: end, Standing: plan.Removed, Leaving: true}
+			}
+		}
+		for _, row := range c.Step.Rows {
+			if !row.End.IsBase() {
+				ends[row.End] = row
+			}
+		}
+	}
+	return ends
+}
+
+func linkRow(r Report, p api.Pair, ends map[object.End]plan.Row) LinkRow {
+	source, knowsSource := ends[object.End{Cluster: p.Source, Link: p}]
+	target, knowsTarget := ends[object.End{Cluster: p.Target, Link: p}]
+	l := LinkRow{Pair: p, Leaving: source.Leaving || target.Leaving}
+	if !knowsSource {
+		source = r.absent(object.End{Cluster: p.Source, Link: p}, l.Leaving)
+	}
+	if !knowsTarget {
+		target = r.absent(object.End{Cluster: p.Target, Link: p}, l.Leaving)
+	}
+	l.Source, l.Target = source, target
+	l.Standing, l.Why = source.Standing, source.Why
+	worse := severity(target.Standing) - severity(source.Standing)
+	if worse > 0 || worse == 0 && source.Why == nil {
+		l.Standing, l.Why = target.Standing, target.Why
+	}
+	return l
+}
+
+// absent is the row of an end that no cluster told of: gone only if its cluster was read and the link is leaving.
+func (r Report) absent(end object.End, leaving bool) plan.Row {
+	for _, c := range r.Clusters {
+		if c.Name == end.Cluster && c.State() == Ready && leaving {
+			return plan.Row{End: end, Standing: plan.Removed, Leaving: true}
+		}
+	}
+	return plan.Row{
+		End: end, Standing: Unknown, Leaving: leaving,
+		Why: object.Because("Unknown", "cluster %s was not looked at", end.Cluster),
+	}
+}

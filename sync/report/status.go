@@ -1,0 +1,73 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// status is how things stand, without what was written.
+type status struct {
+	Commit   string          `json:"commit,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Clean    bool            `json:"clean"`
+	Problems []problemDoc    `json:"problems"`
+	Links    []linkDoc       `json:"links"`    // sorted by source, then target
+	Clusters []clusterStatus `json:"clusters"` // sorted by name
+	doc      document
+}
+
+type clusterStatus struct {
+	Name   string         `json:"name"`
+	State  State          `json:"state"`
+	Reason *object.Reason `json:"reason,omitempty"`
+}
+
+func statusOf(d document) status {
+	s := status{
+		Commit: d.Commit, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links,
+		Clusters: []clusterStatus{}, doc: d,
+	}
+	for _, c := range d.Clusters {
+		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason})
+	}
+	return s
+}
+
+func (s status) text() string {
+	links, clusters := table(s.linkRows()), table(s.clusterRows())
+	return paragraphs(s.doc.problems(), links, clusters)
+}
+
+func (s status) markdown() string {
+	return paragraphs(s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()))
+}
+
+// linkRows are cells, the first row being the head.
+func (s status) linkRows() [][]string {
+	rows := [][]string{{"source", "target", "standing", "reason"}}
+	for _, l := range s.Links {
+		rows = append(rows, []string{l.Source, l.Target, l.words(), sentence(l.Reason)})
+	}
+	return rows
+}
+
+func (s status) clusterRows() [][]string {
+	rows := [][]string{{"cluster", "state", "reason"}}
+	for _, c := range s.Clusters {
+		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
+	}
+	return rows
+}
+
+// table aligns rows under a head in capitals; without rows there is no table.
+func table(rows [][]string) string {
+	if len(rows) < 2 {
+		return ""
+	}
+	out := []string{strings.ToUpper(strings.Join(rows[0], "\t"))}
+	for _, r := range rows[1:] {
+		out = append(out, strings.Join(r, "\t"))
+	}
+	return columns("", out)
+}

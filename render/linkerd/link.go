@@ -52,13 +52,29 @@ func NewLink(namespace, name string, spec LinkSpec) *Link {
 // Selects says whether a Link's JSON chooses any service: a change from true to false makes its
 // controller remove every mirror, so it is a drain (linkerd2 multicluster/service-mirror/cluster_watcher.go).
 func Selects(link object.Body) bool {
+	s := specOf(link)
+	return chooses(s.Selector, s.RemoteDiscoverySelector, s.FederatedServiceSelector)
+}
+
+// Discovers says whether a Link's JSON makes the source's control plane use its credential.
+func Discovers(link object.Body) bool {
+	s := specOf(link)
+	return chooses(s.RemoteDiscoverySelector, s.FederatedServiceSelector)
+}
+
+// specOf is empty for what is no Link.
+func specOf(link object.Body) LinkSpec {
 	var l struct {
 		Spec LinkSpec `json:"spec"`
 	}
 	if json.Unmarshal(link.Bytes(), &l) != nil {
-		return false
+		return LinkSpec{}
 	}
-	for _, s := range []*metav1.LabelSelector{l.Spec.Selector, l.Spec.RemoteDiscoverySelector, l.Spec.FederatedServiceSelector} {
+	return l.Spec
+}
+
+func chooses(selectors ...*metav1.LabelSelector) bool {
+	for _, s := range selectors {
 		if s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 			return true
 		}

@@ -160,9 +160,18 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 		}
 	}
 	in.Credential = cred
-	secret := p.Sides[l.Source.Name].Seen.Own[linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name)]
-	in.ControlPlaneSecretLive = secret.Mark == object.Ours && !secret.Going
+	in.ControlPlaneSecretLive = p.discovers(l)
 	return p.renderer.Source(in)
+}
+
+// discovers says whether the source's Linkerd Link may name remote-discovery and federated selectors: once
+// the control plane's secret is live. One that names them already keeps them when the secret is lost: the
+// secret comes back before the Link, while dropping the selectors would take their mirrors away.
+func (p *planner) discovers(l fleet.Link) bool {
+	at, seen := l.Source.Spec.Linkerd, p.Sides[l.Source.Name].Seen
+	secret := seen.Own[linkerd.ControlPlaneSecret(at, l.Target.Name)]
+	link := linkerd.LinkKey(at, l.Target.Name)
+	return secret.Mark == object.Ours && !secret.Going || seen.Own[link].Mark == object.Ours && linkerd.Discovers(seen.Bodies[link])
 }
 
 func (w World) credential(l fleet.Link) (*linkerd.Credential, error) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"crypto/sha1"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -59,7 +60,7 @@ func declare(t *testing.T, clusters []api.ClusterName, more string) *fleet.Fleet
 		text += fmt.Sprintf("---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s, labels: {in: mesh}}\n"+
 			"spec: {access: {kubeconfigSecret: {name: %s}}}\n", api.GroupVersion, c, c)
 	}
-	f, problems := fleet.Load(api.Commit(fmt.Sprintf("%040x", len(text))), fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
+	f, problems := fleet.Load(api.Commit(fmt.Sprintf("%x", sha1.Sum([]byte(text)))), fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
 	if f == nil {
 		t.Fatalf("declare: %v", problems)
 	}

@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+)
+
+// words lists the writes of a step.
+func words(s Step) []string {
+	var out []string
+	for _, list := range [][]object.Change{s.Ahead, s.Changes, s.After} {
+		for _, c := range list {
+			out = append(out, c.Action.String()+" "+c.Key.String())
+		}
+	}
+	return out
+}
+
+// standings lists the rows of a step; codes of reasons stand behind.
+func standings(s Step) []string {
+	var out []string
+	for _, r := range s.Rows {
+		line := r.End.String() + ": " + string(r.Standing)
+		if r.Why != nil {
+			line += " " + r.Why.Code
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func same(t *testing.T, what string, want, got []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -want +got\n%s", what, diff)
+	}
+}
+
+// linked is west→east, all in place.
+func linked(t *testing.T, spec string) *sim {
+	t.Helper()
+	s := newSim(t, declare(t, two, linkDoc("west", "east", spec)), two...)
+	s.settle()
+	return s
+}
+
+// Target first is a dependency of values: while no token is seen, the source is held and nothing is
+// written there, whoever has the first turn.
+func TestFirstLink(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
+	west := s.turn("west")
+	same(t, "west's writes before the token", nil, words(west))
+	same(t, "west's rows", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(west))
+	if west.Next.IsZero() {
+		t.Error("west waits for a token and is never asked again")
+	}
+	same(t, "east's writes", []string{
+		"create Namespace linkwright-access",
+		"create ConfigMap linkwright-access/linkwright.base",
+		"create ConfigMap linkwright-access/linkwright.west.east",
+		"create ServiceAccount linkwright-access/linkwright.west",
+		"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west",
+		"create Secret linkwright-access/linkwright.west-token",
+	}, words(s.turn("east")))
+	same(t, "west's writes with the token", []string{
+		"create Namespace linkwright-access",
+		"create ConfigMap linkwright-access/linkwright.base",
+		"create ConfigMap linkwright-access/linkwright.west.east",
+		"create ServiceAccount linkerd-multicluster/controller-east",
+		"create ClusterRoleBinding.rbac.authorization.k8s.io linkerd-multicluster-controller-access-local-resources-east",
+		"create Role.rbac.authorization.k8s.io linkerd-multicluster/controller-read-remote-creds-east",
+		"create RoleBinding.rbac.authorization.k8s.io linkerd-multicluster/controller-read-remote-creds-east",
+		"create Secret linkerd-multicluster/cluster-credentials-east",
+		"create Service linkerd-multicluster/probe-east",
+		"create Link.multicluster.linkerd.io linkerd-multicluster/east",
+		"create Deployment.apps linkerd-multicluster/controller-east",
+	}, words(s.turn("west")))
+	for _, c := range two {
+		if step := s.turn(c); step.Writes() > 0 {
+			t.Errorf("%s has still to do: %v", c, words(step))
+		}
+	}
+}
+
+// Inventories go first, fenced, and record every key of their end.
+func TestWrittenAheadAndFenced(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	for range 6 {
+		for _, c := range two {
+			step := s.turn(c) // its creates are checked against what is written ahead
+			for _, ch := range step.Ahead {
+				if !ch.Fenced && ch.Key.Kind == "ConfigMap" {
+					t.Errorf("%s of %s is not fenced", ch.Action, ch.Key)
+				}
+			}
+			for _, ch := range step.Changes {
+				if ch.Fenced || ch.Key.Kind == "ConfigMap" {
+					t.Errorf("%s of %s stands among the changes", ch.Action, ch.Key)
+				}
+			}
+		}
+	}
+	end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
+	recorded := inventories(t, s.live["west"].Seen)[end]
+	var lost []string
+	for _, k := range s.names("west") {
+		if strings.Contains(k, "controller-") && !strings.HasPrefix(k, "Pod") && !recordedName(recorded.Entries, k) {
+			lost = append(lost, k)
+		}
+	}
+	same(t, "not recorded", nil, lost)
+}
+
+func recordedName(keys []object.Key, name string) bool {
+	for _, k := range keys {
+		if k.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// The Linkerd Link names what makes it use the control plane's credential only once that is live.
+func TestControlPlaneSecretFirst(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.turn("east")
+	discovers := func() bool {
+		return strings.Contains(string(s.live["west"].Seen.Bodies[linkKey("east")].Bytes()), "federatedServiceSelector")
+	}
+	first := s.turn("west")
+	if discovers() || !strings.Contains(strings.Join(words(first), "\n"), "create Secret linkerd/cluster-credentials-east") {
+		t.Errorf("the first step: %v", words(first))
+	}
+	same(t, "the second step", []string{"update Link.multicluster.linkerd.io linkerd-multicluster/east"}, words(s.turn("west")))
+	if !discovers() {
+		t.Error("the Linkerd Link does not federate")
+	}
+	same(t, "the third step", nil, words(s.turn("west")))
+}
+
+// A control plane's secret that somebody deleted comes back, and no mirror goes meanwhile.
+func TestControlPlaneSecretLost(t *testing.T) {
+	s := linked(t, all)
+	remove(s.live["west"], object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"})
+	same(t, "the step", []string{"create Secret linkerd/cluster-credentials-east"}, words(s.turn("west")))
+}
+
+// A commit is recorded once in each cluster; a term alone is not, and what changes nothing writes nothing else.
+func TestBaseOncePerCommit(t *testing.T) {
+	s := linked(t, "")
+	s.world.Term = 7
+	for _, c := range two {
+		same(t, "writes of a new term", nil, words(s.turn(c)))
+	}
+	s.world.Fleet = declare(t, two, "# a comment\n"+linkDoc("west", "east", ""))
+	for _, c := range two {
+		same(t, "writes of a new commit", []string{"update ConfigMap linkwright-access/linkwright.base"}, words(s.turn(c)))
+		same(t, "writes of the same commit", nil, words(s.turn(c)))
+		base := inventories(t, s.live[c].Seen)[object.End{Cluster: c}]
+		if base.Term != 7 || base.Commit != s.world.Fleet.Commit {
+			t.Errorf("base of %s: term %d, commit %s", c, base.Term, base.Commit)
+		}
+	}
+}
+
+// A cluster that holds nothing of ours and gets nothing is not written to, not even a base.
+func TestNothingDeclaredNothingWritten(t *testing.T) {
+	s := newSim(t, declare(t, two, ""), two...)
+	for _, c := range two {
+		same(t, string(c), nil, words(s.turn(c)))
+	}
+}
+
+// What is rendered is what is live at the end, byte for byte.
+func TestLiveIsWanted(t *testing.T) {
+	s := linked(t, all)
+	w := s.now()
+	for _, c := range two {
+		p := &planner{World: w, name: c, renderer: render.Renderer{Owner: owner}}
+		for _, want := range p.wants(c) {
+			for _, o := range want.Objects {
+				if s.live[c].Seen.Own[o.Key].Digest != o.Digest {
+					t.Errorf("%s: %s is not as wanted", want.End, o.Key)
+				}
+			}
+		}
+	}
+}

@@ -132,13 +132,15 @@ func (b *board) policy() api.SyncPolicy {
 	return b.fleet.Policy
 }
 
-// tell adds a turn to the cluster's row.
+// tell adds a turn to the cluster's row. Failures are those of the last turn: what an earlier one could
+// not do was planned again since, or is no longer wanted.
 func (b *board) tell(name api.ClusterName, step plan.Step, outcomes []object.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	row := b.table[name]
 	row.Step = step
-	row.Outcomes = append(row.Outcomes, outcomes...)
+	done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
+	row.Outcomes = append(done, outcomes...)
 }
 
 // rows gives copies in name order.

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	maxTurns = 200 // of one cluster in one pass: who still writes then fights with somebody
-	maxFails = 3   // turns with a failed write, before the next pass tries again
-	reads    = 32  // clusters read at once when a term begins
+	maxTurns = 200         // of one cluster in one pass: who still writes then fights with somebody
+	maxFails = 3           // turns with a failed write, before the next pass tries again
+	again    = time.Second // after a turn whose writes all failed
+	reads    = 32          // clusters read at once when a term begins
 )
 
 // pass is one pass: each cluster has turns of its own, so that none waits for another.
@@ -178,7 +179,11 @@ func (p *pass) next(t turn) {
 	if written > 0 && !stuck {
 		p.ready[t.name] = true
 	}
-	if !t.step.Next.IsZero() && !stuck && !p.ready[t.name] {
+	switch {
+	case stuck || p.ready[t.name]:
+	case failed > 0:
+		p.due[t.name] = time.Now().Add(again)
+	case !t.step.Next.IsZero():
 		p.due[t.name] = t.step.Next
 	}
 	if t.moved {

@@ -133,6 +133,7 @@ func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
 	if f == nil {
 		f = b.fleet
 	}
+	start := time.Now()
 	r := report.Report{Problems: problems, ReadOnly: l.ReadOnly}
 	if err != nil {
 		r.Err = err.Error()
@@ -144,7 +145,7 @@ func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
 	if failed == nil {
 		failed = newPass(l, b).run(ctx)
 	}
-	r.Commit, r.Clusters = f.Commit, b.rows()
+	r.Commit, r.Clusters, r.Took = f.Commit, b.rows(), time.Since(start)
 	if failed != nil {
 		r.Err = failed.Error()
 	}

@@ -1,0 +1,169 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Metric is one metric of ours, as documented. Those of the Go runtime and of the process come beside them.
+type Metric struct {
+	Name, Type, Help string
+	Labels           []string
+}
+
+const (
+	gauge     = "gauge"
+	counter   = "counter"
+	histogram = "histogram"
+)
+
+// Metrics lists every metric of ours, sorted by name.
+func Metrics() []Metric {
+	return []Metric{
+		{"linkwright_build_info", gauge, "Always 1; the label tells the version.", []string{"version"}},
+		{"linkwright_clusters", gauge, "Clusters by state after the last pass: ready, unread, or refused (read, and not written by a rule).", []string{"state"}},
+		{"linkwright_last_pass_timestamp_seconds", gauge, "When the last pass ended, as a Unix time; 0 before the first.", nil},
+		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it stands by.", nil},
+		{"linkwright_links", gauge, "Links by standing after the last pass.", []string{"standing"}},
+		{"linkwright_pass_duration_seconds", histogram, "How long passes took, waiting for tokens, pods and mirrors included.", nil},
+		{"linkwright_passes_total", counter, "Passes by result: clean, partial (something is held, refused or failed) or failed (no new fleet).", []string{"result"}},
+		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last pass.", []string{"severity"}},
+		{"linkwright_writes_total", counter, "Writes to clusters by result: written or failed.", []string{"result"}},
+	}
+}
+
+// metrics are those of one server, in a registry of its own.
+type metrics struct {
+	registry *prometheus.Registry
+	gauges   map[string]*prometheus.GaugeVec
+	counters map[string]*prometheus.CounterVec
+	took     prometheus.Histogram
+}
+
+// newMetrics makes what Metrics lists, so that the two cannot differ.
+func newMetrics(version string) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		gauges:   map[string]*prometheus.GaugeVec{},
+		counters: map[string]*prometheus.CounterVec{},
+	}
+	for _, d := range Metrics() {
+		m.make(d)
+	}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
+	)
+	m.set("linkwright_build_info", 1, version)
+	m.set("linkwright_last_pass_timestamp_seconds", 0)
+	m.lead(true)
+	for _, result := range []string{"clean", "partial", "failed"} {
+		m.add("linkwright_passes_total", 0, result)
+	}
+	m.add("linkwright_writes_total", 0, "written")
+	m.add("linkwright_writes_total", 0, "failed")
+	return m
+}
+
+func (m *metrics) make(d Metric) {
+	switch d.Type {
+	case gauge:
+		m.gauges[d.Name] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, d.Labels)
+		m.registry.MustRegister(m.gauges[d.Name])
+	case counter:
+		m.counters[d.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.Labels)
+		m.registry.MustRegister(m.counters[d.Name])
+	case histogram:
+		// 0.1 s (nothing to do) to 7 min (unlinks that wait for mirrors).
+		m.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: prometheus.ExponentialBuckets(0.1, 2, 13)})
+		m.registry.MustRegister(m.took)
+	}
+}
+
+func (m *metrics) set(name string, v float64, labels ...string) {
+	m.gauges[name].WithLabelValues(labels...).Set(v)
+}
+
+func (m *metrics) add(name string, n int, labels ...string) {
+	m.counters[name].WithLabelValues(labels...).Add(float64(n))
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// lead: what a former leader saw last would stand beside what its successor sees.
+func (m *metrics) lead(leading bool) {
+	if leading {
+		m.set("linkwright_leading", 1)
+		return
+	}
+	m.set("linkwright_leading", 0)
+	for _, name := range []string{"linkwright_links", "linkwright_clusters", "linkwright_problems"} {
+		m.gauges[name].Reset()
+	}
+}
+
+// count adds what the pass did.
+func (m *metrics) count(r report.Report, now time.Time) {
+	c := r.Counts()
+	m.add("linkwright_writes_total", c.Written, "written")
+	m.add("linkwright_writes_total", c.Failed, "failed")
+	m.add("linkwright_passes_total", 1, result(r))
+	m.set("linkwright_last_pass_timestamp_seconds", float64(now.UnixMilli())/1000)
+	if r.Took > 0 {
+		m.took.Observe(r.Took.Seconds())
+	}
+}
+
+// show sets how things stand.
+func (m *metrics) show(r report.Report) {
+	m.standings(r)
+	m.states(r)
+	m.problems(r)
+}
+
+func result(r report.Report) string {
+	switch {
+	case r.Err != "":
+		return "failed"
+	case r.Clean():
+		return "clean"
+	}
+	return "partial"
+}
+
+// standings sets every standing, also those of no link: an alert on one must not wait for it to appear.
+func (m *metrics) standings(r report.Report) {
+	n := map[string]int{}
+	for _, l := range report.Links(r) {
+		n[string(l.State())]++
+	}
+	for _, s := range report.States() {
+		m.set("linkwright_links", float64(n[string(s)]), string(s))
+	}
+}
+
+func (m *metrics) states(r report.Report) {
+	n := map[report.State]int{}
+	for _, c := range r.Clusters {
+		n[c.State()]++
+	}
+	for _, s := range report.ClusterStates() {
+		m.set("linkwright_clusters", float64(n[s]), string(s))
+	}
+}
+
+func (m *metrics) problems(r report.Report) {
+	n := map[bool]int{}
+	for _, p := range r.Problems {
+		n[p.Warning]++
+	}
+	m.set("linkwright_problems", float64(n[false]), "error")
+	m.set("linkwright_problems", float64(n[true]), "warning")
+}

@@ -1,0 +1,126 @@
+// Package web shows the last report: JSON, health and metrics.
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Options say how a Server judges itself.
+type Options struct {
+	// MaxAge is how old the last pass may be, while leading, before /healthz fails; zero: any age.
+	MaxAge time.Duration
+	// Version is what linkwright_build_info tells.
+	Version string
+}
+
+// Server shows what is published to it. It holds no report, only what may be shown of the last one.
+type Server struct {
+	maxAge  time.Duration
+	metrics *metrics
+
+	mu      sync.Mutex
+	standby bool
+	fresh   time.Time // the last pass, or when leading began
+	ready   bool      // a pass was published
+	body    []byte    // the last report
+}
+
+// New gives a server that leads, and has no report yet.
+func New(o Options) *Server {
+	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o.Version), fresh: time.Now()}
+}
+
+// Publish shows a report in place of the last one, and counts what its pass did: each report once.
+func (s *Server) Publish(r report.Report) {
+	now := time.Now()
+	var b bytes.Buffer
+	if err := r.Write(&b, report.JSON); err != nil {
+		b.Reset()
+		b.WriteString("{}\n") // does not happen: a report encodes
+	}
+	s.metrics.count(r, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.standby {
+		s.metrics.show(r)
+	}
+	s.fresh, s.ready, s.body = now, true, b.Bytes()
+}
+
+// SetStandby says whether another replica holds the lease. A standby is ready and healthy without any
+// pass, and tells nothing of links and clusters: its leader does.
+func (s *Server) SetStandby(standby bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standby != standby {
+		s.fresh = time.Now()
+	}
+	s.standby = standby
+	s.metrics.lead(!standby)
+}
+
+// Handler answers GET of /healthz, /readyz, /metrics, /report.json and /.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("GET /report.json", s.report)
+	mux.HandleFunc("GET /{$}", s.report)
+	return mux
+}
+
+// healthz fails when passes stopped while leading: then a restart may help.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	age := time.Since(s.fresh)
+	stuck := !s.standby && s.maxAge > 0 && age > s.maxAge
+	s.mu.Unlock()
+	if stuck {
+		http.Error(w, "no pass ended for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
+		return
+	}
+	say(w, "ok")
+}
+
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	ready, standby := s.ready, s.standby
+	s.mu.Unlock()
+	switch {
+	case standby:
+		say(w, "standing by: another replica holds the lease")
+	case ready:
+		say(w, "ok")
+	default:
+		http.Error(w, "the first pass has not ended yet", http.StatusServiceUnavailable)
+	}
+}
+
+func (s *Server) report(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	body := s.body
+	s.mu.Unlock()
+	if body == nil {
+		http.Error(w, "There is no report yet: this replica has not ended a pass.", http.StatusNotFound)
+		return
+	}
+	head(w, "application/json")
+	_, _ = w.Write(body) // the client went away: nobody is left to tell
+}
+
+func say(w http.ResponseWriter, sentence string) {
+	head(w, "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(sentence + "\n")) // as above
+}
+
+func head(w http.ResponseWriter, kind string) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+}

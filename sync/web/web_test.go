@@ -1,0 +1,215 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const canary = "canary-7f3a-not-to-be-seen"
+
+// pass is a report of one link in place and one held, one write done and one failed, and a cluster that is down.
+func pass() report.Report {
+	we, wn := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "west", Target: "north"}
+	end := object.End{Cluster: "west", Link: we}
+	secret := object.Change{End: end, Action: object.Create, Key: object.Key{Kind: "Secret", Namespace: "l5d", Name: "east"}}
+	secret.Object.Body = object.NewBody([]byte(`{"kind":"Secret","stringData":{"kubeconfig":"` + canary + `"}}`))
+	down := object.Because("Unreachable", "no route")
+	return report.Report{
+		Commit: "0123", Took: 3 * time.Second, Problems: []api.Problem{{Warning: true, Message: "hm"}},
+		Clusters: []report.Cluster{
+			{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{{End: object.End{Cluster: "east", Link: we}, Standing: plan.InPlace}}}},
+			{Name: "north", Step: plan.Step{Cluster: "north", Refused: down, Rows: []plan.Row{{End: object.End{Cluster: "north", Link: wn}, Standing: plan.Held, Why: down}}}},
+			{
+				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
+				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
+					{End: end, Standing: plan.InPlace}, {End: object.End{Cluster: "west", Link: wn}, Standing: plan.InPlace},
+				}},
+			},
+		},
+	}
+}
+
+func ask(s *Server, method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w
+}
+
+func status(t *testing.T, s *Server, path string, want int) {
+	t.Helper()
+	if got := ask(s, http.MethodGet, path); got.Code != want || got.Body.Len() == 0 {
+		t.Errorf("GET %s: %d %q, want %d and a sentence", path, got.Code, got.Body, want)
+	}
+}
+
+func TestReport(t *testing.T) {
+	s := New(Options{})
+	status(t, s, "/", http.StatusNotFound)
+	status(t, s, "/report.json", http.StatusNotFound)
+	s.Publish(pass())
+	for _, path := range []string{"/", "/report.json"} {
+		got := ask(s, http.MethodGet, path)
+		var doc struct {
+			Commit string `json:"commit"`
+			Links  []any  `json:"links"`
+		}
+		if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil || doc.Commit != "0123" || len(doc.Links) != 2 {
+			t.Errorf("GET %s: %v %+v", path, err, doc)
+		}
+		if strings.Contains(got.Body.String(), canary) {
+			t.Errorf("GET %s shows a secret:\n%s", path, got.Body)
+		}
+	}
+	status(t, s, "/other", http.StatusNotFound)
+	if got := ask(s, http.MethodPost, "/"); got.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST /: %d", got.Code)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{MaxAge: time.Minute})
+		status(t, s, "/healthz", http.StatusOK)
+		time.Sleep(61 * time.Second)
+		status(t, s, "/healthz", http.StatusServiceUnavailable) // the first pass never ended
+		s.Publish(report.Report{Err: "no route to the repository"})
+		status(t, s, "/healthz", http.StatusOK) // a pass that failed is a pass
+		time.Sleep(61 * time.Second)
+		status(t, s, "/healthz", http.StatusServiceUnavailable)
+		s.SetStandby(true)
+		status(t, s, "/healthz", http.StatusOK)
+		time.Sleep(time.Hour)
+		s.SetStandby(false)
+		status(t, s, "/healthz", http.StatusOK) // it has just begun to lead
+		time.Sleep(time.Minute / 2)
+		s.SetStandby(false)
+		time.Sleep(31 * time.Second)
+		status(t, s, "/healthz", http.StatusServiceUnavailable) // saying so twice is no new beginning
+	})
+}
+
+func TestReady(t *testing.T) {
+	s := New(Options{})
+	status(t, s, "/readyz", http.StatusServiceUnavailable)
+	s.SetStandby(true)
+	status(t, s, "/readyz", http.StatusOK)
+	s.SetStandby(false)
+	status(t, s, "/readyz", http.StatusServiceUnavailable)
+	s.Publish(pass())
+	status(t, s, "/readyz", http.StatusOK)
+}
+
+// ours are the samples of linkwright's own metrics.
+func ours(t *testing.T, s *Server) []string {
+	t.Helper()
+	var out []string
+	for l := range strings.Lines(ask(s, http.MethodGet, "/metrics").Body.String()) {
+		if strings.HasPrefix(l, "linkwright_") && !strings.Contains(l, "_bucket") {
+			out = append(out, strings.TrimSpace(l))
+		}
+	}
+	return out
+}
+
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Version: "v1.2.3"})
+		s.Publish(pass())
+		s.Publish(pass())
+		want := []string{
+			`linkwright_build_info{version="v1.2.3"} 1`,
+			`linkwright_clusters{state="ready"} 2`,
+			`linkwright_clusters{state="refused"} 0`,
+			`linkwright_clusters{state="unread"} 1`,
+			`linkwright_last_pass_timestamp_seconds 9.466848e+08`,
+			`linkwright_leading 1`,
+			`linkwright_links{standing="changing"} 0`,
+			`linkwright_links{standing="held"} 1`,
+			`linkwright_links{standing="in place"} 1`,
+			`linkwright_links{standing="leaving"} 0`,
+			`linkwright_links{standing="refused"} 0`,
+			`linkwright_links{standing="removed"} 0`,
+			`linkwright_links{standing="unknown"} 0`,
+			`linkwright_links{standing="waiting"} 0`,
+			`linkwright_pass_duration_seconds_sum 6`,
+			`linkwright_pass_duration_seconds_count 2`,
+			`linkwright_passes_total{result="clean"} 0`,
+			`linkwright_passes_total{result="failed"} 0`,
+			`linkwright_passes_total{result="partial"} 2`,
+			`linkwright_problems{severity="error"} 0`,
+			`linkwright_problems{severity="warning"} 1`,
+			`linkwright_writes_total{result="failed"} 2`,
+			`linkwright_writes_total{result="written"} 2`,
+		}
+		if diff := cmp.Diff(want, ours(t, s)); diff != "" {
+			t.Errorf("metrics: -want +got\n%s", diff)
+		}
+	})
+}
+
+// A standby's last look at links would stand beside its leader's.
+func TestStandbyShowsNoLinks(t *testing.T) {
+	s := New(Options{})
+	s.Publish(pass())
+	s.SetStandby(true)
+	s.Publish(pass()) // the end of a pass that was still going on
+	for _, sample := range ours(t, s) {
+		if strings.HasPrefix(sample, "linkwright_links") || strings.HasPrefix(sample, "linkwright_clusters") {
+			t.Errorf("a standby tells %s", sample)
+		}
+	}
+	if got := ours(t, s); !slices.Contains(got, "linkwright_leading 0") || !slices.Contains(got, `linkwright_writes_total{result="written"} 2`) {
+		t.Errorf("metrics of a standby: %q", got)
+	}
+}
+
+// Whatever is documented is served, with the documented help and type.
+func TestMetricsAreServed(t *testing.T) {
+	s := New(Options{})
+	s.Publish(pass())
+	page := ask(s, http.MethodGet, "/metrics").Body.String()
+	for _, m := range Metrics() {
+		if !strings.Contains(page, "# HELP "+m.Name+" "+m.Help+"\n# TYPE "+m.Name+" "+m.Type+"\n") {
+			t.Errorf("/metrics lacks %+v", m)
+		}
+		for _, label := range m.Labels {
+			if !strings.Contains(page, m.Name+"{"+label+`="`) {
+				t.Errorf("/metrics lacks label %s of %s", label, m.Name)
+			}
+		}
+	}
+	if got := strings.Count(page, "# HELP linkwright_"); got != len(Metrics()) {
+		t.Errorf("/metrics has %d metrics of ours, Metrics lists %d", got, len(Metrics()))
+	}
+	for _, name := range []string{"go_goroutines", "go_build_info", "process_start_time_seconds"} {
+		if !strings.Contains(page, "\n"+name) {
+			t.Errorf("/metrics lacks %s", name)
+		}
+	}
+	if strings.Contains(page, canary) {
+		t.Error("/metrics shows a secret")
+	}
+}
+
+func TestMetricsAreSorted(t *testing.T) {
+	if !slices.IsSortedFunc(Metrics(), func(a, b Metric) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("Metrics is not sorted by name")
+	}
+}

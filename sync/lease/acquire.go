@@ -77,11 +77,12 @@ func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
 	}
 	next := lease.DeepCopy()
 	next.Spec = l.spec(now, transitions(lease.Spec)+1)
+	next.Spec.AcquireTime = after(lease.Spec.AcquireTime, now)
 	lease, err = l.Client.Leases(l.Namespace).Update(ctx, next, metav1.UpdateOptions{})
 	return l.won(lease, now, err)
 }
 
-// create begins with term 1; who is second gets AlreadyExists and sees the lease next time.
+// create begins anew; who is second gets AlreadyExists and sees the lease next time.
 func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
 	lease, err := l.Client.Leases(l.Namespace).Create(ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},
@@ -107,6 +108,23 @@ func (l Lock) spec(now time.Time, term int32) coordinationv1.LeaseSpec {
 		HolderIdentity: &l.Identity, LeaseDurationSeconds: &seconds,
 		AcquireTime: &at, RenewTime: &at, LeaseTransitions: &term,
 	}
+}
+
+// after is the time of an acquisition: now, or just after the last one where our clock is behind its.
+func after(last *metav1.MicroTime, now time.Time) *metav1.MicroTime {
+	if last != nil && !now.After(last.Add(time.Millisecond)) {
+		now = last.Add(time.Millisecond)
+	}
+	return &metav1.MicroTime{Time: now}
+}
+
+// termOf numbers an acquisition by its time, in milliseconds: it grows from one to the next, and also
+// when somebody deleted the lease, which starts its count of transitions again.
+func termOf(s coordinationv1.LeaseSpec) int64 {
+	if s.AcquireTime == nil {
+		return 0
+	}
+	return s.AcquireTime.UnixMilli()
 }
 
 func transitions(s coordinationv1.LeaseSpec) int32 {

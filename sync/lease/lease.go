@@ -58,7 +58,7 @@ func (l Lock) withDefaults() Lock {
 
 // Hold calls f once per term until ctx ends; it returns nil then, or what f failed with.
 //
-// The term grows with every acquisition by anybody. The context of f ends when ctx does or the lease
+// The term is the time of the acquisition in milliseconds, and grows with every one by anybody. The context of f ends when ctx does or the lease
 // is lost (cause ErrLost). While f drains the lease is renewed; it is released only after f returned
 // nil, else it runs out by itself. A server that cannot be reached is asked again for ever; one that
 // refuses ends Hold.

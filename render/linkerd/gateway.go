@@ -22,14 +22,7 @@ func (r *reader) gateway() {
 	var svc corev1.Service
 	live := r.body(key, &svc)
 	g := liveGateway(svc)
-	if len(want.Addresses) > 0 {
-		g.Addresses = want.Addresses
-	}
-	g.Port = cmp.Or(portString(want.Port), g.Port)
-	g.Identity = cmp.Or(want.Identity, g.Identity)
-	g.Probe.Path = cmp.Or(want.Probe.Path, g.Probe.Path)
-	g.Probe.Port = cmp.Or(portString(want.Probe.Port), g.Probe.Port)
-	g.Probe.Period = cmp.Or(want.Probe.Period, g.Probe.Period)
+	g.declared(want)
 	r.f.Gateway = g
 	r.missingOf(g, key, live)
 }
@@ -96,11 +89,4 @@ func periodOf(s string) string {
 		return ""
 	}
 	return s
-}
-
-func portString(n int32) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(n))
 }

@@ -15,11 +15,12 @@ import (
 // Side is one cluster as last seen. Known is false until its first complete observation; Err then
 // says why. Looked is what was asked for: what no watch of it covers is unknown, not absent.
 type Side struct {
-	Known  bool
-	Err    *object.Reason
-	Seen   object.Observation
-	Looked []object.Watch
-	Facts  linkerd.Facts
+	Known      bool
+	Err        *object.Reason
+	Seen       object.Observation
+	Looked     []object.Watch
+	Everything bool // simulated: whatever is not in Seen is not there
+	Facts      linkerd.Facts
 }
 
 // View is a link with both its ends as seen: all that is decided about a pair is a function of it.
@@ -31,8 +32,8 @@ type View struct {
 // Saw says whether the key was looked for: only then does "not seen" mean "not there". Namespaced
 // watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
 func (s Side) Saw(k object.Key) bool {
-	if !s.Known {
-		return false
+	if !s.Known || s.Everything {
+		return s.Known
 	}
 	for _, w := range s.Looked {
 		if w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && covers(w, k) {

@@ -195,8 +195,8 @@ func sortEnds(ends []object.Wanted) []object.Wanted {
 	return ends
 }
 
-// CreateOnly and UpsertOnly are the SyncPolicy's prune.policy as a Policy.
-func prunePolicy(w World, _ object.End, changes []object.Change) *object.Reason {
+// PrunePolicy is the SyncPolicy's prune.policy as a Policy.
+func PrunePolicy(w World, _ object.End, changes []object.Change) *object.Reason {
 	policy := w.policy().Prune.Policy
 	for _, c := range changes {
 		if policy == api.UpsertOnly && c.Action.Takes() || policy == api.CreateOnly && c.Action != object.Create {

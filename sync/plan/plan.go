@@ -78,7 +78,7 @@ type Renderer interface {
 type Policy func(w World, end object.End, changes []object.Change) *object.Reason
 
 // soon is when a step that waits for others is asked again; there is no watch that would tell.
-const soon = time.Second
+const soon = 300 * time.Millisecond
 
 // Cluster gives the next step of one cluster. The program: identity, wanted ends, compare, prune, policies.
 func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step {
@@ -110,7 +110,7 @@ type planner struct {
 	step     *Step
 }
 
-// wants gives every declared end of a cluster, sorted: base, then links. A departed cluster has none.
+// declared gives a cluster with its links out and in; a departed cluster has none.
 func (w World) declared(name api.ClusterName) (c *fleet.Cluster, out, in []fleet.Link) {
 	if w.Fleet == nil {
 		return nil, nil, nil
@@ -133,6 +133,12 @@ func (w World) spec(name api.ClusterName) api.Cluster {
 		}
 	}
 	return api.Cluster{}.WithDefaults()
+}
+
+// Wants gives every declared end of a cluster as it is to be, sorted: the base, then links.
+func Wants(w World, name api.ClusterName, r Renderer) []object.Wanted {
+	p := &planner{World: w, name: name, renderer: r}
+	return p.wants(name)
 }
 
 func (p *planner) wants(name api.ClusterName) []object.Wanted {

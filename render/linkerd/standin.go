@@ -1,0 +1,62 @@
+package linkerd
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// StandIns fills in what is not known without the cluster: known facts stay, declared values win over
+// them as they do live, and the rest reads like <east: gateway address>. What is rendered from stand-ins
+// is for reading, never for applying.
+func StandIns(name api.ClusterName, c api.Cluster, known Facts) Facts {
+	standIn := func(value *string, what string) {
+		*value = cmp.Or(*value, fmt.Sprintf("<%s: %s>", name, what))
+	}
+	f := known
+	f.Missing = nil
+	standIn(&f.UID, "uid")
+	standIn(&f.Version, "Linkerd version")
+	standIn(&f.Domains.Cluster, "cluster domain")
+	standIn(&f.Domains.Trust, "trust domain")
+	f.API.Server = cmp.Or(c.APIServer, f.API.Server)
+	standIn(&f.API.Server, "API server")
+	standIn(&f.API.CA, "CA")
+	if !c.Gateway.On() {
+		f.Gateway = Gateway{Disabled: true}
+		return f
+	}
+	g := &f.Gateway
+	g.Disabled = false
+	g.declared(c.Gateway)
+	if len(g.Addresses) == 0 {
+		g.Addresses = []string{fmt.Sprintf("<%s: gateway address>", name)}
+	}
+	standIn(&g.Port, "gateway port")
+	standIn(&g.Identity, "gateway identity")
+	standIn(&g.Probe.Path, "probe path")
+	standIn(&g.Probe.Port, "probe port")
+	standIn(&g.Probe.Period, "probe period")
+	return f
+}
+
+// declared lets declared values win.
+func (g *Gateway) declared(want api.Gateway) {
+	if len(want.Addresses) > 0 {
+		g.Addresses = want.Addresses
+	}
+	g.Port = cmp.Or(portString(want.Port), g.Port)
+	g.Identity = cmp.Or(want.Identity, g.Identity)
+	g.Probe.Path = cmp.Or(want.Probe.Path, g.Probe.Path)
+	g.Probe.Port = cmp.Or(portString(want.Probe.Port), g.Probe.Port)
+	g.Probe.Period = cmp.Or(want.Probe.Period, g.Probe.Period)
+}
+
+func portString(n int32) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(n))
+}

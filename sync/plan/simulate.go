@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// rounds bounds a simulation; an unlink through all its gates takes about ten.
+const rounds = 50
+
+// Simulate does all steps of all clusters in the mind until none has anything left to do, and gives the
+// world that leaves, and the steps of each cluster in order. Controllers are thought to be prompt: pods
+// go with their Deployment. Credentials must be given as Fresh, since nobody issues any.
+func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterName][]Step) {
+	w.Sides = maps.Clone(w.Sides)
+	steps := map[api.ClusterName][]Step{}
+	names := slices.Sorted(maps.Keys(w.Sides))
+	for range rounds {
+		moved := false
+		for _, name := range names {
+			s := Cluster(w, name, r, policies...)
+			if s.Writes() == 0 && len(steps[name]) > 0 && steps[name][len(steps[name])-1].Writes() == 0 {
+				steps[name][len(steps[name])-1] = s
+				continue
+			}
+			steps[name] = append(steps[name], s)
+			if s.Writes() > 0 {
+				moved = true
+				w.Sides[name] = withoutPods(w.spec(name).Linkerd, After(w.Sides[name], s), s)
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	return w, steps
+}
+
+// withoutPods takes away the pods of the controllers that the step deleted.
+func withoutPods(l api.Linkerd, side pair.Side, s Step) pair.Side {
+	for _, c := range s.Changes {
+		if c.Action != object.Delete || c.Key.Kind != "Deployment" {
+			continue
+		}
+		for _, pod := range linkerd.MirrorsOf(l, side.Seen)[c.End.Link.Target].Pods {
+			delete(side.Seen.Own, pod)
+			delete(side.Seen.Bodies, pod)
+		}
+	}
+	return side
+}

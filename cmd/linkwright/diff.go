@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+func diffCommand() *cobra.Command {
+	var f common
+	var factsFile, format string
+	c := &cobra.Command{
+		Use:   "diff --repo URL [REV | REV1..REV2]",
+		Short: "Show what a revision changes",
+		Long: `Show what a revision changes; nothing is written anywhere.
+
+With one revision (default: --ref) it is compared with the live clusters: what differs is tried by a
+server-side dry run. With REV1..REV2 no cluster is asked: what REV2 makes is compared with what REV1
+left, and facts come from --facts, else from declared values, else they are the same stand-ins on both sides.
+Values of secrets are shown as short hashes. Exit code 1: there are differences.`,
+		Example: `  linkwright diff --repo URL --home-kubeconfig home
+  linkwright diff --repo . --allow-file-repo main..my-branch -o markdown`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.home.check(); err != nil {
+				return err
+			}
+			from, to, two := "", "", false
+			if len(args) > 0 {
+				from, to, two = strings.Cut(args[0], "..")
+			}
+			var d difference
+			var err error
+			if two {
+				d, err = f.offlineDiff(c, factsFile, from, to)
+			} else {
+				d, err = f.liveDiff(c.Context(), c.ErrOrStderr(), from)
+			}
+			if err != nil {
+				return err
+			}
+			return d.finish(c, report.Format(format))
+		},
+	}
+	f.git.add(c.Flags())
+	f.home.add(c.Flags())
+	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
+	addFormat(c.Flags(), &format)
+	return c
+}
+
+// difference is a diff with the world it leads to, whose identities key the hashes of secrets.
+type difference struct {
+	report.Diff
+	world plan.World
+}
+
+// finish prints; what could not be compared is worse than what differs.
+func (d difference) finish(c *cobra.Command, format report.Format) error {
+	key := func(name api.ClusterName) string { return d.world.Sides[name].Facts.UID }
+	if err := d.Write(c.OutOrStdout(), format, key); err != nil {
+		return err
+	}
+	for _, cl := range d.Clusters {
+		if cl.Refused != nil {
+			return exit{exitPartial, nil}
+		}
+	}
+	if d.Different() {
+		return exit{exitDifferent, nil}
+	}
+	return nil
+}
+
+// load gives the fleet of a snapshot; problems go to stderr.
+func load(stderr io.Writer, s source.Snapshot) (*fleet.Fleet, error) {
+	f, problems := fleet.Load(s.Commit, s.Tree)
+	for _, p := range problems {
+		fmt.Fprintln(stderr, p)
+	}
+	if f == nil {
+		return nil, exit{exitInvalid, nil}
+	}
+	return f, nil
+}
+
+func loadRevision(c *cobra.Command, s *source.Source, rev string) (*fleet.Fleet, error) {
+	if rev == "" {
+		return nil, usage("REV1..REV2: both revisions must be named")
+	}
+	snap, err := s.At(c.Context(), rev)
+	if err != nil {
+		return nil, err
+	}
+	f, err := load(c.ErrOrStderr(), snap)
+	if err != nil {
+		return nil, fmt.Errorf("revision %s: %w", rev, err)
+	}
+	return f, nil
+}
+
+// offlineDiff brings an empty world to what REV1 declares, then on to REV2, and compares the two.
+func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (difference, error) {
+	o, err := newOffline(f.home.owner, factsFile)
+	if err != nil {
+		return difference{}, err
+	}
+	src, err := f.git.open()
+	if err != nil {
+		return difference{}, err
+	}
+	a, err := loadRevision(c, src, from)
+	if err != nil {
+		return difference{}, err
+	}
+	b, err := loadRevision(c, src, to)
+	if err != nil {
+		return difference{}, err
+	}
+	renderer := render.Renderer{Owner: f.home.owner}
+	before, _ := plan.Simulate(o.world(a), renderer)
+	after, steps := plan.Simulate(o.next(before, b), renderer, plan.PrunePolicy)
+	return difference{worldsDiff(f.home.owner, before, after, steps), after}, nil
+}
+
+// next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
+func (o *offline) next(w plan.World, b *fleet.Fleet) plan.World {
+	next := o.world(b)
+	for _, c := range w.Fleet.Clusters {
+		side := w.Sides[c.Name]
+		if declared, ok := b.Cluster(c.Name); ok {
+			side.Facts = next.Sides[declared.Name].Facts
+		} else {
+			next.Departed = append(next.Departed, c)
+		}
+		next.Sides[c.Name] = side
+	}
+	return next
+}
+
+// worldsDiff compares what two worlds hold, cluster by cluster; inventories are our own bookkeeping.
+func worldsDiff(owner string, before, after plan.World, steps map[api.ClusterName][]plan.Step) report.Diff {
+	var d report.Diff
+	for _, name := range sortedNames(after) {
+		cd := report.ClusterDiff{Name: name}
+		a, b := before.Sides[name].Seen, after.Sides[name].Seen
+		for _, key := range sortedKeys(a, b) {
+			if bookkeeping(owner, key) {
+				continue
+			}
+			x, inA := a.Bodies[key]
+			y, inB := b.Bodies[key]
+			od := report.ObjectDiff{Key: key, Before: x, After: y, Action: object.Update, Why: whyOf(steps[name], key)}
+			switch {
+			case inA && inB && string(x.Bytes()) == string(y.Bytes()):
+				continue
+			case !inA:
+				od.Action = object.Create
+			case !inB:
+				od.Action = object.Delete
+			}
+			cd.Objects = append(cd.Objects, od)
+		}
+		d.Clusters = append(d.Clusters, ends(cd, steps[name]))
+	}
+	return d
+}
+
+// bookkeeping says that an object is our own: shown nowhere.
+func bookkeeping(owner string, k object.Key) bool {
+	return k.Kind == "Namespace" && k.Name == object.AccessNamespace ||
+		k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".") ||
+		k == inventory.RecordKey(owner, k.Namespace)
+}
+
+// liveDiff plans against the live clusters, in the mind to the end, and tries every write by a dry run.
+func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (difference, error) {
+	e, err := f.open(ctx, stderr)
+	if err != nil {
+		return difference{}, err
+	}
+	defer e.clusters.close(ctx)
+	e.readOnly()
+	if rev != "" {
+		src, err := f.git.open()
+		if err != nil {
+			return difference{}, err
+		}
+		e.loop.Declared = &declared{poll: func(ctx context.Context) (source.Snapshot, error) { return src.At(ctx, rev) }}
+	}
+	w, err := e.loop.Look(ctx, noTerm)
+	if err != nil {
+		return difference{}, err
+	}
+	w.Fresh = missingCredentials(w)
+	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
+	var d report.Diff
+	for _, name := range sortedNames(w) {
+		d.Clusters = append(d.Clusters, e.previews(ctx, name, steps[name]))
+	}
+	return difference{d, w}, nil
+}
+
+// previews tries the last change of every object.
+func (e *engine) previews(ctx context.Context, name api.ClusterName, steps []plan.Step) report.ClusterDiff {
+	cd := report.ClusterDiff{Name: name}
+	cd = ends(cd, steps)
+	for _, ch := range lastChanges(steps) {
+		if bookkeeping(e.loop.Owner, ch.Key) {
+			continue
+		}
+		od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
+		err := e.clusters.registry.WithClient(ctx, name, func(c *cluster.Client) error {
+			was, next, err := c.Preview(ctx, ch)
+			if err == nil {
+				od.Before, od.After = was, next
+			}
+			return err
+		})
+		if why := cluster.Explain(err); why.Code != "" && why.Code != cluster.NotFound {
+			od.Why = why // a create where its namespace is still to be made is NotFound: shown as rendered
+		}
+		cd.Objects = append(cd.Objects, od)
+	}
+	return cd
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// gitFlags say where the declarations are.
+type gitFlags struct {
+	options source.Options
+}
+
+func (g *gitFlags) add(f *pflag.FlagSet) {
+	o := &g.options
+	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path")
+	f.StringVar(&o.Ref, "ref", "", "branch, tag or refs/… to follow (default: the remote's HEAD)")
+	f.StringVar(&o.Path, "path", "", "directory of the declarations inside the repository (default: all of it)")
+	f.StringVar(&o.Auth.Username, "git-username", "", "user for --git-password-file (default: git)")
+	f.StringVar(&o.Auth.PasswordFile, "git-password-file", "", "file with the password or access token for https, sent as basic authentication")
+	f.StringVar(&o.Auth.TokenFile, "git-token-file", "", "file with a bearer token for https")
+	f.StringVar(&o.Auth.SSHKeyFile, "git-ssh-key-file", "", "file with the private key for ssh, without a passphrase")
+	f.StringVar(&o.Auth.KnownHostsFile, "git-known-hosts-file", "", "known_hosts file; a server that is not in it is refused")
+	f.StringVar(&o.CAFile, "git-ca-file", "", "file with PEM certificates to trust for https instead of the system's")
+	f.DurationVar(&o.Timeout, "git-timeout", source.DefaultTimeout, "bound of one poll")
+	f.BoolVar(&o.AllowFile, "allow-file-repo", false, "let --repo be a directory of this machine: for demos and tests")
+}
+
+func (g *gitFlags) open() (*source.Source, error) {
+	if g.options.Repo == "" {
+		return nil, usage("--repo is missing: the Git repository that declares the fleet")
+	}
+	s, err := source.New(g.options)
+	if err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	return s, nil
+}
+
+// homeFlags say who we are and where our own objects live.
+type homeFlags struct {
+	owner, kubeconfig, namespace string
+	timeout                      time.Duration
+	allowPaths, allowExec        bool
+	only                         []string
+	accept                       []string
+	logFormat                    string
+}
+
+func (h *homeFlags) add(f *pflag.FlagSet) {
+	h.addOwner(f)
+	f.StringVar(&h.kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
+	f.StringVar(&h.namespace, "namespace", "linkwright", "namespace of the home cluster: access Secrets, lease, record")
+	f.DurationVar(&h.timeout, "cluster-timeout", 15*time.Second, "bound of one request to a cluster")
+	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
+	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
+	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
+}
+
+func (h *homeFlags) addOwner(f *pflag.FlagSet) {
+	f.StringVar(&h.owner, "owner", object.DefaultOwner, "name of this installation: the ownership label's value")
+}
+
+func (h *homeFlags) addOnly(f *pflag.FlagSet) {
+	f.StringArrayVar(&h.only, "only-write", nil, "write only this cluster, while all are read; holds a lease per cluster (repeatable)")
+}
+
+func (h *homeFlags) addLog(f *pflag.FlagSet) {
+	f.StringVar(&h.logFormat, "log-format", "text", "text or json, on standard error")
+}
+
+func (h *homeFlags) log(stderr io.Writer) (*slog.Logger, error) {
+	switch h.logFormat {
+	case "", "text":
+		return slog.New(slog.NewTextHandler(stderr, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, nil)), nil
+	}
+	return nil, usage("--log-format %s: want text or json", h.logFormat)
+}
+
+// check refuses an owner that could not stand in every name made of it.
+func (h *homeFlags) check() error {
+	if problems := validation.IsDNS1123Label(h.owner); len(problems) > 0 || len(h.owner) > 30 {
+		return usage("--owner %q: want at most 30 lower-case letters, digits and dashes", h.owner)
+	}
+	if problems := validation.IsDNS1123Label(h.namespace); h.namespace != "" && len(problems) > 0 {
+		return usage("--namespace %q: %s", h.namespace, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+func (h *homeFlags) accepted() (map[api.ClusterName]string, error) {
+	out := map[api.ClusterName]string{}
+	for _, a := range h.accept {
+		name, uid, ok := strings.Cut(a, "=")
+		if !ok || name == "" || uid == "" {
+			return nil, usage("--accept-cluster %q: want NAME=UID", a)
+		}
+		out[api.ClusterName(name)] = uid
+	}
+	return out, nil
+}
+
+func (h *homeFlags) onlyNames() []api.ClusterName {
+	out := make([]api.ClusterName, len(h.only))
+	for i, n := range h.only {
+		out[i] = api.ClusterName(n)
+	}
+	return out
+}
+
+// identity names this process in a lease.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s_%d", host, os.Getpid())
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// common are the flags of every command that reads clusters.
+type common struct {
+	git  gitFlags
+	home homeFlags
+}
+
+// engine is the loop with its connections.
+type engine struct {
+	loop     *sync.Loop
+	clusters *clusters
+}
+
+// open wires the loop. It connects to nothing but what in-cluster configuration needs.
+func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
+	if err := f.home.check(); err != nil {
+		return nil, err
+	}
+	log, err := f.home.log(stderr)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := f.home.accepted()
+	if err != nil {
+		return nil, err
+	}
+	src, err := f.git.open()
+	if err != nil {
+		return nil, err
+	}
+	c, err := openClusters(ctx, &f.home)
+	if err != nil {
+		return nil, err
+	}
+	return &engine{clusters: c, loop: &sync.Loop{
+		Owner:    f.home.owner,
+		Declared: &declared{poll: src.Poll},
+		Clusters: c,
+		Home:     c.homeConn(),
+		Renderer: render.Renderer{Owner: f.home.owner},
+		Policies: []plan.Policy{plan.PrunePolicy},
+		Only:     f.home.onlyNames(),
+		Accepted: accepted,
+		Log:      log,
+		Explain:  cluster.Explain,
+	}}, nil
+}
+
+// locks are the leases to hold: the installation's, or one for each cluster of --only-write.
+func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
+	client, err := kubernetes.NewForConfig(e.clusters.homeCfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the home cluster: %w", err)
+	}
+	names := []string{"linkwright-" + h.owner}
+	if len(h.only) > 0 {
+		names = nil
+		for _, cluster := range h.only {
+			names = append(names, "linkwright-"+h.owner+"-"+cluster)
+		}
+	}
+	var locks []lease.Lock
+	for _, name := range names {
+		locks = append(locks, lease.Lock{
+			Client: client.CoordinationV1(), Namespace: h.namespace, Name: name, Identity: identity(),
+		})
+	}
+	return locks, nil
+}
+
+// take is Lock.Hold or Lock.Once.
+type take func(lease.Lock, context.Context, func(context.Context, int64) error) error
+
+// holding calls f while all locks are held, with the greatest of their terms.
+func holding(ctx context.Context, locks []lease.Lock, how take, f func(context.Context, int64) error) error {
+	if len(locks) == 0 {
+		return f(ctx, 0)
+	}
+	return how(locks[0], ctx, func(ctx context.Context, mine int64) error {
+		return holding(ctx, locks[1:], how, func(ctx context.Context, term int64) error {
+			return f(ctx, max(mine, term))
+		})
+	})
+}
+
+// readOnly makes one pass that writes nothing.
+func (e *engine) readOnly() {
+	e.loop.ReadOnly, e.loop.Patience = true, 0
+}
+
+const defaultWait = time.Minute

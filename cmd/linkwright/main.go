@@ -1,0 +1,125 @@
+// Command linkwright keeps Linkerd multicluster links as a Git repository declares them.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // a SyncPolicy's CRON_TZ, also where the system has no zones
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+)
+
+// Exit codes: the same for every command.
+const (
+	exitDone      = 0
+	exitDifferent = 1 // diff only
+	exitError     = 2
+	exitInvalid   = 3
+	exitPartial   = 4 // something failed, is held or was refused
+	exitHeld      = 5 // the lease is another's
+	exitUsage     = 64
+)
+
+// exit is an error with an exit code of its own; an empty message is not printed.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+func usage(format string, a ...any) error { return exit{exitUsage, fmt.Errorf(format, a...)} }
+
+func main() {
+	klog.SetLogger(logr.Discard()) // what client-go has to say, errors say too
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program: arguments in, exit code out.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(stderr, "linkwright:", text)
+	}
+	var e exit
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return exitError
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "linkwright",
+		Short: "GitOps for Linkerd multicluster",
+		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
+
+You commit which clusters exist and which of them are linked. linkwright renders what each cluster
+must hold, applies it, and takes away what it owns and nobody declares any more.
+
+Try a repository:   linkwright validate PATH
+See what it makes:  linkwright render PATH
+See what changes:   linkwright diff main..my-branch --repo URL
+Do it once:         linkwright sync --repo URL
+Keep doing it:      linkwright run --repo URL
+
+Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarations,
+4 partial failure, held or refused, 5 lease held by another, 64 usage.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w\nSee: %s --help", err, c.CommandPath())
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), validateCommand(), statusCommand(), versionCommand())
+	for _, c := range root.Commands() {
+		c.Args = asUsage(c.Args)
+	}
+	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	root.Args = asUsage(func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("unknown command %q\nSee: linkwright --help", args[0])
+		}
+		return nil
+	})
+	return root
+}
+
+// asUsage gives wrong arguments the exit code of wrong flags.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(c, args); err != nil {
+			return usage("%w", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// offline makes worlds without any cluster: facts come from a file, else from declared values, else they
+// are stand-ins like <east: gateway address>; credentials are always stand-ins. Nothing made of such a
+// world is ever applied.
+type offline struct {
+	owner string
+	facts map[api.ClusterName]linkerd.Facts
+}
+
+func newOffline(owner, factsFile string) (*offline, error) {
+	o := &offline{owner: owner, facts: map[api.ClusterName]linkerd.Facts{}}
+	if factsFile == "" {
+		return o, nil
+	}
+	raw, err := os.ReadFile(factsFile)
+	if err != nil {
+		return nil, fmt.Errorf("read --facts: %w", err)
+	}
+	o.facts, err = linkerd.ParseFacts(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read --facts %s: %w", factsFile, err)
+	}
+	return o, nil
+}
+
+// world is a fleet whose clusters are all empty and answer everything.
+func (o *offline) world(f *fleet.Fleet) plan.World {
+	w := plan.World{Owner: o.owner, Fleet: f, Sides: map[api.ClusterName]pair.Side{}}
+	for _, c := range f.Clusters {
+		w.Sides[c.Name] = o.side(c)
+	}
+	w.Fresh = standInCredentials(f)
+	return w
+}
+
+func (o *offline) side(c fleet.Cluster) pair.Side {
+	return pair.Side{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
+}
+
+// standInCredentials are the same on both sides of a diff.
+func standInCredentials(f *fleet.Fleet) map[api.Pair]linkerd.Credential {
+	out := map[api.Pair]linkerd.Credential{}
+	for l := range f.Links() {
+		p := l.Pair()
+		token := fmt.Sprintf("<token of %s in %s>", p.Source, p.Target)
+		out[p] = linkerd.Credential{Token: object.NewSecret([]byte(token)), Print: "standin"}
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func renderCommand() *cobra.Command {
+	var f common
+	var factsFile, saveFacts string
+	var only []string
+	c := &cobra.Command{
+		Use:   "render [PATH | REPO@REV]",
+		Short: "Print what every cluster is to hold, without any cluster",
+		Long: `Print what every cluster is to hold, as YAML, without any cluster.
+
+Facts of clusters come from --facts, else from declared values, else they are stand-ins like
+<east: gateway address>. Credentials are always stand-ins: the output is for reading, never for applying.
+With --save-facts the clusters are read, and their facts are written to a file for later use with --facts.`,
+		Example: `  linkwright render . --cluster west
+  linkwright render --repo URL --home-kubeconfig home --save-facts facts.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.home.check(); err != nil {
+				return err
+			}
+			if saveFacts != "" {
+				return f.saveFacts(c.Context(), c.ErrOrStderr(), saveFacts)
+			}
+			s, err := snapshot(c.Context(), argument(args), &f.git)
+			if err != nil {
+				return err
+			}
+			fl, err := load(c.ErrOrStderr(), s)
+			if err != nil {
+				return err
+			}
+			o, err := newOffline(f.home.owner, factsFile)
+			if err != nil {
+				return err
+			}
+			return printEnds(c.OutOrStdout(), o, fl, only)
+		},
+	}
+	f.git.add(c.Flags())
+	f.home.add(c.Flags())
+	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts: cluster name → facts, as --save-facts writes it")
+	c.Flags().StringVar(&saveFacts, "save-facts", "", "read the clusters of --repo and write their facts to this file")
+	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
+	return c
+}
+
+// printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
+func printEnds(w io.Writer, o *offline, f *fleet.Fleet, only []string) error {
+	world, _ := plan.Simulate(o.world(f), render.Renderer{Owner: o.owner})
+	wanted := map[api.ClusterName]bool{}
+	for _, name := range only {
+		if _, ok := f.Cluster(api.ClusterName(name)); !ok {
+			return usage("--cluster %s: no such cluster is declared", name)
+		}
+		wanted[api.ClusterName(name)] = true
+	}
+	for _, c := range f.Clusters {
+		if len(only) > 0 && !wanted[c.Name] {
+			continue
+		}
+		for _, end := range plan.Wants(world, c.Name, render.Renderer{Owner: o.owner}) {
+			if err := printEnd(w, end, world.Sides[c.Name].Facts.UID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func printEnd(w io.Writer, end object.Wanted, key string) error {
+	if end.Held != nil {
+		_, err := fmt.Fprintf(w, "---\n# %s: held: %s\n", end.End, end.Held.Message)
+		return err
+	}
+	for _, o := range end.Objects {
+		if _, err := fmt.Fprintf(w, "---\n# %s\n%s", end.End, report.YAML(o.Key, o.Body, key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveFacts reads all clusters and writes what it learned of those that could be read.
+func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) error {
+	e, err := f.open(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	defer e.clusters.close(ctx)
+	e.readOnly()
+	w, err := e.loop.Look(ctx, noTerm)
+	if err != nil {
+		return err
+	}
+	facts := map[api.ClusterName]linkerd.Facts{}
+	unread := 0
+	for name, side := range w.Sides {
+		if !side.Known {
+			fmt.Fprintf(stderr, "cluster %s: %s\n", name, side.Err.Message)
+			unread++
+			continue
+		}
+		facts[name] = side.Facts
+	}
+	text, err := yaml.Marshal(facts)
+	if err != nil {
+		return fmt.Errorf("write facts: %w", err)
+	}
+	text = append([]byte("# Facts of clusters, for linkwright render --facts and diff --facts. Nothing in it is secret.\n"), bytes.TrimLeft(text, "\n")...)
+	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // facts are public
+		return fmt.Errorf("write --save-facts: %w", err)
+	}
+	if unread > 0 {
+		return exit{exitPartial, fmt.Errorf("%d clusters could not be read", unread)}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func statusCommand() *cobra.Command {
+	var f common
+	var format string
+	c := &cobra.Command{
+		Use:   "status --repo URL",
+		Short: "Show where every link stands",
+		Long: `Show where every link stands: it reads the repository and the clusters, and writes nothing.
+
+  in place   both ends hold what is declared
+  changing   the next pass writes something
+  held       something is missing; the reason says what would supply it
+  waiting    something must happen by itself first
+  refused    a guard or a policy is against it`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			e, err := f.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer e.clusters.close(c.Context())
+			e.readOnly()
+			r, failed := e.loop.Once(c.Context(), noTerm)
+			if err := r.Status(c.OutOrStdout(), report.Format(format)); err != nil {
+				return err
+			}
+			switch {
+			case errors.Is(failed, sync.ErrInvalid):
+				return exit{exitInvalid, nil}
+			case failed != nil:
+				return exit{exitError, failed}
+			case !r.Clean():
+				return exit{exitPartial, nil}
+			}
+			return nil
+		},
+	}
+	f.git.add(c.Flags())
+	f.home.add(c.Flags())
+	addFormat(c.Flags(), &format)
+	return c
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func syncCommand() *cobra.Command {
+	var f common
+	var format string
+	var wait time.Duration
+	c := &cobra.Command{
+		Use:   "sync --repo URL",
+		Short: "Make the clusters as the repository declares them, once",
+		Long: `Make the clusters as the repository declares them, once, and say what was done.
+
+It takes the same lease as "run", so a CronJob and a daemon never write at the same time: when
+another holds it, nothing is done and the exit code is 5. What must happen by itself first (a token
+to be issued, a controller's pods to end) is waited for up to --wait; the rest is left to the next run.`,
+		Example: `  linkwright sync --repo https://git.example.com/mesh/fleet.git --git-token-file token
+  linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			e, err := f.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer e.clusters.close(c.Context())
+			e.loop.Patience = wait
+			locks, err := e.locks(&f.home)
+			if err != nil {
+				return err
+			}
+			var r report.Report
+			var failed error
+			err = holding(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+				r, failed = e.loop.Once(ctx, term)
+				return nil
+			})
+			if errors.Is(err, lease.ErrHeld) {
+				return exit{exitHeld, err}
+			}
+			if err != nil {
+				return err
+			}
+			return finish(c, r, failed, report.Format(format))
+		},
+	}
+	f.git.add(c.Flags())
+	f.home.add(c.Flags())
+	f.home.addOnly(c.Flags())
+	addFormat(c.Flags(), &format)
+	c.Flags().DurationVar(&wait, "wait", defaultWait, "how long to wait for what must happen by itself")
+	return c
+}
+
+func addFormat(f *pflag.FlagSet, format *string) {
+	f.StringVarP(format, "output", "o", string(report.Text), "text, markdown or json")
+}
+
+// finish prints a report and turns it into an exit code.
+func finish(c *cobra.Command, r report.Report, failed error, format report.Format) error {
+	if err := r.Write(c.OutOrStdout(), format); err != nil {
+		return err
+	}
+	switch {
+	case errors.Is(failed, sync.ErrInvalid):
+		return exit{exitInvalid, nil}
+	case failed != nil:
+		return exit{exitError, failed}
+	case !r.Clean():
+		return exit{exitPartial, nil}
+	}
+	return nil
+}

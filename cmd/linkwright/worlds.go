@@ -1,0 +1,86 @@
+package main
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// noTerm is the term of who only reads: no process that writes is later.
+const noTerm = math.MaxInt64
+
+func sortedNames(w plan.World) []api.ClusterName {
+	return slices.Sorted(maps.Keys(w.Sides))
+}
+
+// sortedKeys are the objects in either observation whose bodies are known.
+func sortedKeys(a, b object.Observation) []object.Key {
+	all := map[object.Key]bool{}
+	for k := range a.Bodies {
+		all[k] = true
+	}
+	for k := range b.Bodies {
+		all[k] = true
+	}
+	return slices.SortedFunc(maps.Keys(all), object.Key.Compare)
+}
+
+// lastChanges gives the last change of every object, in order of the steps; an object that is created
+// and then updated is still a create.
+func lastChanges(steps []plan.Step) []object.Change {
+	at := map[object.Key]int{}
+	var out []object.Change
+	for _, s := range steps {
+		for _, c := range slices.Concat(s.Ahead, s.Changes, s.After) {
+			i, seen := at[c.Key]
+			if !seen {
+				at[c.Key] = len(out)
+				out = append(out, c)
+				continue
+			}
+			if out[i].Action == object.Create && c.Action == object.Update {
+				c.Action, c.Was, c.Why = object.Create, object.Record{}, out[i].Why
+			}
+			out[i] = c
+		}
+	}
+	return out
+}
+
+func whyOf(steps []plan.Step, k object.Key) object.Reason {
+	for _, c := range lastChanges(steps) {
+		if c.Key == k {
+			return c.Why
+		}
+	}
+	return object.Reason{}
+}
+
+// ends fills in how a cluster and its ends stand once all steps are done.
+func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
+	if len(steps) > 0 {
+		last := steps[len(steps)-1]
+		cd.Refused, cd.Rows = last.Refused, last.Rows
+	}
+	return cd
+}
+
+// missingCredentials are stand-ins for what targets have not issued yet.
+func missingCredentials(w plan.World) map[api.Pair]linkerd.Credential {
+	out := standInCredentials(w.Fleet)
+	for l := range w.Fleet.Links() {
+		v := pair.View{Link: l, Source: w.Sides[l.Source.Name], Target: w.Sides[l.Target.Name]}
+		if c, err := v.Credential(render.TokenSecret(w.Owner, l.Source.Name)); err != nil || c != nil {
+			delete(out, l.Pair())
+		}
+	}
+	return out
+}

@@ -13,14 +13,18 @@ import (
 // multicluster/cmd/service-mirror/main.go), and it does not watch the secret itself.
 const credentialPrefix = object.Prefix + "credential-"
 
-// foreign are the marks of tools that would take a mirror for their own if they were copied onto it.
-var (
-	foreignLabels      = []string{"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kustomize.toolkit.fluxcd.io/*"}
-	foreignAnnotations = []string{
+// foreignLabels and foreignAnnotations are the marks of tools that would take a mirror for their own if
+// they were copied onto it.
+func foreignLabels() []string {
+	return []string{"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kustomize.toolkit.fluxcd.io/*"}
+}
+
+func foreignAnnotations() []string {
+	return []string{
 		"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kubectl.kubernetes.io/last-applied-configuration",
 		"kustomize.toolkit.fluxcd.io/*", "meta.helm.sh/*",
 	}
-)
+}
 
 // link renders the Linkerd Link, named after the target, as link-gen would.
 func link(b *builder) {
@@ -36,8 +40,8 @@ func (b *builder) linkSpec() linkerd.LinkSpec {
 		TargetClusterDomain:           b.Target.Domains.Cluster,
 		TargetClusterLinkerdNamespace: target.Linkerd.Namespace,
 		ClusterCredentialsSecret:      linkerd.Credentials(b.target()),
-		ExcludedLabels:                excluded(spec.ExcludedLabels, foreignLabels),
-		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations, credentialPrefix+b.Credential.Print),
+		ExcludedLabels:                excluded(spec.ExcludedLabels, foreignLabels()),
+		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations(), credentialPrefix+b.Credential.Print),
 	}
 	if g := b.Target.Gateway; !g.Disabled {
 		s.GatewayAddress, s.GatewayPort, s.GatewayIdentity = strings.Join(g.Addresses, ","), g.Port, g.Identity

@@ -82,6 +82,8 @@ func (s *sim) now() World {
 	return w
 }
 
+func (s *sim) renderer() Renderer { return render.Renderer{Owner: s.world.Owner} }
+
 func (s *sim) look(w World, c fleet.Cluster) pair.Side {
 	if s.down[c.Name] {
 		return pair.Side{Err: object.Because("Unreachable", "down")}
@@ -99,7 +101,7 @@ func (s *sim) look(w World, c fleet.Cluster) pair.Side {
 // turn is one cluster's step, done.
 func (s *sim) turn(name api.ClusterName, policies ...Policy) Step {
 	s.t.Helper()
-	step := Cluster(s.now(), name, render.Renderer{Owner: s.world.Owner}, policies...)
+	step := Cluster(s.now(), name, s.renderer(), policies...)
 	if s.checked {
 		s.check(step)
 	}

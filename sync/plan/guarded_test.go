@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+var westEast = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
+
+// row gives one row of a step.
+func row(t *testing.T, s Step, end object.End) Row {
+	t.Helper()
+	for _, r := range s.Rows {
+		if r.End == end {
+			return r
+		}
+	}
+	t.Fatalf("no row of %s in %v", end, standings(s))
+	return Row{}
+}
+
+// An object of a wanted name without our mark is never written, and holds its whole end.
+func TestOccupied(t *testing.T) {
+	probe := object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}
+	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
+		s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
+		put(s.live["west"], probe, nil, metav1.ObjectMeta{})
+		r := s.live["west"].Seen.Own[probe]
+		r.Mark, r.Rivals = mark, unique.Make("helm,kubectl-edit")
+		s.live["west"].Seen.Own[probe] = r
+		step := s.settle()["west"]
+		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != "Occupied" ||
+			!strings.Contains(got.Why.Message, "helm, kubectl-edit") || !strings.Contains(got.Why.Message, probe.String()) {
+			t.Errorf("%s: %s, %v", mark, got.Standing, got.Why)
+		}
+		for _, name := range s.names("west") {
+			if strings.Contains(name, "controller-east") || strings.Contains(name, "cluster-credentials") {
+				t.Errorf("%s: %s was written nevertheless", mark, name)
+			}
+		}
+	}
+}
+
+// Once all is in place, an object that loses our mark is no longer touched either, and nothing else of the end goes.
+func TestOccupiedLater(t *testing.T) {
+	s := linked(t, "")
+	before := s.names("west")
+	r := s.live["west"].Seen.Own[deployment("east")]
+	r.Mark = object.Theirs
+	s.live["west"].Seen.Own[deployment("east")] = r
+	same(t, "writes", nil, words(s.turn("west")))
+	same(t, "live", before, s.names("west"))
+}
+
+func TestDrift(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*object.Record)
+		want   []string
+		code   string
+	}{
+		{"nothing", func(*object.Record) {}, nil, ""},
+		{"metadata of others", func(r *object.Record) { r.ResourceVersion, r.Rivals = "9", unique.Make("hpa") }, nil, ""},
+		{"another digest", func(r *object.Record) { r.Digest++ }, []string{"update " + deployment("east").String()}, "Changed"},
+		{"no digest", func(r *object.Record) { r.Digest = 0 }, []string{"update " + deployment("east").String()}, "Changed"},
+		{"a field taken over", func(r *object.Record) {
+			r.Fields, r.Rivals = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("kubectl")
+		}, []string{"update " + deployment("east").String()}, "Drift"},
+		{"being deleted", func(r *object.Record) { r.Going = true }, nil, ""},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		r := s.live["west"].Seen.Own[deployment("east")]
+		tt.change(&r)
+		s.live["west"].Seen.Own[deployment("east")] = r
+		step := s.turn("west")
+		same(t, tt.name, tt.want, words(step))
+		if tt.code != "" && step.Changes[0].Why.Code != tt.code {
+			t.Errorf("%s: %v, want %s", tt.name, step.Changes[0].Why, tt.code)
+		}
+		if tt.code == "Drift" && !strings.Contains(step.Changes[0].Why.Message, "kubectl") {
+			t.Errorf("%s: %v names nobody", tt.name, step.Changes[0].Why)
+		}
+	}
+}
+
+// rebase writes an inventory of west's base anew.
+func rebase(t *testing.T, s *sim, change func(*inventory.Inventory)) {
+	t.Helper()
+	base := inventories(t, s.live["west"].Seen)[object.End{Cluster: "west"}]
+	key := inventory.Key(owner, base.End)
+	change(&base)
+	o, err := base.Object(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.live["west"].Seen.Own[key], s.live["west"].Seen.Bodies[key] = object.Written(o), o.Body
+}
+
+// What is not certainly the cluster it seems to be is not written at all, whatever is to do there.
+func TestRefusal(t *testing.T) {
+	reuid := func(s *sim, c api.ClusterName, uid string) {
+		k := object.Key{Kind: "Namespace", Name: "kube-system"}
+		r := s.live[c].Seen.Own[k]
+		r.UID = uid
+		s.live[c].Seen.Own[k] = r
+	}
+	tests := []struct {
+		name string
+		do   func(*testing.T, *sim)
+		want string
+	}{
+		{"as remembered", func(_ *testing.T, s *sim) { s.world.UIDs["west"] = "west-kube-system" }, ""},
+		{"not read", func(_ *testing.T, s *sim) { s.down["west"] = true }, "Unreachable"},
+		{"no kube-system", func(_ *testing.T, s *sim) { remove(s.live["west"], object.Key{Kind: "Namespace", Name: "kube-system"}) }, "NoIdentity"},
+		{"two names", func(_ *testing.T, s *sim) { reuid(s, "west", "east-kube-system") }, "SameCluster"},
+		{"another uid", func(_ *testing.T, s *sim) { s.world.UIDs["west"] = "former" }, "ClusterChanged"},
+		{"another uid, accepted", func(_ *testing.T, s *sim) {
+			s.world.UIDs["west"], s.world.Accepted = "former", map[api.ClusterName]string{"west": "west-kube-system"}
+		}, ""},
+		{"another uid, another one accepted", func(_ *testing.T, s *sim) {
+			s.world.UIDs["west"], s.world.Accepted = "former", map[api.ClusterName]string{"west": "third"}
+		}, "ClusterChanged"},
+		{"renamed", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "oldwest" }) }, "ClusterRenamed"},
+		{"renamed, accepted", func(t *testing.T, s *sim) {
+			rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "oldwest" })
+			s.world.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
+		}, ""},
+		{"later term", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.Term = 2 }) }, "LaterTerm"},
+		{"earlier term", func(_ *testing.T, s *sim) { s.world.Term = 2 }, ""},
+		{"unreadable inventory", func(_ *testing.T, s *sim) {
+			k := inventory.Key(owner, westEast)
+			s.live["west"].Seen.Bodies[k] = object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`))
+		}, "Inventory"},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		world := s.now() // what Watches cannot read is seen as before
+		tt.do(t, s)
+		remove(s.live["west"], deployment("east")) // so that there is something to do
+		side := world.Sides["west"]
+		side.Seen = observe(s.live["west"].Seen, side.Looked)
+		side.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://west.example.com", side.Seen)
+		if s.down["west"] {
+			side = s.look(s.world, s.world.Fleet.Clusters[1])
+		}
+		sides := map[api.ClusterName]pair.Side{"east": world.Sides["east"], "west": side}
+		world = s.world
+		world.Sides = sides
+		step := Cluster(world, "west", s.renderer())
+		if tt.want == "" {
+			if step.Refused != nil || step.Writes() == 0 {
+				t.Errorf("%s: %v, writes %v", tt.name, step.Refused, words(step))
+			}
+			continue
+		}
+		if step.Refused == nil || step.Refused.Code != tt.want || step.Writes() > 0 || len(step.Rows) != 2 {
+			t.Errorf("%s: %v, want %s; rows %v", tt.name, step.Refused, tt.want, standings(step))
+		}
+	}
+}
+
+// A held end is declared: nothing of it is written or taken, whatever became of its facts.
+func TestHeldKeepsEverything(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*sim)
+		code string
+	}{
+		{"no gateway", func(s *sim) {
+			remove(s.live["east"], object.Key{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"})
+		}, "NoGateway"},
+		{"target down", func(s *sim) { s.down["east"] = true }, "Unknown"},
+		{"not installed", func(s *sim) {
+			remove(s.live["west"], object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: linkerd.LocalAccessRole})
+		}, "NotInstalled"},
+		{"no configuration", func(s *sim) {
+			remove(s.live["west"], object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-config"})
+		}, "NotInstalled"},
+		{"no token", func(s *sim) {
+			s.play = nil
+			k := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
+			s.live["east"].Seen.Bodies[k] = object.NewBody([]byte(`{"kind":"Secret"}`))
+		}, "NoCredential"},
+	}
+	for _, tt := range tests {
+		s := linked(t, all)
+		before := s.names("west")
+		tt.do(s)
+		step := s.turn("west")
+		same(t, tt.name, nil, words(step))
+		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != tt.code {
+			t.Errorf("%s: %s %v, want %s", tt.name, got.Standing, got.Why, tt.code)
+		}
+		same(t, tt.name, before, s.names("west"))
+	}
+}

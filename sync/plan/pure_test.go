@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// At every moment of linking and unlinking, the step depends on values alone: maps filled in another
+// order give the same one, and no input is changed.
+func TestClusterIsPure(t *testing.T) {
+	three := []api.ClusterName{"east", "north", "west"}
+	links := linkDoc("west", "east", all) + linkDoc("east", "west", "") + linkDoc("west", "north", all)
+	s := newSim(t, declare(t, three, links), three...)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	turns := func() {
+		for range 12 {
+			for _, c := range three {
+				w := s.now()
+				before := clone(w, nil)
+				first := Cluster(w, c, s.renderer(), PrunePolicy)
+				if !reflect.DeepEqual(before, w) {
+					t.Fatalf("seed %d: Cluster(%s) changed its input", seed, c)
+				}
+				again := Cluster(clone(w, random), c, s.renderer(), PrunePolicy)
+				if !reflect.DeepEqual(first, again) {
+					t.Fatalf("seed %d: Cluster(%s) differs with the order of maps:\n%v\n%v", seed, c, words(first), words(again))
+				}
+				s.turn(c, PrunePolicy)
+			}
+		}
+	}
+	turns()
+	s.world.Fleet = declare(t, three, "")
+	turns()
+	if s.steps < 40 {
+		t.Errorf("only %d writes were planned", s.steps)
+	}
+}
+
+// clone copies all of a world but the fleet, which nothing can change; with random, maps are filled in another order.
+func clone(w World, random *rand.Rand) World {
+	w.Departed = slices.Clone(w.Departed)
+	w.Fresh = filled(w.Fresh, random, func(c linkerd.Credential) linkerd.Credential { return c })
+	w.UIDs = filled(w.UIDs, random, func(s string) string { return s })
+	w.Accepted = filled(w.Accepted, random, func(s string) string { return s })
+	w.Sides = filled(w.Sides, random, func(s pair.Side) pair.Side {
+		s.Seen.Own = filled(s.Seen.Own, random, func(r object.Record) object.Record { return r })
+		s.Seen.Bodies = filled(s.Seen.Bodies, random, func(b object.Body) object.Body {
+			return object.NewBody(slices.Clone(b.Bytes()))
+		})
+		s.Seen.Unserved, s.Looked = slices.Clone(s.Seen.Unserved), slices.Clone(s.Looked)
+		s.Facts.Missing = slices.Clone(s.Facts.Missing)
+		s.Facts.Gateway.Addresses = slices.Clone(s.Facts.Gateway.Addresses)
+		return s
+	})
+	return w
+}
+
+func filled[K comparable, V any](m map[K]V, random *rand.Rand, copied func(V) V) map[K]V {
+	if m == nil {
+		return nil
+	}
+	keys := slices.Collect(maps.Keys(m))
+	if random != nil {
+		random.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	}
+	out := map[K]V{}
+	for _, k := range keys {
+		out[k] = copied(m[k])
+	}
+	return out
+}
+
+// Whatever part of a cluster is lost at whatever moment, the clusters come to the same rest: no sequence
+// of events is special.
+func TestConvergesFromAnywhere(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.settle()
+	want := map[api.ClusterName][]string{"east": s.names("east"), "west": s.names("west")}
+	for seed := range uint64(150) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		for _, c := range two {
+			for _, k := range slices.SortedFunc(maps.Keys(s.live[c].Seen.Own), object.Key.Compare) {
+				if _, dressing := dressed(c, "").Seen.Own[k]; !dressing && k.Kind != "Namespace" && random.IntN(4) == 0 {
+					remove(s.live[c], k)
+				}
+			}
+		}
+		if random.IntN(2) == 0 {
+			for range random.IntN(6) {
+				s.turn(two[random.IntN(2)])
+			}
+		}
+		for c, step := range s.settle() {
+			allInPlace(t, c, step)
+			same(t, string(c), want[c], s.names(c))
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}

@@ -1,0 +1,410 @@
+// Package deploy_test applies the manifests to real API servers, and lets the real program work with the rights they grant.
+package deploy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+const (
+	namespace = "linkwright"
+	account   = "linkwright"
+	user      = "system:serviceaccount:" + namespace + ":" + account
+	patience  = time.Minute
+)
+
+// bed is two real clusters, dressed as Linkerd's: east, and west, which is linkwright's home as well.
+type bed struct {
+	*testbed.Bed
+	*testing.T
+	program string
+	repo    string
+	home    string // kubeconfig of linkwright's account in west
+}
+
+// TestDeploy is one story: apply the manifests, and then link and unlink with no other rights than theirs.
+func TestDeploy(t *testing.T) {
+	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
+		t.Skip("LINKWRIGHT_CLUSTERS is not set")
+	}
+	testbed.Need(t)
+	b := newBed(t)
+	installed := map[string][]*unstructured.Unstructured{
+		"west": append(build(t, "../examples/install/home", map[string]bool{}), cluster(t, "east")...),
+		"east": cluster(t, "west"),
+	}
+	for name, objects := range installed {
+		b.apply(name, objects)
+	}
+	b.available()
+	b.job()
+	b.credentials()
+
+	b.commit(clusters(b) + links)
+	b.run(1, "diff")
+	b.run(0, "sync")
+	b.run(0, "status")
+	b.mirrored()
+	b.drift()
+	b.run(0, "sync")
+	b.joinLocally()
+	b.commit(clusters(b))
+	b.run(1, "diff")
+	b.run(0, "sync")
+	b.clean()
+	b.granted(installed)
+	b.denied()
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	b := &bed{T: t, program: program(t), repo: t.TempDir()}
+	var err error
+	b.Bed, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"east", "west"}})
+	b.must(err)
+	t.Cleanup(func() { _ = b.Close() })
+	for i, c := range b.Clusters {
+		b.must(testbed.Dress(t.Context(), c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
+		b.must(testbed.Export(t.Context(), c.Config, testbed.Exported{Namespace: "default", Name: "web-of-" + c.Name}))
+		b.must(testbed.Export(t.Context(), c.Config, testbed.Exported{
+			Namespace: "default", Name: "api", Labels: map[string]string{testbed.FederatedLabel: "member"},
+		}))
+	}
+	b.mirrors()
+	return b
+}
+
+// mirrors plays Linkerd's controllers, with no more rights than linkwright gives them.
+func (b *bed) mirrors() {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, len(b.Clusters))
+	for _, c := range b.Clusters {
+		go func() { done <- testbed.RunMirrors(ctx, c.Config, testbed.MirrorOptions{}) }()
+	}
+	b.Cleanup(func() {
+		stop()
+		for range b.Clusters {
+			b.must(<-done)
+		}
+	})
+}
+
+// program is linkwright itself, as make build leaves it.
+func program(t *testing.T) string {
+	t.Helper()
+	dir, err := testbed.Binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "linkwright")
+	if _, err := os.Stat(file); err != nil {
+		if ci := os.Getenv("CI"); ci == "1" || ci == "true" {
+			t.Fatal(err)
+		}
+		t.Skipf("%v: run make build", err)
+	}
+	return file
+}
+
+// cluster is what examples/install/east makes, for a source of a link to target.
+func cluster(t *testing.T, target string) []*unstructured.Unstructured {
+	t.Helper()
+	objects := build(t, "../examples/install/east", map[string]bool{})
+	for _, o := range objects {
+		if o.GetKind() == "Role" && o.GetName() == "linkwright-credentials" {
+			if !put(o.Object, []string{"rules", "0", "resourceNames"}, []any{"cluster-credentials-" + target}) {
+				t.Fatal("linkwright-credentials has no names")
+			}
+		}
+	}
+	return objects
+}
+
+func (b *bed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bed) client(name string) *kubernetes.Clientset {
+	b.Helper()
+	c, err := kubernetes.NewForConfig(b.Cluster(name).As("deploy-test"))
+	b.must(err)
+	return c
+}
+
+// apply is kubectl apply --server-side --validate=strict.
+func (b *bed) apply(name string, objects []*unstructured.Unstructured) {
+	b.Helper()
+	client, err := dynamic.NewForConfig(b.Cluster(name).As("deploy-test"))
+	b.must(err)
+	for _, o := range objects {
+		body, err := o.MarshalJSON()
+		b.must(err)
+		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+		force := true
+		_, err = client.Resource(resource).Namespace(o.GetNamespace()).Patch(b.Context(), o.GetName(), types.ApplyPatchType, body,
+			metav1.PatchOptions{FieldManager: "deploy-test", FieldValidation: metav1.FieldValidationStrict, Force: &force})
+		if err != nil {
+			b.Fatalf("apply %s %s to %s: %v", o.GetKind(), o.GetName(), name, err)
+		}
+	}
+}
+
+func (b *bed) eventually(what string, ask func(context.Context) error) {
+	b.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = ask(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		b.Fatalf("%s: %v", what, last)
+	}
+}
+
+func (b *bed) available() {
+	b.Helper()
+	b.eventually("the Deployment", func(ctx context.Context) error {
+		d, err := b.client("west").AppsV1().Deployments(namespace).Get(ctx, "linkwright", metav1.GetOptions{})
+		if err == nil && d.Status.AvailableReplicas != 1 {
+			err = fmt.Errorf("%d replicas are available", d.Status.AvailableReplicas)
+		}
+		return err
+	})
+}
+
+// job makes a Job of the CronJob, as kubectl create job --from does.
+func (b *bed) job() {
+	b.Helper()
+	b.apply("west", build(b.T, "cronjob", map[string]bool{}))
+	client := b.client("west").BatchV1()
+	cron, err := client.CronJobs(namespace).Get(b.Context(), "linkwright", metav1.GetOptions{})
+	b.must(err)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Spec: cron.Spec.JobTemplate.Spec}
+	_, err = client.Jobs(namespace).Create(b.Context(), job, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	b.must(err)
+}
+
+// credentials makes a kubeconfig of linkwright's account for each cluster; home's is a file, the clusters' are access Secrets.
+func (b *bed) credentials() {
+	b.Helper()
+	for _, c := range b.Clusters {
+		token, err := b.client(c.Name).CoreV1().ServiceAccounts(namespace).CreateToken(b.Context(), account,
+			&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+		b.must(err)
+		text := b.kubeconfig(c, token.Status.Token)
+		if c.Name == "west" {
+			b.home = filepath.Join(b.TempDir(), "home")
+			b.must(os.WriteFile(b.home, text, 0o600))
+		}
+		_, err = b.client("west").CoreV1().Secrets(namespace).Create(b.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: c.Name}, Data: map[string][]byte{"kubeconfig": text},
+		}, metav1.CreateOptions{})
+		b.must(err)
+	}
+}
+
+func (b *bed) kubeconfig(c *testbed.Cluster, token string) []byte {
+	b.Helper()
+	text, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: c.Config.Host, CertificateAuthorityData: c.Config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token}},
+		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
+		CurrentContext: "x",
+	})
+	b.must(err)
+	return text
+}
+
+func clusters(b *bed) string {
+	text := ""
+	for _, c := range b.Clusters {
+		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: %s}
+spec:
+  access: {kubeconfigSecret: {name: %s}}
+  apiServer: %s
+---
+`, c.Name, c.Name, c.Config.Host)
+	}
+	return text
+}
+
+// links use all that a link can have: remote access by both credentials, and a disruption budget.
+const links = `apiVersion: linkwright.dev/v1alpha1
+kind: Mesh
+metadata: {name: all}
+spec:
+  clusters: {}
+  template:
+    federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}
+    controller: {replicas: 2, podAntiAffinity: true}
+`
+
+func (b *bed) commit(text string) {
+	b.Helper()
+	b.must(os.WriteFile(filepath.Join(b.repo, "fleet.yaml"), []byte(text), 0o600))
+	for _, args := range [][]string{
+		{"init", "--quiet"},
+		{"add", "fleet.yaml"},
+		{"-c", "user.name=deploy", "-c", "user.email=deploy@example.com", "commit", "--quiet", "-m", "change fleet"},
+	} {
+		if out, err := exec.CommandContext(b.Context(), "git", append([]string{"-C", b.repo}, args...)...).CombinedOutput(); err != nil {
+			b.Fatalf("git %s: %v\n%s", args[0], err, out)
+		}
+	}
+}
+
+// run expects an exit code.
+func (b *bed) run(want int, command string) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), b.program, command, "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		b.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != want || strings.Contains(strings.ToLower(out.String()), "forbidden") {
+		b.Fatalf("linkwright %s: exit code %d, want %d\n%s", command, got, want, out.String())
+	}
+}
+
+func (b *bed) mirrored() {
+	b.Helper()
+	for name, mirror := range map[string]string{"west": "web-of-east-east", "east": "web-of-west-west"} {
+		for _, service := range []string{mirror, "api-federated"} {
+			b.eventually("mirrors in "+name, func(ctx context.Context) error {
+				_, err := b.client(name).CoreV1().Services("default").Get(ctx, service, metav1.GetOptions{})
+				return err
+			})
+		}
+	}
+}
+
+// drift makes what linkwright has to take back.
+func (b *bed) drift() {
+	b.Helper()
+	_, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Patch(b.Context(), "controller-east", types.MergePatchType,
+		[]byte(`{"spec":{"revisionHistoryLimit":3}}`), metav1.PatchOptions{})
+	b.must(err)
+}
+
+// joinLocally gives a federated Service a member of its own cluster, so that it outlives the link.
+func (b *bed) joinLocally() {
+	b.Helper()
+	_, err := b.client("west").CoreV1().Services("default").Patch(b.Context(), "api-federated", types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"multicluster.linkerd.io/local-discovery":"api"}}}`), metav1.PatchOptions{})
+	b.must(err)
+}
+
+// clean: nothing of a link is left anywhere, and the federated Service in west has only its own member.
+func (b *bed) clean() {
+	b.Helper()
+	for _, c := range b.Clusters {
+		core := b.client(c.Name).CoreV1()
+		all, err := core.Services("").List(b.Context(), metav1.ListOptions{LabelSelector: "mirror.linkerd.io/mirrored-service"})
+		b.must(err)
+		for _, s := range all.Items {
+			if members := s.Annotations["multicluster.linkerd.io/remote-discovery"]; c.Name != "west" || s.Name != "api-federated" || members != "" {
+				b.Errorf("%s: mirror %s/%s is left, with members %q", c.Name, s.Namespace, s.Name, members)
+			}
+		}
+		for _, ns := range []string{testbed.ControlPlane, testbed.Multicluster, "linkwright-access"} {
+			secrets, err := core.Secrets(ns).List(b.Context(), metav1.ListOptions{LabelSelector: "linkwright.dev/owner"})
+			b.must(err)
+			for _, s := range secrets.Items {
+				b.Errorf("%s: Secret %s/%s is left", c.Name, ns, s.Name)
+			}
+		}
+		_, err = b.client(c.Name).AppsV1().Deployments(testbed.Multicluster).Get(b.Context(), "controller-"+other(c.Name), metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			b.Errorf("%s: the controller is left: %v", c.Name, err)
+		}
+	}
+}
+
+func other(name string) string {
+	if name == "east" {
+		return "west"
+	}
+	return "east"
+}
+
+// granted: every request of linkwright's account was allowed, and every right was needed.
+func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
+	b.Helper()
+	var all []grant
+	var requests []testbed.Request
+	for _, c := range b.Clusters {
+		asked, err := c.Requests("linkwright/")
+		b.must(err)
+		for _, r := range asked {
+			if r.User != user {
+				b.Errorf("%s: %s is not who runs linkwright", c.Name, r.User)
+			}
+			if r.Code == 403 {
+				b.Errorf("%s: %s %s %s/%s was refused", c.Name, r.Verb, r.Resource, r.Namespace, r.Name)
+			}
+		}
+		requests = append(requests, asked...)
+		all = append(all, grants(b.T, installed[c.Name])...)
+	}
+	if diff := cmp.Diff(needless(), unused(all, requests)); diff != "" {
+		b.Errorf("rights that no request needed: -want +got\n%s", diff)
+	}
+}
+
+// denied: some of what an attacker would ask for first.
+func (b *bed) denied() {
+	b.Helper()
+	for _, a := range []authorizationv1.ResourceAttributes{
+		{Verb: "get", Resource: "secrets", Namespace: testbed.ControlPlane, Name: "linkerd-identity-issuer"},
+		{Verb: "list", Resource: "secrets", Namespace: testbed.ControlPlane},
+		{Verb: "list", Resource: "secrets", Namespace: namespace},
+		{Verb: "get", Resource: "secrets", Namespace: "default", Name: "any"},
+		{Verb: "create", Resource: "pods", Namespace: testbed.Multicluster},
+		{Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: testbed.Multicluster},
+		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "cluster-admin"},
+		{Verb: "delete", Resource: "namespaces", Name: testbed.Multicluster},
+	} {
+		for _, c := range b.Clusters {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a}}
+			got, err := b.client(c.Name).AuthorizationV1().SubjectAccessReviews().Create(b.Context(), review, metav1.CreateOptions{})
+			b.must(err)
+			if got.Status.Allowed {
+				b.Errorf("%s: linkwright may %s %s %s in namespace %q", c.Name, a.Verb, a.Resource, a.Name, a.Namespace)
+			}
+		}
+	}
+}

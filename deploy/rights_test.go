@@ -1,0 +1,121 @@
+package deploy_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+// grant is one verb on one resource; an empty name is all names, an empty namespace the whole cluster.
+type grant struct{ namespace, group, resource, name, verb string }
+
+func (g grant) String() string {
+	resource := g.resource
+	if g.group != "" {
+		resource += "." + g.group
+	}
+	where := cmp.Or(g.namespace, "*")
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s %s %s", where, g.verb, resource, g.name), " ")
+}
+
+// grants takes roles apart into single rights.
+func grants(t *testing.T, objects []*unstructured.Unstructured) []grant {
+	t.Helper()
+	var out []grant
+	for _, o := range objects {
+		if o.GetKind() != "Role" && o.GetKind() != "ClusterRole" {
+			continue
+		}
+		var role rbacv1.ClusterRole // a Role has the same rules
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range role.Rules {
+			out = append(out, single(o.GetNamespace(), r)...)
+		}
+	}
+	return out
+}
+
+func single(namespace string, r rbacv1.PolicyRule) (out []grant) {
+	names := r.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, group := range r.APIGroups {
+		for _, resource := range r.Resources {
+			for _, name := range names {
+				for _, verb := range r.Verbs {
+					out = append(out, grant{namespace, group, resource, name, verb})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// allows says that the right is what a request needs of a verb.
+func (g grant) allows(r testbed.Request, verb string) bool {
+	resource := r.Resource
+	if r.Subresource != "" {
+		resource += "/" + r.Subresource
+	}
+	return g.verb == verb && g.group == r.Group && g.resource == resource &&
+		(g.namespace == "" || g.namespace == r.Namespace) && (g.name == "" || g.name == r.Name)
+}
+
+// verbs are what a request needs: an apply that created its object needed both.
+func verbs(r testbed.Request) []string {
+	if r.Verb == "patch" && r.Code == 201 {
+		return []string{"patch", "create"}
+	}
+	return []string{r.Verb}
+}
+
+// unused gives the rights that no request needed. Of two that allow one, that of a namespace counts: a right in the
+// whole cluster must be needed somewhere else.
+func unused(all []grant, requests []testbed.Request) []string {
+	narrow := slices.Clone(all)
+	slices.SortStableFunc(narrow, func(a, b grant) int { return cmp.Compare(min(1, len(b.namespace)), min(1, len(a.namespace))) })
+	used := map[grant]bool{}
+	for _, r := range requests {
+		for _, verb := range verbs(r) {
+			if i := slices.IndexFunc(narrow, func(g grant) bool { return g.allows(r, verb) }); i >= 0 {
+				used[narrow[i]] = true
+			}
+		}
+	}
+	var out []string
+	for _, g := range all {
+		if !used[g] {
+			out = append(out, g.String())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// needless are the rights that no request ever needs, and why they are there all the same.
+func needless() []string {
+	return []string{
+		// bind is asked for inside the API server, when a binding is written.
+		"*: bind clusterroles.rbac.authorization.k8s.io linkerd-multicluster-controller-access-local-resources",
+		"*: bind clusterroles.rbac.authorization.k8s.io linkerd-service-mirror-remote-access-default",
+		// Held to be granted: the rules of the Role controller-read-remote-creds-<target>.
+		"linkerd-multicluster: create leases.coordination.k8s.io",
+		"linkerd-multicluster: patch leases.coordination.k8s.io",
+		"linkerd-multicluster: patch links/status.multicluster.linkerd.io",
+		"linkerd-multicluster: update leases.coordination.k8s.io",
+		"linkerd-multicluster: update links/status.multicluster.linkerd.io",
+		"linkerd-multicluster: watch links.multicluster.linkerd.io",
+		"linkerd-multicluster: watch secrets",
+	}
+}

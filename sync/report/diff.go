@@ -88,20 +88,20 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 			secrets = append(secrets, keyed{o.Key, o.Before}, keyed{o.Key, o.After})
 		}
 	}
-	out := diffDoc{
-		Different: d.Different(), Problems: problemDocs(redacting(secrets), d.Problems), Clusters: []clusterDiffDoc{},
-	}
+	m := redacting(secrets)
+	out := diffDoc{Different: d.Different(), Problems: problemDocs(m, d.Problems), Clusters: []clusterDiffDoc{}}
 	for _, c := range d.Clusters {
-		m := redacting(secrets)
+		k := ""
 		if key != nil {
-			m = hashing(secrets, key(c.Name))
+			k = key(c.Name)
 		}
-		out.Clusters = append(out.Clusters, clusterDiffDocOf(m, c))
+		out.Clusters = append(out.Clusters, clusterDiffDocOf(m, k, c))
 	}
 	return out
 }
 
-func clusterDiffDocOf(m mask, c ClusterDiff) clusterDiffDoc {
+// clusterDiffDocOf: messages are redacted, bodies hashed.
+func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
 	out := clusterDiffDoc{Name: string(c.Name), Reason: m.reason(c.Refused), Ends: []rowDoc{}, Objects: []objectDiffDoc{}}
 	for _, r := range c.Rows {
 		out.Ends = append(out.Ends, rowDoc{
@@ -111,16 +111,17 @@ func clusterDiffDocOf(m mask, c ClusterDiff) clusterDiffDoc {
 	}
 	for _, o := range c.Objects {
 		if o.differs() {
-			out.Objects = append(out.Objects, objectDiffDocOf(m, c.Name, o))
+			out.Objects = append(out.Objects, objectDiffDocOf(m, key, c.Name, o))
 		}
 	}
 	return out
 }
 
-func objectDiffDocOf(m mask, cluster api.ClusterName, o ObjectDiff) objectDiffDoc {
+func objectDiffDocOf(m mask, key string, cluster api.ClusterName, o ObjectDiff) objectDiffDoc {
+	h := m.hashing(key)
 	d := objectDiffDoc{
 		Action: o.Action.String(), Key: o.Key, Reason: m.reason(&o.Why), Later: o.Going,
-		Before: m.shown(o.Key, o.Before), After: m.shown(o.Key, o.After),
+		Before: h.shown(o.Key, o.Before), After: h.shown(o.Key, o.After),
 	}
 	if o.Going && o.Action == object.None {
 		d.Action = object.Delete.String()

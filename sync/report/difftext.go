@@ -110,7 +110,7 @@ func (o objectDiffDoc) head() string {
 // seen is the patch, or why there is none.
 func (o objectDiffDoc) seen() string {
 	if o.patch == "" && o.Before != nil {
-		return "  nothing that is shown differs: only marks of ours, or who owns a field\n"
+		return "  nothing that may be shown differs: only marks of ours, owners of fields, or hidden values\n"
 	}
 	return o.patch
 }

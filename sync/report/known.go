@@ -48,8 +48,11 @@ func entries(v any, encoded bool) []string {
 		if raw, err := base64.StdEncoding.DecodeString(s); encoded && err == nil {
 			s = string(raw)
 		}
+		if users := usersOf(s); len(users) > 0 {
+			out = append(out, users...)
+			continue // what is around them is public, and no message that holds a kubeconfig is told
+		}
 		out = append(out, s, strings.TrimSpace(s))
-		out = append(out, usersOf(s)...)
 	}
 	return out
 }

@@ -31,36 +31,30 @@ const hidden = "<redacted>"
 
 // redacting is a mask for messages: nothing stands for a value, not even a hash.
 func redacting(secrets []keyed) mask {
-	return newMask(secrets, func(string) string { return hidden })
-}
-
-// hashing is a mask that shows that a value changed; without a key not even that.
-func hashing(secrets []keyed, key string) mask {
-	if key == "" {
-		return redacting(secrets)
-	}
-	return newMask(secrets, func(v string) string {
-		return "<hash " + object.NewSecret([]byte(v)).Print(key) + ">"
-	})
-}
-
-func newMask(secrets []keyed, hash func(string) string) mask {
 	var pairs []string
 	for _, v := range valuesOf(secrets) {
 		for _, form := range forms(v) {
-			pairs = append(pairs, form, hash(v))
+			pairs = append(pairs, form, hidden)
 		}
 	}
 	return mask{
-		hash:  hash,
+		hash:  func(string) string { return hidden },
 		known: strings.NewReplacer(pairs...),
 		// JWT and whatever else begins as JSON in base64, such in base64 once more; tokens of GitHub, GitLab, AWS; bearers.
 		tokens: regexp.MustCompile(`eyJ[A-Za-z0-9_+/-]{10,}(\.[A-Za-z0-9_-]*){0,2}=*|ZXlK[A-Za-z0-9_+/-]{10,}=*` +
 			`|\b(gh[pousr]_|github_pat_|glpat-|AKIA)[A-Za-z0-9_-]{16,}|(?i:\bbearer )[A-Za-z0-9._~+/=-]{20,}`),
-		logins: regexp.MustCompile(`://[^/\s:@]*:[^/\s@]+@|https?://[^/\s@]+@`),
+		logins: regexp.MustCompile(`(://)[^/\s:@]*:[^/\s@]+@|(https?://)[^/\s@]+@`),
 		fields: regexp.MustCompile(`(?i)\b(token|password|passwd|client-key-data|client-secret|private-key|secret-key|api-key)` +
 			`(["']?\s*[:=]\s*["']?)([^\s"',;}]{4,})`),
 	}
+}
+
+// hashing is the same mask for bodies: it shows that a value changed; without a key not even that.
+func (m mask) hashing(key string) mask {
+	if key != "" {
+		m.hash = func(v string) string { return "<hash " + object.NewSecret([]byte(v)).Print(key) + ">" }
+	}
+	return m
 }
 
 // line is one printable line without secrets.
@@ -81,7 +75,7 @@ func (m mask) message(s string) string {
 	}
 	s = m.known.Replace(s)
 	s = m.tokens.ReplaceAllStringFunc(s, m.hash)
-	return m.logins.ReplaceAllString(s, "://"+hidden+"@")
+	return m.logins.ReplaceAllString(s, "${1}${2}"+hidden+"@")
 }
 
 // text masks a string of a body.

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// body is JSON in which ' stands for ".
+func body(s string) object.Body { return object.NewBody([]byte(strings.ReplaceAll(s, "'", `"`))) }
+
+func keyOf(c api.ClusterName) string { return "uid of " + string(c) }
+
+// changed is a diff with every action that has a form of its own.
+func changed() Diff {
+	we, gone := link("west", "east"), link("west", "old")
+	l5d := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}
+	return Diff{Clusters: []ClusterDiff{
+		{Name: "east", Rows: []plan.Row{base("east"), inPlace("east", we)}},
+		{Name: "north", Refused: object.Because("SameCluster", "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Standing: plan.Held}}},
+		{
+			Name: "west",
+			Rows: []plan.Row{base("west"), {End: at("west", we), Standing: plan.Changing}, {
+				End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because("Waiting", "mirrors: 2 not gone yet"),
+			}},
+			Objects: []ObjectDiff{
+				{
+					Action: object.Update, Key: l5d, Why: object.Reason{Code: "Changed", Message: "a fact changed"},
+					Before: body(`{'apiVersion':'multicluster.linkerd.io/v1alpha3','kind':'Link','metadata':{'name':'east','uid':'1','generation':4,'resourceVersion':'7',
+						'creationTimestamp':'2024-01-01T00:00:00Z','managedFields':[{}],'annotations':{'linkwright.dev/digest':'0000000000000001'}},
+						'spec':{'gatewayAddress':'192.0.2.1','gatewayPort':'4143','targetClusterName':'east'},'status':{'mirrorServices':[]}}`),
+					After: body(`{'apiVersion':'multicluster.linkerd.io/v1alpha3','kind':'Link','metadata':{'name':'east','annotations':{'linkwright.dev/digest':'0000000000000002'}},
+						'spec':{'gatewayAddress':'192.0.2.9','gatewayPort':'4143','targetClusterName':'east'}}`),
+				},
+				{
+					Action: object.Create, Key: key("Secret", "cluster-credentials-east"), Why: object.Reason{Code: "Missing", Message: "not there yet"},
+					After: body(`{'apiVersion':'v1','kind':'Secret','metadata':{'name':'cluster-credentials-east'},'type':'mirror.linkerd.io/remote-kubeconfig','data':{'kubeconfig':'e30='}}`),
+				},
+				{
+					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: "Recorded", Message: "what this end may hold"},
+					Before: body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'}]}'}}`),
+					After:  body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'},{\'kind\':\'Secret\',\'name\':\'b\'}]}'}}`),
+				},
+				{
+					Action: object.Update, Key: key("Service", "probe"), Why: object.Reason{Code: "Drift", Message: "fields were changed by kubectl"},
+					Before: body(`{'kind':'Service','metadata':{'name':'probe','resourceVersion':'1'}}`), After: body(`{'kind':'Service','metadata':{'name':'probe','resourceVersion':'2'}}`),
+				},
+				{
+					Action: object.Delete, Key: key("Deployment", "controller-old"), Why: object.Reason{Code: "Undeclared", Message: "no longer declared | ```@team"},
+					Before: body(`{'kind':'Deployment','metadata':{'name':'controller-old','annotations':{'note':'\n` + "```" + `\n@team'}},'spec':{'replicas':1}}`),
+				},
+				{Action: object.Delete, Going: true, Key: key("Secret", "cluster-credentials-old"), Why: object.Reason{Code: "Undeclared", Message: "no longer declared"}},
+				{Action: object.None, Key: key("Secret", "kept")},
+			},
+		},
+	}}
+}
+
+func TestDiff(t *testing.T) {
+	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, func(b *strings.Builder, f Format) error { return d.Write(b, f, keyOf) })
+		})
+	}
+}
+
+func TestDifferent(t *testing.T) {
+	for want, objects := range map[bool][]ObjectDiff{false: {{Action: object.None}}, true: {{Action: object.None}, {Going: true}}} {
+		if got := (Diff{Clusters: []ClusterDiff{{}, {Objects: objects}}}).Different(); got != want {
+			t.Errorf("Different(%v): %v", objects, got)
+		}
+	}
+	if !changed().Different() {
+		t.Error("Different: a changed fleet is the same")
+	}
+}
+
+// A comment that is too long is refused whole, so it is cut between objects.
+func TestCommentHasRoom(t *testing.T) {
+	d := Diff{Clusters: []ClusterDiff{{Name: "west"}}}
+	for i := range 200 {
+		long, err := json.Marshal(map[string]any{"kind": "Service", "spec": strings.Repeat("é ", 300)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Clusters[0].Objects = append(d.Clusters[0].Objects, ObjectDiff{
+			Action: object.Create, Key: key("Service", fmt.Sprint("s", i)), After: object.NewBody(long),
+		})
+	}
+	var b strings.Builder
+	if err := d.Write(&b, Markdown, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := utf8.RuneCountInString(b.String()); n > 65_536 || n < 50_000 {
+		t.Errorf("a comment of %d characters", n)
+	}
+	if !strings.Contains(b.String(), "more objects not shown") || strings.Count(b.String(), "<details>") != strings.Count(b.String(), "</details>") {
+		t.Errorf("the comment does not say what it omits, or is torn:\n%s", b.String()[b.Len()-300:])
+	}
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// ends makes a report of one link from its rows; a nil row is an end of which a ready cluster does not tell.
+func ends(source, target *plan.Row) Report {
+	p := link("west", "east")
+	r := Report{}
+	for _, end := range []struct {
+		of  object.End
+		row *plan.Row
+	}{{at("east", p), target}, {at("west", p), source}} {
+		s := step(end.of.Cluster)
+		if end.row != nil {
+			end.row.End = end.of
+			s.Rows = append(s.Rows, *end.row)
+		}
+		r.Clusters = append(r.Clusters, Cluster{Name: end.of.Cluster, Step: s})
+	}
+	return r
+}
+
+func TestLinkStandsAsItsWorseEnd(t *testing.T) {
+	because := object.Because("Why", "it")
+	for what, c := range map[string]struct {
+		source, target *plan.Row
+		want, state    plan.Standing
+		why            *object.Reason
+	}{
+		"both in place":         {&plan.Row{Standing: plan.InPlace}, &plan.Row{Standing: plan.InPlace}, plan.InPlace, plan.InPlace, nil},
+		"the target changes":    {&plan.Row{Standing: plan.InPlace}, &plan.Row{Standing: plan.Changing}, plan.Changing, plan.Changing, nil},
+		"the source is held":    {&plan.Row{Standing: plan.Held, Why: because}, &plan.Row{Standing: plan.Waiting}, plan.Held, plan.Held, because},
+		"a reason of either":    {&plan.Row{Standing: plan.Held}, &plan.Row{Standing: plan.Held, Why: because}, plan.Held, plan.Held, because},
+		"refused is worse":      {&plan.Row{Standing: plan.Held}, &plan.Row{Standing: plan.Refused, Why: because}, plan.Refused, plan.Refused, because},
+		"an end is not told of": {&plan.Row{Standing: plan.InPlace}, nil, Unknown, Unknown, object.Because("Unknown", "cluster east was not looked at")},
+		"leaving":               {&plan.Row{Standing: plan.Waiting, Leaving: true, Why: because}, &plan.Row{Standing: plan.Waiting, Leaving: true}, plan.Waiting, Leaving, because},
+		"an end is gone":        {nil, &plan.Row{Standing: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
+		"a refused removal":     {&plan.Row{Standing: plan.Refused, Leaving: true, Why: because}, nil, plan.Refused, plan.Refused, because},
+		"all but gone":          {nil, &plan.Row{Standing: plan.Removed, Leaving: true}, plan.Removed, plan.Removed, nil},
+	} {
+		rows := Links(ends(c.source, c.target))
+		if len(rows) != 1 {
+			t.Fatalf("%s: %d rows", what, len(rows))
+		}
+		got := rows[0]
+		if got.Standing != c.want || got.State() != c.state {
+			t.Errorf("%s: %s, counted as %s; want %s, counted as %s", what, got.Standing, got.State(), c.want, c.state)
+		}
+		if diff := cmp.Diff(c.why, got.Why); diff != "" {
+			t.Errorf("%s: why: -want +got\n%s", what, diff)
+		}
+	}
+}
+
+// A link whose last end went in this pass has no row any more; what was done for it tells of it.
+func TestLinkRemovedInThisPass(t *testing.T) {
+	p := link("west", "east")
+	r := ends(nil, nil)
+	r.Clusters[1].Outcomes = []object.Outcome{wrote(at("west", p), object.Delete, key("Link", "east"), nil)}
+	rows := Links(r)
+	if len(rows) != 1 || rows[0].Standing != plan.Removed || rows[0].Target.Standing != plan.Removed {
+		t.Errorf("Links: %+v, want one link, removed", rows)
+	}
+	r.Clusters[1].Step.Refused = object.Because("Unreachable", "now it is down")
+	if rows := Links(r); len(rows) != 0 {
+		t.Errorf("Links: %+v; a cluster that is down tells nothing of what is gone", rows)
+	}
+}
+
+func TestLinksAreSorted(t *testing.T) {
+	r := first()
+	slices.Reverse(r.Clusters)
+	if diff := cmp.Diff(Links(first()), Links(r)); diff != "" {
+		t.Errorf("Links depends on the order of clusters: -want +got\n%s", diff)
+	}
+}
+
+func TestClusterState(t *testing.T) {
+	for want, why := range map[State]*object.Reason{
+		Ready: nil, Unread: object.Because("Unreachable", "down"), Refused: object.Because("SameCluster", "twins"),
+	} {
+		if got := (Cluster{Name: "a", Step: plan.Step{Cluster: "a", Refused: why}}).State(); got != want {
+			t.Errorf("State(%v): %s, want %s", why, got, want)
+		}
+	}
+	if got := (Cluster{Name: "a"}).State(); got != Unread {
+		t.Errorf("State of a cluster that had no turn: %s", got)
+	}
+}

@@ -38,10 +38,11 @@ func (c Cluster) Why() *object.Reason {
 	return c.Step.Refused
 }
 
-// unread are the codes of what comes of reading (package cluster's Explain); the others are rules of package plan.
+// unread are the codes of what comes of opening (Access) and reading (package cluster's Explain); the others are
+// rules of package plan.
 func unread() []string {
 	return []string{
-		"Unreachable", "Untrusted", "Timeout", "Unauthorized", "Forbidden", "NotFound", "Conflict", "Invalid",
+		"Access", "Unreachable", "Untrusted", "Timeout", "Unauthorized", "Forbidden", "NotFound", "Conflict", "Invalid",
 		"Throttled", "Unavailable", "Canceled", "Unknown",
 	}
 }

@@ -91,6 +91,10 @@ func TestClusterState(t *testing.T) {
 			t.Errorf("State(%v): %s, want %s", why, got, want)
 		}
 	}
+	closed := plan.Step{Cluster: "a", Refused: object.Because("Access", "Secret east is missing")}
+	if got := (Cluster{Name: "a", Step: closed}).State(); got != Unread {
+		t.Errorf("State of a cluster that cannot be opened: %s", got)
+	}
 	if got := (Cluster{Name: "a"}).State(); got != Unread {
 		t.Errorf("State of a cluster that had no turn: %s", got)
 	}

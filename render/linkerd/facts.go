@@ -3,6 +3,7 @@ package linkerd
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -201,8 +202,12 @@ func Loopback(rawURL string) bool {
 	if err != nil {
 		return false
 	}
-	h := u.Hostname()
-	return h == "localhost" || h == "::1" || strings.HasPrefix(h, "127.")
+	host := strings.ToLower(u.Hostname())
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	}
+	return ip.IsLoopback() || ip.IsUnspecified()
 }
 
 // ParseFacts reads a facts file: YAML, cluster name → facts; an unknown field is an error.

@@ -1,0 +1,178 @@
+package linkerd
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// thing is one live object of a source.
+type thing struct {
+	key    object.Key
+	labels map[string]string
+	notes  map[string]string
+}
+
+func core(kind, ns, name string) object.Key {
+	return object.Key{Kind: kind, Namespace: ns, Name: name}
+}
+
+func lease(name string) object.Key {
+	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: name}
+}
+
+func of(cluster string, more ...string) map[string]string {
+	out := map[string]string{ClusterNameLabel: cluster}
+	for i := 0; i < len(more); i += 2 {
+		out[more[i]] = more[i+1]
+	}
+	return out
+}
+
+func observed(t *testing.T, things []thing) object.Observation {
+	l := live{t, object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}}
+	for _, x := range things {
+		l.put(x.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: x.labels, Annotations: x.notes}})
+	}
+	return l.seen
+}
+
+func TestMirrorsOf(t *testing.T) {
+	tests := []struct {
+		name   string
+		things []thing
+		want   map[api.ClusterName]Mirror
+	}{
+		{"a mirror through the gateway", []thing{
+			{core("Service", "shop", "web-east"), of("east", MirroredLabel, "true"), nil},
+			{core("Endpoints", "shop", "web-east"), of("east", MirroredLabel, "true"), nil},
+		}, map[api.ClusterName]Mirror{"east": {
+			Services: []object.Key{core("Service", "shop", "web-east")}, Endpoints: []object.Key{core("Endpoints", "shop", "web-east")},
+		}}},
+		{"a mirror of remote discovery", []thing{
+			{core("Service", "shop", "db-east"), of("east", MirroredLabel, "true", RemoteDiscovery, "east"), nil},
+		}, map[api.ClusterName]Mirror{"east": {Services: []object.Key{core("Service", "shop", "db-east")}, Discovers: true}}},
+		{"the probe, the lease and the pod", []thing{
+			{core("Endpoints", mc, "probe-east"), of("east"), nil},
+			{core("Pod", mc, "controller-east-1"), of("east", ComponentLabel, Component), nil},
+			{lease("service-mirror-write-east"), nil, nil},
+			{lease("local-service-mirror-write"), nil, nil},
+		}, map[api.ClusterName]Mirror{"east": {
+			Probe: []object.Key{core("Endpoints", mc, "probe-east")}, Pods: []object.Key{core("Pod", mc, "controller-east-1")},
+			Lease: []object.Key{lease("service-mirror-write-east")},
+		}}},
+		{"the probe Service, and Endpoints of somebody else's", []thing{
+			{core("Service", mc, "probe-east"), of("east", GatewayLabel, "true"), nil},
+			{core("Endpoints", "shop", "probe-east"), of("east"), nil},
+			{core("Endpoints", "shop", "web"), nil, nil},
+		}, map[api.ClusterName]Mirror{"east": {}}},
+		{"a federated service of several clusters", []thing{{
+			core("Service", "shop", "web-federated"),
+			map[string]string{MirroredLabel: "true"},
+			map[string]string{RemoteDiscovery: "web@east,web@north", LocalDiscovery: "web"},
+		}}, map[api.ClusterName]Mirror{
+			"east":  {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@north", true}}},
+			"north": {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@east", true}}},
+		}},
+		{"the last remote member, beside a local one", []thing{{
+			core("Service", "shop", "web-federated"),
+			map[string]string{MirroredLabel: "true"},
+			map[string]string{RemoteDiscovery: "web@east", LocalDiscovery: "web"},
+		}}, map[api.ClusterName]Mirror{"east": {Federated: []Membership{{core("Service", "shop", "web-federated"), "", true}}}}},
+		{"the last member of all", []thing{{
+			core("Service", "shop", "web-federated"),
+			map[string]string{MirroredLabel: "true"},
+			map[string]string{RemoteDiscovery: "web@east"},
+		}}, map[api.ClusterName]Mirror{"east": {Federated: []Membership{{core("Service", "shop", "web-federated"), "", false}}}}},
+		{"clusters whose names end alike", []thing{{
+			core("Service", "shop", "web-federated"),
+			map[string]string{MirroredLabel: "true"},
+			map[string]string{RemoteDiscovery: "web@east, web@us-east"},
+		}}, map[api.ClusterName]Mirror{
+			"east":    {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@us-east", true}}},
+			"us-east": {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@east", true}}},
+		}},
+		{"a federated service without members", []thing{
+			{core("Service", "shop", "web-federated"), map[string]string{MirroredLabel: "true"}, nil},
+		}, map[api.ClusterName]Mirror{}},
+	}
+	for _, tt := range tests {
+		got := MirrorsOf(api.Cluster{}.WithDefaults().Linkerd, observed(t, tt.things))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestResolvedAndLeft(t *testing.T) {
+	k := core("Service", "shop", "x")
+	tests := []struct {
+		mirror         Mirror
+		resolved, left bool
+	}{
+		{Mirror{}, false, false},
+		{Mirror{Services: []object.Key{k}}, false, true},
+		{Mirror{Services: []object.Key{k}, Discovers: true}, true, true},
+		{Mirror{Federated: []Membership{{Key: k}}}, true, true},
+		{Mirror{Endpoints: []object.Key{k}}, false, true},
+		{Mirror{Pods: []object.Key{k}, Probe: []object.Key{k}, Lease: []object.Key{k}}, false, false},
+	}
+	for _, tt := range tests {
+		if got := tt.mirror; got.Resolved() != tt.resolved || got.Left() != tt.left {
+			t.Errorf("%+v: resolved %t, left %t", tt.mirror, got.Resolved(), got.Left())
+		}
+	}
+}
+
+// Whatever the order of what was seen, keys come out sorted.
+func TestMirrorsOfIsSorted(t *testing.T) {
+	var things []thing
+	for _, name := range []string{"c", "a", "d", "b"} {
+		things = append(things,
+			thing{core("Service", "shop", name), of("east", MirroredLabel, "true"), nil},
+			thing{core("Endpoints", "shop", name), of("east", MirroredLabel, "true"), nil},
+			thing{core("Service", "shop", name+"-federated"), map[string]string{MirroredLabel: "true"}, map[string]string{RemoteDiscovery: "x@east"}})
+	}
+	l := api.Cluster{}.WithDefaults().Linkerd
+	want := MirrorsOf(l, observed(t, things))
+	for range 20 {
+		rand.Shuffle(len(things), func(i, j int) { things[i], things[j] = things[j], things[i] })
+		if diff := cmp.Diff(want, MirrorsOf(l, observed(t, things))); diff != "" {
+			t.Fatalf("MirrorsOf: -want +got\n%s", diff)
+		}
+	}
+	if !slices.IsSortedFunc(want["east"].Services, object.Key.Compare) {
+		t.Errorf("not sorted: %v", want["east"].Services)
+	}
+}
+
+func TestSelects(t *testing.T) {
+	tests := []struct {
+		spec                string
+		selects, discovered bool
+	}{
+		{`{}`, false, false},
+		{`{"selector":{}}`, false, false},
+		{`{"selector":{"matchLabels":{"a":"b"}}}`, true, false},
+		{`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`, true, false},
+		{`{"remoteDiscoverySelector":{"matchLabels":{"a":"b"}}}`, true, true},
+		{`{"federatedServiceSelector":{"matchLabels":{"a":"b"}}}`, true, true},
+		{`{"federatedServiceSelector":{}}`, false, false},
+		{`[]`, false, false},
+	}
+	for _, tt := range tests {
+		body := object.NewBody([]byte(`{"spec":` + tt.spec + `}`))
+		if Selects(body) != tt.selects || Discovers(body) != tt.discovered {
+			t.Errorf("%s: selects %t, discovers %t", tt.spec, Selects(body), Discovers(body))
+		}
+	}
+	if Selects(object.Body{}) || Discovers(object.Body{}) {
+		t.Error("nothing selects something")
+	}
+}

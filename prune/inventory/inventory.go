@@ -100,7 +100,8 @@ func decode(body object.Body) (Inventory, error) {
 		return Inventory{}, fmt.Errorf("key %s: version %d is not known to this release (it writes %d)", dataKey, w.Version, version)
 	}
 	end := object.End{Cluster: w.Cluster, Link: api.Pair{Source: w.Source, Target: w.Target}}
-	if w.Cluster == "" || (w.Source == "") != (w.Target == "") {
+	if w.Cluster == "" || (w.Source == "") != (w.Target == "") ||
+		!end.IsBase() && w.Cluster != w.Source && w.Cluster != w.Target {
 		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
 	}
 	slices.SortFunc(w.Entries, object.Key.Compare)

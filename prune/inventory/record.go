@@ -56,7 +56,9 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	if w.Version != version {
 		return r, fmt.Errorf("read %s: key %s: version %d is not known to this release (it writes %d)", key, fleetKey, w.Version, version)
 	}
-	r.Clusters = w.Clusters
+	if w.Clusters != nil { // a spelled null
+		r.Clusters = w.Clusters
+	}
 	return r, nil
 }
 

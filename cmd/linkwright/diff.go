@@ -21,7 +21,8 @@ import (
 
 func diffCommand() *cobra.Command {
 	var f common
-	var factsFile, format string
+	var factsFile string
+	var out format
 	c := &cobra.Command{
 		Use:   "diff --repo URL [REV | REV1..REV2]",
 		Short: "Show what a revision changes",
@@ -52,13 +53,13 @@ Values of secrets are shown as short hashes. Exit code 1: there are differences.
 			if err != nil {
 				return err
 			}
-			return d.finish(c, report.Format(format))
+			return d.finish(c, out.Format)
 		},
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
-	addFormat(c.Flags(), &format)
+	out.add(c.Flags())
 	return c
 }
 

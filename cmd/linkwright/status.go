@@ -11,7 +11,7 @@ import (
 
 func statusCommand() *cobra.Command {
 	var f common
-	var format string
+	var out format
 	c := &cobra.Command{
 		Use:   "status --repo URL",
 		Short: "Show where every link stands",
@@ -31,7 +31,7 @@ func statusCommand() *cobra.Command {
 			defer e.clusters.close(c.Context())
 			e.readOnly()
 			r, failed := e.loop.Once(c.Context(), noTerm)
-			if err := r.Status(c.OutOrStdout(), report.Format(format)); err != nil {
+			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err
 			}
 			switch {
@@ -47,6 +47,6 @@ func statusCommand() *cobra.Command {
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
-	addFormat(c.Flags(), &format)
+	out.add(c.Flags())
 	return c
 }

@@ -15,7 +15,7 @@ import (
 
 func syncCommand() *cobra.Command {
 	var f common
-	var format string
+	var out format
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "sync --repo URL",
@@ -51,19 +51,31 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			if err != nil {
 				return err
 			}
-			return finish(c, r, failed, report.Format(format))
+			return finish(c, r, failed, out.Format)
 		},
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
 	f.home.addOnly(c.Flags())
-	addFormat(c.Flags(), &format)
+	out.add(c.Flags())
 	c.Flags().DurationVar(&wait, "wait", defaultWait, "how long to wait for what must happen by itself")
 	return c
 }
 
-func addFormat(f *pflag.FlagSet, format *string) {
-	f.StringVarP(format, "output", "o", string(report.Text), "text, markdown or json")
+// format is a flag that is checked when it is read.
+type format struct{ report.Format }
+
+func (f *format) String() string { return string(f.Format) }
+func (f *format) Type() string   { return "format" }
+
+func (f *format) Set(word string) (err error) {
+	f.Format, err = report.ParseFormat(word)
+	return err
+}
+
+func (f *format) add(flags *pflag.FlagSet) {
+	f.Format = report.Text
+	flags.VarP(f, "output", "o", "text, markdown or json")
 }
 
 // finish prints a report and turns it into an exit code.

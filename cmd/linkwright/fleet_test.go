@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+// lab is real clusters, a real repository and the program; west is the home cluster.
+type lab struct {
+	*testbed.Bed
+	t    *testing.T
+	repo string
+}
+
+func newLab(t *testing.T, dressed ...string) *lab {
+	t.Helper()
+	testbed.Need(t)
+	bed, err := testbed.Start(t.Context(), testbed.Options{Names: append(dressed, "bare")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := bed.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l := &lab{Bed: bed, t: t, repo: filepath.Join(t.TempDir(), "repo")}
+	for _, name := range dressed {
+		if err := testbed.Dress(t.Context(), bed.Cluster(name).Config, testbed.Dressing{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "linkwright"}}
+	if _, err := l.client("west").CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range bed.Clusters {
+		raw, err := os.ReadFile(c.Kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.access(c.Name, string(raw))
+	}
+	l.git("init", "-q", "-b", "main", l.repo)
+	return l
+}
+
+func (l *lab) client(name string) *kubernetes.Clientset {
+	l.t.Helper()
+	c, err := kubernetes.NewForConfig(l.Cluster(name).Config)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+// access puts a kubeconfig where declarations may point at.
+func (l *lab) access(name, kubeconfig string) {
+	l.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"kubeconfig": kubeconfig}}
+	if _, err := l.client("west").CoreV1().Secrets("linkwright").Create(l.t.Context(), s, metav1.CreateOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) git(args ...string) {
+	l.t.Helper()
+	if args[0] != "init" {
+		args = append([]string{"-C", l.repo, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)
+	}
+	if out, err := exec.Command("git", args...).CombinedOutput(); err != nil { //nolint:noctx // it ends by itself
+		l.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// commit replaces all declarations.
+func (l *lab) commit(text string) {
+	l.t.Helper()
+	if err := os.WriteFile(filepath.Join(l.repo, "fleet.yaml"), []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	l.git("add", ".")
+	l.git("commit", "-q", "--allow-empty", "-m", "change")
+}
+
+// cluster declares one, by its access Secret.
+func (l *lab) cluster(name string) string {
+	return fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: %s}
+spec: {access: {kubeconfigSecret: {name: %s}}, apiServer: %s}
+---
+`, name, name, l.Cluster(name).Config.Host)
+}
+
+func (l *lab) clusters() string { return l.cluster("east") + l.cluster("west") }
+
+func link(source, target, more string) string {
+	return fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
+kind: Link
+metadata: {name: %[1]s-%[2]s}
+spec: {source: %[1]s, target: %[2]s%[3]s}
+---
+`, source, target, more)
+}
+
+// result is what one run of the program gave.
+type result struct {
+	code        int
+	out, stderr string
+}
+
+// start begins the program; its flags name the repository and the home cluster.
+func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+	l.t.Helper()
+	var out, stderr bytes.Buffer
+	return l.startTo(ctx, &out, &stderr, args...), &out, &stderr
+}
+
+func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
+	l.t.Helper()
+	args = append(args, "--repo", l.repo, "--allow-file-repo", "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	c := exec.CommandContext(ctx, "linkwright", args...)
+	c.Stdout, c.Stderr = out, stderr
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 20 * time.Second
+	if err := c.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+func testService(name string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+}
+
+// run is one run to its end.
+func (l *lab) run(args ...string) result {
+	l.t.Helper()
+	c, out, stderr := l.start(l.t.Context(), args...)
+	err := c.Wait()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		l.t.Fatal(err)
+	}
+	return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
+}
+
+// must runs the program, which must end with the code and say all the words.
+func (l *lab) must(code int, words []string, args ...string) result {
+	l.t.Helper()
+	r := l.run(args...)
+	if r.code != code {
+		l.t.Errorf("%v: exit code %d, want %d\n%s%s", args, r.code, code, r.out, r.stderr)
+	}
+	for _, w := range words {
+		if !bytes.Contains([]byte(r.out+r.stderr), []byte(w)) {
+			l.t.Errorf("%v: does not say %q:\n%s%s", args, w, r.out, r.stderr)
+		}
+	}
+	return r
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens of scripts") //nolint:gochecknoglobals // flags of a test are
+
+// TestMain makes the test binary the program itself: scripts and tests start it as "linkwright".
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"linkwright": main})
+}
+
+// TestScripts runs the program without any cluster.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n"), 0o600)
+		},
+	})
+}

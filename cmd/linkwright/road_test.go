@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestRoad runs the commands one after the other against two dressed clusters and one without Linkerd.
+func TestRoad(t *testing.T) {
+	l := newLab(t, "east", "west")
+	t.Run("nothing to read", func(t *testing.T) { l.t = t; l.nothingToRead() })
+	l.commit(l.clusters() + link("west", "east", ""))
+	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
+	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
+	t.Run("a daemon holds the lease", func(t *testing.T) { l.t = t; l.daemon() })
+	t.Run("a typo prunes nothing", func(t *testing.T) { l.t = t; l.typo() })
+	t.Run("bad clusters stop nobody", func(t *testing.T) { l.t = t; l.badClusters() })
+	t.Run("occupied is left alone", func(t *testing.T) { l.t = t; l.occupied() })
+	t.Run("another cluster under the name", func(t *testing.T) { l.t = t; l.anotherCluster() })
+	t.Run("two processes, an end each", func(t *testing.T) { l.t = t; l.twoProcesses() })
+	t.Run("too much at once", func(t *testing.T) { l.t = t; l.tooMuch() })
+}
+
+func (l *lab) nothingToRead() {
+	l.must(exitError, []string{"empty"}, "sync")
+	l.commit("")
+	l.must(exitError, []string{"nobranch"}, "sync", "--ref", "nobranch")
+	l.must(exitError, []string{"nodir"}, "sync", "--path", "nodir")
+	l.must(exitInvalid, nil, "sync")
+}
+
+func (l *lab) onceAndAgain() {
+	l.must(exitDone, []string{"1 link in place", "0 failed"}, "sync")
+	l.must(exitDone, []string{"west    east    in place"}, "status")
+	before := l.writes()
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(exitDone, []string{"no difference"}, "diff")
+	if n := l.writes(); n != before {
+		l.t.Errorf("a second pass sent %d writes", n-before)
+	}
+	facts := l.t.TempDir() + "/facts.yaml"
+	l.must(exitDone, nil, "render", "--save-facts", facts)
+	if raw, err := os.ReadFile(facts); err != nil || !strings.Contains(string(raw), "192.0.2.10") || strings.Contains(string(raw), "token") {
+		l.t.Errorf("saved facts: %v\n%s", err, raw)
+	}
+}
+
+// writes counts what the servers saw of our writes, the lease apart; dry runs are none.
+func (l *lab) writes() int {
+	l.t.Helper()
+	n := 0
+	for _, c := range l.Clusters {
+		all, err := c.Requests("linkwright")
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, r := range all {
+			if r.Verb != "get" && r.Verb != "list" && r.Verb != "watch" && r.Resource != "leases" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (l *lab) diff() {
+	l.commit(l.clusters() + link("west", "east", ", controller: {headless: true}") + link("east", "west", ""))
+	r := l.must(exitDifferent, []string{"-enable-headless-services", "create Link.multicluster.linkerd.io linkerd-multicluster/west"}, "diff")
+	if regexp.MustCompile(`eyJ[A-Za-z0-9]`).MatchString(r.out) {
+		l.t.Errorf("the diff shows a token:\n%s", r.out)
+	}
+	l.must(exitDifferent, []string{"```diff"}, "diff", "-o", "markdown")
+	if _, err := l.client("east").AppsV1().Deployments("linkerd-multicluster").Get(l.t.Context(), "controller-west", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		l.t.Errorf("after a diff: %v", err)
+	}
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}
+
+var address = regexp.MustCompile(`address=(\S+)`) //nolint:gochecknoglobals // a constant
+
+// daemon: while it leads nobody else writes; told to stop, it lets go of the lease.
+func (l *lab) daemon() {
+	ctx, stop := context.WithCancel(l.t.Context())
+	log := l.t.TempDir() + "/log"
+	f, err := os.Create(log)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer f.Close()
+	c := l.startTo(ctx, io.Discard, f, "run", "--listen", "127.0.0.1:0")
+	var at string
+	l.eventually("the daemon is ready", func() bool {
+		raw, _ := os.ReadFile(log)
+		if m := address.FindSubmatch(raw); m != nil {
+			at = "http://" + string(m[1])
+		}
+		return at != "" && get(at+"/readyz").status == http.StatusOK && strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
+	})
+	if got := get(at + "/healthz"); got.status != http.StatusOK {
+		l.t.Errorf("healthz: %+v", got)
+	}
+	if got := get(at + "/"); !json.Valid([]byte(got.body)) {
+		l.t.Errorf("report: %+v", got)
+	}
+	l.must(exitHeld, []string{"held"}, "sync")
+	stop()
+	err = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != exitDone {
+		raw, _ := os.ReadFile(log)
+		l.t.Errorf("the daemon ended with exit code %d, %v\n%s", code, err, raw)
+	}
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}
+
+type answer struct {
+	status int
+	body   string
+}
+
+func get(url string) answer {
+	r, err := http.Get(url) //nolint:noctx,gosec // of our own daemon
+	if err != nil {
+		return answer{}
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return answer{}
+	}
+	return answer{r.StatusCode, string(b)}
+}
+
+func (l *lab) eventually(what string, f func() bool) {
+	l.t.Helper()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-deadline.C:
+			l.t.Fatalf("%s: not within 30 s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func (l *lab) typo() {
+	before := l.writes()
+	l.commit(l.clusters() + link("west", "east", ", selctor: {}"))
+	l.must(exitInvalid, []string{"fleet.yaml:", "did you mean selector?"}, "sync")
+	l.commit("# nothing\n")
+	l.must(exitInvalid, nil, "sync")
+	l.commit(link("west", "east", ""))
+	l.must(exitInvalid, []string{"not declared"}, "sync")
+	if n := l.writes(); n != before {
+		l.t.Errorf("invalid declarations caused %d writes", n-before)
+	}
+}
+
+// badClusters: one without Linkerd, one whose kubeconfig starts a program, one that is no kubeconfig,
+// one that refuses us, one that is not there.
+func (l *lab) badClusters() {
+	server := l.Cluster("west").Config.Host
+	l.access("exec", kubeconfig(server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, interactiveMode: Never}"))
+	l.access("garbage", "{")
+	l.access("refused", kubeconfig(server, "token: wrong"))
+	l.access("down", kubeconfig("https://127.0.0.1:1", "token: x"))
+	text := l.clusters() + l.cluster("bare") + link("west", "east", "") + link("east", "west", "") + link("west", "bare", "")
+	for _, name := range []string{"exec", "garbage", "refused", "down", "absent"} {
+		text += strings.ReplaceAll(l.cluster("bare"), "bare", name) + link("west", name, "")
+	}
+	l.commit(text)
+	r := l.must(exitPartial, []string{"2 links in place", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
+	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
+		if !strings.Contains(r.out, name) {
+			l.t.Errorf("sync does not tell of %s:\n%s", name, r.out)
+		}
+	}
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}
+
+func kubeconfig(server, user string) string {
+	return `{apiVersion: v1, kind: Config, current-context: c,
+clusters: [{name: c, cluster: {server: "` + server + `"}}],
+users: [{name: u, user: {` + user + `}}],
+contexts: [{name: c, context: {cluster: c, user: u}}]}`
+}
+
+// occupied: what somebody else made is neither written nor, later, deleted.
+func (l *lab) occupied() {
+	l.commit(l.clusters() + link("east", "west", ""))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	services := l.client("west").CoreV1().Services("linkerd-multicluster")
+	made := testService("probe-east")
+	if _, err := services.Create(l.t.Context(), made, metav1.CreateOptions{FieldManager: "hand"}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitPartial, []string{"probe-east", "hand", "unmarked"}, "sync")
+	l.commit(l.clusters() + link("east", "west", ""))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	if err := services.Delete(l.t.Context(), "probe-east", metav1.DeleteOptions{}); err != nil {
+		l.t.Errorf("somebody else's service: %v", err)
+	}
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}
+
+func (l *lab) anotherCluster() {
+	record := l.client("west").CoreV1().ConfigMaps("linkwright")
+	cm, err := record.Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ns, err := l.client("east").CoreV1().Namespaces().Get(l.t.Context(), "kube-system", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	cm.Data["fleet.json"] = strings.ReplaceAll(cm.Data["fleet.json"], string(ns.UID), string(types.UID("former")))
+	if _, err := record.Update(l.t.Context(), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
+		l.t.Fatal(err)
+	}
+	before := l.writes()
+	l.must(exitPartial, []string{"--accept-cluster east=" + string(ns.UID)}, "sync")
+	if n := l.writes(); n != before {
+		l.t.Errorf("a changed cluster was written to %d times", n-before)
+	}
+	twins := l.clusters() + strings.ReplaceAll(l.cluster("west"), "name: west}", "name: twin}")
+	l.commit(strings.Replace(twins, "kubeconfigSecret: {name: twin}", "kubeconfigSecret: {name: twin-of-west}", 1))
+	raw, err := os.ReadFile(l.Cluster("west").Kubeconfig)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.access("twin-of-west", string(raw))
+	l.must(exitPartial, []string{"are one cluster"}, "sync", "--accept-cluster", "east="+string(ns.UID))
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync", "--accept-cluster", "east="+string(ns.UID))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}
+
+// twoProcesses: what west needs of east, east's process makes, and each holds a lease of its own.
+func (l *lab) twoProcesses() {
+	pairwise := func(text string) {
+		l.commit(text)
+		done := make(chan result, 2)
+		for _, name := range []string{"west", "east"} {
+			c, out, stderr := l.start(l.t.Context(), "sync", "--only-write", name, "--wait", "40s")
+			go func() {
+				_ = c.Wait() // the exit code tells
+				done <- result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
+			}()
+		}
+		for range 2 {
+			if r := <-done; r.code != exitDone {
+				l.t.Errorf("one of two processes: exit code %d\n%s%s", r.code, r.out, r.stderr)
+			}
+		}
+	}
+	pairwise(l.clusters() + link("east", "west", ""))
+	l.must(exitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	pairwise(l.clusters() + link("east", "west", "") + link("west", "east", ""))
+	l.must(exitDone, []string{"2 links in place", "nothing to write"}, "sync")
+}
+
+// tooMuch: more than both bounds is refused, and allowed by raising one.
+func (l *lab) tooMuch() {
+	policy := func(prune string) string {
+		return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {" + prune + "}}\n"
+	}
+	l.commit(l.clusters() + policy("minAllowed: 5"))
+	before := l.writes()
+	l.must(exitPartial, []string{"maxFraction"}, "sync")
+	if n := l.writes() - before; n > len(l.Clusters) {
+		l.t.Errorf("a refused prune sent %d writes", n)
+	}
+	l.commit(l.clusters() + policy("minAllowed: 5, maxFraction: 1"))
+	l.must(exitDone, []string{"0 failed"}, "sync")
+	if list, err := l.client("west").RbacV1().ClusterRoleBindings().List(l.t.Context(), metav1.ListOptions{LabelSelector: "linkwright.dev/owner"}); err != nil || len(list.Items) > 0 {
+		l.t.Errorf("left: %v %v", err, list)
+	}
+}

@@ -107,7 +107,7 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 func (in Input) leaveBase(inv inventory.Inventory) Verdict {
 	v := Verdict{End: inv.End, Next: inv}
 	if len(in.Recorded) > 1 {
-		v.Waiting = object.Because("Waiting", "links of this cluster are still being removed")
+		v.Waiting = object.Because(WaitingForLinks, "links of this cluster are still being removed")
 		return v
 	}
 	v.Drop = true

@@ -11,6 +11,13 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
+// Codes of what an end waits for.
+const (
+	WaitingForSource = "WaitingForSource" // the link's end in the source must go first
+	WaitingForLinks  = "WaitingForLinks"  // the ends of a departed cluster must go first
+	Waiting          = "Waiting"          // something must go by itself
+)
+
 // gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.
 // It is judged anew on every observation, from the first on: a mirror that comes back is swept again.
 type gate struct {
@@ -51,9 +58,9 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 func awaitSource(link api.Pair, peer Peer) *object.Reason {
 	switch {
 	case !peer.Known:
-		return object.Because("Waiting", "cluster %s cannot be read: its access stays until its end of the link is gone", link.Source)
+		return object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", link.Source)
 	case !peer.Gone:
-		return object.Because("Waiting", "its access stays until cluster %s has removed its end of the link", link.Source)
+		return object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", link.Source)
 	}
 	return nil
 }
@@ -112,7 +119,7 @@ func first(gates []gate) ([]object.Change, *object.Reason) {
 			return take, nil
 		}
 		if len(wait) > 0 {
-			return nil, object.Because("Waiting", "%s: %d not gone yet, the first is %s", g.name, len(wait), wait[0])
+			return nil, object.Because(Waiting, "%s: %d not gone yet, the first is %s", g.name, len(wait), wait[0])
 		}
 	}
 	return nil, nil

@@ -111,8 +111,13 @@ func (b *board) world() plan.World {
 	for name, k := range b.record.Clusters {
 		uids[name] = k.UID
 	}
+	elsewhere := map[api.ClusterName]bool{}
+	for name := range b.table {
+		elsewhere[name] = !b.loop.writes(name)
+	}
 	return plan.World{
-		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
+		Elsewhere: elsewhere,
+		Owner:     b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
 	}
 }

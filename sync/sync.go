@@ -141,15 +141,17 @@ func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
 	if f == nil {
 		return r, err
 	}
-	failed := b.declare(ctx, f)
-	if failed == nil {
-		failed = newPass(l, b).run(ctx)
+	if failed := b.declare(ctx, f); failed != nil {
+		err = errors.Join(err, failed)
+	} else {
+		err = errors.Join(err, newPass(l, b).run(ctx))
+		r.Clusters = b.rows()
 	}
-	r.Commit, r.Clusters, r.Took = f.Commit, b.rows(), time.Since(start)
-	if failed != nil {
-		r.Err = failed.Error()
+	if err != nil {
+		r.Err = err.Error()
 	}
-	return r, errors.Join(err, failed)
+	r.Commit, r.Took = f.Commit, time.Since(start)
+	return r, err
 }
 
 func (l *Loop) told(r report.Report, err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -60,10 +61,23 @@ func (p *planner) finish() {
 		p.namespace()
 	}
 	for _, r := range s.Rows {
-		if r.Standing == Waiting || r.Standing == Held && (r.Why.Code == "NoCredential" || r.Why.Code == "Going") {
+		if (r.Standing == Waiting || r.Standing == Held) && r.Why != nil && p.comes(r) {
 			s.Next = p.Now.Add(soon)
 		}
 	}
+}
+
+// comes says that what an end waits for may happen without any write of ours. What another cluster's
+// step must do first is told by that cluster, unless another process writes it.
+func (p *planner) comes(r Row) bool {
+	switch r.Why.Code {
+	case "NoCredential":
+		token := p.Sides[r.End.Link.Target].Seen.Own[render.TokenSecret(p.Owner, r.End.Link.Source)]
+		return token.Mark == object.Ours || p.Elsewhere[r.End.Link.Target]
+	case prune.WaitingForSource:
+		return p.Elsewhere[r.End.Link.Source]
+	}
+	return r.Why.Code == prune.Waiting || r.Why.Code == "Going"
 }
 
 // taking sorts what takes something away last, except a Link's drain, which keeps its phase.

@@ -27,7 +27,9 @@ type World struct {
 	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
-	Now            time.Time
+	// Elsewhere are clusters that other processes write: their terms are no fence to us.
+	Elsewhere map[api.ClusterName]bool
+	Now       time.Time
 }
 
 // Standing is where an end is.

@@ -56,7 +56,7 @@ func (p *planner) inventoryRefusal(inv inventory.Inventory, accepted bool) *obje
 	case inv.End.Cluster != p.name && !accepted:
 		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name, allow it with --accept-cluster %s=%s",
 			inv.End.Cluster, p.name, p.side.Facts.UID)
-	case inv.Term > p.Term:
+	case inv.Term > p.Term && !p.Elsewhere[p.name]:
 		return object.Because("LaterTerm", "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, p.Term)
 	}
 	return nil

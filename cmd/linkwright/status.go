@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/sync"
-	"github.com/linkwright/linkwright/sync/report"
 )
 
 func statusCommand() *cobra.Command {

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+const (
+	home      = "west"       // the cluster that holds the daemon's lease, record and access Secrets
+	namespace = "linkwright" // of the daemon there
+	shop      = "shop"       // the namespace of the exported service
+	exported  = "web"
+)
+
+// cluster is one of the three, with clients to look at it.
+type cluster struct {
+	*testbed.Cluster
+	Gateway string // address of its load balancer
+
+	kube     kubernetes.Interface
+	links    dynamic.ResourceInterface
+	metadata metadata.Interface
+}
+
+func newCluster(c *testbed.Cluster, gateway string) (*cluster, error) {
+	cfg := c.As("linkwright-demo")
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	kube, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	links, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	gvr := schema.GroupVersionResource{Group: "multicluster.linkerd.io", Version: "v1alpha3", Resource: "links"}
+	return &cluster{
+		Cluster: c, Gateway: gateway,
+		kube: kube, links: links.Resource(gvr).Namespace(testbed.Multicluster), metadata: meta,
+	}, nil
+}
+
+// raise starts the clusters and makes them what the daemon expects to find.
+func (d *demo) raise(ctx context.Context) error {
+	bed, err := testbed.Start(ctx, testbed.Options{Names: []string{"east", "north", "west"}, Dir: filepath.Join(d.dir, "clusters")})
+	if err != nil {
+		return err
+	}
+	d.leaving(bed.Close)
+	for i, b := range bed.Clusters {
+		c, err := newCluster(b, fmt.Sprintf("192.0.2.%d", 11+i))
+		if err != nil {
+			return fmt.Errorf("connect to cluster %s: %w", b.Name, err)
+		}
+		d.clusters = append(d.clusters, c)
+	}
+	var g errgroup.Group
+	for _, c := range d.clusters {
+		g.Go(func() error { return c.dress(ctx) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := d.mirror(ctx); err != nil {
+		return err
+	}
+	if err := d.cluster(home).grant(ctx, d.clusters); err != nil {
+		return err
+	}
+	d.introduce()
+	return nil
+}
+
+func (d *demo) introduce() {
+	rows := [][]string{{"cluster", "API server", "gateway", "offers"}}
+	for _, c := range d.clusters {
+		rows = append(rows, []string{c.Name, c.Config.Host, c.Gateway, shop + "/" + exported})
+	}
+	d.screen.done("they answer; the daemon's home is %s, whose Secrets %s/* say how to reach all three", home, namespace)
+	d.screen.table(rows)
+}
+
+// dress installs what stands for Linkerd, and one service to offer to the others.
+func (c *cluster) dress(ctx context.Context) error {
+	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{c.Gateway}}); err != nil {
+		return fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
+	err := testbed.Export(ctx, c.Config, testbed.Exported{
+		Namespace: shop, Name: exported,
+		Labels: map[string]string{testbed.ExportedLabel: "true", testbed.FederatedLabel: "member"},
+	})
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// mirror plays Linkerd's controllers in every cluster until the demo ends.
+func (d *demo) mirror(ctx context.Context) error {
+	file, err := os.Create(d.mirrorLog())
+	if err != nil {
+		return fmt.Errorf("play mirrors: %w", err)
+	}
+	d.leaving(file.Close)
+	log := slog.New(slog.NewTextHandler(file, nil))
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // they outlive the daemon, also at Ctrl-C
+	var g errgroup.Group
+	for _, c := range d.clusters {
+		g.Go(func() error {
+			return testbed.RunMirrors(ctx, c.Config, testbed.MirrorOptions{
+				Failed: func(link string, err error) { log.Warn("mirror failed", "cluster", c.Name, "link", link, "error", err) },
+			})
+		})
+	}
+	d.leaving(func() error {
+		stop()
+		return g.Wait()
+	})
+	return nil
+}
+
+func (d *demo) mirrorLog() string { return filepath.Join(d.dir, "mirrors.log") }
+
+// grant puts the kubeconfig of every cluster where the daemon looks for it.
+func (c *cluster) grant(ctx context.Context, to []*cluster) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := c.kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", namespace, err)
+	}
+	for _, other := range to {
+		kubeconfig, err := os.ReadFile(other.Kubeconfig)
+		if err != nil {
+			return fmt.Errorf("grant access to %s: %w", other.Name, err)
+		}
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: other.Name},
+			Data:       map[string][]byte{api.DefaultKubeconfigKey: kubeconfig},
+		}
+		if _, err := c.kube.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("grant access to %s: %w", other.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	stopGrace = 15 * time.Second // for the daemon to finish a write and give its lease back
+	tailLines = 15
+)
+
+// daemon is `linkwright run` as a process of its own.
+type daemon struct {
+	cmd   *exec.Cmd
+	log   string // path
+	ended chan struct{}
+}
+
+// startDaemon calls died, with the reason, when the process ends, whoever ended it.
+func startDaemon(cmd *exec.Cmd, log string, died context.CancelCauseFunc) (*daemon, error) {
+	file, err := os.Create(log)
+	if err != nil {
+		return nil, fmt.Errorf("start daemon: %w", err)
+	}
+	d := &daemon{cmd: cmd, log: log, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = file, file
+	// A group of its own: Ctrl-C at the terminal reaches the demo, which ends it in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig counts the death of the thread that started the child
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			err = cmd.Wait()
+		}
+		died(fmt.Errorf("the daemon ended: %w", errors.Join(err, file.Close())))
+		close(d.ended)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start daemon: %w", err)
+	}
+	return d, nil
+}
+
+// stop lets it finish, and kills it if it does not.
+func (d *daemon) stop() error {
+	_ = d.cmd.Process.Signal(syscall.SIGTERM) // one that ended already needs none
+	select {
+	case <-d.ended:
+		return nil
+	case <-time.After(stopGrace):
+		err := d.cmd.Process.Kill()
+		<-d.ended
+		return errors.Join(fmt.Errorf("the daemon did not stop within %v and was killed", stopGrace), err)
+	}
+}
+
+// address is where it serves HTTP, as its log says.
+func (d *daemon) address() string {
+	text, err := os.ReadFile(d.log)
+	if err != nil {
+		return ""
+	}
+	found := regexp.MustCompile(`msg=listening address=(\S+)`).FindSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
+}
+
+// tail gives the last lines of a file, or why there are none.
+func tail(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	lines := slices.Collect(strings.Lines(string(text)))
+	return strings.Join(lines[max(0, len(lines)-tailLines):], "")
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+// Linkerd's marks, by which a link is looked up as a person with kubectl would.
+const (
+	mirroredLabel = "mirror.linkerd.io/mirrored-service"
+	targetLabel   = "mirror.linkerd.io/cluster-name"
+	discoveryMark = "multicluster.linkerd.io/remote-discovery"
+	credentials   = "cluster-credentials-"
+)
+
+// fact is one line of what a cluster holds of its links, in words: what is compared is what is shown.
+type fact struct{ what, value string }
+
+// facts builds a holding: every list sorted, so that two of them compare.
+func facts(lists ...[]string) []fact {
+	names := []string{
+		"Links to", "  their gateways", "controllers up", "secrets, mirror", "secrets, destination",
+		"probes at", "mirrors", "  point at", exported + "-federated",
+	}
+	out := make([]fact, len(names))
+	for i, name := range names {
+		out[i] = fact{name, strings.Join(slices.Sorted(slices.Values(lists[i])), ", ")}
+	}
+	return out
+}
+
+// expected is what a cluster holds that mirrors these targets, and nothing besides.
+func expected(targets []*cluster) []fact {
+	var names, gateways, mirrors, members []string
+	for _, t := range targets {
+		names = append(names, t.Name)
+		gateways = append(gateways, t.Gateway)
+		mirrors = append(mirrors, exported+"-"+t.Name)
+		members = append(members, exported+"@"+t.Name)
+	}
+	return facts(names, gateways, names, names, names, gateways, mirrors, gateways, members)
+}
+
+// holds reads the same facts from the cluster.
+func (c *cluster) holds(ctx context.Context) ([]fact, error) {
+	links, gateways, err := c.linked(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list Links of %s: %w", c.Name, err)
+	}
+	controllers, err := c.controllers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list controllers of %s: %w", c.Name, err)
+	}
+	own, err := c.secrets(ctx, testbed.Multicluster)
+	if err != nil {
+		return nil, fmt.Errorf("list Secrets of %s: %w", c.Name, err)
+	}
+	destination, err := c.secrets(ctx, testbed.ControlPlane)
+	if err != nil {
+		return nil, fmt.Errorf("list Secrets of %s: %w", c.Name, err)
+	}
+	mirrors, members, err := c.mirrors(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list mirrors of %s: %w", c.Name, err)
+	}
+	probes, err := c.addresses(ctx, testbed.Multicluster, "probe-")
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints of %s: %w", c.Name, err)
+	}
+	points, err := c.addresses(ctx, shop, exported+"-")
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints of %s: %w", c.Name, err)
+	}
+	return facts(links, gateways, controllers, own, destination, probes, mirrors, points, members), nil
+}
+
+func (c *cluster) linked(ctx context.Context) (names, gateways []string, err error) {
+	list, err := c.links.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range list.Items {
+		address, _, err := unstructured.NestedString(l.Object, "spec", "gatewayAddress")
+		if err != nil {
+			return nil, nil, err
+		}
+		names, gateways = append(names, l.GetName()), append(gateways, address)
+	}
+	return names, gateways, nil
+}
+
+// controllers gives the targets whose controller is wholly available.
+func (c *cluster) controllers(ctx context.Context) (up []string, err error) {
+	list, err := c.kube.AppsV1().Deployments(testbed.Multicluster).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range list.Items {
+		target, ok := strings.CutPrefix(d.Name, "controller-")
+		s := d.Status
+		if ok && s.ObservedGeneration == d.Generation && s.AvailableReplicas > 0 && s.AvailableReplicas == s.Replicas {
+			up = append(up, target)
+		}
+	}
+	return up, nil
+}
+
+// secrets gives the targets that a namespace has a credential for.
+func (c *cluster) secrets(ctx context.Context, namespace string) (targets []string, err error) {
+	list, err := c.kube.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list.Items {
+		if target, ok := strings.CutPrefix(s.Name, credentials); ok && len(s.Data["kubeconfig"]) > 0 {
+			targets = append(targets, target)
+		}
+	}
+	return targets, nil
+}
+
+// mirrors gives the mirrored Services, and the members of the federated one.
+func (c *cluster) mirrors(ctx context.Context) (names, members []string, err error) {
+	list, err := c.kube.CoreV1().Services("").List(ctx, metav1.ListOptions{LabelSelector: mirroredLabel})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range list.Items {
+		if s.Labels[targetLabel] != "" {
+			names = append(names, s.Name)
+			continue
+		}
+		members = append(members, strings.FieldsFunc(s.Annotations[discoveryMark], func(r rune) bool { return r == ',' })...)
+	}
+	return names, members, nil
+}
+
+// addresses gives what the Services of a prefix point at, those with a selector left out.
+func (c *cluster) addresses(ctx context.Context, namespace, prefix string) (out []string, err error) {
+	list, err := c.kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list.Items {
+		if !strings.HasPrefix(s.Labels["kubernetes.io/service-name"], prefix) {
+			continue
+		}
+		for _, e := range s.Endpoints {
+			out = append(out, e.Addresses...)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const margin = "            "
+
+// screen is what the person at the terminal reads.
+type screen struct {
+	out   io.Writer
+	start time.Time
+	steps int
+}
+
+func (s *screen) elapsed() time.Duration { return time.Since(s.start) }
+
+// write cannot tell anybody that the terminal is gone.
+func (s *screen) write(format string, a ...any) { _, _ = fmt.Fprintf(s.out, format, a...) }
+
+// head begins a step.
+func (s *screen) head(title string) {
+	s.steps++
+	s.write("\n[%5.1f s] %d. %s\n", s.elapsed().Seconds(), s.steps, title)
+}
+
+func (s *screen) line(format string, a ...any) { s.write(format+"\n", a...) }
+
+// done tells what became true in a step.
+func (s *screen) done(format string, a ...any) {
+	s.write("[%5.1f s]    %s\n", s.elapsed().Seconds(), fmt.Sprintf(format, a...))
+}
+
+// block prints a text as it is, set in.
+func (s *screen) block(text string) {
+	for line := range strings.Lines(text) {
+		s.write("%s%s", margin, line)
+	}
+}
+
+// table prints rows under each other, the first being the head of the columns.
+func (s *screen) table(rows [][]string) {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell)+3)
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
+		}
+		s.line("%s%s", margin, strings.TrimRight(line.String(), " "))
+	}
+}

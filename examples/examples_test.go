@@ -1,0 +1,213 @@
+// Package examples_test keeps what people copy true: the examples, and what the README says.
+package examples_test
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/web"
+)
+
+const readme = "../README.md"
+
+func update() bool { return flag.Lookup("update").Value.String() == "true" }
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the generated tables of the README")
+	os.Exit(m.Run())
+}
+
+func loads(t *testing.T, name string, tree fs.FS) {
+	t.Helper()
+	f, problems := fleet.Load("", tree)
+	for _, p := range problems {
+		t.Errorf("%s: %s", name, p)
+	}
+	if f == nil {
+		t.Errorf("%s: no fleet", name)
+	}
+}
+
+// TestExamples: every directory is a repository of its own, without any warning. Manifests are package deploy's.
+func TestExamples(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "install" {
+			found++
+			loads(t, e.Name(), os.DirFS(e.Name()))
+		}
+	}
+	if found == 0 {
+		t.Error("there is no example")
+	}
+}
+
+// TestREADME loads its YAML twice: its Link and its Mesh are two ways to declare one pair.
+func TestREADME(t *testing.T) {
+	var documents []string
+	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(text(t, readme), -1) {
+		documents = append(documents, strings.Split(m[1], "---\n")...)
+	}
+	for _, without := range []string{"Link", "Mesh"} {
+		tree := fstest.MapFS{}
+		for i, d := range documents {
+			if !strings.Contains(d, "kind: "+without+"\n") {
+				tree[fmt.Sprintf("document%d.yaml", i)] = &fstest.MapFile{Data: []byte(d)}
+			}
+		}
+		if len(tree) == len(documents) {
+			t.Errorf("README declares no %s", without)
+		}
+		loads(t, "README without its "+without, tree)
+	}
+}
+
+func text(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// section compares what stands between two marks of the README with what is generated, or writes it there.
+func section(t *testing.T, name, want string) {
+	t.Helper()
+	before, rest, ok := strings.Cut(text(t, readme), "<!-- "+name+" -->\n")
+	got, after, end := strings.Cut(rest, "<!-- /"+name+" -->\n")
+	if !ok || !end {
+		t.Fatalf("README has no section %s", name)
+	}
+	if update() {
+		whole := before + "<!-- " + name + " -->\n" + want + "<!-- /" + name + " -->\n" + after
+		if err := os.WriteFile(readme, []byte(whole), 0o644); err != nil { //nolint:gosec // a document
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("README's %s: -want +got (go test ./examples -update writes it)\n%s", name, diff)
+	}
+}
+
+// option is one flag and the commands that have it.
+type option struct {
+	meaning  string
+	commands []string
+}
+
+var help = regexp.MustCompile(`(?m)^ +(-\w, )?--([a-z-]+)(?: \w+)? {2,}(.*)$`)
+
+// TestFlags asks the program itself, built of this tree.
+func TestFlags(t *testing.T) {
+	depend(t, "../cmd/linkwright/*.go")
+	program := filepath.Join(t.TempDir(), "linkwright")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/linkwright").CombinedOutput(); err != nil {
+		t.Fatalf("build linkwright: %v\n%s", err, out)
+	}
+	commands := []string{"run", "sync", "diff", "render", "status", "validate"}
+	options := map[string]*option{}
+	for _, command := range commands {
+		out, err := exec.CommandContext(t.Context(), program, command, "--help").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range help.FindAllStringSubmatch(string(out), -1) {
+			name := "`--" + m[2] + "`"
+			if m[1] != "" {
+				name = "`" + strings.TrimSuffix(m[1], ", ") + "`, " + name
+			}
+			if options[name] == nil {
+				options[name] = &option{meaning: m[3]}
+			}
+			options[name].commands = append(options[name].commands, command)
+		}
+	}
+	section(t, "flags", flagTable(options, len(commands)))
+}
+
+func flagTable(options map[string]*option, all int) string {
+	var b strings.Builder
+	b.WriteString("| flag | commands | meaning |\n| --- | --- | --- |\n")
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		o := options[name]
+		if strings.Contains(name, "--help") {
+			continue
+		}
+		commands := strings.Join(o.commands, ", ")
+		if len(o.commands) == all {
+			commands = "all"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, commands, o.meaning)
+	}
+	return b.String()
+}
+
+func TestMetrics(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
+	for _, m := range web.Metrics() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, strings.Join(m.Labels, ", "), m.Help)
+	}
+	section(t, "metrics", b.String())
+}
+
+// depend reads files, so that a cached result of this test does not outlive a change of them.
+func depend(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	var out []string
+	for _, f := range files {
+		if !strings.HasSuffix(f, "_test.go") {
+			out = append(out, text(t, f))
+		}
+	}
+	return out
+}
+
+// TestReasons: every reason for which something is held, refused or waits has its row.
+func TestReasons(t *testing.T) {
+	made := regexp.MustCompile(`(?:Because|miss|missBoth)\((?:As\w+, )?"([A-Z]\w+)"|(?m)^\t(\w+) += "([A-Z]\w+)"`)
+	_, table, _ := strings.Cut(text(t, readme), "<!-- reasons")
+	found := map[string]bool{}
+	for _, dir := range []string{"prune", "render", "render/fleet", "render/linkerd", "sync", "sync/cluster", "sync/plan"} {
+		for _, source := range depend(t, filepath.Join("..", dir, "*.go")) {
+			for _, m := range made.FindAllStringSubmatch(source, -1) {
+				if m[2] == m[3] { // a constant is a code where its name is its value
+					found[m[1]+m[2]] = true
+				}
+			}
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(found)) {
+		if !strings.Contains(table, "`"+code+"`") {
+			t.Errorf("README's reasons: %s is missing", code)
+		}
+	}
+	for _, known := range []string{"Occupied", "NoGateway", "Kept", "Unreachable"} {
+		if !found[known] {
+			t.Errorf("the search for reasons finds no %s", known)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -72,6 +73,7 @@ func (b *bed) dress(c *testbed.Cluster, i int) {
 	if _, err := b.client(c.Name).CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 		b.t.Fatal(err)
 	}
+	b.chartAccount(c.Name)
 	if err := testbed.Export(ctx, c.Config, testbed.Exported{Namespace: "default", Name: "web-of-" + c.Name}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -232,4 +234,22 @@ func dump(r report.Report) string {
 		}
 	}
 	return out
+}
+
+// chartAccount is the account of the controllers that the user's chart runs: it may do everything.
+func (b *bed) chartAccount(name string) {
+	b.t.Helper()
+	ctx, ns := b.t.Context(), "linkerd-multicluster"
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "charts-own"}}
+	if _, err := b.client(name).CoreV1().ServiceAccounts(ns).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: ns, Name: account.Name}},
+	}
+	if _, err := b.client(name).RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
 }

@@ -166,7 +166,8 @@ func (b *board) row(name api.ClusterName) []plan.Row {
 	return b.table[name].Step.Rows
 }
 
-// neighbours are the clusters at the other ends of a cluster's links, declared or leaving.
+// neighbours are the clusters at the other ends of a cluster's links, and those with an end of a link
+// that is leaving: the cluster's own end may be gone already.
 func (b *board) neighbours(name api.ClusterName) []api.ClusterName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,9 +178,11 @@ func (b *board) neighbours(name api.ClusterName) []api.ClusterName {
 	for _, l := range b.fleet.In(name) {
 		out = append(out, l.Source.Name)
 	}
-	for _, row := range b.table[name].Step.Rows {
-		if row.Leaving {
-			out = append(out, row.End.Link.Source, row.End.Link.Target)
+	for other, row := range b.table {
+		if slices.ContainsFunc(row.Step.Rows, func(r plan.Row) bool {
+			return r.Leaving && (r.End.Link.Source == name || r.End.Link.Target == name)
+		}) {
+			out = append(out, other)
 		}
 	}
 	slices.Sort(out)

@@ -28,15 +28,17 @@ func TestRoad(t *testing.T) {
 	}
 	b.mirrored("west", "web-of-east-east")
 
-	t.Run("nothing changed, nothing sent", func(t *testing.T) { b.nothingSent(t, l) })
-	t.Run("a gateway moves, its sources follow", func(t *testing.T) { b.gatewayMoves(t, l) })
-	t.Run("drift is taken back", func(t *testing.T) { b.drift(t, l) })
-	t.Run("a paused cluster stops nobody", func(t *testing.T) { b.paused(t, l, d) })
+	t.Run("nothing changed, nothing sent", func(t *testing.T) { b.t = t; b.nothingSent(t, l) })
+	t.Run("a gateway moves, its sources follow", func(t *testing.T) { b.t = t; b.gatewayMoves(t, l) })
+	t.Run("drift is taken back", func(t *testing.T) { b.t = t; b.drift(t, l) })
+	t.Run("a paused cluster stops nobody", func(t *testing.T) { b.t = t; b.paused(t, l, d) })
 	t.Run("an unlinked pair leaves nothing", func(t *testing.T) {
+		b.t = t
 		d.set(b.declarations(link("west", "north") + link("east", "west") + link("east", "north") + link("north", "west") + link("north", "east")))
 		b.unlinked(t, l)
 	})
 	t.Run("a fleet without clusters prunes nothing", func(t *testing.T) {
+		b.t = t
 		d.set(mesh)
 		before := b.writes()
 		if _, err := l.Once(t.Context(), 1); !errors.Is(err, sync.ErrInvalid) {
@@ -46,6 +48,9 @@ func TestRoad(t *testing.T) {
 			t.Errorf("it sent writes: %v", sent)
 		}
 	})
+	t.Run("federated services and their secrets", func(t *testing.T) { b.t = t; b.federation(t, l, d) })
+	t.Run("the user's chart runs the controller", func(t *testing.T) { b.t = t; b.external(t, l, d) })
+	t.Run("clusters leave the fleet", func(t *testing.T) { b.t = t; b.departs(t, l, d) })
 }
 
 func (b *bed) nothingSent(t *testing.T, l *sync.Loop) {

@@ -57,7 +57,9 @@ func newBed(t *testing.T) *bed {
 	t.Cleanup(func() {
 		stop()
 		for range b.Clusters {
-			<-done
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		}
 	})
 	return out

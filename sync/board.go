@@ -93,7 +93,7 @@ func (b *board) put(name api.ClusterName, side pair.Side) (moved bool) {
 func shownBy(s pair.Side) [sha256.Size]byte {
 	var buf bytes.Buffer
 	facts, err := json.Marshal(s.Facts)
-	fmt.Fprintln(&buf, s.Known, s.Err != nil, facts, err, s.Facts.Missing)
+	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
 	for _, k := range slices.SortedFunc(maps.Keys(s.Seen.Bodies), object.Key.Compare) {
 		if k.Namespace == object.AccessNamespace {
 			fmt.Fprintln(&buf, k)

@@ -75,8 +75,12 @@ func (b *bed) left(source, target string) []string {
 		}
 		for _, resource := range []schema.GroupVersionResource{
 			linkResource,
-			{Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"}, {Version: "v1", Resource: "endpoints"},
-			{Version: "v1", Resource: "serviceaccounts"}, {Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "pods"},
+			{Version: "v1", Resource: "secrets"},
+			{Version: "v1", Resource: "services"},
+			{Version: "v1", Resource: "endpoints"},
+			{Version: "v1", Resource: "serviceaccounts"},
+			{Version: "v1", Resource: "configmaps"},
+			{Version: "v1", Resource: "pods"},
 			{Group: "apps", Version: "v1", Resource: "deployments"},
 			{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
 			{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},

@@ -31,7 +31,7 @@ func TestRoad(t *testing.T) {
 	t.Run("nothing changed, nothing sent", func(t *testing.T) { b.t = t; b.nothingSent(t, l) })
 	t.Run("a gateway moves, its sources follow", func(t *testing.T) { b.t = t; b.gatewayMoves(t, l) })
 	t.Run("drift is taken back", func(t *testing.T) { b.t = t; b.drift(t, l) })
-	t.Run("a paused cluster stops nobody", func(t *testing.T) { b.t = t; b.paused(t, l, d) })
+	t.Run("a paused cluster stops nobody", func(t *testing.T) { b.t = t; b.paused(t, l) })
 	t.Run("an unlinked pair leaves nothing", func(t *testing.T) {
 		b.t = t
 		d.set(b.declarations(link("west", "north") + link("east", "west") + link("east", "north") + link("north", "west") + link("north", "east")))
@@ -108,7 +108,7 @@ func (b *bed) drift(t *testing.T, l *sync.Loop) {
 }
 
 // paused: north accepts connections and never answers, while the others lose a link and get it back.
-func (b *bed) paused(t *testing.T, l *sync.Loop, d *text) {
+func (b *bed) paused(t *testing.T, l *sync.Loop) {
 	if err := b.Cluster("north").Pause(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -44,7 +45,7 @@ type Home struct {
 	Namespace string
 }
 
-// ErrInvalid: the declarations have errors; the report's problems say which.
+// ErrInvalid means that the declarations have errors; the report's problems say which.
 var ErrInvalid = errors.New("the declarations are invalid")
 
 // Loop runs passes over a fleet. Its fields are set once.
@@ -164,13 +165,5 @@ func (l *Loop) told(r report.Report, err error) {
 }
 
 func (l *Loop) writes(name api.ClusterName) bool {
-	if l.ReadOnly {
-		return false
-	}
-	for _, only := range l.Only {
-		if only == name {
-			return true
-		}
-	}
-	return len(l.Only) == 0
+	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }

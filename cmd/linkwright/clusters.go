@@ -133,6 +133,7 @@ func (c *clusters) WithCluster(_ context.Context, name api.ClusterName, f func(s
 
 // close ends every connection.
 func (c *clusters) close(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
 	for _, name := range slices.Clone(c.registry.Names()) {
 		_ = c.registry.Stop(ctx, name) // it only waits for calls in flight, and there are none
 	}

@@ -90,7 +90,7 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 func load(stderr io.Writer, s source.Snapshot) (*fleet.Fleet, error) {
 	f, problems := fleet.Load(s.Commit, s.Tree)
 	for _, p := range problems {
-		fmt.Fprintln(stderr, p)
+		say(stderr, p)
 	}
 	if f == nil {
 		return nil, exit{exitInvalid, nil}

@@ -54,7 +54,7 @@ func main() {
 
 // run is the whole program: arguments in, exit code out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	root := newRoot() //nolint:contextcheck // ExecuteContext hands it to the commands
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -63,14 +63,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(stderr, "linkwright:", text)
+		say(stderr, "linkwright: "+text)
 	}
-	var e exit
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[exit](err); ok {
 		return e.code
 	}
 	return exitError
 }
+
+// say prints a line for people; who cannot be told is not told.
+func say(w io.Writer, line any) { _, _ = fmt.Fprintln(w, line) }
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -102,7 +104,7 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 		c.Args = asUsage(c.Args)
 	}
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	root.Args = asUsage(func(c *cobra.Command, args []string) error {
+	root.Args = asUsage(func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("unknown command %q\nSee: linkwright --help", args[0])
 		}

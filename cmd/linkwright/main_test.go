@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flag.Bool("update", false, "rewrite the goldens of scripts") //nolint:gochecknoglobals // flags of a test are
+var update = flag.Bool("update", false, "rewrite the goldens of scripts")
 
 // TestMain makes the test binary the program itself: scripts and tests start it as "linkwright".
 func TestMain(m *testing.M) {

@@ -87,7 +87,7 @@ func (l *lab) diff() {
 	l.must(exitDone, []string{"2 links in place"}, "sync")
 }
 
-var address = regexp.MustCompile(`address=(\S+)`) //nolint:gochecknoglobals // a constant
+var address = regexp.MustCompile(`address=(\S+)`)
 
 // daemon: while it leads nobody else writes; told to stop, it lets go of the lease.
 func (l *lab) daemon() {
@@ -97,7 +97,7 @@ func (l *lab) daemon() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	c := l.startTo(ctx, io.Discard, f, "run", "--listen", "127.0.0.1:0")
 	var at string
 	l.eventually("the daemon is ready", func() bool {
@@ -133,7 +133,7 @@ func get(url string) answer {
 	if err != nil {
 		return answer{}
 	}
-	defer r.Body.Close()
+	defer func() { _ = r.Body.Close() }()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
 		return answer{}

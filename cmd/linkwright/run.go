@@ -35,7 +35,7 @@ HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON.`,
 			if err != nil {
 				return err
 			}
-			defer e.clusters.close(context.WithoutCancel(c.Context()))
+			defer e.clusters.close(c.Context())
 			return e.serve(c.Context(), &f.home, listen, observe)
 		},
 	}

@@ -25,7 +25,7 @@ file:line:col and what to do. The exit code is 3 when there are errors; warnings
 			}
 			f, problems := fleet.Load(s.Commit, s.Tree)
 			for _, p := range problems {
-				fmt.Fprintln(c.OutOrStdout(), p)
+				say(c.OutOrStdout(), p)
 			}
 			if f == nil {
 				return exit{exitInvalid, nil}

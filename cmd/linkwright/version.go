@@ -9,7 +9,7 @@ import (
 )
 
 // version is set by the build; else what Go recorded of the sources counts.
-var version string //nolint:gochecknoglobals // the linker sets it
+var version string
 
 func versionString() string {
 	if version != "" {

@@ -4,6 +4,7 @@ package pair
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -47,15 +48,7 @@ func covers(w object.Watch, k object.Key) bool {
 	if w.Namespace != "" && w.Namespace != k.Namespace {
 		return false
 	}
-	if len(w.Names) == 0 {
-		return true
-	}
-	for _, name := range w.Names {
-		if name == k.Name {
-			return true
-		}
-	}
-	return false
+	return len(w.Names) == 0 || slices.Contains(w.Names, k.Name)
 }
 
 // Credential is the token that the target's token controller issued for the source's account, read

@@ -27,7 +27,9 @@ func guards() []guard {
 }
 
 // Judge gives the ends that may not lose anything now; the first guard that refuses an end names the reason.
-func Judge(in Input) map[object.End]*object.Reason {
+func Judge(in Input) map[object.End]*object.Reason { return in.index().judge() }
+
+func (in Input) judge() map[object.End]*object.Reason {
 	var all []taking
 	for _, inv := range in.Recorded {
 		want, declared := in.Wanted[inv.End]

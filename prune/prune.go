@@ -23,6 +23,8 @@ type Input struct {
 	Saw      func(object.Key) bool
 	Mirrors  map[api.ClusterName]linkerd.Mirror
 	Policy   api.SyncPolicy
+
+	needed map[object.Key]bool // see index
 }
 
 // Peer is what an unlink must know of its other end.
@@ -43,9 +45,11 @@ type Verdict struct {
 	Drop    bool
 }
 
-// Select judges every recorded end. Peers answers for the other end of an undeclared link.
+// Select judges every recorded end, and gives verdicts sorted by end. Peers answers for the other end of
+// an undeclared link.
 func Select(in Input, peers func(object.End) Peer) []Verdict {
-	refused := Judge(in)
+	in = in.index()
+	refused := in.judge()
 	out := make([]Verdict, 0, len(in.Recorded))
 	for _, inv := range in.Recorded {
 		want, declared := in.Wanted[inv.End]
@@ -58,7 +62,26 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 			out = append(out, in.leave(inv, peers(inv.End), refused[inv.End]))
 		}
 	}
+	slices.SortFunc(out, func(a, b Verdict) int { return a.End.Compare(b.End) })
 	return once(out)
+}
+
+// index notes what may not go whichever end has recorded it: every wanted key, and all that held ends recorded.
+func (in Input) index() Input {
+	in.needed = map[object.Key]bool{}
+	for _, want := range in.Wanted {
+		for _, o := range want.Objects {
+			in.needed[o.Key] = true
+		}
+	}
+	for _, inv := range in.Recorded {
+		if in.Wanted[inv.End].Held != nil {
+			for _, k := range inv.Entries {
+				in.needed[k] = true
+			}
+		}
+	}
+	return in
 }
 
 // once writes an object for one end at a time: of several links that leave a federated Service together,
@@ -114,24 +137,15 @@ func (in Input) leaveBase(inv inventory.Inventory) Verdict {
 	return v
 }
 
-// surplus is what an end has recorded, live or not yet known to be gone, and no end wants.
+// surplus is what an end has recorded, live or not yet known to be gone, and no end needs.
 func (in Input) surplus(inv inventory.Inventory) []object.Key {
 	var out []object.Key
 	for _, k := range inv.Entries {
-		if !in.wants(inv.End, k) && !in.gone(k) {
+		if !in.needed[k] && !in.gone(k) {
 			out = append(out, k)
 		}
 	}
 	return out
-}
-
-func (in Input) wants(end object.End, k object.Key) bool {
-	for _, o := range in.Wanted[end].Objects {
-		if o.Key == k {
-			return true
-		}
-	}
-	return false
 }
 
 // gone says that an entry is confirmed to be no longer there, or no longer ours: an object that lost

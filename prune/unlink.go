@@ -76,7 +76,7 @@ func (in Input) done(end object.End) func(object.Key) bool {
 	m := in.Mirrors[end.Link.Target]
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
 	return func(k object.Key) bool {
-		return in.gone(k) && (swept || !end.IsSource() || k != in.account(end))
+		return in.needed[k] || in.gone(k) && (swept || !end.IsSource() || k != in.account(end))
 	}
 }
 
@@ -128,7 +128,7 @@ func first(gates []gate) ([]object.Change, *object.Reason) {
 // entries takes recorded keys.
 func (in Input) entries(end object.End, name string, keys []object.Key) gate {
 	return gate{name, func() ([]object.Change, []object.Key) {
-		left := slices.DeleteFunc(slices.Clone(keys), in.gone)
+		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needed[k] || in.gone(k) })
 		return in.takes(end, left, object.Reason{Code: "Undeclared", Message: "no longer declared"})
 	}}
 }

@@ -1,0 +1,153 @@
+package prune
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// many is a cluster with as many undeclared ends of one object each, and one declared end with the rest.
+func many(undeclared, declared int) Input {
+	in := input(source, nil, linkerd.Mirror{})
+	in.Recorded = nil
+	want := object.Wanted{End: source}
+	add := func(end object.End, name string) {
+		k := object.Key{Kind: "Secret", Namespace: mc, Name: name}
+		in.Seen.Own[k] = ours(k)
+		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}})
+		if end == source {
+			want.Objects = append(want.Objects, object.Object{Key: k})
+		}
+	}
+	for i := range undeclared {
+		add(object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: api.ClusterName(fmt.Sprintf("gone%d", i))}}, fmt.Sprintf("gone%d", i))
+	}
+	for i := range declared {
+		add(source, fmt.Sprintf("kept%d", i))
+	}
+	in.Wanted[source] = want
+	return in
+}
+
+// Both bounds must be exceeded: a number that may always go, and a fraction of what is recorded.
+func TestFractionAllowed(t *testing.T) {
+	tests := []struct {
+		going, staying, minAllowed int
+		maxFraction                float64
+		refused                    bool
+	}{
+		{20, 0, 20, 0.3, false}, // all of it, but few
+		{21, 0, 20, 0.3, true},
+		{21, 49, 20, 0.3, false}, // 30 of 100
+		{21, 48, 20, 0.3, true},
+		{5, 0, 5, 0, false},
+		{6, 1000, 5, 0, true},
+		{6, 0, 5, 1, false},
+		{0, 10, 0, 0, false},
+		{1, 10, 0, 0, true},
+	}
+	for _, tt := range tests {
+		in := many(tt.going, tt.staying)
+		in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = &tt.minAllowed, &tt.maxFraction
+		refused := Judge(in)
+		if (len(refused) > 0) != tt.refused || tt.refused && len(refused) != tt.going {
+			t.Errorf("%+v: %d refused", tt, len(refused))
+		}
+		for end, why := range refused {
+			if why.Code != "TooMuch" || !strings.Contains(why.Message, fmt.Sprintf("%d of the %d", tt.going, tt.going+tt.staying)) {
+				t.Errorf("%+v: %s: %v", tt, end, why)
+			}
+		}
+	}
+}
+
+// What begins is finished: an unlink that began counts no more, neither for itself nor against others.
+func TestLeavingIsNotJudged(t *testing.T) {
+	in := many(30, 0)
+	for i := range in.Recorded {
+		in.Recorded[i].Leaving = i > 0
+	}
+	in.Policy.Prune.Policy = api.UpsertOnly
+	if refused := Judge(in); len(refused) != 1 || refused[in.Recorded[0].End] == nil {
+		t.Errorf("refused: %v", refused)
+	}
+	in.Recorded[0].Leaving = true
+	kept := in.Recorded[0].Entries[0]
+	r := in.Seen.Own[kept]
+	r.Keep = true
+	in.Seen.Own[kept] = r
+	refused := &object.Reason{Code: "Kept"}
+	for _, v := range Select(in, answer(Peer{Known: true, Refused: refused})) {
+		if v.Refused != nil || len(v.Go) == 0 {
+			t.Errorf("%s: %s", v.End, told(v))
+		}
+	}
+}
+
+// An end that is declared again is judged anew.
+func TestDeclaredAgainIsJudged(t *testing.T) {
+	in := input(source, external(), linkerd.Mirror{})
+	in.Recorded[0].Leaving = true
+	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
+	in.Policy.Prune.Policy = api.UpsertOnly
+	v := one(t, in, settled())
+	if v.Refused == nil || v.Next.Leaving || len(v.Go) > 0 {
+		t.Errorf("%s, leaving %t", told(v), v.Next.Leaving)
+	}
+}
+
+func TestPolicyAllows(t *testing.T) {
+	for policy, refused := range map[api.PrunePolicy]bool{api.PruneSync: false, api.UpsertOnly: true, api.CreateOnly: true} {
+		in := input(source, external(), linkerd.Mirror{})
+		in.Policy.Prune.Policy = policy
+		v := one(t, in, settled())
+		if (v.Refused != nil) != refused || len(v.Go) > 0 == refused || refused && v.Refused.Code != "PrunePolicy" {
+			t.Errorf("%s: %s", policy, told(v))
+		}
+	}
+}
+
+// One object that people want to keep keeps its end, and only its end.
+func TestNoObjectKept(t *testing.T) {
+	in := many(3, 0)
+	kept := in.Recorded[1].Entries[0]
+	r := in.Seen.Own[kept]
+	r.Keep = true
+	in.Seen.Own[kept] = r
+	refused := Judge(in)
+	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != "Kept" || !strings.Contains(why.Message, kept.String()) {
+		t.Errorf("refused: %v", refused)
+	}
+}
+
+// The first guard that refuses names the reason.
+func TestFirstGuardNames(t *testing.T) {
+	in := many(30, 0)
+	kept := in.Recorded[0].Entries[0]
+	r := in.Seen.Own[kept]
+	r.Keep = true
+	in.Seen.Own[kept] = r
+	if why := Judge(in)[in.Recorded[0].End]; why.Code != "TooMuch" {
+		t.Errorf("fraction before kept: %v", why)
+	}
+	in.Policy.Prune.Policy = api.UpsertOnly
+	if why := Judge(in)[in.Recorded[0].End]; why.Code != "PrunePolicy" {
+		t.Errorf("policy before all: %v", why)
+	}
+}
+
+// The ends of an unlink begin only when neither side is refused.
+func TestBeginsOnlyTogether(t *testing.T) {
+	refused := &object.Reason{Code: "TooMuch", Message: "too much"}
+	for _, end := range []object.End{source, target} {
+		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{Known: true, Gone: true, Refused: refused})
+		if v.Refused == nil || v.Refused.Code != "TooMuch" || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
+			t.Errorf("%s: %s", end, told(v))
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package prune
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// scene is a random cluster: half of it need make no sense, since nothing may go then either.
+type scene struct {
+	in     Input
+	unseen map[object.Key]bool
+	peers  map[object.End]Peer
+}
+
+// universe is few keys, so that ends, marks and mirrors meet.
+func universe() []object.Key {
+	keys := slices.Concat(perLink(), []object.Key{
+		{Kind: "Secret", Namespace: mc, Name: "cluster-credentials-north"},
+		{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: "north"},
+		{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.north"},
+		{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.north-token"},
+	})
+	return keys
+}
+
+func randomScene(r *rand.Rand) scene {
+	s := scene{unseen: map[object.Key]bool{}, peers: map[object.End]Peer{}}
+	s.in = Input{
+		Linkerd: api.Cluster{}.WithDefaults().Linkerd, Wanted: map[object.End]object.Wanted{},
+		Seen:    object.Observation{Own: map[object.Key]object.Record{}},
+		Saw:     func(k object.Key) bool { return !s.unseen[k] },
+		Mirrors: map[api.ClusterName]linkerd.Mirror{},
+		Policy:  api.SyncPolicy{}.WithDefaults(),
+	}
+	for _, k := range universe() {
+		s.unseen[k] = r.IntN(8) == 0
+		if r.IntN(4) > 0 {
+			s.in.Seen.Own[k] = randomRecord(r, k)
+		}
+	}
+	if r.IntN(8) == 0 {
+		s.in.Policy.Prune.Policy = api.UpsertOnly
+	}
+	least, most := r.IntN(4), r.Float64()
+	s.in.Policy.Prune.MinAllowed, s.in.Policy.Prune.MaxFraction = &least, &most
+	for _, link := range []api.Pair{westEast, {Source: "west", Target: "north"}, {Source: "north", Target: "west"}} {
+		s.end(r, object.End{Cluster: "west", Link: link})
+	}
+	for _, name := range []api.ClusterName{"east", "north"} {
+		s.in.Mirrors[name] = s.mirror(r, name)
+	}
+	return s
+}
+
+// end is recorded, and perhaps declared, perhaps held.
+func (s *scene) end(r *rand.Rand, end object.End) {
+	inv := inventory.Inventory{End: end, Leaving: r.IntN(3) == 0}
+	want := object.Wanted{End: end}
+	for _, k := range universe() {
+		if r.IntN(3) > 0 {
+			inv.Entries = append(inv.Entries, k)
+		}
+		if r.IntN(5) == 0 {
+			want.Objects = append(want.Objects, object.Object{Key: k})
+		}
+	}
+	sorted(inv.Entries...)
+	s.in.Recorded = append(s.in.Recorded, inv)
+	switch r.IntN(6) {
+	case 0, 1, 2:
+		s.in.Wanted[end] = want
+	case 3:
+		s.in.Wanted[end] = object.Wanted{End: end, Held: &object.Reason{Code: "Held"}}
+	}
+	peer := Peer{Known: r.IntN(4) > 0, Gone: r.IntN(2) == 0}
+	if r.IntN(4) == 0 {
+		peer.Refused = &object.Reason{Code: "Kept"}
+	}
+	s.peers[end] = peer
+}
+
+func randomRecord(r *rand.Rand, k object.Key) object.Record {
+	rec := ours(k)
+	rec.Going, rec.Keep = r.IntN(8) == 0, r.IntN(16) == 0
+	if r.IntN(3) == 0 {
+		rec.Mark = []object.Mark{object.Unmarked, object.Theirs, object.Copied}[r.IntN(3)]
+	}
+	return rec
+}
+
+func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
+	some := func(kind string) []object.Key {
+		if r.IntN(2) == 0 {
+			return nil
+		}
+		k := object.Key{Kind: kind, Namespace: "shop", Name: "x-" + string(name)}
+		s.in.Seen.Own[k] = object.Record{UID: "uid of " + k.String(), Mark: object.Copied, Going: r.IntN(8) == 0}
+		return []object.Key{k}
+	}
+	m := linkerd.Mirror{
+		Pods: some("Pod"), Services: some("Service"), Endpoints: some("Endpoints"), Probe: some("Probe"), Lease: some("Lease"),
+		Discovers: r.IntN(2) == 0,
+	}
+	if r.IntN(2) == 0 {
+		m.Federated = []linkerd.Membership{{Key: federatedKey, Others: r.IntN(2) == 0}}
+		s.in.Seen.Own[federatedKey] = object.Record{UID: "federated"}
+	}
+	return m
+}
+
+// needed says that an end other than a leaving one has to do with a key.
+func (s *scene) needed(k object.Key) string {
+	for end, want := range s.in.Wanted {
+		for _, o := range want.Objects {
+			if o.Key == k {
+				return fmt.Sprintf("wanted by %s", end)
+			}
+		}
+	}
+	for _, inv := range s.in.Recorded {
+		if want, ok := s.in.Wanted[inv.End]; ok && want.Held != nil && inv.Has(k) {
+			return fmt.Sprintf("held for %s", inv.End)
+		}
+	}
+	return ""
+}
+
+func (s *scene) left(end object.End) []object.Key {
+	m := s.in.Mirrors[end.Link.Target]
+	out := slices.Concat(m.Services, m.Endpoints, m.Probe, m.Lease)
+	for _, f := range m.Federated {
+		out = append(out, f.Key)
+	}
+	return out
+}
+
+// broken gives what a verdict may never be.
+func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
+	_, declared := s.in.Wanted[inv.End]
+	if len(v.Go) > 0 && v.Refused != nil || v.Drop && (len(v.Go) > 0 || v.Waiting != nil || v.Refused != nil) {
+		return "it goes and does not"
+	}
+	if inv.Leaving && !declared && v.Refused != nil {
+		return "what has begun is refused"
+	}
+	for _, c := range v.Go {
+		if why := s.mayNot(inv, declared, c); why != "" {
+			return c.Action.String() + " of " + c.Key.String() + ": " + why
+		}
+		if inv.Has(c.Key) && !v.Next.Has(c.Key) {
+			return c.Key.String() + " goes, and is not recorded"
+		}
+	}
+	for _, k := range inv.Entries {
+		if live := s.in.Seen.Own[k]; v.Drop && s.needed(k) == "" && (s.unseen[k] || live.Mark == object.Ours && !live.IsZero()) {
+			return "its inventory goes before " + k.String()
+		}
+	}
+	return ""
+}
+
+// mayNot says why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
+func (s *scene) mayNot(inv inventory.Inventory, declared bool, c object.Change) string {
+	live := s.in.Seen.Own[c.Key]
+	switch {
+	case c.Was != live || live.IsZero():
+		return "its preconditions are not what was seen"
+	case live.Going:
+		return "it is going already"
+	case slices.Contains(s.left(inv.End), c.Key):
+		if declared || !inv.End.IsSource() {
+			return "a mirror of a link that is declared, or of a target's end"
+		}
+	case s.unseen[c.Key]:
+		return "it was not looked for"
+	case live.Mark != object.Ours:
+		return "it is " + live.Mark.String()
+	case !inv.Has(c.Key):
+		return "it is not recorded"
+	case c.Action != object.Delete:
+		return "it is not a delete"
+	default:
+		return s.needed(c.Key)
+	}
+	return ""
+}
+
+// Whatever the cluster: nothing goes that is wanted, held, foreign, unrecorded or was not looked for; what
+// is refused does not go, what has begun is not refused; and the order of input never shows.
+func TestSelectNever(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	gone := 0
+	for i := range 5000 {
+		s := randomScene(r)
+		peers := func(e object.End) Peer { return s.peers[e] }
+		before := fmt.Sprint(s.in.Recorded)
+		verdicts := Select(s.in, peers)
+		for _, v := range verdicts {
+			inv := s.in.Recorded[slices.IndexFunc(s.in.Recorded, func(i inventory.Inventory) bool { return i.End == v.End })]
+			gone += len(v.Go)
+			if why := s.broken(inv, v); why != "" {
+				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
+			}
+		}
+		if before != fmt.Sprint(s.in.Recorded) {
+			t.Fatalf("seed %d, scene %d: Select changed its input", seed, i)
+		}
+		if again := Select(shuffled(r, s.in), peers); !reflect.DeepEqual(verdicts, again) {
+			t.Fatalf("seed %d, scene %d: the order of input shows", seed, i)
+		}
+	}
+	if gone < 1000 {
+		t.Errorf("only %d changes were judged", gone)
+	}
+}
+
+// shuffled is the same input in another order.
+func shuffled(r *rand.Rand, in Input) Input {
+	in.Recorded = slices.Clone(in.Recorded)
+	r.Shuffle(len(in.Recorded), func(i, j int) { in.Recorded[i], in.Recorded[j] = in.Recorded[j], in.Recorded[i] })
+	wanted := map[object.End]object.Wanted{}
+	for end, want := range in.Wanted {
+		want.Objects = slices.Clone(want.Objects)
+		r.Shuffle(len(want.Objects), func(i, j int) { want.Objects[i], want.Objects[j] = want.Objects[j], want.Objects[i] })
+		wanted[end] = want
+	}
+	in.Wanted, in.Mirrors, in.Seen.Own = wanted, maps.Clone(in.Mirrors), maps.Clone(in.Seen.Own)
+	return in
+}

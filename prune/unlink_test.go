@@ -1,0 +1,235 @@
+package prune
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// all is what a link's controller may have made and left.
+func all() linkerd.Mirror {
+	return linkerd.Mirror{
+		Pods: []object.Key{podKey}, Services: []object.Key{mirrorKey}, Discovers: true, Endpoints: []object.Key{endpointsKey},
+		Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey},
+		Federated: []linkerd.Membership{{Key: federatedKey}},
+	}
+}
+
+// Each row is one gate: what an unlink of the source takes, or waits for, when all before it is gone.
+func TestGatesOfSource(t *testing.T) {
+	stopped := func(m linkerd.Mirror) linkerd.Mirror { m.Pods = nil; return m }
+	swept := linkerd.Mirror{Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
+	tests := []struct {
+		name     string
+		recorded []object.Key
+		gone     []object.Key
+		mirrors  linkerd.Mirror
+		want     string
+	}{
+		{"controller", perLink(), nil, all(), "delete Deployment controller-east; delete PodDisruptionBudget controller-east"},
+		{"its pods", perLink(), []object.Key{deploymentKey, budgetKey}, all(), "wait: controller: 1 not gone yet, the first is Pod linkerd-multicluster/controller-east-1"},
+		{
+			"mirrors", perLink(),
+			[]object.Key{deploymentKey, budgetKey},
+			stopped(all()),
+			"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
+		},
+		{"Linkerd Link", perLink(), []object.Key{deploymentKey, budgetKey}, swept, "delete Link east"},
+		{
+			"objects", perLink(),
+			[]object.Key{deploymentKey, budgetKey, linkKey},
+			swept,
+			"delete Service probe-east; delete ServiceAccount controller-east",
+		},
+		{"probe endpoints", perLink(), []object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey}, swept, "delete Endpoints probe-east"},
+		{
+			"lease", perLink(),
+			[]object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey},
+			linkerd.Mirror{Lease: []object.Key{leaseKey}},
+			"delete Lease service-mirror-write-east",
+		},
+		{
+			"secret of the mirror", perLink(),
+			[]object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey},
+			linkerd.Mirror{},
+			"delete Secret cluster-credentials-east",
+		},
+		{
+			"secret of the control plane", perLink(),
+			[]object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey, mirrorSecret},
+			linkerd.Mirror{},
+			"delete Secret cluster-credentials-east",
+		},
+		{"through", perLink(), perLink(), linkerd.Mirror{}, "drop"},
+		{"external: Linkerd Link first", external(), nil, all(), "delete Link east"},
+		{
+			"external: mirrors", external(),
+			[]object.Key{linkKey},
+			all(),
+			"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
+		},
+		{"external: secret of the mirror", external(), []object.Key{linkKey}, swept, "delete Secret cluster-credentials-east"},
+		{"external: secret of the control plane", external(), []object.Key{linkKey, mirrorSecret}, swept, "delete Secret cluster-credentials-east"},
+		{"external: through", external(), external(), swept, "drop"},
+	}
+	for _, tt := range tests {
+		in := input(source, tt.recorded, tt.mirrors)
+		for _, k := range tt.gone {
+			delete(in.Seen.Own, k)
+		}
+		if got := told(one(t, in, settled())); got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A gate is not through while one of its objects is being deleted, or is not known to be gone.
+func TestGatesWait(t *testing.T) {
+	going := input(source, perLink(), linkerd.Mirror{})
+	for _, k := range []object.Key{deploymentKey, budgetKey} {
+		r := going.Seen.Own[k]
+		r.Going = true
+		going.Seen.Own[k] = r
+	}
+	if got := told(one(t, going, settled())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
+		t.Errorf("being deleted: %s", got)
+	}
+	unseen := input(source, perLink(), linkerd.Mirror{})
+	unseen.Saw = func(k object.Key) bool { return k.Kind != "Deployment" && k.Kind != "PodDisruptionBudget" }
+	if got := told(one(t, unseen, settled())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
+		t.Errorf("not looked for: %s", got)
+	}
+	sweep := input(source, perLink(), linkerd.Mirror{Services: []object.Key{mirrorKey}})
+	sweep.Seen.Own[mirrorKey] = object.Record{UID: "x", Going: true}
+	delete(sweep.Seen.Own, deploymentKey)
+	delete(sweep.Seen.Own, budgetKey)
+	if got := told(one(t, sweep, settled())); !strings.HasPrefix(got, "wait: mirrors: 1 not gone yet") {
+		t.Errorf("a mirror being deleted: %s", got)
+	}
+}
+
+// The inventory forgets what is gone, but not by what it knows that the controller was ours.
+func TestInventoryOfUnlink(t *testing.T) {
+	in := input(source, perLink(), linkerd.Mirror{Lease: []object.Key{leaseKey}})
+	for _, k := range []object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey} {
+		delete(in.Seen.Own, k)
+	}
+	next := one(t, in, settled()).Next
+	if want := sorted(accountKey, mirrorSecret, planeSecret); !next.Leaving || !slices.Equal(next.Entries, want) {
+		t.Errorf("next: leaving %t, %v", next.Leaving, next.Entries)
+	}
+}
+
+// The source's access in the target waits for the source, unknown or not through.
+func TestTargetWaits(t *testing.T) {
+	k := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
+	kept := &object.Reason{Code: "Kept"}
+	tests := []struct {
+		name    string
+		peer    Peer
+		leaving bool
+		want    string
+	}{
+		{"source not read", Peer{}, false, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
+		{"source not through", Peer{Known: true}, false, "wait: its access stays until cluster west has removed its end of the link"},
+		{"source through", settled(), false, "delete ServiceAccount linkwright.west"},
+		{"source refused", Peer{Known: true, Refused: kept}, false, "refused: Kept"},
+		{"source refused, begun", Peer{Known: true, Refused: kept}, true, "wait: its access stays until cluster west has removed its end of the link"},
+		{"source not read, begun", Peer{}, true, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
+	}
+	for _, tt := range tests {
+		in := input(target, []object.Key{k}, linkerd.Mirror{})
+		in.Recorded[0].Leaving = tt.leaving
+		v := one(t, in, tt.peer)
+		if got := told(v); got != tt.want || v.Next.Leaving != (v.Refused == nil) {
+			t.Errorf("%s: %s, leaving %t, want %s", tt.name, got, v.Next.Leaving, tt.want)
+		}
+	}
+}
+
+// A membership is taken out of what it stands in; the Service goes only with its last member.
+func TestFederatedMembership(t *testing.T) {
+	tests := []struct {
+		m    linkerd.Membership
+		want string
+	}{
+		{linkerd.Membership{Key: federatedKey}, "delete "},
+		{linkerd.Membership{Key: federatedKey, Rest: "web@north", Others: true}, `release {"metadata":{"annotations":{"multicluster.linkerd.io/remote-discovery":"web@north"}}}`},
+		{linkerd.Membership{Key: federatedKey, Others: true}, `release {"metadata":{"annotations":{"multicluster.linkerd.io/remote-discovery":null}}}`},
+	}
+	for _, tt := range tests {
+		in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{tt.m}})
+		delete(in.Seen.Own, linkKey)
+		v := one(t, in, settled())
+		c := v.Go[0]
+		if got := c.Action.String() + " " + string(c.Object.Body.Bytes()); got != tt.want || c.Was != in.Seen.Own[federatedKey] || len(v.Go) != 1 {
+			t.Errorf("%+v: %s, was %+v", tt.m, got, c.Was)
+		}
+		if b := c.Object.Body.Bytes(); len(b) > 0 && !json.Valid(b) {
+			t.Errorf("%s is no JSON", b)
+		}
+	}
+}
+
+// Two links that leave one federated Service in the same step do so one after the other.
+func TestFederatedOneAtATime(t *testing.T) {
+	north := object.End{Cluster: "west", Link: westEast}
+	north.Link.Target = "north"
+	in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@north", Others: true}}})
+	delete(in.Seen.Own, linkKey)
+	in.Recorded = append(in.Recorded, inventory.Inventory{End: north})
+	in.Mirrors["north"] = linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@east", Others: true}}}
+	got := Select(in, answer(settled()))
+	if len(got[0].Go) != 1 || len(got[1].Go) != 0 || got[1].Waiting == nil || got[1].Drop {
+		t.Errorf("first %s, second %s", told(got[0]), told(got[1]))
+	}
+}
+
+// Mirrors are swept only on proof: not beside a Linkerd Link of somebody else's.
+func TestMirrorsOfTheirLink(t *testing.T) {
+	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
+		in := input(source, external(), all())
+		in.Seen.Own[linkKey] = object.Record{UID: "x", Mark: mark}
+		if got := told(one(t, in, settled())); strings.Contains(got, "web-") {
+			t.Errorf("%s: %s", mark, got)
+		}
+	}
+}
+
+// The control plane's secret of a declared link waits for what is resolved through it.
+func TestModeChange(t *testing.T) {
+	federated := []linkerd.Membership{{Key: federatedKey}}
+	tests := []struct {
+		mirrors linkerd.Mirror
+		want    string
+	}{
+		{linkerd.Mirror{Services: []object.Key{mirrorKey}, Discovers: true}, "wait: credential of the control plane: 1 not gone yet, the first is Secret linkerd/cluster-credentials-east"},
+		{linkerd.Mirror{Federated: federated}, "wait: credential of the control plane: 1 not gone yet, the first is Secret linkerd/cluster-credentials-east"},
+		{linkerd.Mirror{Services: []object.Key{mirrorKey}}, "delete Secret cluster-credentials-east"},
+	}
+	for _, tt := range tests {
+		in := input(source, external(), tt.mirrors)
+		in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}}}
+		if got := told(one(t, in, settled())); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.mirrors, got, tt.want)
+		}
+	}
+}
+
+// The base of a cluster that left the fleet goes last.
+func TestBaseGoesLast(t *testing.T) {
+	in := input(source, external(), linkerd.Mirror{})
+	in.Recorded = append([]inventory.Inventory{{End: object.End{Cluster: "west"}}}, in.Recorded...)
+	if v := Select(in, answer(settled()))[0]; v.Drop || v.Waiting == nil {
+		t.Errorf("beside a link: %s", told(v))
+	}
+	in.Recorded = in.Recorded[:1]
+	if v := Select(in, answer(settled()))[0]; !v.Drop {
+		t.Errorf("alone: %s", told(v))
+	}
+}

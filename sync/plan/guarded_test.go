@@ -188,8 +188,7 @@ func TestHeldKeepsEverything(t *testing.T) {
 		}, "NotInstalled"},
 		{"no token", func(s *sim) {
 			s.play = nil
-			k := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
-			s.live["east"].Seen.Bodies[k] = object.NewBody([]byte(`{"kind":"Secret"}`))
+			s.live["east"].Seen.Bodies[tokenKey] = object.NewBody([]byte(`{"kind":"Secret"}`))
 		}, "NoCredential"},
 	}
 	for _, tt := range tests {

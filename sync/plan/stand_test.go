@@ -133,6 +133,7 @@ func join(s pair.Side, k object.Key, member string) {
 	}
 	if !slices.Contains(members, member) {
 		members = append(members, member)
+		slices.Sort(members)
 	}
 	put(s, k, nil, metav1.ObjectMeta{
 		Labels:      map[string]string{linkerd.MirroredLabel: "true"},

@@ -21,12 +21,16 @@ import (
 	"github.com/linkwright/linkwright/sync/web"
 )
 
-const readme = "../README.md"
+const (
+	readme       = "../README.md"
+	architecture = "../docs/architecture.md"
+	module       = "github.com/linkwright/linkwright"
+)
 
 func update() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
-	flag.Bool("update", false, "rewrite the generated tables of the README")
+	flag.Bool("update", false, "rewrite the generated tables")
 	os.Exit(m.Run())
 }
 
@@ -88,23 +92,23 @@ func text(t *testing.T, file string) string {
 	return string(b)
 }
 
-// section compares what stands between two marks of the README with what is generated, or writes it there.
-func section(t *testing.T, name, want string) {
+// section compares what stands between two marks of a page with what is generated, or writes it there.
+func section(t *testing.T, page, name, want string) {
 	t.Helper()
-	before, rest, ok := strings.Cut(text(t, readme), "<!-- "+name+" -->\n")
+	before, rest, ok := strings.Cut(text(t, page), "<!-- "+name+" -->\n")
 	got, after, end := strings.Cut(rest, "<!-- /"+name+" -->\n")
 	if !ok || !end {
-		t.Fatalf("README has no section %s", name)
+		t.Fatalf("%s has no section %s", page, name)
 	}
 	if update() {
 		whole := before + "<!-- " + name + " -->\n" + want + "<!-- /" + name + " -->\n" + after
-		if err := os.WriteFile(readme, []byte(whole), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(page, []byte(whole), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("README's %s: -want +got (go test ./examples -update writes it)\n%s", name, diff)
+		t.Errorf("%s of %s: -want +got (go test ./examples -update writes it)\n%s", name, page, diff)
 	}
 }
 
@@ -141,7 +145,7 @@ func TestFlags(t *testing.T) {
 			options[name].commands = append(options[name].commands, command)
 		}
 	}
-	section(t, "flags", flagTable(options, len(commands)))
+	section(t, readme, "flags", flagTable(options, len(commands)))
 }
 
 func flagTable(options map[string]*option, all int) string {
@@ -167,7 +171,7 @@ func TestMetrics(t *testing.T) {
 	for _, m := range web.Metrics() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, strings.Join(m.Labels, ", "), m.Help)
 	}
-	section(t, "metrics", b.String())
+	section(t, readme, "metrics", b.String())
 }
 
 // depend reads files, so that a cached result of this test does not outlive a change of them.
@@ -208,6 +212,72 @@ func TestReasons(t *testing.T) {
 	for _, known := range []string{"Occupied", "NoGateway", "Kept", "Unreachable"} {
 		if !found[known] {
 			t.Errorf("the search for reasons finds no %s", known)
+		}
+	}
+}
+
+// rooms are the packages of the architecture in the order of their dependencies, as its page names them.
+func rooms() []string {
+	return []string{
+		"api", "object", "render/fleet", "render/linkerd", "render", "prune/inventory", "prune",
+		"sync/pair", "sync/plan", "sync/report", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web", "cmd/linkwright",
+	}
+}
+
+// TestArchitecture: the page shows the imports as they are, and has a paragraph for every package, in an order in which
+// each stands below what it imports.
+func TestArchitecture(t *testing.T) {
+	page := text(t, architecture)
+	var b strings.Builder
+	b.WriteString("| package | imports |\n| --- | --- |\n")
+	at := 0
+	for i, room := range rooms() {
+		depend(t, "../"+room+"/*.go")
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .Imports "\n"}}`, "../"+room).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var imports []string
+		for line := range strings.Lines(string(out)) {
+			if in, ok := strings.CutPrefix(strings.TrimSpace(line), module+"/"); ok {
+				imports = append(imports, in)
+				if !slices.Contains(rooms()[:i], in) {
+					t.Errorf("%s imports %s, which stands below it", room, in)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", room, strings.Join(imports, ", "))
+		next := strings.Index(page, "\n**"+room+"** –")
+		if next < at {
+			t.Errorf("the paragraph of %s is missing or stands too early", room)
+		}
+		at = next
+	}
+	section(t, architecture, "imports", b.String())
+}
+
+// TestDesigns: every decision has its four parts, in fewer than 80 lines, and links lead somewhere.
+func TestDesigns(t *testing.T) {
+	pages, err := filepath.Glob("../docs/design/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no decisions: %v", err)
+	}
+	for _, p := range pages {
+		page := text(t, p)
+		for _, part := range []string{"# " + filepath.Base(p)[:4] + ": ", "**Context.**", "**Decision.**", "**Consequences.**", "**Rejected.**"} {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s has no %q", p, part)
+			}
+		}
+		if strings.Count(page, "\n") >= 80 {
+			t.Errorf("%s is too long", p)
+		}
+	}
+	for _, p := range []string{readme, architecture} {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text(t, p), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(p), m[1])); err != nil {
+				t.Errorf("%s: %v", p, err)
+			}
 		}
 	}
 }

@@ -105,14 +105,14 @@ func invalid(problems []api.Problem) error {
 // Run is one term: pass after pass until ctx ends. poke asks for a pass now; publish gets every report.
 // What cannot be read keeps the last good fleet in force.
 func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
-	b := newBoard(l, term)
+	b, logged := newBoard(l, term), journal{log: l.Log}
 	for ctx.Err() == nil {
 		start := time.Now()
 		r, err := l.pass(ctx, b)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // told to stop: what the pass failed with is only that
 		}
-		l.told(r, err)
+		logged.tell(r, err)
 		publish(r)
 		pause := time.NewTimer(time.Until(b.policy().Next(start)))
 		select {
@@ -153,15 +153,6 @@ func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
 	}
 	r.Commit, r.Took = f.Commit, time.Since(start)
 	return r, err
-}
-
-func (l *Loop) told(r report.Report, err error) {
-	if err != nil {
-		l.Log.Error("pass failed", "commit", string(r.Commit), "error", err)
-		return
-	}
-	c := r.Counts()
-	l.Log.Info("pass done", "commit", string(r.Commit), "written", c.Written, "failed", c.Failed, "inPlace", c.InPlace, "held", c.Held)
 }
 
 func (l *Loop) writes(name api.ClusterName) bool {

@@ -1,0 +1,70 @@
+package sync
+
+import (
+	"log/slog"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// journal logs passes. What holds an end or a cluster up, and what is wrong with the declarations, is told
+// when it begins and when it is over, not with every pass.
+type journal struct {
+	log  *slog.Logger
+	open map[entry]bool
+}
+
+// entry is one thing that was told; its message may change while it lasts.
+type entry struct{ cluster, link, code string }
+
+func (j *journal) tell(r report.Report, err error) {
+	now := map[entry]bool{}
+	for _, p := range r.Problems {
+		e := entry{code: p.String()}
+		if now[e] = true; !j.open[e] {
+			j.log.Warn("declarations", "commit", string(r.Commit), "problem", p.String())
+		}
+	}
+	for _, c := range r.Clusters {
+		j.cluster(now, c)
+	}
+	for e := range j.open {
+		if !now[e] && e.cluster != "" {
+			j.log.Info("over", "cluster", e.cluster, "link", e.link, "code", e.code)
+		}
+	}
+	j.open = now
+	if err != nil {
+		j.log.Error("pass failed", "commit", string(r.Commit), "error", err)
+		return
+	}
+	c := r.Counts()
+	j.log.Info("pass done", "commit", string(r.Commit), "took", r.Took, "written", c.Written, "failed", c.Failed,
+		"inPlace", c.InPlace, "changing", c.Changing, "waiting", c.Waiting, "held", c.Held, "refused", c.Refused,
+		"clustersRefused", c.ClustersRefused)
+}
+
+func (j *journal) cluster(now map[entry]bool, c report.Cluster) {
+	for _, o := range c.Outcomes {
+		if o.Err != nil {
+			j.log.Warn("write failed", "cluster", string(c.Name), "link", o.Change.End.Link.String(), "object", o.Change.Key.String(), "error", o.Err)
+		}
+	}
+	if why := c.Step.Refused; why != nil {
+		j.once(now, entry{cluster: string(c.Name)}, "cluster refused", why)
+		return
+	}
+	for _, row := range c.Step.Rows {
+		if row.Why != nil && row.Standing != plan.InPlace && row.Standing != plan.Changing {
+			j.once(now, entry{cluster: string(c.Name), link: row.End.Link.String()}, "end "+string(row.Standing), row.Why)
+		}
+	}
+}
+
+func (j *journal) once(now map[entry]bool, e entry, what string, why *object.Reason) {
+	e.code = why.Code
+	if now[e] = true; !j.open[e] {
+		j.log.Warn("not in place", "cluster", e.cluster, "link", e.link, "standing", what, "code", why.Code, "reason", why.Message)
+	}
+}

@@ -99,9 +99,9 @@ func life(ctx context.Context, opts options) error {
 	}
 	defer os.RemoveAll(opts.dir)
 	children := newChildren(opts.dir)
-	defer children.kill()
 	stopEtcd, err := start(ctx, opts, children)
 	defer stopEtcd()
+	defer children.kill() // first: etcd's graceful stop would wait for the API server
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -9,7 +9,7 @@ MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set. One that is not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright hack/demo hack/testbed render sync sync/cluster sync/lease
+CLUSTER_PACKAGES := cmd/linkwright deploy hack/demo hack/testbed render sync sync/cluster sync/lease
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
 CLUSTERS ?= 1
 # Per package, like go test's own flag.
@@ -39,7 +39,7 @@ check: static race ## format, vet, lint, tidy, imports, and tests of what needs 
 test: static race-free controlplane build race-clusters ## check, and everything on real control planes
 
 # Built and then run: `go run` dies of SIGTERM without telling its child, which would leave clusters behind.
-demo: controlplane build ## two clusters, linked from a local Git repository; Ctrl-C cleans up
+demo: controlplane build ## three clusters, six links, from a local Git repository; Ctrl-C cleans up
 	$(GO) build -o bin/demo ./hack/demo
 	exec bin/demo
 

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 	rbacac "k8s.io/client-go/applyconfigurations/rbac/v1"
@@ -19,6 +21,22 @@ func Account(owner string, source api.ClusterName) object.Key {
 func TokenSecret(owner string, source api.ClusterName) object.Key {
 	k := Account(owner, source)
 	return object.Key{Kind: "Secret", Namespace: k.Namespace, Name: k.Name + "-token"}
+}
+
+// SourceOf tells by its name to which source's end in a target an object belongs; false for any other object.
+func SourceOf(owner string, k object.Key) (api.ClusterName, bool) {
+	name := k.Name
+	switch {
+	case k.Kind == "ClusterRoleBinding":
+		name, _ = strings.CutPrefix(name, object.AccessNamespace+".")
+	case k.Kind == "Secret" && k.Namespace == object.AccessNamespace:
+		name, _ = strings.CutSuffix(name, "-token")
+	case k.Kind != "ServiceAccount" || k.Namespace != object.AccessNamespace:
+		return "", false
+	}
+	name, ok := strings.CutPrefix(name, owner+".")
+	source := api.ClusterName(name)
+	return source, ok && api.CheckClusterName(source) == nil
 }
 
 // access renders the source's account, its token and its rights (linkerd2

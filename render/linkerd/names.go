@@ -3,6 +3,9 @@
 package linkerd
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
@@ -81,6 +84,29 @@ func LocalAccess(target api.ClusterName) string { return LocalAccessRole + "-" +
 
 // Lease is the name of the lease that a link's controllers lead by.
 func Lease(target api.ClusterName) string { return "service-mirror-write-" + string(target) }
+
+// TargetOf tells by its name to which link's end in a source an object belongs; false for any other object.
+func TargetOf(l api.Linkerd, k object.Key) (api.ClusterName, bool) {
+	prefix, namespaces := "", []string{l.MulticlusterNamespace}
+	switch k.Kind {
+	case "Link":
+	case "Deployment", "PodDisruptionBudget", "ServiceAccount":
+		prefix = Controller("")
+	case "Service":
+		prefix = ProbeService("")
+	case "Secret":
+		prefix, namespaces = Credentials(""), append(namespaces, l.Namespace)
+	case "Role", "RoleBinding":
+		prefix = ReadCredentials("")
+	case "ClusterRoleBinding":
+		prefix, namespaces = LocalAccess(""), []string{""}
+	default:
+		return "", false
+	}
+	name, ok := strings.CutPrefix(k.Name, prefix)
+	target := api.ClusterName(name)
+	return target, ok && slices.Contains(namespaces, k.Namespace) && api.CheckClusterName(target) == nil
+}
 
 // Keys of Linkerd's own kinds.
 func linkKey(ns string, target api.ClusterName) object.Key {

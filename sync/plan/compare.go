@@ -126,11 +126,9 @@ func (p *planner) peer(end object.End) prune.Peer {
 		return prune.Peer{}
 	}
 	far := object.End{Cluster: other, Link: end.Link}
-	gone := !slices.ContainsFunc(recorded, func(i inventory.Inventory) bool { return i.End == far })
-	return prune.Peer{
-		Known: true, Gone: gone,
-		Refused: prune.Judge(p.pruneInput(other, p.wants(other), recorded))[far],
-	}
+	in := p.pruneInput(other, p.wants(other), recorded)
+	gone := !slices.ContainsFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
+	return prune.Peer{Known: true, Gone: gone, Refused: prune.Judge(in)[far]}
 }
 
 // End compares one end with what is live: the changes that make it so, or why it must be held. An

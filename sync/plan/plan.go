@@ -211,7 +211,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	side := p.Sides[name]
 	l := p.spec(name).Linkerd
 	in := prune.Input{
-		Linkerd: l, Wanted: map[object.End]object.Wanted{}, Recorded: recorded,
+		Linkerd: l, Wanted: map[object.End]object.Wanted{}, Recorded: p.rebuilt(name, recorded),
 		Seen: side.Seen, Saw: side.Saw, Mirrors: linkerd.MirrorsOf(l, side.Seen), Policy: p.policy(),
 	}
 	for _, w := range wanted {

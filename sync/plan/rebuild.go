@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// rebuilt adds to what a cluster has recorded what carries our mark there and stands in no inventory: one
+// was lost, or written anew since. Names tell to which end an object belongs; what they do not tell is
+// left alone. It is written down, as any inventory, before anything of it goes.
+func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []inventory.Inventory {
+	known := map[object.Key]bool{}
+	for _, inv := range recorded {
+		for _, k := range inv.Entries {
+			known[k] = true
+		}
+	}
+	lost := map[object.End][]object.Key{}
+	for k, r := range w.Sides[name].Seen.Own {
+		if r.Mark != object.Ours || known[k] {
+			continue
+		}
+		if end, ok := w.endOf(name, k); ok {
+			lost[end] = append(lost[end], k)
+		}
+	}
+	out := slices.Clone(recorded)
+	for end, keys := range lost {
+		i := slices.IndexFunc(out, func(inv inventory.Inventory) bool { return inv.End == end })
+		if i < 0 {
+			i = len(out)
+			out = append(out, inventory.Inventory{End: end})
+		}
+		out[i] = out[i].Settle(keys, func(object.Key) bool { return false })
+	}
+	slices.SortFunc(out, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
+	return out
+}
+
+// endOf tells the end in a cluster whose objects have such a name.
+func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
+	end := object.End{Cluster: name}
+	if target, ok := linkerd.TargetOf(w.spec(name).Linkerd, k); ok {
+		end.Link = api.Pair{Source: name, Target: target}
+		return end, true
+	}
+	source, ok := render.SourceOf(w.Owner, k)
+	end.Link = api.Pair{Source: source, Target: name}
+	return end, ok
+}

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// An inventory that was lost with the declaration is rebuilt from live marks, and then the unlink goes its way.
+func TestLostInventory(t *testing.T) {
+	for _, lost := range []api.ClusterName{"east", "west"} {
+		s := linked(t, all)
+		s.world.Fleet = declare(t, two, "")
+		remove(s.live[lost], inventory.Key(owner, westEast))
+		step := s.turn(lost)
+		if len(step.Ahead) == 0 {
+			t.Errorf("%s: nothing is written down again: %v", lost, words(step))
+		}
+		if lost == "west" && s.turn("east").Writes() > 0 && s.live["east"].Seen.Own[access].IsZero() {
+			t.Error("the access goes while the source is still linked")
+		}
+		s.settle()
+		for _, c := range two {
+			same(t, string(c), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
+		}
+	}
+}
+
+// What was recorded in an inventory that is lost, and is no longer wanted, is found as well.
+func TestLostInventoryOfDeclared(t *testing.T) {
+	budget := object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-east"}
+	s := linked(t, "  controller: {podAntiAffinity: true}\n")
+	if s.live["west"].Seen.Own[budget].IsZero() {
+		t.Fatal("there is no disruption budget")
+	}
+	remove(s.live["west"], inventory.Key(owner, westEast))
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	s.settle()
+	if !s.live["west"].Seen.Own[budget].IsZero() {
+		t.Error("the disruption budget is left")
+	}
+}
+
+// Objects that only look like ours are nobody's end.
+func TestRebuiltLeavesTheirs(t *testing.T) {
+	s := linked(t, "")
+	s.world.Fleet = declare(t, two, "")
+	s.settle()
+	before := s.steps
+	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
+		s.live["west"].Seen.Own[deployment("east")] = object.Record{UID: "x", Mark: mark}
+		s.live["west"].Seen.Bodies[deployment("east")] = object.NewBody([]byte("{}"))
+		s.settle()
+	}
+	if s.steps != before || s.live["west"].Seen.Own[deployment("east")].IsZero() {
+		t.Error("somebody else's controller was touched")
+	}
+}
+
+// Every object that is rendered is found again by its name.
+func TestEndOf(t *testing.T) {
+	s := linked(t, all+"  controller: {podAntiAffinity: true}\n")
+	w := s.now()
+	for _, c := range two {
+		for _, want := range Wants(w, c, s.renderer()) {
+			for _, o := range want.Objects {
+				if end, ok := w.endOf(c, o.Key); !ok || end != want.End {
+					t.Errorf("%s is of %s, not %s", o.Key, want.End, end)
+				}
+			}
+		}
+	}
+	for _, k := range []object.Key{
+		{Kind: "Secret", Namespace: cp, Name: "linkerd-identity-issuer"},
+		{Kind: "Secret", Namespace: "shop", Name: "cluster-credentials-east"},
+		{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"},
+		{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-"},
+		{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "blue.west"},
+		{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"},
+		{Kind: "Namespace", Name: object.AccessNamespace},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: linkerd.LocalAccessRole},
+	} {
+		if end, ok := w.endOf("west", k); ok {
+			t.Errorf("%s is of %s", k, end)
+		}
+	}
+	if _, ok := render.SourceOf("blue", object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "blue.west"}); !ok {
+		t.Error("another owner does not find its own account")
+	}
+}

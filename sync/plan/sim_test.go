@@ -181,6 +181,9 @@ func shows(w object.Watch, k object.Key, body object.Body) bool {
 		len(w.Names) > 0 && !slices.Contains(w.Names, k.Name) {
 		return false
 	}
+	if w.Selector == "" {
+		return true
+	}
 	selector, err := labels.Parse(w.Selector)
 	return err == nil && selector.Matches(labels.Set(metaOf(body).Labels))
 }

@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -257,7 +256,8 @@ func (p *pass) read(ctx context.Context, c fleet.Cluster) pair.Side {
 		}
 		side.Looked, err = plan.Watches(p.board.world(), c, ledger)
 		if err != nil {
-			return fmt.Errorf("%w", err)
+			side.Err = object.Because("Inventory", "%v", err)
+			return nil
 		}
 		side.Seen, err = conn.Observe(ctx, side.Looked)
 		if err != nil {
@@ -270,7 +270,7 @@ func (p *pass) read(ctx context.Context, c fleet.Cluster) pair.Side {
 	if err != nil {
 		return pair.Side{Err: p.loop.why(err)}
 	}
-	return side
+	return side // not known where its inventories say nothing
 }
 
 func (l *Loop) why(err error) *object.Reason {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -66,7 +67,8 @@ Values of secrets are shown as short hashes. Exit code 1: there are differences.
 // difference is a diff with the world it leads to, whose identities key the hashes of secrets.
 type difference struct {
 	report.Diff
-	world plan.World
+	world  plan.World
+	failed []error // dry runs that the server refused
 }
 
 // finish prints; what could not be compared is worse than what differs.
@@ -74,6 +76,9 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	key := func(name api.ClusterName) string { return d.world.Sides[name].Facts.UID }
 	if err := d.Write(c.OutOrStdout(), format, key); err != nil {
 		return err
+	}
+	if len(d.failed) > 0 {
+		return exit{exitPartial, errors.Join(d.failed...)}
 	}
 	for _, cl := range d.Clusters {
 		if cl.Refused != nil {
@@ -134,7 +139,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	renderer := render.Renderer{Owner: f.home.owner}
 	before, _ := plan.Simulate(o.world(a), renderer)
 	after, steps := plan.Simulate(o.next(before, b), renderer, plan.PrunePolicy)
-	return difference{worldsDiff(f.home.owner, before, after, steps), after}, nil
+	return difference{Diff: worldsDiff(f.home.owner, before, after, steps), world: after}, nil
 }
 
 // next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
@@ -208,15 +213,17 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	}
 	w.Fresh = missingCredentials(w)
 	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
-	var d report.Diff
+	d := difference{world: w}
 	for _, name := range sortedNames(w) {
-		d.Clusters = append(d.Clusters, e.previews(ctx, name, steps[name]))
+		cd, failed := e.previews(ctx, name, steps[name])
+		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
-	return difference{d, w}, nil
+	return d, nil
 }
 
-// previews tries the last change of every object.
-func (e *engine) previews(ctx context.Context, name api.ClusterName, steps []plan.Step) report.ClusterDiff {
+// previews tries the last change of every object. What cannot be tried is shown as it is rendered.
+func (e *engine) previews(ctx context.Context, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
+	var failed []error
 	cd := report.ClusterDiff{Name: name}
 	cd = ends(cd, steps)
 	for _, ch := range lastChanges(steps) {
@@ -231,10 +238,11 @@ func (e *engine) previews(ctx context.Context, name api.ClusterName, steps []pla
 			}
 			return err
 		})
-		if why := cluster.Explain(err); why.Code != "" && why.Code != cluster.NotFound {
-			od.Why = why // a create where its namespace is still to be made is NotFound: shown as rendered
+		// A create where our namespace is still to be made is NotFound.
+		if why := cluster.Explain(err); err != nil && why.Code != cluster.NotFound {
+			failed = append(failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", name, ch.Action, ch.Key, why.Code, why.Message))
 		}
 		cd.Objects = append(cd.Objects, od)
 	}
-	return cd
+	return cd, failed
 }

@@ -49,11 +49,13 @@ func NewLink(namespace, name string, spec LinkSpec) *Link {
 	return l
 }
 
-// Selects says whether a Link's JSON chooses any service: a change from true to false makes its
-// controller remove every mirror, so it is a drain (linkerd2 multicluster/service-mirror/cluster_watcher.go).
-func Selects(link object.Body) bool {
-	s := specOf(link)
-	return chooses(s.Selector, s.RemoteDiscoverySelector, s.FederatedServiceSelector)
+// Drains says that one of a Link's three selectors chose services and no longer does: its controller then
+// removes what that made (linkerd2 multicluster/service-mirror/cluster_watcher.go).
+func Drains(was, now object.Body) bool {
+	a, b := specOf(was), specOf(now)
+	return chooses(a.Selector) && !chooses(b.Selector) ||
+		chooses(a.RemoteDiscoverySelector) && !chooses(b.RemoteDiscoverySelector) ||
+		chooses(a.FederatedServiceSelector) && !chooses(b.FederatedServiceSelector)
 }
 
 // Discovers says whether a Link's JSON makes the source's control plane use its credential.

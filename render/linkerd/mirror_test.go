@@ -152,27 +152,36 @@ func TestMirrorsOfIsSorted(t *testing.T) {
 	}
 }
 
-func TestSelects(t *testing.T) {
+func TestDrains(t *testing.T) {
+	const gateway = `{"selector":{"matchLabels":{"a":"b"}}}`
+	const federated = `{"selector":{"matchLabels":{"a":"b"}},"federatedServiceSelector":{"matchLabels":{"c":"d"}}}`
 	tests := []struct {
-		spec                string
-		selects, discovered bool
+		was, now          string
+		drains, discovers bool // discovers: of what was
 	}{
-		{`{}`, false, false},
-		{`{"selector":{}}`, false, false},
-		{`{"selector":{"matchLabels":{"a":"b"}}}`, true, false},
-		{`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`, true, false},
-		{`{"remoteDiscoverySelector":{"matchLabels":{"a":"b"}}}`, true, true},
-		{`{"federatedServiceSelector":{"matchLabels":{"a":"b"}}}`, true, true},
-		{`{"federatedServiceSelector":{}}`, false, false},
-		{`[]`, false, false},
+		{`{}`, `{}`, false, false},
+		{`[]`, `{}`, false, false},
+		{`{}`, gateway, false, false},
+		{gateway, gateway, false, false},
+		{gateway, `{"selector":{"matchLabels":{"x":"y"}}}`, false, false}, // narrower or wider: not emptied
+		{gateway, `{}`, true, false},
+		{gateway, `{"selector":{}}`, true, false},
+		{`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`, `{}`, true, false},
+		{federated, gateway, true, true},
+		{federated, `{"federatedServiceSelector":{"matchLabels":{"c":"d"}}}`, true, true},
+		{`{"remoteDiscoverySelector":{"matchLabels":{"a":"b"}}}`, gateway, true, true},
+		{`{"federatedServiceSelector":{}}`, `{}`, false, false},
 	}
 	for _, tt := range tests {
-		body := object.NewBody([]byte(`{"spec":` + tt.spec + `}`))
-		if Selects(body) != tt.selects || Discovers(body) != tt.discovered {
-			t.Errorf("%s: selects %t, discovers %t", tt.spec, Selects(body), Discovers(body))
+		was, now := object.NewBody([]byte(`{"spec":`+tt.was+`}`)), object.NewBody([]byte(`{"spec":`+tt.now+`}`))
+		if got := Drains(was, now); got != tt.drains {
+			t.Errorf("Drains(%s, %s) = %t", tt.was, tt.now, got)
+		}
+		if got := Discovers(was); got != tt.discovers {
+			t.Errorf("Discovers(%s) = %t", tt.was, got)
 		}
 	}
-	if Selects(object.Body{}) || Discovers(object.Body{}) {
+	if Drains(object.Body{}, object.Body{}) || Discovers(object.Body{}) {
 		t.Error("nothing selects something")
 	}
 }

@@ -28,7 +28,7 @@ func TestLinkAndUnlink(t *testing.T) {
 			for cluster, step := range s.settle() {
 				allInPlace(t, cluster, step)
 			}
-			if !linkerd.Selects(s.live["west"].Seen.Bodies[linkKey("east")]) {
+			if !linkerd.Drains(s.live["west"].Seen.Bodies[linkKey("east")], object.Body{}) {
 				t.Fatal("no Linkerd Link selects anything")
 			}
 			s.world.Fleet = declare(t, two, "")

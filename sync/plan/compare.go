@@ -160,9 +160,9 @@ func change(end object.End, a object.Action, o object.Object, live object.Record
 	return object.Change{End: end, Action: a, Key: o.Key, Object: o, Was: live, Why: object.Reason{Code: code, Message: message}}
 }
 
-// update tells an update from a drain: a Linkerd Link that no longer selects anything loses all its mirrors.
+// update tells an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.
 func update(o object.Object, seen object.Observation) object.Action {
-	if o.Key.Kind == "Link" && linkerd.Selects(seen.Bodies[o.Key]) && !linkerd.Selects(o.Body) {
+	if o.Key.Kind == "Link" && linkerd.Drains(seen.Bodies[o.Key], o.Body) {
 		return object.Drain
 	}
 	return object.Update

@@ -162,12 +162,11 @@ func Watches(w World, c fleet.Cluster, ledger object.Observation) ([]object.Watc
 func (w World) lookups(name api.ClusterName, multicluster string, recorded []inventory.Inventory) (targets []api.ClusterName, elsewhere []object.Watch) {
 	_, out, _ := w.declared(name)
 	for _, l := range out {
-		targets = append(targets, l.Target.Name)
+		if l.Spec.UsesRemoteDiscovery() {
+			targets = append(targets, l.Target.Name)
+		}
 	}
 	for _, inv := range recorded {
-		if inv.End.IsSource() {
-			targets = append(targets, inv.End.Link.Target)
-		}
 		for _, k := range inv.Entries {
 			v := render.VersionOf(k.Group, k.Kind)
 			if v != "" && k.Namespace != "" && k.Namespace != multicluster && k.Namespace != object.AccessNamespace {
@@ -175,6 +174,5 @@ func (w World) lookups(name api.ClusterName, multicluster string, recorded []inv
 			}
 		}
 	}
-	slices.Sort(targets)
-	return slices.Compact(targets), elsewhere
+	return targets, elsewhere
 }

@@ -26,7 +26,7 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []i
 			continue
 		}
 		if end, ok := w.endOf(name, k); ok {
-			lost[end] = append(lost[end], k)
+			lost[end] = append(append(lost[end], k), w.implied(end, k)...)
 		}
 	}
 	out := slices.Clone(recorded)
@@ -40,6 +40,16 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []i
 	}
 	slices.SortFunc(out, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
 	return out
+}
+
+// implied is the control plane's secret of a Link that makes it use one: it is looked for by name only,
+// so nothing would find it but what is written down.
+func (w World) implied(end object.End, k object.Key) []object.Key {
+	l := w.spec(end.Cluster).Linkerd
+	if !end.IsSource() || k != linkerd.LinkKey(l, end.Link.Target) || !linkerd.Discovers(w.Sides[end.Cluster].Seen.Bodies[k]) {
+		return nil
+	}
+	return []object.Key{linkerd.ControlPlaneSecret(l, end.Link.Target)}
 }
 
 // endOf tells the end in a cluster whose objects have such a name.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/linkwright/linkwright/render"
@@ -86,6 +87,15 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 
 // take is Lock.Hold or Lock.Once.
 type take func(lease.Lock, context.Context, func(context.Context, int64) error) error
+
+// lead is holding, with what to do where the home cluster has no place for the lease.
+func lead(ctx context.Context, locks []lease.Lock, how take, f func(context.Context, int64) error) error {
+	err := holding(ctx, locks, how, f)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: create the namespace in the home cluster, or name another with --namespace", err)
+	}
+	return err
+}
 
 // holding calls f while all locks are held, with the greatest of their terms.
 func holding(ctx context.Context, locks []lease.Lock, how take, f func(context.Context, int64) error) error {

@@ -38,6 +38,7 @@ func (l *lab) nothingToRead() {
 	l.must(exitError, []string{"nobranch"}, "sync", "--ref", "nobranch")
 	l.must(exitError, []string{"nodir"}, "sync", "--path", "nodir")
 	l.must(exitInvalid, nil, "sync")
+	l.must(exitError, []string{`namespaces "nowhere" not found`, "--namespace"}, "sync", "--namespace", "nowhere")
 }
 
 func (l *lab) onceAndAgain() {

@@ -80,7 +80,7 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, server *web.Server, ob
 		return err
 	}
 	server.SetStandby(true)
-	return holding(ctx, locks, lease.Lock.Hold, term)
+	return lead(ctx, locks, lease.Lock.Hold, term)
 }
 
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {

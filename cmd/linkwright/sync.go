@@ -41,7 +41,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			}
 			var r report.Report
 			var failed error
-			err = holding(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+			err = lead(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed = e.loop.Once(ctx, term)
 				return nil
 			})

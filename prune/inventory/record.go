@@ -43,6 +43,9 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	if !ok {
 		return r, nil
 	}
+	if r.Was.Mark != object.Ours {
+		return r, fmt.Errorf("%s is %s, but has the name of the record of clusters: rename or delete it", key, r.Was.Mark)
+	}
 	var cm struct {
 		Data map[string]string `json:"data"`
 	}

@@ -1,12 +1,6 @@
 package main
 
-import (
-	"errors"
-
-	"github.com/spf13/cobra"
-
-	"github.com/linkwright/linkwright/sync"
-)
+import "github.com/spf13/cobra"
 
 func statusCommand() *cobra.Command {
 	var f common
@@ -33,15 +27,7 @@ func statusCommand() *cobra.Command {
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err
 			}
-			switch {
-			case errors.Is(failed, sync.ErrInvalid):
-				return exit{exitInvalid, nil}
-			case failed != nil:
-				return exit{exitError, failed}
-			case !r.Clean():
-				return exit{exitPartial, nil}
-			}
-			return nil
+			return verdict(r, failed)
 		},
 	}
 	f.git.add(c.Flags())

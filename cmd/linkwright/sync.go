@@ -51,7 +51,10 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			if err != nil {
 				return err
 			}
-			return finish(c, r, failed, out.Format)
+			if err := r.Write(c.OutOrStdout(), out.Format); err != nil {
+				return err
+			}
+			return verdict(r, failed)
 		},
 	}
 	f.git.add(c.Flags())
@@ -78,11 +81,8 @@ func (f *format) add(flags *pflag.FlagSet) {
 	flags.VarP(f, "output", "o", "text, markdown or json")
 }
 
-// finish prints a report and turns it into an exit code.
-func finish(c *cobra.Command, r report.Report, failed error, format report.Format) error {
-	if err := r.Write(c.OutOrStdout(), format); err != nil {
-		return err
-	}
+// verdict turns a pass that was told into an exit code.
+func verdict(r report.Report, failed error) error {
 	switch {
 	case errors.Is(failed, sync.ErrInvalid):
 		return exit{exitInvalid, nil}

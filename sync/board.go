@@ -148,6 +148,13 @@ func (b *board) tell(name api.ClusterName, step plan.Step, outcomes []object.Out
 	row.Outcomes = append(done, outcomes...)
 }
 
+// refuse marks a cluster's row: what is told of it is not to be relied on.
+func (b *board) refuse(name api.ClusterName, why *object.Reason) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.table[name].Step.Refused = why
+}
+
 // rows gives copies in name order.
 func (b *board) rows() []report.Cluster {
 	b.mu.Lock()

@@ -15,7 +15,10 @@ import (
 )
 
 const (
-	maxTurns = 200         // of one cluster in one pass: who still writes then fights with somebody
+	// Turns that wrote, of one cluster in one pass: who still writes then fights with somebody. Tokens of other
+	// clusters may come one by one, so each adds some.
+	maxTurns, turnsPerPeer = 60, 2
+
 	maxFails = 3           // turns with a failed write, before the next pass tries again
 	again    = time.Second // after a turn whose writes all failed
 	reads    = 32          // clusters read at once when a term begins
@@ -117,7 +120,6 @@ func (p *pass) start(ctx context.Context) {
 		}
 		delete(p.ready, name)
 		delete(p.due, name)
-		p.turns[name]++
 		p.running[name] = true
 		fresh := p.fresh[name]
 		delete(p.fresh, name)
@@ -174,7 +176,10 @@ func (p *pass) next(t turn) {
 	if failed > 0 {
 		p.fails[t.name]++
 	}
-	stuck := p.fails[t.name] >= maxFails || p.turns[t.name] >= maxTurns
+	if written > 0 {
+		p.turns[t.name]++
+	}
+	stuck := p.stuck(t.name)
 	if written > 0 && !stuck {
 		p.ready[t.name] = true
 	}
@@ -187,12 +192,23 @@ func (p *pass) next(t turn) {
 	}
 	if t.moved {
 		for _, other := range p.board.neighbours(t.name) {
-			if _, ok := p.clusters[other]; ok {
+			if _, ok := p.clusters[other]; ok && !p.stuck(other) {
 				p.ready[other] = true
 			}
 		}
 	}
+	if p.turns[t.name] >= p.maxTurns() {
+		p.board.refuse(t.name, object.Because("Contested",
+			"still not as declared after %d turns that wrote: somebody else keeps changing the same objects", p.turns[t.name]))
+	}
 }
+
+// stuck says that a cluster gets no more turns in this pass.
+func (p *pass) stuck(name api.ClusterName) bool {
+	return p.fails[name] >= maxFails || p.turns[name] >= p.maxTurns()
+}
+
+func (p *pass) maxTurns() int { return maxTurns + turnsPerPeer*len(p.clusters) }
 
 func tally(outcomes []object.Outcome) (written, failed int) {
 	for _, o := range outcomes {

@@ -114,15 +114,25 @@ func (p *planner) record(end object.End) (inventory.Inventory, bool) {
 	return p.recorded[i], true
 }
 
-// peer is how the other end of an undeclared link stands.
+// peer is how the other end of an undeclared link stands. A name that was never written to has no end. A
+// stranger tells nothing, and a side of an earlier pass cannot say that an end is gone, or may begin.
 func (p *planner) peer(end object.End) prune.Peer {
 	other := end.Link.Source
 	if end.IsSource() {
 		other = end.Link.Target
 	}
+	if !p.remembered(other) {
+		return prune.Peer{Known: true, Gone: true}
+	}
+	if p.stranger(other) != nil {
+		return prune.Peer{}
+	}
 	side := p.Sides[other]
+	if side.Pass != p.Pass {
+		return prune.Peer{Refused: object.Because("Unknown", "cluster %s has not been read in this pass yet", other)}
+	}
 	recorded, err := inventory.Read(p.Owner, side.Seen)
-	if !side.Known || err != nil {
+	if err != nil {
 		return prune.Peer{}
 	}
 	far := object.End{Cluster: other, Link: end.Link}

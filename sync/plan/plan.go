@@ -29,7 +29,9 @@ type World struct {
 	UIDs, Accepted map[api.ClusterName]string
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
 	Elsewhere map[api.ClusterName]bool
-	Now       time.Time
+	// Pass numbers the reading of clusters: what cannot be taken back is not decided on an older Side.
+	Pass int
+	Now  time.Time
 }
 
 // Standing is where an end is.
@@ -89,6 +91,9 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 		s.Commit = w.Fleet.Commit
 	}
 	p := &planner{World: w, name: name, side: w.Sides[name], renderer: r, policies: policies}
+	if w.renamed(name) {
+		return s
+	}
 	p.wanted = p.wants(name)
 	if s.Refused = p.refusal(); s.Refused != nil {
 		s.Rows = p.allHeld(s.Refused)
@@ -110,6 +115,8 @@ type planner struct {
 	policies []Policy
 	wanted   []object.Wanted
 	step     *Step
+
+	strangers map[api.ClusterName]*object.Reason // memo of stranger
 }
 
 // declared gives a cluster with its links out and in; a departed cluster has none.
@@ -182,18 +189,25 @@ func (p *planner) discovers(l fleet.Link) bool {
 	return secret.Mark == object.Ours && !secret.Going || seen.Own[link].Mark == object.Ours && linkerd.Discovers(seen.Bodies[link])
 }
 
-func (w World) credential(l fleet.Link) (*linkerd.Credential, error) {
-	if c, ok := w.Fresh[l.Pair()]; ok {
+func (p *planner) credential(l fleet.Link) (*linkerd.Credential, error) {
+	if c, ok := p.Fresh[l.Pair()]; ok {
 		return &c, nil
 	}
-	v := pair.View{Link: l, Source: w.Sides[l.Source.Name], Target: w.Sides[l.Target.Name]}
-	return v.Credential(render.TokenSecret(w.Owner, l.Source.Name))
+	if p.stranger(l.Target.Name) != nil {
+		return nil, nil //nolint:nilnil // its facts hold the end already
+	}
+	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name]}
+	return v.Credential(render.TokenSecret(p.Owner, l.Source.Name))
 }
 
-func (w World) facts(name api.ClusterName) *linkerd.Facts {
-	side := w.Sides[name]
+// facts are those of the cluster that the name means: of a stranger only why there are none.
+func (p *planner) facts(name api.ClusterName) *linkerd.Facts {
+	side := p.Sides[name]
 	if !side.Known {
 		return nil
+	}
+	if why := p.stranger(name); why != nil {
+		return &linkerd.Facts{Missing: []linkerd.Missing{{Role: linkerd.AsSource, Why: *why}, {Role: linkerd.AsTarget, Why: *why}}}
 	}
 	return &side.Facts
 }

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// stranger says why a cluster is not known to be the one its name means; nil: it is. What a stranger
+// shows is no fact about that name: nothing is written there, and nothing rendered, minted or concluded
+// from it elsewhere. The checks in order:
+//
+//	not read                         unknown is not absent
+//	no identity                      it must be told from others
+//	two names for one cluster        neither counts; but see renamed
+//	another cluster than remembered  until --accept-cluster
+//	a base of another name           until --accept-cluster
+func (p *planner) stranger(name api.ClusterName) *object.Reason {
+	if why, ok := p.strangers[name]; ok {
+		return why
+	}
+	if p.strangers == nil {
+		p.strangers = map[api.ClusterName]*object.Reason{}
+	}
+	why := p.identify(name)
+	p.strangers[name] = why
+	return why
+}
+
+func (w World) identify(name api.ClusterName) *object.Reason {
+	side := w.Sides[name]
+	uid := side.Facts.UID
+	switch {
+	case !side.Known && side.Err != nil:
+		return side.Err
+	case !side.Known:
+		return object.Because("Unknown", "cluster %s has not been read yet", name)
+	case uid == "":
+		return object.Because("NoIdentity", "namespace kube-system is missing: its uid identifies the cluster")
+	}
+	if twin := w.twin(name, uid); twin != "" {
+		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name, allow it with --accept-cluster NEWNAME=%s",
+			name, twin, uid, name, uid)
+	}
+	if w.Accepted[name] == uid {
+		return nil
+	}
+	if known := w.UIDs[name]; known != "" && known != uid {
+		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right, allow it with --accept-cluster %s=%s",
+			uid, known, name, uid)
+	}
+	return w.renamedBase(name)
+}
+
+// renamedBase finds a base that describes the cluster under another name.
+func (w World) renamedBase(name api.ClusterName) *object.Reason {
+	recorded, err := inventory.Read(w.Owner, w.Sides[name].Seen)
+	if err != nil {
+		return object.Because("Inventory", "%v", err)
+	}
+	for _, inv := range recorded {
+		if inv.End.IsBase() && inv.End.Cluster != name {
+			return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name, allow it with --accept-cluster %s=%s",
+				inv.End.Cluster, name, w.Sides[name].Facts.UID)
+		}
+	}
+	return nil
+}
+
+// twin gives another name with the same identity, the first in order; the former name of a cluster that
+// people accepted under its new one is none.
+func (w World) twin(name api.ClusterName, uid string) api.ClusterName {
+	var found []api.ClusterName
+	for other, side := range w.Sides {
+		if other != name && side.Known && side.Facts.UID == uid && (w.Accepted[name] != uid || !w.departed(other)) {
+			found = append(found, other)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
+}
+
+// renamed says that a departed name's cluster is declared, and was accepted, under another: there is
+// nothing left to do under the old name.
+func (w World) renamed(name api.ClusterName) bool {
+	side := w.Sides[name]
+	if !side.Known || !w.departed(name) {
+		return false
+	}
+	for other, uid := range w.Accepted {
+		if other != name && uid == side.Facts.UID && !w.departed(other) && w.Sides[other].Facts.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+func (w World) departed(name api.ClusterName) bool {
+	return slices.ContainsFunc(w.Departed, func(c fleet.Cluster) bool { return c.Name == name })
+}
+
+// remembered says that a name is declared, or stands in the record of clusters: any other was never written to.
+func (w World) remembered(name api.ClusterName) bool {
+	c, _, _ := w.declared(name)
+	_, recorded := w.UIDs[name]
+	return c != nil || recorded || w.departed(name)
+}

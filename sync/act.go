@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -68,10 +69,7 @@ func (a *actor) all(ctx context.Context, changes []object.Change) {
 			continue
 		}
 		g.Go(func() error {
-			out[i].Now, out[i].Err = a.conn.Write(ctx, ch)
-			if out[i].Err != nil {
-				out[i].Err = fmt.Errorf("%s %s: %w", ch.Action, ch.Key, out[i].Err)
-			}
+			out[i].Now, out[i].Err = a.write(ctx, ch)
 			return nil
 		})
 	}
@@ -82,4 +80,20 @@ func (a *actor) all(ctx context.Context, changes []object.Change) {
 		}
 	}
 	a.outcomes = append(a.outcomes, out...)
+}
+
+// drain is how long a write under way may take once we are told to stop: less than what is left of a
+// lease that was lost (package lease: duration less renew), so that it is not applied in another's term.
+const drain = 4 * time.Second
+
+// write begins nothing once ctx has ended, but lets what has begun come to its end.
+func (a *actor) write(ctx context.Context, c object.Change) (object.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return object.Record{}, fmt.Errorf("not tried: %w", err)
+	}
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drain, cancel) })
+	defer stop()
+	return a.conn.Write(inner, c)
 }

@@ -33,6 +33,17 @@ type board struct {
 	shown    map[api.ClusterName][sha256.Size]byte // what others depend on
 	table    map[api.ClusterName]*report.Cluster
 	record   inventory.Record
+	pass     int
+
+	recording sync.Mutex // held while the record is written
+}
+
+// begin numbers a pass.
+func (b *board) begin() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pass++
+	return b.pass
 }
 
 func newBoard(l *Loop, term int64) *board {
@@ -116,8 +127,8 @@ func (b *board) world() plan.World {
 		elsewhere[name] = !b.loop.writes(name)
 	}
 	return plan.World{
-		Elsewhere: elsewhere,
-		Owner:     b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
+		Elsewhere: elsewhere, Pass: b.pass,
+		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
 	}
 }
@@ -173,17 +184,19 @@ func (b *board) row(name api.ClusterName) []plan.Row {
 	return b.table[name].Step.Rows
 }
 
-// neighbours are the clusters at the other ends of a cluster's links, and those with an end of a link
-// that is leaving: the cluster's own end may be gone already.
-func (b *board) neighbours(name api.ClusterName) []api.ClusterName {
+// neighbours are the clusters with an end of a link of this one that is leaving – its own end may be gone
+// already –, and with declared those at the other ends of its declared links.
+func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []api.ClusterName
-	for _, l := range b.fleet.Out(name) {
-		out = append(out, l.Target.Name)
-	}
-	for _, l := range b.fleet.In(name) {
-		out = append(out, l.Source.Name)
+	if declared {
+		for _, l := range b.fleet.Out(name) {
+			out = append(out, l.Target.Name)
+		}
+		for _, l := range b.fleet.In(name) {
+			out = append(out, l.Source.Name)
+		}
 	}
 	for other, row := range b.table {
 		if slices.ContainsFunc(row.Step.Rows, func(r plan.Row) bool {

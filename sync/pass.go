@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -21,13 +22,16 @@ const (
 
 	maxFails = 3           // turns with a failed write, before the next pass tries again
 	again    = time.Second // after a turn whose writes all failed
-	reads    = 32          // clusters read at once when a term begins
+	// Between two looks at what does not come; each look in vain doubles the time.
+	hasty, patient, doublings = 100 * time.Millisecond, 10 * time.Second, 7
+	reads                     = 32 // clusters read at once when a term begins
 )
 
 // pass is one pass: each cluster has turns of its own, so that none waits for another.
 type pass struct {
 	loop     *Loop
 	board    *board
+	number   int       // of the pass in its term
 	deadline time.Time // for what must be waited for
 	clusters map[api.ClusterName]fleet.Cluster
 	fresh    map[api.ClusterName]bool // read just now
@@ -37,6 +41,8 @@ type pass struct {
 	due     map[api.ClusterName]time.Time
 	turns   map[api.ClusterName]int
 	fails   map[api.ClusterName]int
+	waits   map[api.ClusterName]uint // looks in vain
+	seen    map[api.ClusterName]bool // had a turn
 	done    chan turn
 }
 
@@ -45,13 +51,14 @@ type turn struct {
 	name     api.ClusterName
 	step     plan.Step
 	outcomes []object.Outcome
-	moved    bool
+	moved    bool  // what others depend on
+	first    bool  // of its cluster in this pass
 	err      error // of the home record: nothing was written
 }
 
 func newPass(l *Loop, b *board) *pass {
 	p := &pass{
-		loop: l, board: b, deadline: time.Now().Add(l.Patience),
+		loop: l, board: b, number: b.begin(), deadline: time.Now().Add(l.Patience),
 		clusters: map[api.ClusterName]fleet.Cluster{},
 		fresh:    map[api.ClusterName]bool{},
 		ready:    map[api.ClusterName]bool{},
@@ -59,6 +66,8 @@ func newPass(l *Loop, b *board) *pass {
 		due:      map[api.ClusterName]time.Time{},
 		turns:    map[api.ClusterName]int{},
 		fails:    map[api.ClusterName]int{},
+		waits:    map[api.ClusterName]uint{},
+		seen:     map[api.ClusterName]bool{},
 		done:     make(chan turn),
 	}
 	for _, c := range b.clusters() {
@@ -68,28 +77,66 @@ func newPass(l *Loop, b *board) *pass {
 	return p
 }
 
-// run ends when nothing is ready or running, and nothing is due that there is patience for.
+// run ends when nothing is ready or running, and nothing is due that there is patience for; told to stop,
+// when the turns under way have ended.
 func (p *pass) run(ctx context.Context) error {
 	p.meet(ctx)
 	var failed error
 	for {
-		if ctx.Err() == nil && failed == nil {
+		stop := failed != nil || ctx.Err() != nil
+		if !stop {
 			p.start(ctx)
 		}
-		if len(p.running) == 0 && !p.sleep(ctx) {
-			return failed
+		first, due := p.first()
+		if len(p.running) == 0 && (stop || !due) {
+			return errors.Join(failed, ctx.Err())
 		}
-		if len(p.running) == 0 {
-			continue
+		select {
+		case t := <-p.done:
+			if delete(p.running, t.name); t.err != nil {
+				failed = t.err
+				continue
+			}
+			p.board.tell(t.name, t.step, t.outcomes)
+			p.next(t)
+		case <-alarm(first, due && !stop):
+			p.ring(first)
+		case <-p.told(ctx):
 		}
-		t := <-p.done
-		delete(p.running, t.name)
-		if t.err != nil {
-			failed = t.err
-			continue
+	}
+}
+
+// told is when ctx ends; while turns run, their ends are what is waited for.
+func (p *pass) told(ctx context.Context) <-chan struct{} {
+	if len(p.running) > 0 {
+		return nil
+	}
+	return ctx.Done()
+}
+
+func alarm(at time.Time, on bool) <-chan time.Time {
+	if !on {
+		return nil
+	}
+	return time.After(time.Until(at))
+}
+
+// first is when something is due that there is patience for.
+func (p *pass) first() (at time.Time, ok bool) {
+	for _, due := range p.due {
+		if !due.After(p.deadline) && (!ok || due.Before(at)) {
+			at, ok = due, true
 		}
-		p.board.tell(t.name, t.step, t.outcomes)
-		p.next(t)
+	}
+	return at, ok
+}
+
+// ring wakes what is due.
+func (p *pass) ring(now time.Time) {
+	for name, at := range p.due {
+		if !at.After(now) {
+			p.wake(name)
+		}
 	}
 }
 
@@ -121,36 +168,15 @@ func (p *pass) start(ctx context.Context) {
 		delete(p.ready, name)
 		delete(p.due, name)
 		p.running[name] = true
-		fresh := p.fresh[name]
+		fresh, first := p.fresh[name], !p.seen[name]
 		delete(p.fresh, name)
-		go func() { p.done <- p.turn(ctx, p.clusters[name], fresh) }()
+		p.seen[name] = true
+		go func() {
+			t := p.turn(ctx, p.clusters[name], fresh)
+			t.first = first
+			p.done <- t
+		}()
 	}
-}
-
-// sleep waits until something is due, and makes it ready; false: there is nothing to wait for.
-func (p *pass) sleep(ctx context.Context) bool {
-	var first time.Time
-	for _, at := range p.due {
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-	}
-	if first.IsZero() || first.After(p.deadline) || ctx.Err() != nil {
-		return false
-	}
-	timer := time.NewTimer(time.Until(first))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-	}
-	for name, at := range p.due {
-		if !at.After(first) {
-			p.wake(name)
-		}
-	}
-	return true
 }
 
 // wake makes a cluster ready, and with it the clusters its ends wait for: those must be read again, too.
@@ -173,28 +199,29 @@ func (p *pass) wake(name api.ClusterName) {
 // they depend on moved, and both when something waited for may have happened.
 func (p *pass) next(t turn) {
 	written, failed := tally(t.outcomes)
-	if failed > 0 {
+	switch {
+	case written > 0:
+		p.turns[t.name]++
+		p.fails[t.name] = 0
+	case failed > 0:
 		p.fails[t.name]++
 	}
-	if written > 0 {
-		p.turns[t.name]++
-	}
-	stuck := p.stuck(t.name)
-	if written > 0 && !stuck {
-		p.ready[t.name] = true
+	if written > 0 || t.moved {
+		p.waits[t.name] = 0
 	}
 	switch {
-	case stuck || p.ready[t.name]:
+	case p.stuck(t.name):
+	case written > 0:
+		p.ready[t.name] = true
 	case failed > 0:
 		p.due[t.name] = time.Now().Add(again)
 	case !t.step.Next.IsZero():
-		p.due[t.name] = t.step.Next
+		p.due[t.name] = time.Now().Add(min(patient, max(time.Until(t.step.Next), hasty)<<p.waits[t.name]))
+		p.waits[t.name] = min(p.waits[t.name]+1, doublings)
 	}
-	if t.moved {
-		for _, other := range p.board.neighbours(t.name) {
-			if _, ok := p.clusters[other]; ok && !p.stuck(other) {
-				p.ready[other] = true
-			}
+	for _, other := range p.board.neighbours(t.name, t.moved) {
+		if _, ok := p.clusters[other]; ok && (t.moved || t.first) && !p.stuck(other) {
+			p.ready[other] = true
 		}
 	}
 	if p.turns[t.name] >= p.maxTurns() {
@@ -264,7 +291,7 @@ func (p *pass) leaveRecord(ctx context.Context, w plan.World, s plan.Step) error
 
 // read observes a cluster; what fails makes it unknown, with the reason.
 func (p *pass) read(ctx context.Context, c fleet.Cluster) pair.Side {
-	var side pair.Side
+	side := pair.Side{Pass: p.number}
 	err := p.loop.Clusters.WithCluster(ctx, c.Name, func(conn Cluster) error {
 		ledger, err := conn.Observe(ctx, plan.Ledger())
 		if err != nil {

@@ -47,25 +47,38 @@ func (b *board) forget(ctx context.Context, name api.ClusterName) error {
 
 // amend changes the record as it is now: other processes may write it, each for its own clusters.
 func (b *board) amend(ctx context.Context, change func(map[api.ClusterName]inventory.Known) bool) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.recording.Lock()
+	defer b.recording.Unlock()
 	var err error
 	for range 5 {
-		next := inventory.Record{Clusters: maps.Clone(b.record.Clusters), Was: b.record.Was}
+		last := b.lastRecord()
+		next := inventory.Record{Clusters: maps.Clone(last.Clusters), Was: last.Was}
 		if !change(next.Clusters) {
 			return nil
 		}
 		if next.Was, err = b.loop.writeRecord(ctx, next); err == nil {
-			b.record = next
+			b.setRecord(next)
 			return nil
 		}
 		fresh, readErr := b.loop.readRecord(ctx)
 		if readErr != nil {
 			return readErr
 		}
-		b.record = fresh
+		b.setRecord(fresh)
 	}
 	return fmt.Errorf("write the record of clusters: %w", err)
+}
+
+func (b *board) lastRecord() inventory.Record {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.record
+}
+
+func (b *board) setRecord(r inventory.Record) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.record = r
 }
 
 func (l *Loop) writeRecord(ctx context.Context, r inventory.Record) (object.Record, error) {

@@ -5,6 +5,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -144,6 +145,8 @@ func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
 	}
 	if failed := b.declare(ctx, f); failed != nil {
 		err = errors.Join(err, failed)
+	} else if failed := l.known(b); failed != nil {
+		err = errors.Join(err, failed)
 	} else {
 		err = errors.Join(err, newPass(l, b).run(ctx))
 		r.Clusters = b.rows()
@@ -153,6 +156,16 @@ func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
 	}
 	r.Commit, r.Took = f.Commit, time.Since(start)
 	return r, err
+}
+
+// known refuses to write a cluster that there is not.
+func (l *Loop) known(b *board) error {
+	for _, only := range l.Only {
+		if !slices.ContainsFunc(b.clusters(), func(c fleet.Cluster) bool { return c.Name == only }) {
+			return fmt.Errorf("only cluster %s is to be written, and no such cluster is declared", only)
+		}
+	}
+	return nil
 }
 
 func (l *Loop) writes(name api.ClusterName) bool {

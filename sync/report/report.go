@@ -80,6 +80,11 @@ func (c *Counts) count(s plan.Standing) {
 
 // Clean says that everything declared is in place and nothing failed.
 func (r Report) Clean() bool {
+	for _, cl := range r.Clusters {
+		if cl.Step.Cluster == "" {
+			return false // not looked at
+		}
+	}
 	c := r.Counts()
 	return r.Err == "" && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersRefused == 0
 }

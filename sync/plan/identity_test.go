@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// strange makes a name lead to another cluster than the one that was written to.
+func strange(s *sim, name api.ClusterName) { s.world.UIDs[name] = "another-kube-system" }
+
+// A cluster that is refused for its identity tells its peers nothing: what they hold of it stays.
+func TestStrangerTellsNothing(t *testing.T) {
+	s := linked(t, "")
+	world := s.now()
+	east := world.Sides["east"]
+	east.Facts.Gateway.Addresses = []string{"192.0.2.200"} // the stranger's
+	world.Sides["east"] = east
+	if step := Cluster(world, "west", s.renderer()); step.Writes() == 0 {
+		t.Fatal("a moved gateway is not followed")
+	}
+	strange(s, "east")
+	world.UIDs = s.world.UIDs
+	step := Cluster(world, "west", s.renderer())
+	if step.Writes() > 0 {
+		t.Errorf("west writes what a stranger says: %v", words(step))
+	}
+	for _, row := range step.Rows {
+		if row.End == westEast && (row.Standing != Held || row.Why.Code != "ClusterChanged") {
+			t.Errorf("west's end is %s for %v", row.Standing, row.Why)
+		}
+	}
+}
+
+// What cannot be taken back is decided only on a peer that is itself, and was read in this pass.
+func TestPeerMustBeKnown(t *testing.T) {
+	eastEnd := object.End{Cluster: "east", Link: westEast.Link}
+	tests := []struct {
+		name string
+		do   func(*sim, *World)
+		goes bool
+	}{
+		{"the source's end is gone", func(*sim, *World) {}, true},
+		{"but it is another cluster", func(_ *sim, w *World) { w.UIDs["west"] = "another" }, false},
+		{"but it was read in an earlier pass", func(_ *sim, w *World) { w.Pass++; touch(w, "east") }, false},
+		{"but it could not be read", func(_ *sim, w *World) {
+			side := w.Sides["west"]
+			side.Known, side.Err = false, object.Because("Unreachable", "down")
+			w.Sides["west"] = side
+		}, false},
+		{"it was never written to", func(_ *sim, w *World) {
+			delete(w.Sides, "west")
+			delete(w.UIDs, "west")
+		}, true},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
+		s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+		world := s.now()
+		world.UIDs = map[api.ClusterName]string{"west": world.Sides["west"].Facts.UID}
+		if tt.name == "it was never written to" {
+			world.Departed = nil
+		}
+		west := world.Sides["west"]
+		west.Seen = dressed("west", "192.0.2.2").Seen // nothing of ours is there
+		world.Sides["west"] = west
+		tt.do(s, &world)
+		takes := false
+		for _, c := range Cluster(world, "east", s.renderer()).Changes {
+			takes = takes || c.End == eastEnd && c.Action == object.Delete
+		}
+		if takes != tt.goes {
+			t.Errorf("%s: the access goes: %t", tt.name, takes)
+		}
+	}
+}
+
+// touch has read a cluster in this pass.
+func touch(w *World, name api.ClusterName) {
+	side := w.Sides[name]
+	side.Pass = w.Pass
+	w.Sides[name] = side
+}
+
+// A cluster that people accepted under its new name is written under that, and done with under the old.
+func TestRename(t *testing.T) {
+	s := linked(t, "")
+	world := s.now()
+	uid := world.Sides["west"].Facts.UID
+	f := declare(t, []api.ClusterName{"east", "newwest"}, linkDoc("newwest", "east", ""))
+	world.Fleet, world.UIDs = f, map[api.ClusterName]string{"west": uid}
+	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+	world.Sides["newwest"] = world.Sides["west"]
+	for _, name := range []api.ClusterName{"west", "newwest"} {
+		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" {
+			t.Errorf("%s, not accepted: %v", name, step.Refused)
+		}
+	}
+	world.Accepted = map[api.ClusterName]string{"newwest": uid}
+	if step := Cluster(world, "newwest", s.renderer()); step.Refused != nil {
+		t.Errorf("newwest, accepted: %v", step.Refused)
+	}
+	if step := Cluster(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || len(step.Rows) > 0 {
+		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Refused, words(step))
+	}
+}

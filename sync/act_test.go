@@ -1,0 +1,115 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// hand is a cluster that notes what is written and fails by name.
+type hand struct {
+	mu    sync.Mutex
+	wrote []string
+	fails map[string]error
+	begun func(ctx context.Context, name string) // called inside a write
+}
+
+func (*hand) Address() string { return "" }
+
+func (*hand) Observe(context.Context, []object.Watch) (object.Observation, error) {
+	return object.Observation{}, nil
+}
+
+func (h *hand) Write(ctx context.Context, c object.Change) (object.Record, error) {
+	if h.begun != nil {
+		h.begun(ctx, c.Key.Name)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := errors.Join(h.fails[c.Key.Name], ctx.Err()); err != nil {
+		return object.Record{}, err
+	}
+	h.wrote = append(h.wrote, c.Key.Name)
+	return object.Record{}, nil
+}
+
+func at(target string) object.End {
+	return object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: api.ClusterName(target)}}
+}
+
+func write(end object.End, name string, p object.Phase) object.Change {
+	k := object.Key{Kind: "Thing", Name: name}
+	return object.Change{End: end, Action: object.Create, Key: k, Object: object.Object{Key: k, Phase: p}}
+}
+
+func step() plan.Step {
+	base := object.End{Cluster: "west"}
+	return plan.Step{
+		Ahead: []object.Change{write(base, "base", 0), write(at("east"), "inventory-east", 0), write(at("north"), "inventory-north", 0)},
+		Changes: []object.Change{
+			write(at("east"), "role-east", 1), write(at("north"), "role-north", 1),
+			write(at("east"), "link-east", 3), write(at("north"), "link-north", 3),
+		},
+		After: []object.Change{write(at("north"), "after-north", 0)},
+	}
+}
+
+// A write that fails stops what builds on it, and nothing else.
+func TestActStopsWhatBuildsOnAFailure(t *testing.T) {
+	tests := []struct{ fails, want string }{
+		{"", "base inventory-east inventory-north role-east role-north link-east link-north after-north"},
+		{"base", ""},
+		{"inventory-east", "base inventory-north role-north link-north after-north"},
+		{"role-north", "base inventory-east inventory-north role-east link-east"},
+		{"link-east", "base inventory-east inventory-north role-east role-north link-north after-north"},
+	}
+	for _, tt := range tests {
+		h := &hand{fails: map[string]error{tt.fails: errors.New("no")}}
+		out := act(t.Context(), h, step())
+		got := map[string]bool{}
+		for _, name := range h.wrote {
+			got[name] = true
+		}
+		var want []string
+		for _, o := range out {
+			if o.Err == nil {
+				want = append(want, o.Change.Key.Name)
+			}
+			if (o.Err == nil) != got[o.Change.Key.Name] {
+				t.Errorf("%s fails: the outcome of %s is %v", tt.fails, o.Change.Key, o.Err)
+			}
+		}
+		if len(out) != 8 || strings.Join(want, " ") != tt.want {
+			t.Errorf("%q fails: wrote %q, want %q", tt.fails, strings.Join(want, " "), tt.want)
+		}
+	}
+}
+
+// Told to stop, a write under way comes to its end, and no other begins.
+func TestActEndsWhatHasBegun(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	h := &hand{begun: func(inner context.Context, name string) {
+		if name == "inventory-east" {
+			stop()
+			if inner.Err() != nil {
+				t.Error("a write under way is cut off")
+			}
+		}
+	}}
+	out := act(ctx, h, step())
+	if !slices.Equal(h.wrote, []string{"base", "inventory-east"}) {
+		t.Errorf("wrote %v", h.wrote)
+	}
+	for _, o := range out[2:] {
+		if o.Err == nil {
+			t.Errorf("%s: no error, although it was not tried", o.Change.Key)
+		}
+	}
+}

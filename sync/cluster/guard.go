@@ -13,15 +13,18 @@ import (
 const noVersion = "1"
 
 // guard puts preconditions into the metadata of an object or patch; every other byte stays.
-// An empty uid is left out.
+// An empty one is left out; both empty is the body as it is.
 func guard(body []byte, uid, version string) ([]byte, error) {
+	if uid == "" && version == "" {
+		return body, nil
+	}
 	at, open, err := metadata(body)
 	if err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(struct {
 		UID             string `json:"uid,omitempty"`
-		ResourceVersion string `json:"resourceVersion"`
+		ResourceVersion string `json:"resourceVersion,omitempty"`
 	}{uid, version})
 	if err != nil {
 		return nil, err

@@ -23,6 +23,12 @@ func TestGuard(t *testing.T) {
 			t.Errorf("guard(%s): got no JSON: %s", tt.in, got)
 		}
 	}
+	if got, err := guard([]byte(`{"metadata":{}}`), "u", ""); err != nil || string(got) != `{"metadata":{"uid":"u"}}` {
+		t.Errorf("guard by uid alone: got %s, %v", got, err)
+	}
+	if got, err := guard([]byte(`{"metadata":{}}`), "", ""); err != nil || string(got) != `{"metadata":{}}` {
+		t.Errorf("guard by nothing: got %s, %v", got, err)
+	}
 	for _, in := range []string{``, `[]`, `{"metadata":1}`, `{"metadata":null}`, `{"a":`, `{"metadata":{"resourceVersion":"1"}}`, `{"metadata":{"name":"a","uid":"u"}}`} {
 		if got, err := guard([]byte(in), "", "7"); err == nil {
 			t.Errorf("guard(%s): got %s, want an error", in, got)

@@ -20,13 +20,15 @@ var ErrOccupied = errors.New("an object of that name exists")
 //
 //	action         request                                                 happens only if
 //	create         server-side apply                                       the name is free, else ErrOccupied
-//	update, drain  server-side apply; creates where the object is gone     Fenced: it is exactly Was (nothing, where Was is zero)
+//	update, drain  server-side apply                                       it has the uid of Was (any, where Was is zero);
+//	                                                                       Fenced: it is exactly Was (nothing, where Was is zero)
 //	replace        delete, wait until gone, create                         it is exactly Was
 //	release        JSON merge patch of the body                            it is exactly Was; success where it is gone
 //	delete         delete, in background                                   it is exactly Was; success where it is gone
 //
-// Was is compared by uid and resourceVersion; what is no longer so is a Conflict. Applies are forced,
-// and their body goes out byte for byte, but for these two in its metadata.
+// Exactly is by uid and resourceVersion. What is no longer so, or is gone, is a Conflict: what took the
+// name since it was read may be somebody else's. Only an update of a zero Was creates where nothing is.
+// Applies are forced, and their body goes out byte for byte, but for these two in its metadata.
 // Nothing is retried but what the server itself asks to repeat (429, 503 with Retry-After).
 func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	now, err := c.write(ctx, ch)
@@ -62,18 +64,29 @@ func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, er
 	}
 	m, err := metaOf(req.SetHeader("Accept", acceptMeta).Do(ctx))
 	if err != nil {
-		return object.Record{}, occupied(ch, err)
+		return object.Record{}, superseded(ch, err)
 	}
 	return object.Reduce(m, c.owner), nil
 }
 
-// occupied names the one conflict a write can have that demands that nothing be there.
-func occupied(ch object.Change, err error) error {
+// superseded names what a precondition of ours ran into. The server calls another uid an immutable field.
+func superseded(ch object.Change, err error) error {
 	if apierrors.IsConflict(err) && vacant(ch) {
 		return fmt.Errorf("%w: %w", ErrOccupied, err)
 	}
+	var status *apierrors.StatusError
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.ErrStatus.Details == nil {
+		return err
+	}
+	for _, cause := range status.ErrStatus.Details.Causes {
+		if cause.Field == "metadata.uid" {
+			return apierrors.NewConflict(schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}, ch.Key.Name, errAnother)
+		}
+	}
 	return err
 }
+
+var errAnother = errors.New("it is another object than the one that was read: that one is gone")
 
 // vacant says that a write demands that nothing of its name be there.
 func vacant(ch object.Change) bool {
@@ -113,7 +126,7 @@ func (c *Client) guarded(ch object.Change) ([]byte, error) {
 	case ch.Fenced || ch.Action == object.Release:
 		return guard(body, ch.Was.UID, ch.Was.ResourceVersion)
 	}
-	return body, nil
+	return guard(body, ch.Was.UID, "")
 }
 
 // target is where a change goes. The version of its object counts; without one, any.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -9,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/linkwright/linkwright/object"
@@ -74,16 +77,69 @@ func TestUpdateOfTheSameWritesNothing(t *testing.T) {
 	}
 }
 
-func TestUpdateCreatesWhatIsGone(t *testing.T) {
-	c, foreign, ns := east(t)
-	o := configMap(t, ns, "a", nil)
-	was := write(t, c, create(o))
-	if err := foreign.CoreV1().ConfigMaps(ns).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+// What took the name since it was read may be somebody else's, for all that the body would say.
+func TestUpdateHappensOnlyToTheObjectThatWasRead(t *testing.T) {
+	c, _, ns := east(t)
+	for _, o := range []object.Object{
+		configMap(t, ns, "a", map[string]string{"k": "v"}), secret(t, ns, "a", corev1.SecretTypeOpaque), service(t, ns, "a"),
+		clusterBinding(t, ns, ns), deployment(t, ns, "a"),
+	} {
+		was := write(t, c, create(o))
+		drain := update(o, was)
+		drain.Action = object.Drain
+		write(t, c, drain)
+		discard(t, at(t, c, o), o)
+		conflicts(t, c, "that is gone", update(o, was), drain)
+		if now := observed(t, c, o); !now.IsZero() {
+			t.Errorf("%s: a refused write left %+v", o.Key, now)
+		}
+		another := theirs(t, at(t, c, o), o)
+		conflicts(t, c, "that is another now", update(o, was), drain)
+		if now := observed(t, c, o); now.UID != another || now.Mark == object.Ours {
+			t.Errorf("%s: somebody else's was written to: %+v", o.Key, now)
+		}
+		discard(t, at(t, c, o), o)
+		if now := write(t, c, update(o, object.Record{})); now.IsZero() || now.UID == was.UID {
+			t.Errorf("update of what was never seen: got %+v, want a new object", now)
+		}
+	}
+}
+
+// conflicts tries changes, for good and dry, that must be a Conflict.
+func conflicts(t *testing.T, c *Client, state string, changes ...object.Change) {
+	t.Helper()
+	for _, ch := range changes {
+		_, err := c.Write(t.Context(), ch)
+		_, _, dry := c.Preview(t.Context(), ch)
+		for _, err := range []error{err, dry} {
+			if Explain(err).Code != Conflict || errors.Is(err, ErrOccupied) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("%s %s %s: got %v, want code %s", ch.Action, ch.Key, state, err, Conflict)
+			}
+		}
+	}
+}
+
+func discard(t *testing.T, live dynamic.ResourceInterface, o object.Object) {
+	t.Helper()
+	if err := live.Delete(t.Context(), o.Key.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if now := write(t, c, update(o, was)); now.IsZero() || now.UID == was.UID {
-		t.Errorf("update of the absent: got %+v, want a new object", now)
+}
+
+// theirs makes an object of that name, as somebody else and without our mark, and gives its uid.
+func theirs(t *testing.T, live dynamic.ResourceInterface, o object.Object) string {
+	t.Helper()
+	var u unstructured.Unstructured
+	if err := json.Unmarshal(o.Body.Bytes(), &u.Object); err != nil {
+		t.Fatal(err)
 	}
+	u.SetLabels(nil)
+	u.SetAnnotations(nil)
+	made, err := live.Create(t.Context(), &u, metav1.CreateOptions{FieldManager: "foreign"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(made.GetUID())
 }
 
 func TestFencedHappensOnlyOnWhatWasSeen(t *testing.T) {

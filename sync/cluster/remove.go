@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -117,25 +116,4 @@ func notServed(kind schema.GroupKind) metav1.Status {
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 		Message: fmt.Sprintf("the cluster does not serve %s", kind),
 	}
-}
-
-// withoutValues keeps what an answer about a Secret says of fields, and drops its sentences: the
-// server may quote values in them.
-func withoutValues(ch object.Change, err error) error {
-	var status *apierrors.StatusError
-	if ch.Key.Group != "" || ch.Key.Kind != "Secret" || !errors.As(err, &status) {
-		return err
-	}
-	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) && !apierrors.IsInternalError(err) {
-		return err
-	}
-	bare := status.ErrStatus.DeepCopy()
-	bare.Message = "refused as " + string(bare.Reason)
-	if bare.Details != nil {
-		for i, cause := range bare.Details.Causes {
-			bare.Details.Causes[i].Message = ""
-			bare.Message += fmt.Sprintf(", %s: %s", cause.Field, cause.Type)
-		}
-	}
-	return &apierrors.StatusError{ErrStatus: *bare}
 }

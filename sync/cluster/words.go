@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// withoutValues keeps what an answer about a Secret says of fields, rights and names, and drops its other sentences:
+// the server, or an admission webhook or policy, may quote values in them.
+func withoutValues(ch object.Change, err error) error {
+	var status *apierrors.StatusError
+	if ch.Key.Group != "" || ch.Key.Kind != "Secret" || !errors.As(err, &status) {
+		return err
+	}
+	refusal := harmless(status.ErrStatus.Message)
+	if refusal == "" && !mayQuote(err) {
+		return err
+	}
+	bare := status.ErrStatus.DeepCopy()
+	bare.Message = refusal
+	if refusal == "" {
+		bare.Message = "refused as " + string(bare.Reason)
+	}
+	if bare.Details != nil {
+		for i, cause := range bare.Details.Causes {
+			bare.Details.Causes[i].Message = ""
+			bare.Message += fmt.Sprintf(", %s: %s", cause.Field, cause.Type)
+		}
+	}
+	return &apierrors.StatusError{ErrStatus: *bare}
+}
+
+// mayQuote says that whoever looked at the object may have answered. Of the other codes, which a webhook may use as
+// well, harmless knows its answers.
+func mayQuote(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsInternalError(err) ||
+		apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// harmless is the beginning of a refusal that the API server words itself, of names alone, or "": a missing right (which is
+// found before anybody looks at the object), and who denied (apiserver, endpoints/handlers/responsewriters errors.go;
+// admission/plugin/webhook/errors; admission/plugin/policy/validating).
+func harmless(message string) string {
+	return regexp.MustCompile(`^(` +
+		`secrets( "[^"]*")? is forbidden: User "[^"]*" cannot \w+ resource "secrets" in API group ""( in the namespace "[^"]*"| at the cluster scope)` +
+		`|admission webhook "[^"]*" denied the request` +
+		`|secrets "[^"]*" is forbidden: ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request` +
+		`)`).FindString(message)
+}

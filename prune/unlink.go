@@ -148,13 +148,18 @@ func (in Input) controller(inv inventory.Inventory) gate {
 	}}
 }
 
+// relinked says that somebody else links this target now: what a controller made is theirs, or serves them.
+func (in Input) relinked(end object.End) bool {
+	link := in.Seen.Own[linkerd.LinkKey(in.Linkerd, end.Link.Target)]
+	return !link.IsZero() && link.Mark != object.Ours
+}
+
 // mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
 // our inventory says that we unlink it, and no Link of that name remains that is not ours.
 func (in Input) mirrors(end object.End) gate {
 	return gate{"mirrors", func() ([]object.Change, []object.Key) {
-		link := in.Seen.Own[linkerd.LinkKey(in.Linkerd, end.Link.Target)]
-		if !link.IsZero() && link.Mark != object.Ours {
-			return nil, nil // somebody else links this target now: the mirrors are theirs
+		if in.relinked(end) {
+			return nil, nil
 		}
 		m := in.Mirrors[end.Link.Target]
 		swept := object.Reason{Code: "Swept", Message: "mirror of an unlinked cluster"}
@@ -166,9 +171,13 @@ func (in Input) mirrors(end object.End) gate {
 	}}
 }
 
-// leftovers takes what Linkerd's controller wrote by names that only this link uses.
+// leftovers takes what Linkerd's controller wrote by names that only this link uses, on the proof of mirrors:
+// a controller of somebody else's Link uses the same names.
 func (in Input) leftovers(end object.End, name string, keys []object.Key) gate {
 	return gate{name, func() ([]object.Change, []object.Key) {
+		if in.relinked(end) {
+			return nil, nil
+		}
 		return in.takesForeign(end, keys, object.Reason{Code: "Swept", Message: "left by the controller of an unlinked cluster"})
 	}}
 }

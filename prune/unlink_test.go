@@ -201,6 +201,29 @@ func TestMirrorsOfTheirLink(t *testing.T) {
 	}
 }
 
+// Nor are the lease and the probe's Endpoints: a controller of theirs leads and probes by the same names.
+func TestLeftoversOfTheirLink(t *testing.T) {
+	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
+		m := all()
+		m.Pods = nil
+		in := input(source, perLink(), m)
+		in.Seen.Own[linkKey] = object.Record{UID: "x", Mark: mark}
+		for _, want := range []string{
+			"delete Deployment controller-east; delete PodDisruptionBudget controller-east",
+			"delete Service probe-east; delete ServiceAccount controller-east",
+			"delete Secret cluster-credentials-east",
+		} {
+			v := one(t, in, settled())
+			if got := told(v); got != want {
+				t.Errorf("%s: %s, want %s", mark, got, want)
+			}
+			for _, c := range v.Go {
+				delete(in.Seen.Own, c.Key)
+			}
+		}
+	}
+}
+
 // The control plane's secret of a declared link waits for what is resolved through it.
 func TestModeChange(t *testing.T) {
 	federated := []linkerd.Membership{{Key: federatedKey}}

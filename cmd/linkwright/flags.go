@@ -89,13 +89,18 @@ func (h *homeFlags) log(stderr io.Writer) (*slog.Logger, error) {
 	return nil, usage("--log-format %s: want text or json", h.logFormat)
 }
 
-// check refuses an owner that could not stand in every name made of it.
+// check refuses words that could not stand in every name made of them.
 func (h *homeFlags) check() error {
 	if problems := validation.IsDNS1123Label(h.owner); len(problems) > 0 || len(h.owner) > 30 {
 		return usage("--owner %q: want at most 30 lower-case letters, digits and dashes", h.owner)
 	}
 	if problems := validation.IsDNS1123Label(h.namespace); h.namespace != "" && len(problems) > 0 {
 		return usage("--namespace %q: %s", h.namespace, strings.Join(problems, "; "))
+	}
+	for _, name := range h.onlyNames() {
+		if err := api.CheckClusterName(name); err != nil {
+			return usage("--only-write: %w", err)
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,7 +64,8 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	}}, nil
 }
 
-// locks are the leases to hold: the installation's, or one for each cluster of --only-write.
+// locks are the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their
+// names: two processes that each held what the other waits for would wait for ever.
 func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	client, err := kubernetes.NewForConfig(e.clusters.homeCfg)
 	if err != nil {
@@ -72,7 +74,7 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	names := []string{"linkwright-" + h.owner}
 	if len(h.only) > 0 {
 		names = nil
-		for _, cluster := range h.only {
+		for _, cluster := range slices.Compact(slices.Sorted(slices.Values(h.only))) {
 			names = append(names, "linkwright-"+h.owner+"-"+cluster)
 		}
 	}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+func TestLocksAreInOneOrder(t *testing.T) {
+	tests := []struct{ only, want []string }{
+		{nil, []string{"linkwright-us"}},
+		{[]string{"west"}, []string{"linkwright-us-west"}},
+		{[]string{"west", "east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
+		{[]string{"east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
+	}
+	e := &engine{clusters: &clusters{homeCfg: &rest.Config{Host: "https://192.0.2.1"}}}
+	for _, tt := range tests {
+		locks, err := e.locks(&homeFlags{owner: "us", only: tt.only})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range locks {
+			got = append(got, l.Name)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("locks(%v): got %v, want %v", tt.only, got, tt.want)
+		}
+	}
+}

@@ -29,6 +29,7 @@ func TestRoad(t *testing.T) {
 	t.Run("occupied is left alone", func(t *testing.T) { l.t = t; l.occupied() })
 	t.Run("another cluster under the name", func(t *testing.T) { l.t = t; l.anotherCluster() })
 	t.Run("two processes, an end each", func(t *testing.T) { l.t = t; l.twoProcesses() })
+	t.Run("a lost lease", func(t *testing.T) { l.t = t; l.lostLease() })
 	t.Run("too much at once", func(t *testing.T) { l.t = t; l.tooMuch() })
 }
 
@@ -274,6 +275,28 @@ func (l *lab) twoProcesses() {
 	l.must(exitDone, []string{"1 link in place", "nothing to write"}, "sync")
 	pairwise(l.clusters() + link("east", "west", "") + link("west", "east", ""))
 	l.must(exitDone, []string{"2 links in place", "nothing to write"}, "sync")
+}
+
+// lostLease: what was written until then is told.
+func (l *lab) lostLease() {
+	l.commit(l.clusters() + link("east", "west", ""))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.commit(l.clusters() + link("east", "west", "") + link("west", "east", ""))
+	c, out, stderr := l.start(l.t.Context(), "sync", "--only-write", "west", "--wait", "60s")
+	leases := l.client("west").CoordinationV1().Leases("linkwright")
+	l.eventually("it leads, and waits for what east's process would write", func() bool {
+		lease, err := leases.Get(l.t.Context(), "linkwright-linkwright-west", metav1.GetOptions{})
+		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
+	})
+	steal := []byte(`{"spec":{"holderIdentity":"another","leaseTransitions":99}}`)
+	if _, err := leases.Patch(l.t.Context(), "linkwright-linkwright-west", types.MergePatchType, steal, metav1.PatchOptions{FieldManager: "hand"}); err != nil {
+		l.t.Fatal(err)
+	}
+	_ = c.Wait() // the exit code tells
+	if code := c.ProcessState.ExitCode(); code != exitError || !strings.Contains(stderr.String(), "the lease is lost") || !strings.Contains(out.String(), "0 failed") {
+		l.t.Errorf("a lost lease: exit code %d\n%s%s", code, out, stderr)
+	}
+	l.must(exitDone, []string{"2 links in place"}, "sync")
 }
 
 // tooMuch: more than both bounds is refused, and allowed by raising one.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,22 +40,19 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			if err != nil {
 				return err
 			}
-			var r report.Report
-			var failed error
+			var told error
 			err = lead(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
-				r, failed = e.loop.Once(ctx, term)
+				r, failed := e.loop.Once(ctx, term)
+				told = tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})
 			if errors.Is(err, lease.ErrHeld) {
 				return exit{exitHeld, err}
 			}
 			if err != nil {
-				return err
+				return err // the lease is lost; what was written is told
 			}
-			if err := r.Write(c.OutOrStdout(), out.Format); err != nil {
-				return err
-			}
-			return verdict(r, failed)
+			return told
 		},
 	}
 	f.git.add(c.Flags())
@@ -79,6 +77,14 @@ func (f *format) Set(word string) (err error) {
 func (f *format) add(flags *pflag.FlagSet) {
 	f.Format = report.Text
 	flags.VarP(f, "output", "o", "text, markdown or json")
+}
+
+// tell shows what a pass did, and gives its exit code.
+func tell(w io.Writer, f report.Format, r report.Report, failed error) error {
+	if err := r.Write(w, f); err != nil {
+		return err
+	}
+	return verdict(r, failed)
 }
 
 // verdict turns a pass that was told into an exit code.

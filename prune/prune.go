@@ -120,6 +120,7 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	default:
 		v.Go, v.Waiting = first([]gate{
 			in.entries(inv.End, "undeclared objects", in.but(inv.End, surplus)),
+			in.entries(inv.End, "credentials", in.credentials(inv.End, surplus)),
 			in.controlPlaneSecret(inv.End, surplus),
 		})
 	}

@@ -65,18 +65,31 @@ func awaitSource(link api.Pair, peer Peer) *object.Reason {
 	return nil
 }
 
-// account is that of a link's controller: an end that recorded it runs the controller itself.
+// account is that of a link's controller: an end that recorded one like it runs the controller itself.
 func (in Input) account(end object.End) object.Key {
 	return object.Key{Kind: "ServiceAccount", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
 }
 
+func (in Input) link(end object.End) object.Key { return linkerd.LinkKey(in.Linkerd, end.Link.Target) }
+
 // done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
-// until what its controller left is swept: without it the next step would take the controller for the user's.
+// until what its controller left is swept: without it the next step would take the controller for the
+// user's. So does a Link that is somebody else's now: where only the record looks, it would be seen no more.
 func (in Input) done(end object.End) func(object.Key) bool {
 	m := in.Mirrors[end.Link.Target]
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
 	return func(k object.Key) bool {
-		return in.needed[k] || in.gone(k) && (swept || !end.IsSource() || k != in.account(end))
+		switch {
+		case in.needed[k]:
+			return true
+		case !end.IsSource() || !in.gone(k):
+			return in.gone(k)
+		case alike(k, in.account(end)):
+			return swept
+		case alike(k, in.link(end)):
+			return in.Seen.Own[k].IsZero()
+		}
+		return true
 	}
 }
 
@@ -88,26 +101,17 @@ func (in Input) gates(inv inventory.Inventory) []gate {
 	if !end.IsSource() {
 		return []gate{in.entries(end, "access", inv.Entries)}
 	}
-	link := linkerd.LinkKey(in.Linkerd, target)
-	rest := in.but(end, inv.Entries)
-	if !inv.Has(in.account(end)) { // the user's chart runs the controller: without its Link it stops
-		return []gate{
-			in.entries(end, "Linkerd Link", only(inv.Entries, link)),
-			in.mirrors(end),
-			in.entries(end, "objects of the link", rest),
-			in.entries(end, "credentials", only(inv.Entries, linkerd.MirrorSecret(in.Linkerd, target))),
-			in.controlPlaneSecret(end, inv.Entries),
-		}
+	link := in.entries(end, "Linkerd Link", only(inv.Entries, in.link(end)))
+	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
+	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
+	if len(only(inv.Entries, in.account(end))) == 0 { // the user's chart runs the controller: without its Link it stops
+		return []gate{link, in.mirrors(inv), rest, credentials, in.controlPlaneSecret(end, inv.Entries)}
 	}
 	return []gate{
-		in.controller(inv),
-		in.mirrors(end),
-		in.entries(end, "Linkerd Link", only(inv.Entries, link)),
-		in.entries(end, "objects of the link", rest),
-		in.leftovers(end, "probe endpoints", in.Mirrors[target].Probe),
-		in.leftovers(end, "lease", in.Mirrors[target].Lease),
-		in.entries(end, "credentials", only(inv.Entries, linkerd.MirrorSecret(in.Linkerd, target))),
-		in.controlPlaneSecret(end, inv.Entries),
+		in.controller(inv), in.mirrors(inv), link, rest,
+		in.leftovers(inv, "probe endpoints", in.Mirrors[target].Probe),
+		in.leftovers(inv, "lease", in.Mirrors[target].Lease),
+		credentials, in.controlPlaneSecret(end, inv.Entries),
 	}
 }
 
@@ -133,7 +137,9 @@ func (in Input) entries(end object.End, name string, keys []object.Key) gate {
 	}}
 }
 
-// controller stops the link's controller: its Deployment, and then its pods, which could still write.
+// controller stops the link's controller: its Deployment, and then its pods, which could still write. Pods
+// are looked at in today's multicluster namespace only: those of a controller that ran in a former one are
+// not waited for. What they make before they end is swept while the gates behind are still to pass.
 func (in Input) controller(inv inventory.Inventory) gate {
 	var keys []object.Key
 	for _, k := range inv.Entries {
@@ -148,17 +154,22 @@ func (in Input) controller(inv inventory.Inventory) gate {
 	}}
 }
 
-// relinked says that somebody else links this target now: what a controller made is theirs, or serves them.
-func (in Input) relinked(end object.End) bool {
-	link := in.Seen.Own[linkerd.LinkKey(in.Linkerd, end.Link.Target)]
-	return !link.IsZero() && link.Mark != object.Ours
+// relinked says that somebody else links this target now, from today's namespace or from one that is
+// recorded: what a controller made is theirs, or serves them.
+func (in Input) relinked(inv inventory.Inventory) bool {
+	today := in.link(inv.End)
+	return slices.ContainsFunc(append(only(inv.Entries, today), today), func(k object.Key) bool {
+		link := in.Seen.Own[k]
+		return !link.IsZero() && link.Mark != object.Ours
+	})
 }
 
 // mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
 // our inventory says that we unlink it, and no Link of that name remains that is not ours.
-func (in Input) mirrors(end object.End) gate {
+func (in Input) mirrors(inv inventory.Inventory) gate {
+	end := inv.End
 	return gate{"mirrors", func() ([]object.Change, []object.Key) {
-		if in.relinked(end) {
+		if in.relinked(inv) {
 			return nil, nil
 		}
 		m := in.Mirrors[end.Link.Target]
@@ -173,12 +184,12 @@ func (in Input) mirrors(end object.End) gate {
 
 // leftovers takes what Linkerd's controller wrote by names that only this link uses, on the proof of mirrors:
 // a controller of somebody else's Link uses the same names.
-func (in Input) leftovers(end object.End, name string, keys []object.Key) gate {
+func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Key) gate {
 	return gate{name, func() ([]object.Change, []object.Key) {
-		if in.relinked(end) {
+		if in.relinked(inv) {
 			return nil, nil
 		}
-		return in.takesForeign(end, keys, object.Reason{Code: "Swept", Message: "left by the controller of an unlinked cluster"})
+		return in.takesForeign(inv.End, keys, object.Reason{Code: "Swept", Message: "left by the controller of an unlinked cluster"})
 	}}
 }
 
@@ -215,32 +226,4 @@ func membersPatch(rest string) []byte {
 		value = []byte("null")
 	}
 	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, linkerd.RemoteDiscovery, value)
-}
-
-// controlPlaneSecret goes last, and only when no Service is resolved through it any more: proxies would
-// keep stale endpoints, or be answered NotFound (LINKERD.md §4, §10).
-func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
-	secret := linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
-	return gate{"credential of the control plane", func() ([]object.Change, []object.Key) {
-		keys := only(keys, secret)
-		if end.IsSource() && len(keys) > 0 && in.Mirrors[end.Link.Target].Resolved() {
-			return nil, keys
-		}
-		return in.entries(end, "", keys).left()
-	}}
-}
-
-// but leaves out the two credentials and, by it, what has a gate of its own.
-func (in Input) but(end object.End, keys []object.Key) []object.Key {
-	target := end.Link.Target
-	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
-		return end.IsSource() && (k == linkerd.ControlPlaneSecret(in.Linkerd, target) || k == linkerd.MirrorSecret(in.Linkerd, target))
-	})
-}
-
-func only(keys []object.Key, k object.Key) []object.Key {
-	if slices.Contains(keys, k) {
-		return []object.Key{k}
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ func TestRoad(t *testing.T) {
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
 	t.Run("a daemon holds the lease", func(t *testing.T) { l.t = t; l.daemon() })
+	t.Run("a daemon without passes", func(t *testing.T) { l.t = t; l.stuck() })
 	t.Run("a typo prunes nothing", func(t *testing.T) { l.t = t; l.typo() })
 	t.Run("bad clusters stop nobody", func(t *testing.T) { l.t = t; l.badClusters() })
 	t.Run("occupied is left alone", func(t *testing.T) { l.t = t; l.occupied() })
@@ -91,23 +93,41 @@ func (l *lab) diff() {
 
 var address = regexp.MustCompile(`address=(\S+)`)
 
-// daemon: while it leads nobody else writes; told to stop, it lets go of the lease.
-func (l *lab) daemon() {
-	ctx, stop := context.WithCancel(l.t.Context())
-	log := l.t.TempDir() + "/log"
+// daemonAt starts a daemon and gives the address that it listens on, once it logged that.
+func (l *lab) daemonAt(ctx context.Context, log string, args ...string) (c *exec.Cmd, at string) {
+	l.t.Helper()
 	f, err := os.Create(log)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
-	c := l.startTo(ctx, io.Discard, f, "run", "--listen", "127.0.0.1:0")
-	var at string
-	l.eventually("the daemon is ready", func() bool {
+	l.t.Cleanup(func() { _ = f.Close() })
+	c = l.startTo(ctx, io.Discard, f, append([]string{"run", "--listen", "127.0.0.1:0"}, args...)...)
+	l.eventually("the daemon listens", func() bool {
 		raw, _ := os.ReadFile(log)
 		if m := address.FindSubmatch(raw); m != nil {
 			at = "http://" + string(m[1])
 		}
-		return at != "" && get(at+"/readyz").status == http.StatusOK && strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
+		return at != ""
+	})
+	return c, at
+}
+
+// stuck: with an age that no pass keeps to, a daemon is unhealthy.
+func (l *lab) stuck() {
+	ctx, stop := context.WithCancel(l.t.Context())
+	c, at := l.daemonAt(ctx, l.t.TempDir()+"/log", "--observe", "--max-pass-age", "1ns")
+	l.eventually("the daemon is unhealthy", func() bool { return get(at+"/healthz").status == http.StatusServiceUnavailable })
+	stop()
+	_ = c.Wait() // it was told to end
+}
+
+// daemon: while it leads nobody else writes; told to stop, it lets go of the lease.
+func (l *lab) daemon() {
+	ctx, stop := context.WithCancel(l.t.Context())
+	log := l.t.TempDir() + "/log"
+	c, at := l.daemonAt(ctx, log)
+	l.eventually("the daemon is ready", func() bool {
+		return get(at+"/readyz").status == http.StatusOK && strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
 	})
 	if got := get(at + "/healthz"); got.status != http.StatusOK {
 		l.t.Errorf("healthz: %+v", got)
@@ -117,7 +137,7 @@ func (l *lab) daemon() {
 	}
 	l.must(exitHeld, []string{"held"}, "sync")
 	stop()
-	err = c.Wait()
+	err := c.Wait()
 	if code := c.ProcessState.ExitCode(); code != exitDone {
 		raw, _ := os.ReadFile(log)
 		l.t.Errorf("the daemon ended with exit code %d, %v\n%s", code, err, raw)

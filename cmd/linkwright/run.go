@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/linkwright/linkwright/sync/lease"
@@ -17,8 +18,7 @@ import (
 
 func runCommand() *cobra.Command {
 	var f common
-	var listen string
-	var observe bool
+	var s serving
 	c := &cobra.Command{
 		Use:   "run --repo URL",
 		Short: "Keep the clusters as the repository declares them",
@@ -28,7 +28,8 @@ It polls the repository as the SyncPolicy says (default: every minute) and write
 the lease linkwright-<owner> in the home cluster, so several replicas are one writer and standbys.
 With --observe it reads, plans and reports, and writes nothing and needs no lease.
 
-HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON.`,
+HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON. /healthz answers as long as the
+process does, or fails with --max-pass-age where passes no longer end: then a restart may help.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.open(c.Context(), c.ErrOrStderr())
@@ -36,29 +37,41 @@ HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON.`,
 				return err
 			}
 			defer e.clusters.close(c.Context())
-			return e.serve(c.Context(), &f.home, listen, observe)
+			return e.serve(c.Context(), &f.home, s)
 		},
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
 	f.home.addOnly(c.Flags())
 	f.home.addLog(c.Flags())
-	c.Flags().StringVar(&listen, "listen", ":8080", "address of the HTTP server")
-	c.Flags().BoolVar(&observe, "observe", false, "read, plan and report, and write nothing")
+	s.add(c.Flags())
 	return c
 }
 
+// serving is how a daemon differs from one pass.
+type serving struct {
+	listen  string
+	observe bool
+	maxAge  time.Duration
+}
+
+func (s *serving) add(f *pflag.FlagSet) {
+	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
+	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
+	f.DurationVar(&s.maxAge, "max-pass-age", 0, "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
+}
+
 // serve runs terms beside the HTTP server until ctx ends or one of the two fails.
-func (e *engine) serve(ctx context.Context, h *homeFlags, address string, observe bool) error {
-	l, err := net.Listen("tcp", address)
+func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
+	l, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen on --listen: %w", err)
 	}
 	e.loop.Log.Info("listening", "address", l.Addr().String())
-	server := web.New(web.Options{Version: versionString()})
+	server := web.New(web.Options{MaxAge: s.maxAge, Version: versionString()})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, server.Handler()) })
-	g.Go(func() error { return e.terms(ctx, h, server, observe) })
+	g.Go(func() error { return e.terms(ctx, h, server, s.observe) })
 	return g.Wait()
 }
 

@@ -70,11 +70,16 @@ func (in Input) account(end object.End) object.Key {
 	return object.Key{Kind: "ServiceAccount", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
 }
 
+func (in Input) deployment(end object.End) object.Key {
+	return object.Key{Group: "apps", Kind: "Deployment", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
+}
+
 func (in Input) link(end object.End) object.Key { return linkerd.LinkKey(in.Linkerd, end.Link.Target) }
 
 // done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
 // until what its controller left is swept: without it the next step would take the controller for the
-// user's. So does a Link that is somebody else's now: where only the record looks, it would be seen no more.
+// user's. So do a Link and a Deployment that are somebody else's now: where only the record looks, they would be
+// seen no more.
 func (in Input) done(end object.End) func(object.Key) bool {
 	m := in.Mirrors[end.Link.Target]
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
@@ -86,7 +91,7 @@ func (in Input) done(end object.End) func(object.Key) bool {
 			return in.gone(k)
 		case alike(k, in.account(end)):
 			return swept
-		case alike(k, in.link(end)):
+		case alike(k, in.link(end)), alike(k, in.deployment(end)):
 			return in.Seen.Own[k].IsZero()
 		}
 		return true
@@ -104,11 +109,11 @@ func (in Input) gates(inv inventory.Inventory) []gate {
 	link := in.entries(end, "Linkerd Link", only(inv.Entries, in.link(end)))
 	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
 	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
-	if len(only(inv.Entries, in.account(end))) == 0 { // the user's chart runs the controller: without its Link it stops
-		return []gate{link, in.mirrors(inv), rest, credentials, in.controlPlaneSecret(end, inv.Entries)}
+	if len(only(inv.Entries, in.account(end))) == 0 || in.handedOver(inv) { // the user's chart runs the controller: without its Link it stops
+		return []gate{in.workloads(inv), link, in.mirrors(inv), rest, credentials, in.controlPlaneSecret(end, inv.Entries)}
 	}
 	return []gate{
-		in.controller(inv), in.mirrors(inv), link, rest,
+		in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest,
 		in.leftovers(inv, "probe endpoints", in.Mirrors[target].Probe),
 		in.leftovers(inv, "lease", in.Mirrors[target].Lease),
 		credentials, in.controlPlaneSecret(end, inv.Entries),
@@ -137,32 +142,40 @@ func (in Input) entries(end object.End, name string, keys []object.Key) gate {
 	}}
 }
 
-// controller stops the link's controller: its Deployment, and then its pods, which could still write. Pods
-// are looked at in today's multicluster namespace only: those of a controller that ran in a former one are
-// not waited for. What they make before they end is swept while the gates behind are still to pass.
-func (in Input) controller(inv inventory.Inventory) gate {
+// handedOver says that the user's chart runs the controller that was ours: its pods do not go, and the
+// lease and the probe's Endpoints are its own.
+func (in Input) handedOver(inv inventory.Inventory) bool {
+	return in.theirs(inv, in.deployment(inv.End))
+}
+
+// workloads stops the link's controller, where it is ours.
+func (in Input) workloads(inv inventory.Inventory) gate {
 	var keys []object.Key
 	for _, k := range inv.Entries {
 		if k.Kind == "Deployment" || k.Kind == "PodDisruptionBudget" {
 			keys = append(keys, k)
 		}
 	}
-	workloads := in.entries(inv.End, "", keys)
-	return gate{"controller", func() ([]object.Change, []object.Key) {
-		take, wait := workloads.left()
-		return take, append(wait, in.Mirrors[inv.End.Link.Target].Pods...)
-	}}
+	return in.entries(inv.End, "controller", keys)
 }
 
-// relinked says that somebody else links this target now, from today's namespace or from one that is
-// recorded: what a controller made is theirs, or serves them.
-func (in Input) relinked(inv inventory.Inventory) bool {
-	today := in.link(inv.End)
-	return slices.ContainsFunc(append(only(inv.Entries, today), today), func(k object.Key) bool {
-		link := in.Seen.Own[k]
-		return !link.IsZero() && link.Mark != object.Ours
+// pods waits for what a stopped controller could still write. They are looked at in today's multicluster
+// namespace only: those of a controller that ran in a former one are not waited for. What they make before
+// they end is swept while the gates behind are still to pass.
+func (in Input) pods(end object.End) gate {
+	return gate{"controller", func() ([]object.Change, []object.Key) { return nil, in.Mirrors[end.Link.Target].Pods }}
+}
+
+// theirs says that an object like k is live and not ours, in today's namespace or in one that is recorded.
+func (in Input) theirs(inv inventory.Inventory, k object.Key) bool {
+	return slices.ContainsFunc(append(only(inv.Entries, k), k), func(k object.Key) bool {
+		r := in.Seen.Own[k]
+		return !r.IsZero() && r.Mark != object.Ours
 	})
 }
+
+// relinked says that somebody else links this target now: what a controller made is theirs, or serves them.
+func (in Input) relinked(inv inventory.Inventory) bool { return in.theirs(inv, in.link(inv.End)) }
 
 // mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
 // our inventory says that we unlink it, and no Link of that name remains that is not ours.

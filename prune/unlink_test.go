@@ -289,6 +289,37 @@ func TestMirrorsOfTheirLink(t *testing.T) {
 	}
 }
 
+// Where the user's chart took the controller over, its pods are not waited for, and it keeps its lease and
+// probe: without the Link it stops to mirror.
+func TestHandedOver(t *testing.T) {
+	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
+		for _, recorded := range [][]object.Key{perLink(), sorted(append(external(), accountKey)...)} {
+			in := input(source, recorded, all())
+			in.Seen.Own[deploymentKey] = object.Record{UID: "x", Mark: mark}
+			delete(in.Seen.Own, budgetKey)
+			delete(in.Seen.Own, probeKey)
+			for _, want := range []string{
+				"delete Link east",
+				"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
+				"delete ServiceAccount controller-east",
+				"delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
+				"drop",
+			} {
+				v := one(t, in, settled())
+				if got := told(v); got != want {
+					t.Errorf("%s: %s, want %s", mark, got, want)
+				}
+				for _, c := range v.Go {
+					if delete(in.Seen.Own, c.Key); c.Key == federatedKey {
+						in.Mirrors["east"] = linkerd.Mirror{Pods: []object.Key{podKey}, Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
+					}
+				}
+				in.Recorded = []inventory.Inventory{v.Next}
+			}
+		}
+	}
+}
+
 // A Link of theirs where only the record looks stays recorded, and with it what it proves.
 func TestTheirLinkInFormerNamespace(t *testing.T) {
 	in := input(source, moved(external()), all())

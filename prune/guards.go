@@ -14,8 +14,9 @@ type guard func(Input, []taking) map[object.End]*object.Reason
 // taking is what one end would lose, gates included. An unlink that began is not among them: it is
 // finished, never judged again.
 type taking struct {
-	end  object.End
-	keys []object.Key
+	end     object.End
+	keys    []object.Key // recorded: what would be deleted, and a Link that would be drained
+	mirrors []object.Key // of a drained Link
 }
 
 func guards() []guard {
@@ -36,8 +37,8 @@ func (in Input) judge() map[object.End]*object.Reason {
 		if inv.Leaving && !declared || declared && want.Held != nil || inv.End.IsBase() {
 			continue
 		}
-		if keys := in.surplus(inv); len(keys) > 0 {
-			all = append(all, taking{inv.End, keys})
+		if t := in.drain(taking{end: inv.End, keys: in.surplus(inv)}, want); len(t.keys) > 0 {
+			all = append(all, t)
 		}
 	}
 	refused := map[object.End]*object.Reason{}
@@ -60,20 +61,22 @@ func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
 }
 
 // fractionAllowed bounds what one commit takes from one cluster: both bounds must be exceeded to refuse.
+// Mirrors that a drain takes count on both sides.
 func fractionAllowed(in Input, all []taking) map[object.End]*object.Reason {
 	recorded, going := 0, 0
 	for _, inv := range in.Recorded {
 		recorded += len(inv.Entries)
 	}
 	for _, t := range all {
-		going += len(t.keys)
+		recorded += len(t.mirrors)
+		going += len(t.all())
 	}
 	fraction, allowed := in.Policy.PruneLimits()
 	if going <= allowed || float64(going) <= fraction*float64(recorded) {
 		return nil
 	}
 	return refuseAll(all, object.Because("TooMuch",
-		"this commit would delete %d of the %d objects recorded in this cluster, more than %d and more than %.0f %%: restore the declarations, or raise spec.prune.maxFraction or minAllowed of the SyncPolicy",
+		"this commit would delete or drain %d of the %d objects recorded in this cluster or mirrored by what it drains, more than %d and more than %.0f %%: restore the declarations, or raise spec.prune.maxFraction or minAllowed of the SyncPolicy",
 		going, recorded, allowed, fraction*100))
 }
 
@@ -82,7 +85,7 @@ func noObjectKept(in Input, all []taking) map[object.End]*object.Reason {
 	out := map[object.End]*object.Reason{}
 	for _, t := range all {
 		var kept []string
-		for _, k := range t.keys {
+		for _, k := range t.all() {
 			if in.Seen.Own[k].Keep {
 				kept = append(kept, k.String())
 			}

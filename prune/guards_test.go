@@ -112,6 +112,109 @@ func TestPolicyAllows(t *testing.T) {
 	}
 }
 
+// drained is a declared end whose Link loses its only selector, in a cluster with some mirrors and recorded objects.
+func drained(mirrors, recorded int) Input {
+	m := linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey}}}
+	for i := range mirrors - 1 {
+		m.Services = append(m.Services, object.Key{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("web%d-east", i)})
+	}
+	keys, want := []object.Key{linkKey}, object.Wanted{End: source}
+	for i := range recorded - 1 {
+		keys = append(keys, object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("kept%d", i)})
+	}
+	for _, k := range keys {
+		want.Objects = append(want.Objects, object.Object{Key: k})
+	}
+	want.Objects[0].Digest, want.Objects[0].Body = 1, object.NewBody([]byte(`{"spec":{}}`))
+	in := input(source, sorted(keys...), m)
+	in.Wanted[source] = want
+	in.Seen.Bodies = map[object.Key]object.Body{linkKey: object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`))}
+	return in
+}
+
+// What a drain takes away counts: the Link, and the mirrors of its target, also among what there is.
+func TestFractionOfDrain(t *testing.T) {
+	tests := []struct {
+		mirrors, recorded, minAllowed int
+		maxFraction                   float64
+		refused                       bool
+	}{
+		{20, 7, 20, 0.3, true}, // 21 of 27
+		{19, 7, 20, 0.3, false},
+		{20, 50, 20, 0.3, false}, // 21 of 70
+		{20, 49, 20, 0.3, true},
+		{1, 1, 1, 1, false},
+		{1, 1, 1, 0.9, true},
+	}
+	for _, tt := range tests {
+		in := drained(tt.mirrors, tt.recorded)
+		in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = &tt.minAllowed, &tt.maxFraction
+		v := one(t, in, settled())
+		if (v.Refused != nil) != tt.refused || tt.refused && (v.Refused.Code != "TooMuch" ||
+			!strings.Contains(v.Refused.Message, fmt.Sprintf("%d of the %d", tt.mirrors+1, tt.mirrors+tt.recorded))) {
+			t.Errorf("%+v: %+v", tt, v.Refused)
+		}
+	}
+}
+
+// A drain and an undeclared link of one commit add up, and are refused together.
+func TestDrainAddsUp(t *testing.T) {
+	in := drained(15, 1)
+	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
+	inv := inventory.Inventory{End: north}
+	for i := range 10 {
+		k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("gone%d", i)}
+		in.Seen.Own[k] = ours(k)
+		inv.Entries = append(inv.Entries, k)
+	}
+	in.Recorded = append(in.Recorded, inv)
+	if refused := Judge(in); len(refused) != 2 || refused[source] == nil || refused[north] == nil {
+		t.Errorf("refused: %v", refused)
+	}
+	in.Recorded[1].Leaving = true
+	if refused := Judge(in); len(refused) != 0 {
+		t.Errorf("beside an unlink that began: %v", refused)
+	}
+}
+
+// A Link or a mirror that people want to keep is not drained; one that is held, or not ours, is not drained anyway.
+func TestDrainOfKept(t *testing.T) {
+	for _, k := range []object.Key{linkKey, federatedKey} {
+		in := drained(3, 2)
+		if refused := Judge(in); len(refused) != 0 {
+			t.Errorf("nothing kept: %v", refused)
+		}
+		r := in.Seen.Own[k]
+		r.Keep = true
+		in.Seen.Own[k] = r
+		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "Kept" || !strings.Contains(v.Refused.Message, k.String()) {
+			t.Errorf("%s kept: %v", k, v.Refused)
+		}
+		want := in.Wanted[source]
+		want.Held = &object.Reason{Code: "Held"}
+		in.Wanted[source] = want
+		if refused := Judge(in); len(refused) != 0 {
+			t.Errorf("held: %v", refused)
+		}
+		want.Held, r = nil, in.Seen.Own[linkKey]
+		r.Mark = object.Unmarked
+		in.Wanted[source], in.Seen.Own[linkKey] = want, r
+		if refused := Judge(in); len(refused) != 0 {
+			t.Errorf("not ours: %v", refused)
+		}
+	}
+}
+
+func TestPolicyAllowsNoDrain(t *testing.T) {
+	for policy, refused := range map[api.PrunePolicy]bool{api.PruneSync: false, api.UpsertOnly: true, api.CreateOnly: true} {
+		in := drained(1, 1)
+		in.Policy.Prune.Policy = policy
+		if why := Judge(in)[source]; (why != nil) != refused || refused && why.Code != "PrunePolicy" {
+			t.Errorf("%s: %v", policy, why)
+		}
+	}
+}
+
 // One object that people want to keep keeps its end, and only its end.
 func TestNoObjectKept(t *testing.T) {
 	in := many(3, 0)

@@ -37,10 +37,10 @@ type Peer struct {
 // Verdict is what is to become of one end.
 type Verdict struct {
 	End     object.End
-	Go      []object.Change // now: deletes, and releases of federated memberships
-	Going   []object.Key    // all of ours that goes in the end, gates included
-	Waiting *object.Reason  // what must be gone before the next gate opens
-	Refused *object.Reason
+	Go      []object.Change     // now: deletes, and releases of federated memberships
+	Going   []object.Key        // all of ours that goes in the end, gates included
+	Waiting *object.Reason      // what must be gone before the next gate opens
+	Refused *object.Reason      // of a declared end: neither its deletes nor its drains may be
 	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
 	Drop    bool
 }
@@ -114,9 +114,9 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	v.Going = surplus
 	v.Next = v.Next.Settle(wanted, in.gone)
 	switch {
-	case len(surplus) == 0:
 	case refused != nil:
 		v.Refused = refused
+	case len(surplus) == 0:
 	default:
 		v.Go, v.Waiting = first([]gate{
 			in.entries(inv.End, "undeclared objects", in.but(inv.End, surplus)),

@@ -33,6 +33,15 @@ type Membership struct {
 // refers to a cluster without one is answered NotFound (linkerd2 controller/api/destination/server.go).
 func (m Mirror) Resolved() bool { return m.Discovers || len(m.Federated) > 0 }
 
+// Selected lists, in order, the Services that are there for what the Link selects in the target.
+func (m Mirror) Selected() []object.Key {
+	out := slices.Clone(m.Services)
+	for _, f := range m.Federated {
+		out = append(out, f.Key)
+	}
+	return out
+}
+
 // Left says that something would still be mirrored if the rest were taken away now.
 func (m Mirror) Left() bool { return len(m.Services)+len(m.Endpoints)+len(m.Federated) > 0 }
 

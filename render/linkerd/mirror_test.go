@@ -130,6 +130,17 @@ func TestResolvedAndLeft(t *testing.T) {
 	}
 }
 
+func TestSelected(t *testing.T) {
+	web, all := core("Service", "shop", "web-east"), core("Service", "shop", "web-federated")
+	m := Mirror{Services: []object.Key{web}, Endpoints: []object.Key{core("Endpoints", "shop", "web-east")}, Federated: []Membership{{Key: all}}}
+	if diff := cmp.Diff([]object.Key{web, all}, m.Selected()); diff != "" || len(m.Services) != 1 {
+		t.Errorf("Selected(%+v): -want +got\n%s", m, diff)
+	}
+	if got := (Mirror{}).Selected(); len(got) != 0 {
+		t.Errorf("Selected() of none: got %v", got)
+	}
+}
+
 // Whatever the order of what was seen, keys come out sorted.
 func TestMirrorsOfIsSorted(t *testing.T) {
 	var things []thing

@@ -8,7 +8,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // compare fills the step, end by end.
@@ -43,7 +42,8 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	if want.Held == nil {
 		var changes []object.Change
 		changes, want.Held = End(want, p.side.Seen, p.side.Saw)
-		if want.Held == nil {
+		kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
+		if want.Held == nil && !kept {
 			row.Standing, row.Why = p.take(v.Next.Settle(keys(want), p.gone), append(changes, v.Go...))
 		}
 	}
@@ -172,11 +172,13 @@ func change(end object.End, a object.Action, o object.Object, live object.Record
 
 // update tells an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.
 func update(o object.Object, seen object.Observation) object.Action {
-	if o.Key.Kind == "Link" && linkerd.Drains(seen.Bodies[o.Key], o.Body) {
+	if prune.Drains(o, seen) {
 		return object.Drain
 	}
 	return object.Update
 }
+
+func drains(c object.Change) bool { return c.Action == object.Drain }
 
 func rivals(r object.Record) string {
 	if names := r.Rivals.Value(); names != "" {

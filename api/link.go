@@ -56,7 +56,8 @@ type Controller struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// LogLevel defaults to info.
 	LogLevel string `json:"logLevel,omitempty"`
-	// Image defaults to cr.l5d.io/linkerd/controller:<Linkerd's version in the source>.
+	// Image defaults to cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one counts only where the
+	// program's --allow-controller-image allows it, by default none: the link is held with ImageNotAllowed until then.
 	Image string `json:"image,omitempty"`
 	// Headless mirrors headless services as such.
 	Headless  bool                        `json:"headless,omitempty"`

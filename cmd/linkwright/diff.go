@@ -12,7 +12,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -59,6 +58,7 @@ Values of secrets are shown as short hashes. Exit code 1: there are differences.
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
+	f.home.addImages(c.Flags())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
 	out.add(c.Flags())
 	return c
@@ -136,7 +136,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
-	renderer := render.Renderer{Owner: f.home.owner}
+	renderer := f.home.renderer()
 	before, _ := plan.Simulate(o.world(a), renderer)
 	after, steps := plan.Simulate(o.next(before, b), renderer, plan.PrunePolicy)
 	return difference{Diff: worldsDiff(f.home.owner, before, after, steps), world: after}, nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -54,6 +57,7 @@ type homeFlags struct {
 	allowPaths, allowExec        bool
 	only                         []string
 	accept                       []string
+	images                       []string
 	logFormat                    string
 }
 
@@ -73,6 +77,15 @@ func (h *homeFlags) addOwner(f *pflag.FlagSet) {
 
 func (h *homeFlags) addOnly(f *pflag.FlagSet) {
 	f.StringArrayVar(&h.only, "only-write", nil, "write only this cluster, while all are read; holds a lease per cluster (repeatable)")
+}
+
+func (h *homeFlags) addImages(f *pflag.FlagSet) {
+	f.StringArrayVar(&h.images, "allow-controller-image", nil, "PREFIX: let links name controller images that begin so (controller.image; default: none; repeatable)")
+}
+
+// renderer renders what may be written here.
+func (h *homeFlags) renderer() plan.Renderer {
+	return images{render.Renderer{Owner: h.owner}, h.images}
 }
 
 func (h *homeFlags) addLog(f *pflag.FlagSet) {
@@ -96,6 +109,9 @@ func (h *homeFlags) check() error {
 	}
 	if problems := validation.IsDNS1123Label(h.namespace); h.namespace != "" && len(problems) > 0 {
 		return usage("--namespace %q: %s", h.namespace, strings.Join(problems, "; "))
+	}
+	if slices.Contains(h.images, "") {
+		return usage("--allow-controller-image: an empty prefix would allow every image")
 	}
 	for _, name := range h.onlyNames() {
 		if err := api.CheckClusterName(name); err != nil {

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/lease"
@@ -55,7 +54,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 		Declared: &declared{poll: src.Poll},
 		Clusters: c,
 		Home:     c.homeConn(),
-		Renderer: render.Renderer{Owner: f.home.owner},
+		Renderer: f.home.renderer(),
 		Policies: []plan.Policy{plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
 		Accepted: accepted,

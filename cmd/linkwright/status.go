@@ -32,6 +32,7 @@ func statusCommand() *cobra.Command {
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
+	f.home.addImages(c.Flags())
 	out.add(c.Flags())
 	return c
 }

@@ -57,6 +57,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	}
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
+	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
 	out.add(c.Flags())
 	c.Flags().DurationVar(&wait, "wait", defaultWait, "how long to wait for what must happen by itself")

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// images holds the source end of a link whose controller would run an image that nobody allowed here: who may commit
+// shapes the mesh, and does not run programs with the controller's account. An end that exists keeps what it has.
+type images struct {
+	plan.Renderer
+	allowed []string
+}
+
+// Source implements plan.Renderer.
+func (r images) Source(in render.Input) object.Wanted {
+	want := r.Renderer.Source(in)
+	c := in.Link.Spec.Controller
+	if c.Image == "" || c.Mode == api.External || r.allows(c.Image) {
+		return want
+	}
+	return object.Wanted{End: want.End, Held: object.Because("ImageNotAllowed",
+		"controller.image %s is not allowed here: leave it out, or run linkwright with --allow-controller-image and its repository", c.Image)}
+}
+
+func (r images) allows(image string) bool {
+	for _, prefix := range r.allowed {
+		if within(prefix, image) {
+			return true
+		}
+	}
+	return false
+}
+
+// within says that an image begins with a prefix that ends where a part of the image's name does.
+//
+//	prefix                    image                                 within
+//	registry.example.com      registry.example.com/a/b:1            yes
+//	                          registry.example.com.example.org/a    no
+//	                          registry.example.com:5000/a           no: another registry
+//	registry.example.com/a    registry.example.com/a:1, a@sha256:…  yes
+//	                          registry.example.com/ab               no
+//	registry.example.com/a/   registry.example.com/a/b              yes
+func within(prefix, image string) bool {
+	rest, ok := strings.CutPrefix(image, prefix)
+	switch {
+	case !ok:
+		return false
+	case rest == "" || strings.HasSuffix(prefix, "/") || rest[0] == '/':
+		return true
+	}
+	return strings.ContainsRune(":@", rune(rest[0])) && !strings.Contains(rest, "/")
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+func TestWithin(t *testing.T) {
+	tests := []struct {
+		prefix, image string
+		want          bool
+	}{
+		{"registry.example.com", "registry.example.com/a/b:1", true},
+		{"registry.example.com", "registry.example.com.example.org/a:1", false},
+		{"registry.example.com", "registry.example.com@example.org/a:1", false},
+		{"registry.example.com", "registry.example.com:5000/a", false},
+		{"registry.example.com:5000", "registry.example.com:5000/a", true},
+		{"registry.example.com/a", "registry.example.com/a", true},
+		{"registry.example.com/a", "registry.example.com/a:1", true},
+		{"registry.example.com/a", "registry.example.com/a@sha256:0", true},
+		{"registry.example.com/a", "registry.example.com/ab:1", false},
+		{"registry.example.com/a/", "registry.example.com/a/b:1", true},
+		{"registry.example.com/a:1", "registry.example.com/a:1", true},
+		{"registry.example.com/a:1", "registry.example.com/a:12", false},
+		{"controller", "controller:1", true},
+		{"controller", "evil/controller:1", false},
+	}
+	for _, tt := range tests {
+		if got := within(tt.prefix, tt.image); got != tt.want {
+			t.Errorf("within(%q, %q): got %v, want %v", tt.prefix, tt.image, got, tt.want)
+		}
+	}
+}
+
+// plain renders ends that want nothing.
+type plain struct{}
+
+func (plain) Source(in render.Input) object.Wanted {
+	return object.Wanted{End: object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}}
+}
+func (plain) Target(render.Input) object.Wanted                 { return object.Wanted{} }
+func (plain) Base(fleet.Cluster, []object.Wanted) object.Wanted { return object.Wanted{} }
+
+func TestImagesAreHeldUnlessAllowed(t *testing.T) {
+	mine := []string{"registry.example.com/linkerd"}
+	tests := []struct {
+		controller api.Controller
+		allowed    []string
+		held       bool
+	}{
+		{api.Controller{Mode: api.PerLink}, nil, false},
+		{api.Controller{Mode: api.PerLink, Image: "registry.example.com/linkerd/controller:1"}, nil, true},
+		{api.Controller{Mode: api.PerLink, Image: "registry.example.com/linkerd/controller:1"}, mine, false},
+		{api.Controller{Mode: api.PerLink, Image: "registry.example.com/other:1"}, mine, true},
+		{api.Controller{Mode: api.External, Image: "registry.example.com/other:1"}, nil, false},
+	}
+	for _, tt := range tests {
+		in := render.Input{Link: fleet.Link{
+			Source: &fleet.Cluster{Name: "west"}, Target: &fleet.Cluster{Name: "east"}, Spec: &api.LinkSpec{Controller: tt.controller},
+		}}
+		got := images{plain{}, tt.allowed}.Source(in)
+		if held := got.Held != nil && got.Held.Code == "ImageNotAllowed"; held != tt.held || got.End != (plain{}).Source(in).End {
+			t.Errorf("Source(%+v), allowed %v: got %+v, want held %v", tt.controller, tt.allowed, got, tt.held)
+		}
+	}
+}

@@ -131,7 +131,13 @@ func crd(t *testing.T, group string) (serve, drop func()) {
 	until := func(want bool) {
 		for {
 			list, err := discovery.ServerResourcesForGroupVersion(group + "/v1")
-			if (err == nil && len(list.APIResources) > 0) == want {
+			served := err == nil && len(list.APIResources) > 0
+			groups, err := discovery.ServerGroups() // a group is listed a moment longer than it is served
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == group })
+			if served == want && listed == want {
 				return
 			}
 			if t.Context().Err() != nil {

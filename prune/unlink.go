@@ -78,7 +78,7 @@ func (in Input) link(end object.End) object.Key { return linkerd.LinkKey(in.Link
 
 // done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
 // until what its controller left is swept: without it the next step would take the controller for the
-// user's. So do a Link and a Deployment that are somebody else's now: where only the record looks, they would be
+// user's. A Link stays until no mirror is seen (onceMore). So do a Link and a Deployment that are somebody else's now: where only the record looks, they would be
 // seen no more.
 func (in Input) done(end object.End) func(object.Key) bool {
 	m := in.Mirrors[end.Link.Target]
@@ -91,7 +91,9 @@ func (in Input) done(end object.End) func(object.Key) bool {
 			return in.gone(k)
 		case alike(k, in.account(end)):
 			return swept
-		case alike(k, in.link(end)), alike(k, in.deployment(end)):
+		case alike(k, in.link(end)):
+			return in.Seen.Own[k].IsZero() && !m.Left()
+		case alike(k, in.deployment(end)):
 			return in.Seen.Own[k].IsZero()
 		}
 		return true
@@ -110,7 +112,7 @@ func (in Input) gates(inv inventory.Inventory) []gate {
 	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
 	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
 	if len(only(inv.Entries, in.account(end))) == 0 || in.handedOver(inv) { // the user's chart runs the controller: without its Link it stops
-		return []gate{in.workloads(inv), link, in.mirrors(inv), rest, credentials, in.controlPlaneSecret(end, inv.Entries)}
+		return []gate{in.workloads(inv), link, in.mirrors(inv), in.onceMore(inv), rest, credentials, in.controlPlaneSecret(end, inv.Entries)}
 	}
 	return []gate{
 		in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest,
@@ -192,6 +194,18 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 			take = append(take, in.quit(end, f))
 		}
 		return take, wait
+	}}
+}
+
+// onceMore lets a second look follow the one that found no mirror, since nothing waits for the pods of a
+// controller that is not ours: the gone Link leaves the inventory on the first, and the gate opens on the
+// next, after the mirrors' own was judged again.
+func (in Input) onceMore(inv inventory.Inventory) gate {
+	return gate{"second look for mirrors", func() ([]object.Change, []object.Key) {
+		if in.relinked(inv) {
+			return nil, nil
+		}
+		return nil, only(inv.Entries, in.link(inv.End))
 	}}
 }
 

@@ -20,10 +20,13 @@ func all() linkerd.Mirror {
 	}
 }
 
+const secondLook = "wait: second look for mirrors: 1 not gone yet, the first is Link.multicluster.linkerd.io "
+
 // Each row is one gate: what an unlink of the source takes, or waits for, when all before it is gone.
 func TestGatesOfSource(t *testing.T) {
 	stopped := func(m linkerd.Mirror) linkerd.Mirror { m.Pods = nil; return m }
 	swept := linkerd.Mirror{Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
+	looked := slices.DeleteFunc(external(), func(k object.Key) bool { return k == linkKey })
 	tests := []struct {
 		name     string
 		recorded []object.Key
@@ -73,9 +76,10 @@ func TestGatesOfSource(t *testing.T) {
 			all(),
 			"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
 		},
-		{"external: secret of the mirror", external(), []object.Key{linkKey}, swept, "delete Secret cluster-credentials-east"},
-		{"external: secret of the control plane", external(), []object.Key{linkKey, mirrorSecret}, swept, "delete Secret cluster-credentials-east"},
-		{"external: through", external(), external(), swept, "drop"},
+		{"external: mirrors, second look", external(), []object.Key{linkKey}, swept, secondLook + "linkerd-multicluster/east"},
+		{"external: secret of the mirror", looked, []object.Key{linkKey}, swept, "delete Secret cluster-credentials-east"},
+		{"external: secret of the control plane", looked, []object.Key{linkKey, mirrorSecret}, swept, "delete Secret cluster-credentials-east"},
+		{"external: through", looked, external(), swept, "drop"},
 	}
 	for _, tt := range tests {
 		in := input(source, tt.recorded, tt.mirrors)
@@ -127,6 +131,7 @@ func TestGatesOfFormerNamespace(t *testing.T) {
 		{"without", moved(external()), []string{
 			"delete Link east",
 			"delete Service web-east",
+			secondLook + "former/east",
 			"delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
 			"drop",
 		}},
@@ -139,6 +144,7 @@ func TestGatesOfFormerNamespace(t *testing.T) {
 			if got := told(v); got != want {
 				t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want)
 			}
+			in.Recorded = []inventory.Inventory{v.Next}
 			for _, c := range v.Go {
 				delete(in.Seen.Own, c.Key)
 				if last = c.Key; last == mirrorKey {
@@ -301,6 +307,7 @@ func TestHandedOver(t *testing.T) {
 			for _, want := range []string{
 				"delete Link east",
 				"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
+				secondLook + "linkerd-multicluster/east",
 				"delete ServiceAccount controller-east",
 				"delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
 				"drop",
@@ -309,6 +316,7 @@ func TestHandedOver(t *testing.T) {
 				if got := told(v); got != want {
 					t.Errorf("%s: %s, want %s", mark, got, want)
 				}
+				in.Recorded = []inventory.Inventory{v.Next}
 				for _, c := range v.Go {
 					if delete(in.Seen.Own, c.Key); c.Key == federatedKey {
 						in.Mirrors["east"] = linkerd.Mirror{Pods: []object.Key{podKey}, Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}

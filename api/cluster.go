@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io/fs"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -38,7 +39,25 @@ type Cluster struct {
 	APIServer string  `json:"apiServer,omitempty"`
 	Linkerd   Linkerd `json:"linkerd,omitzero"`
 	Gateway   Gateway `json:"gateway,omitzero"`
+	// Overlay is a directory of this tree that holds a kustomize Component. It is applied to each end in this cluster:
+	// labels and annotations, and the few fields of workloads that people tune. Its own resources are applied once.
+	Overlay string `json:"overlay,omitempty"`
+	// State is Active, or Leaving: every link to and from the cluster is removed at both ends, as if none were
+	// declared. Once the report calls it clean, the declaration can go.
+	State ClusterState `json:"state,omitempty"`
+	// Suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted.
+	Suspend bool `json:"suspend,omitempty"`
 }
+
+// ClusterState says whether a cluster takes part in links.
+type ClusterState string
+
+const (
+	// Active is the default.
+	Active ClusterState = "Active"
+	// Leaving removes the cluster's links in an orderly way while it is still declared.
+	Leaving ClusterState = "Leaving"
+)
 
 // Access is how linkwright reaches the cluster: exactly one field.
 type Access struct {
@@ -124,7 +143,17 @@ func (c Cluster) check() []Finding {
 		under("apiServer", checkAPIServer(c.APIServer)),
 		under("linkerd", c.Linkerd.check()),
 		under("gateway", c.Gateway.check()),
+		under("overlay", checkOverlay(c.Overlay)),
+		under("state", oneOf(c.State, Active, Leaving)),
 	)
+}
+
+// checkOverlay: a directory of the tree, below its root; which one, and what is in it, is a question to the tree.
+func checkOverlay(dir string) []Finding {
+	if dir == "" || dir != "." && fs.ValidPath(dir) && !strings.ContainsAny(dir, `:\`) {
+		return nil
+	}
+	return faultHint("such as overlays/east, from the root of the declarations", "%q is no directory of this tree", dir)
 }
 
 // checkReachable: the address of an in-cluster access means nothing to peers.

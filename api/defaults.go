@@ -13,11 +13,14 @@ import (
 //	           linkerd.multiclusterNamespace   linkerd-multicluster
 //	           gateway.enabled                 true
 //	           gateway.name                    linkerd-gateway
+//	           state                           Active
 //	           apiServer, gateway.addresses, .port, .identity, .probe: read live, so they stay empty
 //	LinkSpec   selector                        mirror.linkerd.io/exported=true with a gateway, else none: SelectorFor
 //	           controller.mode                 PerLink
 //	           controller.replicas             1
 //	           controller.logLevel             info
+//	           credentials.mode                LegacyToken
+//	           credentials.secretRef.name      cluster-credentials-<target> with mode Existing: SecretFor
 //	           controller.image: follows the source's Linkerd, so it stays empty
 //	Mesh       topology                        Full
 //	SyncPolicy interval                        1m, unless there is a schedule
@@ -57,6 +60,7 @@ func (c Cluster) WithDefaults() Cluster {
 	fill(&c.Linkerd.MulticlusterNamespace, DefaultMulticlusterNamespace)
 	fill(&c.Gateway.Name, DefaultGateway)
 	fillPtr(&c.Gateway.Enabled, true)
+	fill(&c.State, Active)
 	return c
 }
 
@@ -65,6 +69,7 @@ func (s LinkSpec) WithDefaults() LinkSpec {
 	fill(&s.Controller.Mode, PerLink)
 	fill(&s.Controller.LogLevel, DefaultLogLevel)
 	fillPtr(&s.Controller.Replicas, DefaultReplicas)
+	fill(&s.Credentials.Mode, LegacyToken)
 	return s
 }
 
@@ -78,6 +83,14 @@ func (s LinkSpec) SelectorFor(g Gateway) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{ExportedLabel: "true"}}
 	}
 	return nil
+}
+
+// SecretFor is the name of the Secret with the credential for target; only mode Existing has a choice.
+func (s LinkSpec) SecretFor(target ClusterName) string {
+	if ref := s.Credentials.SecretRef; ref != nil && s.Credentials.Mode == Existing {
+		return ref.Name
+	}
+	return "cluster-credentials-" + string(target)
 }
 
 // WithDefaults gives the mesh with every default written out, its template included.

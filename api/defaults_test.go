@@ -13,6 +13,7 @@ func TestClusterWithDefaults(t *testing.T) {
 		Access:  Access{KubeconfigSecret: &SecretKey{Name: "east", Key: "kubeconfig"}},
 		Linkerd: Linkerd{Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster"},
 		Gateway: Gateway{Enabled: new(true), Name: "linkerd-gateway"},
+		State:   Active,
 	}
 	if diff := cmp.Diff(want, in.WithDefaults()); diff != "" {
 		t.Errorf("WithDefaults(): -want +got\n%s", diff)
@@ -27,7 +28,10 @@ func TestClusterWithDefaults(t *testing.T) {
 }
 
 func TestLinkSpecWithDefaults(t *testing.T) {
-	want := LinkSpec{Controller: Controller{Mode: PerLink, Replicas: new(int32(1)), LogLevel: "info"}}
+	want := LinkSpec{
+		Controller:  Controller{Mode: PerLink, Replicas: new(int32(1)), LogLevel: "info"},
+		Credentials: Credentials{Mode: LegacyToken},
+	}
 	if diff := cmp.Diff(want, LinkSpec{}.WithDefaults()); diff != "" {
 		t.Errorf("WithDefaults(): -want +got\n%s", diff)
 	}
@@ -52,6 +56,17 @@ func TestSelectorFor(t *testing.T) {
 		got := LinkSpec{Selector: c.declared}.SelectorFor(Gateway{Enabled: c.gateway})
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("SelectorFor(%v): -want +got\n%s", c, diff)
+		}
+	}
+}
+
+func TestSecretFor(t *testing.T) {
+	for want, c := range map[string]Credentials{
+		"cluster-credentials-east": {Mode: Existing},
+		"mine":                     {Mode: Existing, SecretRef: &SecretRef{Name: "mine"}},
+	} {
+		if got := (LinkSpec{Credentials: c}).SecretFor("east"); got != want {
+			t.Errorf("SecretFor of %v: %q, want %q", c, got, want)
 		}
 	}
 }

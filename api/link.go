@@ -37,6 +37,34 @@ type LinkSpec struct {
 	// ExcludedAnnotations are not copied to mirrors: keys, or <prefix>/*.
 	ExcludedAnnotations []string   `json:"excludedAnnotations,omitempty"`
 	Controller          Controller `json:"controller,omitzero"`
+	// Credentials are what the source uses against the target.
+	Credentials Credentials `json:"credentials,omitzero"`
+	// Suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted.
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+// CredentialMode says where a link's credential comes from.
+type CredentialMode string
+
+const (
+	// LegacyToken is the default: the target's token controller issues a token that does not expire.
+	LegacyToken CredentialMode = "LegacyToken"
+	// Existing leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target.
+	Existing CredentialMode = "Existing"
+)
+
+// Credentials are what a source uses against its target.
+type Credentials struct {
+	Mode CredentialMode `json:"mode,omitempty"`
+	// SecretRef names the Secret of mode Existing; default cluster-credentials-<target>.
+	SecretRef *SecretRef `json:"secretRef,omitempty"`
+}
+
+// SecretRef names a Secret in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the
+// key kubeconfig. Links that use remote discovery or federation need one of the name cluster-credentials-<target> in
+// the control plane's namespace, too.
+type SecretRef struct {
+	Name string `json:"name"`
 }
 
 // ControllerMode says who runs a link's service mirror controller.
@@ -100,7 +128,30 @@ func (s LinkSpec) check() []Finding {
 		under("excludedLabels", checkExcluded(s.ExcludedLabels)),
 		under("excludedAnnotations", checkExcluded(s.ExcludedAnnotations)),
 		under("controller", s.Controller.check()),
+		under("credentials", s.Credentials.check()),
+		under("credentials", s.checkSecretRef()),
 	)
+}
+
+func (c Credentials) check() []Finding {
+	found := under("mode", oneOf(c.Mode, LegacyToken, Existing))
+	if c.SecretRef == nil {
+		return found
+	}
+	if c.Mode != Existing {
+		found = append(found, under("secretRef", faultHint("add mode: Existing, or leave secretRef out", "only mode Existing reads a Secret"))...)
+	}
+	return append(found, under("secretRef", under("name", syntax(c.SecretRef.Name, checkDNSName)))...)
+}
+
+// checkSecretRef: the Role of Linkerd's own chart lets its controller read one name only
+// (multicluster/charts/linkerd-multicluster/templates/controller, since 2.18).
+func (s LinkSpec) checkSecretRef() []Finding {
+	if s.Credentials.SecretRef == nil || s.Controller.Mode != External {
+		return nil
+	}
+	return under("secretRef", faultHint("leave secretRef out, and call the Secret cluster-credentials-<target>",
+		"a controller of mode External may read no other Secret than cluster-credentials-<target>"))
 }
 
 // checkExcluded: Linkerd takes a key, or <prefix>/* (controller/gen/apis/link/v1alpha3).

@@ -2,6 +2,7 @@ package api
 
 import (
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -16,16 +17,34 @@ type MeshDoc struct {
 // Topology says which ordered pairs of a mesh's clusters are linked.
 type Topology string
 
-// Full links every ordered pair of distinct clusters. It is the default.
-const Full Topology = "Full"
+const (
+	// Full links every ordered pair of distinct clusters. It is the default.
+	Full Topology = "Full"
+	// HubAndSpoke links, in both directions, every hub with every other member; spokes are not linked with each other.
+	HubAndSpoke Topology = "HubAndSpoke"
+)
 
 // Mesh is a rule that expands to links over clusters chosen by label.
 type Mesh struct {
 	// Clusters chooses the members by their labels; {} is every cluster, as everywhere in Kubernetes.
 	Clusters metav1.LabelSelector `json:"clusters"`
 	Topology Topology             `json:"topology,omitempty"`
-	Template LinkSpec             `json:"template,omitzero"`
+	// Hubs chooses the hubs among the members, by their labels; only for topology HubAndSpoke, which needs it.
+	Hubs *metav1.LabelSelector `json:"hubs,omitempty"`
+	// Except leaves out single links, one direction each.
+	Except []Except `json:"except,omitempty"`
+	// Template is what all links of the mesh have in common: a Link's spec without source and target.
+	Template LinkSpec `json:"template,omitzero"`
 }
+
+// Except is one link that a mesh does not have.
+type Except struct {
+	Source ClusterName `json:"source"`
+	Target ClusterName `json:"target"`
+}
+
+// Pair names the link.
+func (e Except) Pair() Pair { return Pair(e) }
 
 // Check gives what is wrong with the values of the declaration. Whom it selects is a question to the fleet.
 func (d MeshDoc) Check() []Finding {
@@ -33,8 +52,47 @@ func (d MeshDoc) Check() []Finding {
 		under("metadata", d.Metadata.check()),
 		under("spec", slices.Concat(
 			under("clusters", checkSelector(&d.Spec.Clusters)),
-			under("topology", oneOf(d.Spec.Topology, Full)),
+			under("topology", oneOf(d.Spec.Topology, Full, HubAndSpoke)),
+			under("hubs", d.Spec.checkHubs()),
+			under("except", d.Spec.checkExcept()),
 			under("template", d.Spec.Template.check()),
+			under("template", d.Spec.Template.checkShared()),
 		)),
 	)
+}
+
+func (m Mesh) checkHubs() []Finding {
+	switch {
+	case m.Topology == HubAndSpoke && m.Hubs == nil:
+		return faultHint("choose the hubs by their labels", "topology HubAndSpoke needs hubs")
+	case m.Topology != HubAndSpoke && m.Hubs != nil:
+		return faultHint("add topology: HubAndSpoke, or leave hubs out", "only topology HubAndSpoke has hubs")
+	}
+	return checkSelector(m.Hubs)
+}
+
+func (m Mesh) checkExcept() []Finding {
+	var found []Finding
+	first := map[Except]int{}
+	for i, e := range m.Except {
+		before, twice := first[e]
+		switch {
+		case e.Source == e.Target && e.Source != "":
+			found = append(found, under(strconv.Itoa(i), fault("no mesh links cluster %q to itself", e.Source))...)
+		case twice:
+			found = append(found, under(strconv.Itoa(i), faultHint("remove one", "%s is left out twice, first by except[%d]", e.Pair(), before))...)
+		default:
+			first[e] = i
+		}
+	}
+	return found
+}
+
+// checkShared: what names one Secret cannot be shared by links to many targets.
+func (s LinkSpec) checkShared() []Finding {
+	if s.Credentials.SecretRef == nil {
+		return nil
+	}
+	return under("credentials", under("secretRef", faultHint("leave secretRef out: the Secret is then cluster-credentials-<target> for each link; or declare a Link",
+		"the links of a mesh cannot share one Secret")))
 }

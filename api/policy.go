@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +24,27 @@ type SyncPolicy struct {
 	// Schedule is a five-field cron expression; CRON_TZ=Area/City may stand before it.
 	Schedule string `json:"schedule,omitempty"`
 	Prune    Prune  `json:"prune,omitzero"`
+	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not declared, so their value is
+	// whatever somebody else sets, else the API server's default.
+	Ignore []Ignore `json:"ignore,omitempty"`
 }
+
+// Ignore leaves fields of one kind of rendered objects to others.
+type Ignore struct {
+	Kind IgnoredKind `json:"kind"`
+	// Fields are paths below spec, such as spec.replicas; fields inside lists cannot be named.
+	Fields []string `json:"fields"`
+}
+
+// IgnoredKind is a rendered kind with fields that others may have a reason to set.
+type IgnoredKind string
+
+// Kinds with fields that can be ignored.
+const (
+	IgnoreDeployment          IgnoredKind = "Deployment"
+	IgnorePodDisruptionBudget IgnoredKind = "PodDisruptionBudget"
+	IgnoreService             IgnoredKind = "Service"
+)
 
 // PrunePolicy says which writes are allowed at all.
 type PrunePolicy string
@@ -107,6 +128,7 @@ func (d SyncPolicyDoc) Check() []Finding {
 		under("interval", checkDuration(p.Interval, leastInterval)),
 		under("schedule", p.checkSchedule()),
 		under("prune", p.Prune.check()),
+		under("ignore", p.checkIgnore()),
 	)
 	return slices.Concat(under("metadata", d.Metadata.check()), under("spec", spec))
 }
@@ -122,6 +144,42 @@ func (p SyncPolicy) checkSchedule() []Finding {
 		return faultHint(`five fields, such as "*/5 * * * *"`, "%q is no schedule: %v", p.Schedule, err)
 	}
 	return nil
+}
+
+func (p SyncPolicy) checkIgnore() []Finding {
+	var found []Finding
+	for i, rule := range p.Ignore {
+		at := slices.Concat(
+			under("kind", oneOf(rule.Kind, IgnoreDeployment, IgnorePodDisruptionBudget, IgnoreService)),
+			under("fields", checkFields(rule.Fields)),
+		)
+		found = append(found, under(strconv.Itoa(i), at)...)
+	}
+	return found
+}
+
+// checkFields: whole branches below spec, by names of fields.
+func checkFields(fields []string) []Finding {
+	if fields != nil && len(fields) == 0 {
+		return fault("no field is named")
+	}
+	var found []Finding
+	for i, field := range fields {
+		names := strings.Split(field, ".")
+		if len(names) < 2 || names[0] != "spec" || !eachWord(names) {
+			found = append(found, under(strconv.Itoa(i), faultHint("such as spec.replicas", "%q is no path of fields below spec", field))...)
+		}
+	}
+	return found
+}
+
+func eachWord(names []string) bool {
+	for _, name := range names {
+		if name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // checkDuration: an empty text is absent.

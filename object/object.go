@@ -125,6 +125,43 @@ func New(s Spec) (Object, error) {
 	return Object{Key: s.Key, Version: s.Version, Body: NewBody(body), Digest: digest, Phase: s.Phase}, nil
 }
 
+// Seal is New for an object whose content is data: the JSON of an object, identity included, as encoding/json decodes
+// it (numbers may be json.Number). What of our own marks stands in it is written anew; content itself is not kept, but
+// its metadata is changed. Its order is that of sorted keys. Spec's Meta and Config are not used.
+func Seal(s Spec, content map[string]any) (Object, error) {
+	meta, ok := content["metadata"].(map[string]any)
+	if !ok {
+		return Object{}, fmt.Errorf("encode %s: it has no metadata", s.Key)
+	}
+	labels, annotations := below(meta, "labels"), below(meta, "annotations")
+	labels[OwnerLabel], labels[backupLabel] = s.Owner, "true"
+	if delete(annotations, DigestAnnotation); len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+	bare, err := json.Marshal(content)
+	if err != nil {
+		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
+	}
+	digest := sum(bare)
+	annotations[DigestAnnotation] = FormatDigest(digest)
+	meta["annotations"] = annotations
+	body, err := json.Marshal(content)
+	if err != nil {
+		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
+	}
+	return Object{Key: s.Key, Version: s.Version, Body: NewBody(body), Digest: digest, Phase: s.Phase}, nil
+}
+
+// below is the map of a field, made where it is missing.
+func below(of map[string]any, field string) map[string]any {
+	m, ok := of[field].(map[string]any)
+	if !ok {
+		m = map[string]any{}
+		of[field] = m
+	}
+	return m
+}
+
 func sum(b []byte) uint64 {
 	h := sha256.Sum256(b)
 	return binary.BigEndian.Uint64(h[:8])

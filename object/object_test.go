@@ -79,3 +79,32 @@ func TestWords(t *testing.T) {
 		t.Errorf("managers: got %s, %s", Manager(DefaultOwner), Manager("blue"))
 	}
 }
+
+// Seal marks data as New marks a typed configuration: what was sealed once and is sealed again is the same.
+func TestSeal(t *testing.T) {
+	o := sealed(t, "linkwright", map[string]string{"a": "1"})
+	spec := Spec{Key: o.Key, Version: o.Version, Phase: o.Phase, Owner: "linkwright"}
+	content, err := decode(o.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, err := Seal(spec, content)
+	if err != nil || once.Key != o.Key || once.Version != "v1" || once.Phase != PhaseExtras {
+		t.Fatalf("Seal: %+v, %v", once, err)
+	}
+	again, _ := decode(once.Body.Bytes())
+	if twice, err := Seal(spec, again); err != nil || twice.Digest != once.Digest || string(twice.Body.Bytes()) != string(once.Body.Bytes()) {
+		t.Errorf("sealed twice: %s, %v, want %s", twice.Body.Bytes(), err, once.Body.Bytes())
+	}
+	if !strings.Contains(string(once.Body.Bytes()), `"linkwright.dev/digest":"`+FormatDigest(once.Digest)+`"`) {
+		t.Errorf("no digest in %s", once.Body.Bytes())
+	}
+	bare, _ := decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`))
+	marked, err := Seal(spec, bare)
+	if err != nil || !strings.Contains(string(marked.Body.Bytes()), `"linkwright.dev/owner":"linkwright"`) {
+		t.Errorf("Seal without labels: %s, %v", marked.Body.Bytes(), err)
+	}
+	if _, err := Seal(spec, map[string]any{"kind": "ConfigMap"}); err == nil {
+		t.Error("content without metadata was sealed")
+	}
+}

@@ -54,9 +54,9 @@ func (r Renderer) Target(in Input) object.Wanted {
 	return r.build(end, in, []family{access})
 }
 
-// Base is what a cluster holds once, whatever its links.
-func (r Renderer) Base(c fleet.Cluster, _ []object.Wanted) object.Wanted {
-	return object.Wanted{End: object.End{Cluster: c.Name}}
+// Complete adds the base: what a cluster holds once, whatever its links. That is nothing but what overlays bring in.
+func (r Renderer) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+	return append(slices.Clone(ends), object.Wanted{End: object.End{Cluster: c.Name}})
 }
 
 func (r Renderer) build(end object.End, in Input, families []family) object.Wanted {

@@ -42,8 +42,8 @@ type plain struct{}
 func (plain) Source(in render.Input) object.Wanted {
 	return object.Wanted{End: object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}}
 }
-func (plain) Target(render.Input) object.Wanted                 { return object.Wanted{} }
-func (plain) Base(fleet.Cluster, []object.Wanted) object.Wanted { return object.Wanted{} }
+func (plain) Target(render.Input) object.Wanted                              { return object.Wanted{} }
+func (plain) Complete(_ fleet.Cluster, ends []object.Wanted) []object.Wanted { return ends }
 
 func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 	mine := []string{"registry.example.com/linkerd"}

@@ -2,6 +2,7 @@
 package fleet
 
 import (
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -11,10 +12,18 @@ import (
 
 // Cluster is a declared cluster; its Spec has its defaults filled in. At is where its document begins.
 type Cluster struct {
-	Name   api.ClusterName
-	Labels map[string]string
-	Spec   api.Cluster
-	At     api.Pos
+	Name    api.ClusterName
+	Labels  map[string]string
+	Spec    api.Cluster
+	At      api.Pos
+	Overlay *Overlay // nil: none
+}
+
+// Overlay is a kustomize Component in the tree that declared its cluster; clusters that name one directory share it.
+type Overlay struct {
+	Tree fs.FS
+	Dir  string
+	At   api.Pos // of the first cluster that names it
 }
 
 // Link is one direction of a fleet, declared itself or by a mesh. Everything it points at belongs to the fleet and is

@@ -71,11 +71,13 @@ type Step struct {
 // Writes says how many writes the step plans.
 func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
 
-// Renderer is package render, or a memo of it: same input, same bytes.
+// Renderer is package render, or a memo of it with overlays applied: same input, same bytes.
 type Renderer interface {
 	Source(render.Input) object.Wanted
 	Target(render.Input) object.Wanted
-	Base(fleet.Cluster, []object.Wanted) object.Wanted
+	// Complete makes of all that Source and Target gave for a cluster what is to be applied there, the base included;
+	// without ends only the base. Nothing handed in is changed.
+	Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted
 }
 
 // Policy lets an end's changes through (nil) or says why not: whole ends, so that no link is half written.
@@ -162,7 +164,7 @@ func (p *planner) wants(name api.ClusterName) []object.Wanted {
 	for _, l := range in {
 		ends = append(ends, p.renderer.Target(render.Input{Link: l, Target: p.facts(name)}))
 	}
-	return sortEnds(append(ends, p.renderer.Base(*c, ends)))
+	return sortEnds(p.renderer.Complete(*c, ends))
 }
 
 func (p *planner) source(l fleet.Link) object.Wanted {

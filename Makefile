@@ -18,12 +18,14 @@ CLUSTER_TIMEOUT ?= 20m
 # Tests selected, as in `make race RUN=TestPoll PKG=./sync/source`.
 RUN ?= .
 PKG ?= ./...
+# For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
+FUZZTIME ?= 10s
 
 here := $(foreach p,$(CLUSTER_PACKAGES),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test demo fmt tidy clean format vet lint tidy-check imports race race-free race-clusters tools
+.PHONY: help build controlplane check test demo fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz bench tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +38,7 @@ controlplane: ## build the real control planes that tests and the demo run on
 
 check: static race ## format, vet, lint, tidy, imports, and tests of what needs no cluster
 
-test: static race-free controlplane build race-clusters ## check, and everything on real control planes
+test: static race-free fuzz controlplane build race-clusters ## check, fuzz, and everything on real control planes
 
 # Built and then run: `go run` dies of SIGTERM without telling its child, which would leave clusters behind.
 demo: controlplane build ## three clusters, six links, from a local Git repository; Ctrl-C cleans up
@@ -85,6 +87,13 @@ race-free:
 # One package at a time: each starts control planes of its own.
 race-clusters: ## tests on real control planes
 	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 1 -timeout $(CLUSTER_TIMEOUT) $(here)
+
+fuzz: ## every fuzz target for FUZZTIME
+	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)
+
+# Never part of a timed test: figures of a busy machine say nothing.
+bench: ## the figures of docs/performance.md
+	$(GO) test -run '^$$' -bench . -timeout 60m ./render/fleet ./render/overlay
 
 tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
 

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs every fuzz target of the tree for a while: hack/fuzz.sh [DURATION, such as 10s or 10m] [PACKAGES such as ./api].
+# What one finds stands in that package's testdata/fuzz afterwards: commit it with the mend.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+duration=${1:-10s}
+shift || true
+targets=$(grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' --with-filename "${@:-.}" | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort)
+[ -n "$targets" ] || { echo "there is no fuzz target below ${*:-.}" >&2; exit 1; }
+
+failed=()
+while read -r dir target; do
+	echo "== $dir $target for $duration"
+	# Two workers leave a small machine room for the process that leads them.
+	${GO:-go} test "./${dir#./}" -run '^$' -fuzz "^$target\$" -fuzztime "$duration" -parallel "${PARALLEL:-2}" || failed+=("$dir $target")
+done <<<"$targets"
+
+if [ "${#failed[@]}" -gt 0 ]; then
+	printf 'found something: %s\n' "${failed[@]}" >&2
+	exit 1
+fi

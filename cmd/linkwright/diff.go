@@ -91,19 +91,7 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	return nil
 }
 
-// load gives the fleet of a snapshot; problems go to stderr.
-func load(stderr io.Writer, s source.Snapshot) (*fleet.Fleet, error) {
-	f, problems := fleet.Load(s.Commit, s.Tree)
-	for _, p := range problems {
-		say(stderr, p)
-	}
-	if f == nil {
-		return nil, exit{exitInvalid, nil}
-	}
-	return f, nil
-}
-
-func loadRevision(c *cobra.Command, s *source.Source, rev string) (*fleet.Fleet, error) {
+func (f *common) loadRevision(c *cobra.Command, s *source.Source, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
 		return nil, usage("REV1..REV2: both revisions must be named")
 	}
@@ -111,11 +99,11 @@ func loadRevision(c *cobra.Command, s *source.Source, rev string) (*fleet.Fleet,
 	if err != nil {
 		return nil, err
 	}
-	f, err := load(c.ErrOrStderr(), snap)
+	fl, err := loadOr(c.ErrOrStderr(), origin{snap, f.git.dir()})
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
 	}
-	return f, nil
+	return fl, nil
 }
 
 // offlineDiff brings an empty world to what REV1 declares, then on to REV2, and compares the two.
@@ -128,11 +116,11 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
-	a, err := loadRevision(c, src, from)
+	a, err := f.loadRevision(c, src, from)
 	if err != nil {
 		return difference{}, err
 	}
-	b, err := loadRevision(c, src, to)
+	b, err := f.loadRevision(c, src, to)
 	if err != nil {
 		return difference{}, err
 	}
@@ -205,7 +193,7 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 		if err != nil {
 			return difference{}, err
 		}
-		e.loop.Declared = &declared{poll: func(ctx context.Context) (source.Snapshot, error) { return src.At(ctx, rev) }}
+		e.loop.Declared = &declared{dir: f.git.dir(), poll: func(ctx context.Context) (source.Snapshot, error) { return src.At(ctx, rev) }}
 	}
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

@@ -51,7 +51,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	}
 	return &engine{clusters: c, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{poll: src.Poll},
+		Declared: &declared{poll: src.Poll, dir: f.git.dir()},
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(),

@@ -41,11 +41,11 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if saveFacts != "" {
 				return f.saveFacts(c.Context(), c.ErrOrStderr(), saveFacts)
 			}
-			s, err := snapshot(c.Context(), argument(args), &f.git)
+			from, err := f.git.find(c.Context(), argument(args))
 			if err != nil {
 				return err
 			}
-			fl, err := load(c.ErrOrStderr(), s)
+			fl, err := loadOr(c.ErrOrStderr(), from)
 			if err != nil {
 				return err
 			}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"github.com/linkwright/linkwright/render/fleet"
 )
 
 func validateCommand() *cobra.Command {
@@ -19,11 +17,11 @@ file:line:col and what to do. The exit code is 3 when there are errors; warnings
   linkwright validate https://git.example.com/mesh/fleet.git@main`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := snapshot(c.Context(), argument(args), &g)
+			from, err := g.find(c.Context(), argument(args))
 			if err != nil {
 				return err
 			}
-			f, problems := fleet.Load(s.Commit, s.Tree)
+			f, problems := load(from)
 			for _, p := range problems {
 				say(c.OutOrStdout(), p)
 			}

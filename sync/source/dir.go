@@ -1,11 +1,13 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 )
 
 // Dir gives a plain directory on this machine, read once, under the rules that a commit is read under: what passes here
@@ -25,6 +27,25 @@ func Dir(dir string) (Snapshot, error) {
 	})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read directory %s: %w", dir, err)
+	}
+	return Snapshot{Tree: into}, nil
+}
+
+// File gives one file of this machine as a tree of its own, under the rules of Dir.
+func File(name string) (Snapshot, error) {
+	dir, base := filepath.Split(name)
+	root, err := os.OpenRoot(cmp.Or(dir, "."))
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read file: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // nothing was written
+	info, err := root.Lstat(base)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read file: %w", err)
+	}
+	into := newFiles()
+	if err := walk(into, root, base, fs.FileInfoToDirEntry(info)); err != nil {
+		return Snapshot{}, fmt.Errorf("read file: %w", err)
 	}
 	return Snapshot{Tree: into}, nil
 }

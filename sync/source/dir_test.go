@@ -33,6 +33,22 @@ func TestDir(t *testing.T) {
 	}
 }
 
+func TestFile(t *testing.T) {
+	r := newRepo(t)
+	snap, err := source.File(r.work + "/fleet/east.yaml")
+	if err != nil {
+		t.Fatalf("File: %v", err)
+	}
+	if diff := cmp.Diff([]string{"east.yaml"}, names(t, snap.Tree)); diff != "" {
+		t.Errorf("names(Tree): -want +got\n%s", diff)
+	}
+	link(r, "fleet/up.yaml")
+	_, err = source.File(r.work + "/fleet/up.yaml")
+	refuse(t, err, "up.yaml: is a symbolic link")
+	_, err = source.File(r.work + "/fleet/nope.yaml")
+	refuse(t, err, "nope.yaml", "no such file or directory")
+}
+
 func TestDirRefuses(t *testing.T) {
 	r := newRepo(t)
 	_, err := source.Dir(r.work + "/nope")

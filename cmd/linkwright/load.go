@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// origin is a tree of declarations as it was read. dir is where it lies, seen from the root of its repository or, of a
+// plain directory, from the working directory; empty where that is the same.
+type origin struct {
+	source.Snapshot
+	dir string
+}
+
+// load gives the fleet that a tree declares, or nil, and all problems, whose files are named so that editors and CI find
+// them. It is the one place where a tree becomes a fleet.
+func load(o origin) (*fleet.Fleet, []api.Problem) {
+	f, problems := fleet.Load(o.Commit, o.Tree)
+	for i := range problems {
+		problems[i].Pos.File = path.Join(o.dir, problems[i].Pos.File)
+	}
+	return f, problems
+}
+
+// loadOr tells the problems on stderr, and turns a tree without a fleet into an exit code.
+func loadOr(stderr io.Writer, o origin) (*fleet.Fleet, error) {
+	f, problems := load(o)
+	for _, p := range problems {
+		say(stderr, p)
+	}
+	if f == nil {
+		return nil, exit{exitInvalid, nil}
+	}
+	return f, nil
+}
+
+// find reads what an argument names: REPO@REV, a directory, or one file.
+func (g *gitFlags) find(ctx context.Context, arg string) (origin, error) {
+	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+		return g.file(arg)
+	} else if err == nil || !strings.Contains(arg, "@") {
+		return g.directory(arg)
+	}
+	at := strings.LastIndex(arg, "@")
+	g.options.Repo = arg[:at]
+	s, err := g.open()
+	if err != nil {
+		return origin{}, err
+	}
+	snap, err := s.At(ctx, arg[at+1:])
+	return origin{snap, g.dir()}, err
+}
+
+// dir is --path as a prefix of the names of files.
+func (g *gitFlags) dir() string { return prefix(g.options.Path) }
+
+// prefix is what a path adds to the names below it: nothing, where it is the place itself.
+func prefix(dir string) string {
+	if dir = filepath.ToSlash(filepath.Clean(dir)); dir != "." {
+		return dir
+	}
+	return ""
+}
+
+func (g *gitFlags) directory(dir string) (origin, error) {
+	if strings.Contains(dir, "://") {
+		return origin{}, usage("%s: of which revision? write REPO@REV", dir)
+	}
+	s, err := source.Dir(dir)
+	if err != nil || g.dir() == "" {
+		return origin{s, prefix(dir)}, err
+	}
+	sub, err := fs.Sub(s.Tree, g.dir())
+	if err != nil {
+		return origin{}, usage("--path: %w", err)
+	}
+	if info, err := fs.Stat(sub, "."); err != nil {
+		return origin{}, fmt.Errorf("open --path: %w", err)
+	} else if !info.IsDir() {
+		return origin{}, fmt.Errorf("open --path: %s is not a directory", g.options.Path)
+	}
+	return origin{source.Snapshot{Commit: s.Commit, Tree: sub}, prefix(filepath.Join(dir, g.options.Path))}, nil
+}
+
+// file is a tree of one file alone: what it refers to must stand in it.
+func (g *gitFlags) file(name string) (origin, error) {
+	if g.options.Path != "" {
+		return origin{}, usage("--path: %s is a file", name)
+	}
+	s, err := source.File(name)
+	return origin{s, prefix(filepath.Dir(name))}, err
+}

@@ -80,15 +80,12 @@ func syntax[S ~string](value S, validate func(string) []string) []Finding {
 }
 
 // oneOf checks an enumeration; an empty value is absent.
-func oneOf[S ~string](value S, words ...S) []Finding {
-	if value == "" || slices.Contains(words, value) {
+func oneOf[E enum](value E) []Finding {
+	all := value.Words()
+	if value == "" || slices.Contains(all, string(value)) {
 		return nil
 	}
-	names := make([]string, len(words))
-	for i, w := range words {
-		names[i] = string(w)
-	}
-	return faultHint(DidYouMean(string(value), names), "%q is none of %s", value, strings.Join(names, ", "))
+	return faultHint(DidYouMean(string(value), all), "%q is none of %s", value, strings.Join(all, ", "))
 }
 
 func checkPort(port int32) []Finding {

@@ -144,7 +144,7 @@ func (c Cluster) check() []Finding {
 		under("linkerd", c.Linkerd.check()),
 		under("gateway", c.Gateway.check()),
 		under("overlay", checkOverlay(c.Overlay)),
-		under("state", oneOf(c.State, Active, Leaving)),
+		under("state", oneOf(c.State)),
 	)
 }
 

@@ -77,13 +77,16 @@ const (
 	External ControllerMode = "External"
 )
 
+// LogLevel is how much a controller tells.
+type LogLevel string
+
 // Controller is the service mirror controller of one link.
 type Controller struct {
 	Mode ControllerMode `json:"mode,omitempty"`
 	// Replicas defaults to 1.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// LogLevel defaults to info.
-	LogLevel string `json:"logLevel,omitempty"`
+	LogLevel LogLevel `json:"logLevel,omitempty"`
 	// Image defaults to cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one counts only where the
 	// program's --allow-controller-image allows it, by default none: the link is held with ImageNotAllowed until then.
 	Image string `json:"image,omitempty"`
@@ -134,7 +137,7 @@ func (s LinkSpec) check() []Finding {
 }
 
 func (c Credentials) check() []Finding {
-	found := under("mode", oneOf(c.Mode, LegacyToken, Existing))
+	found := under("mode", oneOf(c.Mode))
 	if c.SecretRef == nil {
 		return found
 	}
@@ -170,8 +173,8 @@ func checkExcluded(keys []string) []Finding {
 
 func (c Controller) check() []Finding {
 	found := slices.Concat(
-		under("mode", oneOf(c.Mode, PerLink, External)),
-		under("logLevel", oneOf(c.LogLevel, "panic", "fatal", "error", "warn", "info", "debug", "trace")),
+		under("mode", oneOf(c.Mode)),
+		under("logLevel", oneOf(c.LogLevel)),
 	)
 	if c.Replicas != nil && *c.Replicas < 1 {
 		found = append(found, under("replicas", faultHint("remove the link instead", "%d is less than 1", *c.Replicas))...)
@@ -198,8 +201,7 @@ func checkSelector(s *metav1.LabelSelector) []Finding {
 func checkRequirement(r metav1.LabelSelectorRequirement) []Finding {
 	found := slices.Concat(
 		under("key", syntax(r.Key, validation.IsQualifiedName)),
-		under("operator", oneOf(r.Operator, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn,
-			metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)),
+		under("operator", oneOf(operator(r.Operator))),
 	)
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:

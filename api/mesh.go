@@ -52,7 +52,7 @@ func (d MeshDoc) Check() []Finding {
 		under("metadata", d.Metadata.check()),
 		under("spec", slices.Concat(
 			under("clusters", checkSelector(&d.Spec.Clusters)),
-			under("topology", oneOf(d.Spec.Topology, Full, HubAndSpoke)),
+			under("topology", oneOf(d.Spec.Topology)),
 			under("hubs", d.Spec.checkHubs()),
 			under("except", d.Spec.checkExcept()),
 			under("template", d.Spec.Template.check()),

@@ -150,7 +150,7 @@ func (p SyncPolicy) checkIgnore() []Finding {
 	var found []Finding
 	for i, rule := range p.Ignore {
 		at := slices.Concat(
-			under("kind", oneOf(rule.Kind, IgnoreDeployment, IgnorePodDisruptionBudget, IgnoreService)),
+			under("kind", oneOf(rule.Kind)),
 			under("fields", checkFields(rule.Fields)),
 		)
 		found = append(found, under(strconv.Itoa(i), at)...)
@@ -200,7 +200,7 @@ func checkDuration(text string, least time.Duration) []Finding {
 }
 
 func (p Prune) check() []Finding {
-	found := under("policy", oneOf(p.Policy, PruneSync, UpsertOnly, CreateOnly))
+	found := under("policy", oneOf(p.Policy))
 	if f := p.MaxFraction; f != nil && !(*f >= 0 && *f <= 1) {
 		found = append(found, under("maxFraction", fault("%v is not between 0 and 1", *f))...)
 	}

@@ -71,7 +71,7 @@ func (b *builder) pod(account string) *coreac.PodTemplateSpecApplyConfiguration 
 func (b *builder) container() *coreac.ContainerApplyConfiguration {
 	c := b.Link.Spec.Controller
 	args := []string{
-		"service-mirror", "-log-level=" + c.LogLevel, "-log-format=plain", "-event-requeue-limit=3",
+		"service-mirror", "-log-level=" + string(c.LogLevel), "-log-format=plain", "-event-requeue-limit=3",
 		"-namespace=" + b.source().MulticlusterNamespace,
 	}
 	if c.Headless {

@@ -12,6 +12,7 @@ const (
 
 // Watch is one thing to look at: a kind in a namespace (empty: all, or cluster-scoped), narrowed by
 // a label selector, or single objects by Names. A namespace or name that is absent is simply not seen.
+// Without a Version the kind is looked for in whichever the server serves.
 type Watch struct {
 	Group, Version, Kind string
 	Namespace, Selector  string
@@ -19,12 +20,20 @@ type Watch struct {
 	Depth                Depth
 }
 
+// Called is the watched kind as Observation.Unserved names it: Kind.version.group, without a version Kind.group.
+func (w Watch) Called() string {
+	if w.Version == "" {
+		return w.Kind + "." + w.Group
+	}
+	return w.Kind + "." + w.Version + "." + w.Group
+}
+
 // Observation is one cluster at one moment, complete for what was asked: a read that failed gives an
 // error instead. A kind that complete discovery does not serve is empty and named in Unserved.
 type Observation struct {
 	Own      map[Key]Record // every object seen, also foreign ones
 	Bodies   map[Key]Body   // of watches deeper than Reduced
-	Unserved []string       // as "Kind.version.group"
+	Unserved []string       // as Watch.Called
 }
 
 // Action is what a change does.

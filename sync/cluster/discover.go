@@ -50,7 +50,7 @@ func (k *kinds) find(of schema.GroupVersionKind) (resource, bool) {
 	return r, ok
 }
 
-// anyVersion finds a kind in whatever version; which one does not matter to a delete.
+// anyVersion finds a kind in whatever version; which one does not matter to metadata, nor to a delete.
 func (k *kinds) anyVersion(of schema.GroupKind) (resource, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

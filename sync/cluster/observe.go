@@ -21,7 +21,7 @@ const atOnce = 8
 // selector). Watches may overlap: each object counts once, with its deepest body.
 // The error names every kind and namespace that the server refused.
 func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
-	found, err := c.resolve(ctx, kindsOf(watches))
+	found, err := c.find(ctx, watches)
 	if err != nil {
 		return object.Observation{}, err
 	}
@@ -56,12 +56,30 @@ func kindOf(w object.Watch) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
 }
 
-func kindsOf(watches []object.Watch) []schema.GroupVersionKind {
-	kinds := make([]schema.GroupVersionKind, 0, len(watches))
+// find tells where the watched kinds are served; one without a version in any. What is not in it is not served.
+func (c *Client) find(ctx context.Context, watches []object.Watch) (map[schema.GroupVersionKind]resource, error) {
+	var exact, loose []schema.GroupVersionKind
 	for _, w := range watches {
-		kinds = append(kinds, kindOf(w))
+		if w.Version == "" {
+			loose = append(loose, kindOf(w))
+		} else {
+			exact = append(exact, kindOf(w))
+		}
 	}
-	return kinds
+	found, err := c.resolve(ctx, exact)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range loose {
+		r, ok, err := c.locate(ctx, kind.GroupKind())
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found[kind] = r
+		}
+	}
+	return found, nil
 }
 
 // look reads one watch. A resource that is gone since discovery is looked up once more.
@@ -75,11 +93,11 @@ func (c *Client) look(ctx context.Context, found map[schema.GroupVersionKind]res
 		return look{items: items}, err
 	}
 	c.kinds.forget(r.GroupVersion())
-	again, err := c.resolve(ctx, []schema.GroupVersionKind{r.GroupVersionKind})
+	again, err := c.find(ctx, []object.Watch{w})
 	if err != nil {
 		return look{}, err
 	}
-	if r, ok = again[r.GroupVersionKind]; !ok {
+	if r, ok = again[kindOf(w)]; !ok {
 		return look{unserved: true}, nil
 	}
 	items, err = c.read(ctx, r, w)
@@ -124,8 +142,8 @@ func merge(watches []object.Watch, looks []look) object.Observation {
 	depths := map[object.Key]object.Depth{}
 	for i, l := range looks {
 		depth := watches[i].Depth
-		if name := kindOf(watches[i]); l.unserved {
-			seen.Unserved = append(seen.Unserved, name.Kind+"."+name.Version+"."+name.Group)
+		if l.unserved {
+			seen.Unserved = append(seen.Unserved, watches[i].Called())
 		}
 		for _, it := range l.items {
 			if known, ok := depths[it.key]; ok && known >= depth {

@@ -104,8 +104,10 @@ func TestObserveTheAbsent(t *testing.T) {
 		object.Watch{Group: "example.com", Version: "v1", Kind: "Widget"},
 		object.Watch{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
 		object.Watch{Group: "apps", Version: "v1", Kind: "Widget", Namespace: "default"},
-		object.Watch{Version: "v1", Kind: "Widget"})
-	want := []string{"Deployment.v1beta1.apps", "Widget.v1.", "Widget.v1.apps", "Widget.v1.example.com"}
+		object.Watch{Version: "v1", Kind: "Widget"},
+		object.Watch{Group: "example.com", Kind: "Widget", Namespace: "default"},
+		object.Watch{Group: "apps", Kind: "Deployment", Namespace: "no-such-namespace"})
+	want := []string{"Deployment.v1beta1.apps", "Widget.example.com", "Widget.v1.", "Widget.v1.apps", "Widget.v1.example.com"}
 	if diff := cmp.Diff(want, seen.Unserved); diff != "" || len(seen.Own) != 0 {
 		t.Errorf("unserved: -want +got\n%s%v", diff, seen.Own)
 	}
@@ -165,8 +167,12 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	group := ns + ".example.com"
 	serve, drop := crd(t, group)
 	w := object.Watch{Group: group, Version: "v1", Kind: "Widget", Namespace: ns, Depth: object.Whole}
-	if seen := observe(t, c, w); len(seen.Unserved) != 1 {
-		t.Fatalf("before: unserved %v", seen.Unserved)
+	loose := w // in whichever version
+	loose.Version = ""
+	for _, w := range []object.Watch{w, loose} {
+		if seen := observe(t, c, w); !slices.Equal(seen.Unserved, []string{w.Called()}) {
+			t.Fatalf("before: unserved %v", seen.Unserved)
+		}
 	}
 	serve()
 	widgets := dynamic.NewForConfigOrDie(live.As("foreign")).Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"})
@@ -174,8 +180,10 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	if _, err := widgets.Namespace(ns).Create(t.Context(), widget, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if seen := observe(t, c, w); len(seen.Unserved) != 0 || len(seen.Bodies) != 1 {
-		t.Fatalf("while served: unserved %v, %d bodies", seen.Unserved, len(seen.Bodies))
+	for _, w := range []object.Watch{loose, w} {
+		if seen := observe(t, c, w); len(seen.Unserved) != 0 || len(seen.Bodies) != 1 {
+			t.Fatalf("while served: unserved %v, %d bodies", seen.Unserved, len(seen.Bodies))
+		}
 	}
 	// A create takes nothing over of custom kinds, too.
 	key := object.Key{Group: group, Kind: "Widget", Namespace: ns, Name: "a"}
@@ -191,8 +199,10 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	}
 	drop()
 	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: key})
-	if seen := observe(t, c, w); len(seen.Unserved) != 1 || len(seen.Own) != 0 {
-		t.Errorf("after: unserved %v, %v", seen.Unserved, seen.Own)
+	for _, w := range []object.Watch{loose, w} {
+		if seen := observe(t, c, w); len(seen.Unserved) != 1 || len(seen.Own) != 0 {
+			t.Errorf("after: unserved %v, %v", seen.Unserved, seen.Own)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -34,7 +35,7 @@ func (in Input) judge() map[object.End]*object.Reason {
 	var all []taking
 	for _, inv := range in.Recorded {
 		want, declared := in.Wanted[inv.End]
-		if inv.Leaving && !declared || declared && want.Held != nil || inv.End.IsBase() {
+		if inv.Leaving && !declared || declared && want.Held != nil {
 			continue
 		}
 		if t := in.drain(taking{end: inv.End, keys: in.surplus(inv)}, want); len(t.keys) > 0 {
@@ -61,11 +62,14 @@ func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
 }
 
 // fractionAllowed bounds what one commit takes from one cluster: both bounds must be exceeded to refuse.
-// Mirrors that a drain takes count on both sides.
+// Mirrors that a drain takes count on both sides. Ends of a cluster that is declared to leave count on neither.
 func fractionAllowed(in Input, all []taking) map[object.End]*object.Reason {
+	all = slices.DeleteFunc(slices.Clone(all), func(t taking) bool { return in.leaves(t.end) })
 	recorded, going := 0, 0
 	for _, inv := range in.Recorded {
-		recorded += len(inv.Entries)
+		if !in.leaves(inv.End) {
+			recorded += len(inv.Entries)
+		}
 	}
 	for _, t := range all {
 		recorded += len(t.mirrors)
@@ -78,6 +82,11 @@ func fractionAllowed(in Input, all []taking) map[object.End]*object.Reason {
 	return refuseAll(all, object.Because("TooMuch",
 		"this commit would delete or drain %d of the %d objects recorded in this cluster or mirrored by what it drains, more than %d and more than %.0f %%: restore the declarations, or raise spec.prune.maxFraction or minAllowed of the SyncPolicy",
 		going, recorded, allowed, fraction*100))
+}
+
+// leaves says that people declared a cluster of the end to leave, and so asked for its removal.
+func (in Input) leaves(end object.End) bool {
+	return in.Leaving[end.Cluster] || in.Leaving[end.Link.Source] || in.Leaving[end.Link.Target]
 }
 
 // noObjectKept: one object that people marked to be kept keeps its whole end.

@@ -254,3 +254,52 @@ func TestBeginsOnlyTogether(t *testing.T) {
 		}
 	}
 }
+
+// What people declare to leave is not too much, at either side of its links, and makes nothing else too much or less so.
+func TestFractionOfLeaving(t *testing.T) {
+	tests := []struct {
+		leaving, going, staying int // ends
+		of                      api.ClusterName
+		refused                 int
+	}{
+		{30, 0, 0, "north", 0},
+		{30, 20, 0, "north", 0},
+		{30, 21, 0, "north", 21},
+		{30, 21, 49, "north", 0},
+		{1000, 21, 48, "north", 21},
+		{30, 30, 0, "west", 0}, // all of it
+	}
+	for _, tt := range tests {
+		in := many(tt.going, tt.staying)
+		for i := range tt.leaving {
+			k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("leaves%d", i)}
+			in.Seen.Own[k] = ours(k)
+			link := api.Pair{Source: "west", Target: "north"}
+			if i%2 > 0 {
+				link.Source, link.Target = link.Target, link.Source
+			}
+			in.Recorded = append(in.Recorded, inventory.Inventory{End: object.End{Cluster: "west", Link: link}, Entries: []object.Key{k}})
+		}
+		in.Leaving = map[api.ClusterName]bool{tt.of: true}
+		if refused := Judge(in); len(refused) != tt.refused {
+			t.Errorf("%+v: %d refused", tt, len(refused))
+		}
+	}
+}
+
+// A cluster that is to leave is asked for by people, but so is what they want to keep.
+func TestLeavingKeeps(t *testing.T) {
+	in := input(source, external(), linkerd.Mirror{})
+	in.Leaving = map[api.ClusterName]bool{"west": true}
+	in.Policy.Prune.Policy = api.UpsertOnly
+	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "PrunePolicy" {
+		t.Errorf("UpsertOnly: %s", told(v))
+	}
+	in.Policy.Prune.Policy = api.PruneSync
+	r := in.Seen.Own[linkKey]
+	r.Keep = true
+	in.Seen.Own[linkKey] = r
+	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "Kept" {
+		t.Errorf("kept: %s", told(v))
+	}
+}

@@ -28,6 +28,7 @@ func universe() []object.Key {
 		{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: "north"},
 		{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.north"},
 		{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.north-token"},
+		{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: mc, Name: "gateway"},
 	})
 	return keys
 }
@@ -40,6 +41,7 @@ func randomScene(r *rand.Rand) scene {
 		Saw:     func(k object.Key) bool { return !s.unseen[k] },
 		Mirrors: map[api.ClusterName]linkerd.Mirror{},
 		Policy:  api.SyncPolicy{}.WithDefaults(),
+		Leaving: map[api.ClusterName]bool{"west": r.IntN(8) == 0, "north": r.IntN(4) == 0},
 	}
 	for _, k := range universe() {
 		s.unseen[k] = r.IntN(8) == 0
@@ -52,8 +54,11 @@ func randomScene(r *rand.Rand) scene {
 	}
 	least, most := r.IntN(4), r.Float64()
 	s.in.Policy.Prune.MinAllowed, s.in.Policy.Prune.MaxFraction = &least, &most
+	s.end(r, object.End{Cluster: "west"})
 	for _, link := range []api.Pair{westEast, {Source: "west", Target: "north"}, {Source: "north", Target: "west"}} {
-		s.end(r, object.End{Cluster: "west", Link: link})
+		if r.IntN(4) > 0 {
+			s.end(r, object.End{Cluster: "west", Link: link})
+		}
 	}
 	for _, name := range []api.ClusterName{"east", "north"} {
 		s.in.Mirrors[name] = s.mirror(r, name)
@@ -84,6 +89,9 @@ func (s *scene) end(r *rand.Rand, end object.End) {
 	peer := Peer{Known: r.IntN(4) > 0, Gone: r.IntN(2) == 0}
 	if r.IntN(4) == 0 {
 		peer.Refused = &object.Reason{Code: "Kept"}
+	}
+	if r.IntN(8) == 0 {
+		peer.Closed = &object.Reason{Code: "Suspended"}
 	}
 	s.peers[end] = peer
 }
@@ -152,6 +160,12 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 	if inv.Leaving && !declared && v.Refused != nil {
 		return "what has begun is refused"
 	}
+	if v.Refused != nil && v.Refused.Code == "TooMuch" && s.in.leaves(inv.End) {
+		return "a cluster that is to leave is refused for its size"
+	}
+	if why := s.early(inv, v); !declared && why != "" && (v.Drop || len(v.Go) > 0) {
+		return why
+	}
 	for _, c := range v.Go {
 		if why := s.mayNot(inv, declared, c); why != "" {
 			return c.Action.String() + " of " + c.Key.String() + ": " + why
@@ -164,6 +178,19 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 		if live := s.in.Seen.Own[k]; v.Drop && s.needed(k) == "" && (s.unseen[k] || live.Mark == object.Ours && !live.IsZero()) {
 			return "its inventory goes before " + k.String()
 		}
+	}
+	return ""
+}
+
+// early says why nothing of an undeclared end may go yet.
+func (s *scene) early(inv inventory.Inventory, v Verdict) string {
+	peer := s.peers[inv.End]
+	switch {
+	case inv.End.IsBase() && len(s.in.Recorded) > 1:
+		return "the base goes before links"
+	case inv.End.IsBase() || peer.Known && peer.Gone:
+	case peer.Closed != nil && (!inv.Leaving || !inv.End.IsSource()):
+		return "the other end is closed"
 	}
 	return ""
 }

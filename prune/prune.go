@@ -23,6 +23,7 @@ type Input struct {
 	Saw      func(object.Key) bool
 	Mirrors  map[api.ClusterName]linkerd.Mirror
 	Policy   api.SyncPolicy
+	Leaving  map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
 
 	needed map[object.Key]bool // see index
 }
@@ -32,6 +33,7 @@ type Peer struct {
 	Known   bool           // that cluster was read
 	Gone    bool           // nothing of the link is left there
 	Refused *object.Reason // a guard refuses its end: then neither end begins
+	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on
 }
 
 // Verdict is what is to become of one end.
@@ -57,7 +59,7 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 		case declared:
 			out = append(out, in.trim(inv, want, refused[inv.End]))
 		case inv.End.IsBase():
-			out = append(out, in.leaveBase(inv))
+			out = append(out, in.leaveBase(inv, refused[inv.End]))
 		default:
 			out = append(out, in.leave(inv, peers(inv.End), refused[inv.End]))
 		}
@@ -127,14 +129,20 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	return v
 }
 
-// leaveBase lets go of a cluster that left the fleet, once nothing else of ours is recorded there.
-func (in Input) leaveBase(inv inventory.Inventory) Verdict {
-	v := Verdict{End: inv.End, Next: inv}
+// leaveBase takes away what a cluster holds once, when nothing else of ours is recorded there, and last the base itself.
+func (in Input) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdict {
+	v := Verdict{End: inv.End, Next: inv, Going: in.surplus(inv)}
+	if v.Refused = begins(inv, Peer{}, refused); v.Refused != nil {
+		return v
+	}
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needed[k] || in.gone(k) })
+	v.Next.Leaving = inv.Leaving || len(v.Next.Entries) > 0
 	if len(in.Recorded) > 1 {
 		v.Waiting = object.Because(WaitingForLinks, "links of this cluster are still being removed")
 		return v
 	}
-	v.Drop = true
+	v.Go, v.Waiting = first([]gate{in.entries(inv.End, "objects of the cluster", inv.Entries)})
+	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }
 

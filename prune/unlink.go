@@ -48,21 +48,29 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 	switch {
 	case inv.Leaving:
 		return nil
-	case refused == nil && peer.Refused != nil:
+	case refused != nil:
+		return refused
+	case peer.Refused != nil:
 		return object.Because(peer.Refused.Code, "the link's other end may not go: %s", peer.Refused.Message)
+	case peer.Closed != nil && !peer.gone():
+		return object.Because(peer.Closed.Code, "the link's other end may not go: %s", peer.Closed.Message)
 	}
-	return refused
+	return nil
 }
+
+func (p Peer) gone() bool { return p.Known && p.Gone }
 
 // awaitSource keeps the source's account until the source no longer uses it.
 func awaitSource(link api.Pair, peer Peer) *object.Reason {
 	switch {
+	case peer.gone():
+		return nil
+	case peer.Closed != nil:
+		return object.Because(peer.Closed.Code, "its access stays until cluster %s has removed its end of the link: %s", link.Source, peer.Closed.Message)
 	case !peer.Known:
 		return object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", link.Source)
-	case !peer.Gone:
-		return object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", link.Source)
 	}
-	return nil
+	return object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", link.Source)
 }
 
 // account is that of a link's controller: an end that recorded one like it runs the controller itself.

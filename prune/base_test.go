@@ -1,0 +1,90 @@
+package prune
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+var (
+	base      = object.End{Cluster: "west"}
+	policyKey = object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: mc, Name: "gateway"}
+)
+
+// An undeclared base goes after all links, its objects before itself, and only where the guards let it.
+func TestLeaveBase(t *testing.T) {
+	tests := []struct {
+		name    string
+		change  func(*Input)
+		told    string
+		leaving bool // is written down
+	}{
+		{"nothing recorded", func(in *Input) { in.Recorded[0].Entries = nil }, "drop", false},
+		{"one object", func(*Input) {}, "delete NetworkPolicy gateway", true},
+		{
+			"being deleted", func(in *Input) { in.Seen.Own[policyKey] = object.Record{UID: "1", Mark: object.Ours, Going: true} },
+			"wait: objects of the cluster: 1 not gone yet, the first is NetworkPolicy.networking.k8s.io linkerd-multicluster/gateway", true,
+		},
+		{"gone", func(in *Input) { delete(in.Seen.Own, policyKey) }, "drop", false},
+		{"somebody else's by now", func(in *Input) { in.Seen.Own[policyKey] = object.Record{UID: "1", Mark: object.Theirs} }, "drop", false},
+		{
+			"not looked for", func(in *Input) { in.Saw = func(object.Key) bool { return false } },
+			"wait: objects of the cluster: 1 not gone yet, the first is NetworkPolicy.networking.k8s.io linkerd-multicluster/gateway", true,
+		},
+		{
+			"links are left", func(in *Input) { in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Leaving: true}) },
+			"wait: links of this cluster are still being removed", true,
+		},
+		{"links are left, and nothing recorded", func(in *Input) {
+			in.Recorded[0].Entries = nil
+			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Leaving: true})
+		}, "wait: links of this cluster are still being removed", false},
+		{"kept", func(in *Input) {
+			r := ours(policyKey)
+			r.Keep = true
+			in.Seen.Own[policyKey] = r
+		}, "refused: Kept", false},
+		{"nothing may be deleted", func(in *Input) { in.Policy.Prune.Policy = api.UpsertOnly }, "refused: PrunePolicy", false},
+		{"begun, then nothing may be deleted", func(in *Input) {
+			in.Policy.Prune.Policy, in.Recorded[0].Leaving = api.UpsertOnly, true
+		}, "delete NetworkPolicy gateway", true},
+	}
+	for _, tt := range tests {
+		in := input(base, sorted(policyKey), linkerd.Mirror{})
+		tt.change(&in)
+		v := Select(in, answer(settled()))[0]
+		if told(v) != tt.told || v.Next.Leaving != tt.leaving {
+			t.Errorf("%s: %s, leaving %t; want %s, %t", tt.name, told(v), v.Next.Leaving, tt.told, tt.leaving)
+		}
+	}
+}
+
+// A declared base loses what it no longer wants, and counts like any other end.
+func TestTrimBase(t *testing.T) {
+	in := input(base, sorted(policyKey), linkerd.Mirror{})
+	in.Wanted[base] = object.Wanted{End: base}
+	if v := one(t, in, settled()); told(v) != "delete NetworkPolicy gateway" || v.Next.Leaving || !v.Next.Has(policyKey) {
+		t.Errorf("surplus: %s, next %v", told(v), v.Next)
+	}
+	in.Wanted[base] = object.Wanted{End: base, Objects: []object.Object{{Key: policyKey}}}
+	if v := one(t, in, settled()); told(v) != "" {
+		t.Errorf("wanted: %s", told(v))
+	}
+	in.Wanted[base] = object.Wanted{End: base, Held: &object.Reason{Code: "NotServed"}}
+	if v := one(t, in, settled()); told(v) != "" || !v.Next.Has(policyKey) {
+		t.Errorf("held: %s", told(v))
+	}
+	in.Wanted[base] = object.Wanted{End: base}
+	for i := range 20 {
+		k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("gone%d", i)}
+		in.Seen.Own[k] = ours(k)
+		in.Recorded[0].Entries = append(in.Recorded[0].Entries, k)
+	}
+	if why := Judge(in)[base]; why == nil || why.Code != "TooMuch" {
+		t.Errorf("21 of 21 objects of a base: %v", why)
+	}
+}

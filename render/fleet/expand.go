@@ -11,7 +11,7 @@ import (
 type expansion struct {
 	clusters []Cluster
 	declared [][]target // by source
-	meshes   []*origin
+	meshes   []*mesh
 	clashes  map[[2]*origin]*clash
 }
 
@@ -51,7 +51,7 @@ func (e *expansion) expand() (out, in links) {
 func (e *expansion) bound() int {
 	n := 0
 	for _, m := range e.meshes {
-		n += len(m.members) * (len(m.members) - 1)
+		n += m.size()
 	}
 	for _, d := range e.declared {
 		n += len(d)
@@ -70,16 +70,13 @@ func (e *expansion) fill(row []*origin, source int) {
 		row[d.index] = d.origin
 	}
 	for _, m := range e.meshes {
-		if !m.contains(source) {
-			continue
-		}
-		for _, t := range m.members {
+		for _, t := range m.targets(source) {
 			switch {
 			case t == source:
 			case row[t] != nil:
-				e.clash(row[t], m, api.Pair{Source: e.clusters[source].Name, Target: e.clusters[t].Name})
+				e.clash(row[t], m.origin, api.Pair{Source: e.clusters[source].Name, Target: e.clusters[t].Name})
 			default:
-				row[t] = m
+				row[t] = m.origin
 			}
 		}
 	}
@@ -104,7 +101,7 @@ func (e *expansion) problems() []api.Problem {
 		}
 		if c.won.mesh {
 			p = api.Problem{
-				Pos: c.lost.at, Hint: "select other clusters, or declare a Link for the pair",
+				Pos: c.lost.at, Hint: "select other clusters, leave the pair out of one by except, or declare a Link for it",
 				Message: fmt.Sprintf("%s and %s at %s both give %s", c.lost.from, c.won.from, c.won.at, andMore(c.pair, c.more)),
 			}
 		}

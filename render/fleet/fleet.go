@@ -19,6 +19,9 @@ type Cluster struct {
 	Overlay *Overlay // nil: none
 }
 
+// leaving says that the cluster takes part in no link any more.
+func (c *Cluster) leaving() bool { return c.Spec.State == api.Leaving }
+
 // Overlay is a kustomize Component in the tree that declared its cluster; clusters that name one directory share it.
 type Overlay struct {
 	Tree fs.FS
@@ -39,6 +42,9 @@ type Link struct {
 func (l Link) Pair() api.Pair { return api.Pair{Source: l.Source.Name, Target: l.Target.Name} }
 
 // Fleet is all that one commit declares, complete and free of errors. It is read by many goroutines and never changed.
+//
+// A cluster whose state is Leaving is among the Clusters, so that it is still read and cleaned, but has no link: declared
+// Links that name it and meshes that select it give none for it, as if nobody had declared them.
 type Fleet struct {
 	Commit   api.Commit
 	Clusters []Cluster      // by name

@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -134,6 +136,27 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	f, problems := Load("", meshOf(2100))
 	if f != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "2100") && !strings.Contains(problems[0].Message, "4407900") {
 		t.Errorf("Load: %v", problems)
+	}
+}
+
+// The room for links is made once, and there is just enough of it.
+func TestRoomFits(t *testing.T) {
+	const full = "{name: m}\nspec:\n  clusters: {}\n"
+	const hubs = full + "  topology: HubAndSpoke\n  hubs: {matchExpressions: [{key: name, operator: In, values: [c0001, c0003]}]}\n"
+	const except = "  except: [{source: c0001, target: c0004}, {source: c0003, target: c0001}]\n"
+	for mesh, want := range map[string]int{full: 30, full + except: 28, hubs: 18, hubs + except: 16} {
+		tree := meshOf(6)
+		for name, f := range tree {
+			f.Data = bytes.Replace(f.Data, []byte("env: prod}"), []byte("name: "+strings.TrimSuffix(path.Base(name), ".yaml")+"}"), 1)
+		}
+		tree["mesh.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: linkwright.dev/v1alpha1\nkind: Mesh\nmetadata: " + mesh)}
+		f, problems := Load("", tree)
+		if f == nil {
+			t.Fatalf("Load: %v", problems)
+		}
+		if all := f.out.all; len(all) != want || cap(all) != want {
+			t.Errorf("Load(%s): %d links in room for %d, want %d", mesh, len(all), cap(all), want)
+		}
 	}
 }
 

@@ -2,48 +2,35 @@ package fleet
 
 import (
 	"fmt"
-	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/linkwright/linkwright/api"
 )
 
-// origin is one declaration that gives links: a Link, or a Mesh with its members (indices into the clusters, ascending).
+// origin is one declaration that gives links. Links point into it, so it stays small.
 type origin struct {
-	from    string
-	at      api.Pos
-	spec    api.LinkSpec
-	mesh    bool
-	members []int
-}
-
-func (o *origin) contains(cluster int) bool {
-	_, found := slices.BinarySearch(o.members, cluster)
-	return found
+	from string
+	at   api.Pos
+	spec api.LinkSpec
+	mesh bool
 }
 
 // origins gives all declarations that give links, checked against the clusters.
 func (l *loader) origins(f *Fleet) *expansion {
 	e := &expansion{clusters: f.Clusters, declared: make([][]target, len(f.Clusters)), clashes: map[[2]*origin]*clash{}}
-	ends := endings{loader: l, names: clusterNames(f), hints: map[api.ClusterName]string{}}
+	ends := endings{loader: l, fleet: f, names: clusterNames(f), hints: map[api.ClusterName]string{}}
 	unique(l, "Link", l.links) // only to fail: what else is wrong with the second one is told as well
 	first := map[api.Pair]api.Pos{}
 	for _, d := range l.links {
-		from, okFrom := ends.find(f, d, "source")
-		to, okTo := ends.find(f, d, "target")
-		if okFrom && okTo && l.onlyLink(d, first) {
+		from, okFrom := ends.find(d.value.Spec.Source, d.document, "spec", "source")
+		to, okTo := ends.find(d.value.Spec.Target, d.document, "spec", "target")
+		if okFrom && okTo && l.onlyLink(d, first) && !f.Clusters[from].leaving() && !f.Clusters[to].leaving() {
 			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
 			e.declared[from] = append(e.declared[from], target{to, o})
 		}
 	}
 	for _, d := range unique(l, "Mesh", l.meshes) {
-		if members, ok := l.members(f, d); ok {
-			e.meshes = append(e.meshes, &origin{
-				from: "Mesh " + d.name(), at: d.at(),
-				spec: d.value.Spec.WithDefaults().Template, mesh: true, members: members,
-			})
+		if m, ok := ends.mesh(d); ok {
+			e.meshes = append(e.meshes, m)
 		}
 	}
 	return e
@@ -64,6 +51,7 @@ func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) b
 // endings finds the clusters that links name.
 type endings struct {
 	*loader
+	fleet *Fleet
 	names []string
 	hints map[api.ClusterName]string // by undeclared name: thousands of links may share one
 }
@@ -76,13 +64,10 @@ func clusterNames(f *Fleet) []string {
 	return out
 }
 
-// find gives the index of a link's source or target. Nothing is called undeclared while a part of the tree is unread.
-func (e *endings) find(f *Fleet, d declared[api.LinkDoc], field string) (int, bool) {
-	name := d.value.Spec.Source
-	if field == "target" {
-		name = d.value.Spec.Target
-	}
-	i, found := f.index(name)
+// find gives the index of the cluster that a field of a document names. Nothing is called undeclared while a part of the
+// tree is unread.
+func (e *endings) find(name api.ClusterName, d document, field ...string) (int, bool) {
+	i, found := e.fleet.index(name)
 	if found || name == "" || e.partial {
 		return i, found
 	}
@@ -91,29 +76,8 @@ func (e *endings) find(f *Fleet, d declared[api.LinkDoc], field string) (int, bo
 		hint = api.DidYouMean(string(name), e.names)
 		e.hints[name] = hint
 	}
-	e.fail(d.at("spec", field), fmt.Sprintf("spec.%s: cluster %q is not declared", field, name), hint)
+	e.fail(d.at(field...), fmt.Sprintf("%s: cluster %q is not declared", api.Path(field), name), hint)
 	return 0, false
-}
-
-// members gives the clusters that a mesh selects.
-func (l *loader) members(f *Fleet, d declared[api.MeshDoc]) ([]int, bool) {
-	selector, err := metav1.LabelSelectorAsSelector(&d.value.Spec.Clusters)
-	if err != nil {
-		if d.sound {
-			l.fail(d.at("spec", "clusters"), "spec.clusters: "+err.Error(), "")
-		}
-		return nil, false
-	}
-	var out []int
-	for i := range f.Clusters {
-		if selector.Matches(labels.Set(f.Clusters[i].Labels)) {
-			out = append(out, i)
-		}
-	}
-	if len(out) < 2 && d.sound && !l.partial {
-		l.warn(d.at("spec", "clusters"), fmt.Sprintf("Mesh %s links nothing: it selects %d clusters", d.name(), len(out)), "")
-	}
-	return out, true
 }
 
 // tooMany refuses meshes that would not fit into memory, before they are expanded. Overlapping meshes are errors
@@ -122,7 +86,7 @@ func (l *loader) tooMany(e *expansion) bool {
 	const most = 4_000_000
 	sum := 0
 	for _, m := range e.meshes {
-		if sum += len(m.members) * (len(m.members) - 1); sum > most {
+		if sum += m.size(); sum > most {
 			l.fail(m.at, fmt.Sprintf("%s brings the fleet to %d links, more than %d", m.from, sum, most), "select fewer clusters")
 			return true
 		}

@@ -195,7 +195,7 @@ func TestReasons(t *testing.T) {
 	made := regexp.MustCompile(`(?:Because|miss|missBoth)\((?:As\w+, )?"([A-Z]\w+)"|(?m)^\t(\w+) += "([A-Z]\w+)"`)
 	_, table, _ := strings.Cut(text(t, readme), "<!-- reasons")
 	found := map[string]bool{}
-	for _, dir := range []string{"cmd/linkwright", "prune", "render", "render/fleet", "render/linkerd", "sync", "sync/cluster", "sync/plan"} {
+	for _, dir := range []string{"cmd/linkwright", "prune", "render", "render/fleet", "render/linkerd", "sync", "sync/cluster", "sync/pair", "sync/plan"} {
 		for _, source := range depend(t, filepath.Join("..", dir, "*.go")) {
 			for _, m := range made.FindAllStringSubmatch(source, -1) {
 				if m[2] == m[3] { // a constant is a code where its name is its value

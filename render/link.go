@@ -8,11 +8,6 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// credentialPrefix begins the entry by which a Link tells its controller that the credential changed:
-// any change of a Link's spec makes it read the secret again (linkerd2
-// multicluster/cmd/service-mirror/main.go), and it does not watch the secret itself.
-const credentialPrefix = object.Prefix + "credential-"
-
 // foreignLabels and foreignAnnotations are the marks of tools that would take a mirror for their own if
 // they were copied onto it.
 func foreignLabels() []string {
@@ -39,9 +34,9 @@ func (b *builder) linkSpec() linkerd.LinkSpec {
 		TargetClusterName:             string(b.target()),
 		TargetClusterDomain:           b.Target.Domains.Cluster,
 		TargetClusterLinkerdNamespace: target.Linkerd.Namespace,
-		ClusterCredentialsSecret:      linkerd.Credentials(b.target()),
+		ClusterCredentialsSecret:      spec.SecretFor(b.target()),
 		ExcludedLabels:                excluded(spec.ExcludedLabels, foreignLabels()),
-		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations(), credentialPrefix+b.Credential.Print),
+		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations(), linkerd.CredentialEntry(b.Credential.Print)),
 	}
 	if g := b.Target.Gateway; !g.Disabled {
 		s.GatewayAddress, s.GatewayPort, s.GatewayIdentity = strings.Join(g.Addresses, ","), g.Port, g.Identity

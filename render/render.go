@@ -38,18 +38,24 @@ func (r Renderer) Source(in Input) object.Wanted {
 	if why := holdSource(in); why != nil {
 		return object.Wanted{End: end, Held: why}
 	}
-	families := []family{credentials, link}
+	families := []family{link}
+	if in.Link.Spec.Credentials.Mode != api.Existing {
+		families = append(families, credentials)
+	}
 	if in.Link.Spec.Controller.Mode == api.PerLink {
 		families = append(families, rights, probe, controller, disruption)
 	}
 	return r.build(end, in, families)
 }
 
-// Target is a link's part in its target: the source's account and what it may do.
+// Target is a link's part in its target: the source's account and what it may do; nothing where the credential comes from elsewhere.
 func (r Renderer) Target(in Input) object.Wanted {
 	end := object.End{Cluster: in.Link.Target.Name, Link: in.Link.Pair()}
 	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
 		return object.Wanted{End: end, Held: why}
+	}
+	if in.Link.Spec.Credentials.Mode == api.Existing {
+		return object.Wanted{End: end}
 	}
 	return r.build(end, in, []family{access})
 }

@@ -23,7 +23,7 @@ func rights(b *builder) {
 
 	name = linkerd.ReadCredentials(b.target())
 	role := rbacac.Role(name, ns).WithRules(
-		rule("", []string{"secrets"}, "list", "get", "watch").WithResourceNames(linkerd.Credentials(b.target())),
+		rule("", []string{"secrets"}, "list", "get", "watch").WithResourceNames(b.Link.Spec.SecretFor(b.target())),
 		rule(linkerd.Group, []string{"links"}, "list", "get", "watch"),
 		rule(linkerd.Group, []string{"links/status"}, "update", "patch"),
 		rule("coordination.k8s.io", []string{"leases"}, "create", "get", "update", "patch"),

@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -100,15 +101,20 @@ func (b *board) put(name api.ClusterName, side pair.Side) (moved bool) {
 	return moved
 }
 
-// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens and inventories.
+// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens and inventories, and the
+// credentials that it uses, which must not lose their tokens.
 func shownBy(s pair.Side) [sha256.Size]byte {
 	var buf bytes.Buffer
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
 	for _, k := range slices.SortedFunc(maps.Keys(s.Seen.Bodies), object.Key.Compare) {
-		if k.Namespace == object.AccessNamespace {
+		switch {
+		case k.Namespace == object.AccessNamespace || k.Kind == "Secret":
 			fmt.Fprintln(&buf, k)
 			buf.Write(s.Seen.Bodies[k].Bytes())
+		case k.Kind == "Link":
+			secret, entries := linkerd.Announced(s.Seen.Bodies[k])
+			fmt.Fprintln(&buf, k, secret, entries)
 		}
 	}
 	return sha256.Sum256(buf.Bytes())
@@ -185,7 +191,7 @@ func (b *board) row(name api.ClusterName) []plan.Row {
 }
 
 // neighbours are the clusters with an end of a link of this one that is leaving – its own end may be gone
-// already –, and with declared those at the other ends of its declared links.
+// already – or kept until this one no longer uses it, and with declared those at the other ends of its declared links.
 func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,7 +206,7 @@ func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterNam
 	}
 	for other, row := range b.table {
 		if slices.ContainsFunc(row.Step.Rows, func(r plan.Row) bool {
-			return r.Leaving && (r.End.Link.Source == name || r.End.Link.Target == name)
+			return (r.Leaving || r.Why != nil && r.Why.Code == pair.InUse) && (r.End.Link.Source == name || r.End.Link.Target == name)
 		}) {
 			out = append(out, other)
 		}

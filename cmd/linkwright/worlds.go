@@ -77,6 +77,10 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 func missingCredentials(w plan.World) map[api.Pair]linkerd.Credential {
 	out := standInCredentials(w.Fleet)
 	for l := range w.Fleet.Links() {
+		if l.Spec.Credentials.Mode == api.Existing {
+			delete(out, l.Pair()) // nobody issues it
+			continue
+		}
 		v := pair.View{Link: l, Source: w.Sides[l.Source.Name], Target: w.Sides[l.Target.Name]}
 		if c, err := v.Credential(render.TokenSecret(w.Owner, l.Source.Name)); err != nil || c != nil {
 			delete(out, l.Pair())

@@ -13,6 +13,13 @@ type Credential struct {
 	Print string // keyed hash: shown, and put where Linkerd notices that it changed
 }
 
+// CredentialEntry stands in a Link's excludedAnnotations and tells its controller that the credential changed: any change
+// of a Link's spec makes it read the secret again (linkerd2 multicluster/cmd/service-mirror/main.go), and it does not
+// watch the secret itself.
+func CredentialEntry(fingerprint string) string { return credentialPrefix + fingerprint }
+
+const credentialPrefix = object.Prefix + "credential-"
+
 // kubeconfig is the part of the kubeconfig format that a credential needs: inline and deterministic.
 type kubeconfig struct {
 	APIVersion     string         `json:"apiVersion"`

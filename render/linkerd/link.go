@@ -2,6 +2,8 @@ package linkerd
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -62,6 +64,12 @@ func Drains(was, now object.Body) bool {
 func Discovers(link object.Body) bool {
 	s := specOf(link)
 	return chooses(s.RemoteDiscoverySelector, s.FederatedServiceSelector)
+}
+
+// Announced gives the secret that a Link's JSON names, and the entries by which it tells of a credential's bytes.
+func Announced(link object.Body) (secret string, entries []string) {
+	s := specOf(link)
+	return s.ClusterCredentialsSecret, slices.DeleteFunc(s.ExcludedAnnotations, func(a string) bool { return !strings.HasPrefix(a, credentialPrefix) })
 }
 
 // specOf is empty for what is no Link.

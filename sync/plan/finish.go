@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // write plans an inventory ahead of everything else; it is fenced: it happens only on what was read.
@@ -74,7 +75,7 @@ func (p *planner) comes(r Row) bool {
 	case "NoCredential":
 		token := p.Sides[r.End.Link.Target].Seen.Own[render.TokenSecret(p.Owner, r.End.Link.Source)]
 		return token.Mark == object.Ours || p.Elsewhere[r.End.Link.Target]
-	case prune.WaitingForSource:
+	case prune.WaitingForSource, pair.InUse:
 		return p.Elsewhere[r.End.Link.Source]
 	}
 	return r.Why.Code == prune.Waiting || r.Why.Code == "Going"
@@ -157,12 +158,13 @@ func Watches(w World, c fleet.Cluster, ledger object.Observation) ([]object.Watc
 	return append(out, elsewhere...), nil
 }
 
-// lookups gives the targets whose control-plane secrets are looked for by name, and a look at each
-// recorded object that lies where nothing is listed (the namespace was another one then).
+// lookups gives the targets whose control-plane secrets are looked for by name, a look at what
+// secret managers wrote, and one at each recorded object that lies where nothing is listed (the namespace was another one then).
 func (w World) lookups(name api.ClusterName, multicluster string, recorded []inventory.Inventory) (targets []api.ClusterName, elsewhere []object.Watch) {
 	_, out, _ := w.declared(name)
+	elsewhere = existing(out)
 	for _, l := range out {
-		if l.Spec.UsesRemoteDiscovery() {
+		if l.Spec.UsesRemoteDiscovery() && l.Spec.Credentials.Mode != api.Existing {
 			targets = append(targets, l.Target.Name)
 		}
 	}

@@ -162,44 +162,20 @@ func (p *planner) wants(name api.ClusterName) []object.Wanted {
 		ends = append(ends, p.source(l))
 	}
 	for _, l := range in {
-		ends = append(ends, p.renderer.Target(render.Input{Link: l, Target: p.facts(name)}))
+		ends = append(ends, p.target(l))
 	}
 	return sortEnds(p.renderer.Complete(*c, ends))
 }
 
 func (p *planner) source(l fleet.Link) object.Wanted {
 	in := render.Input{Link: l, Source: p.facts(l.Source.Name), Target: p.facts(l.Target.Name)}
-	cred, err := p.credential(l)
-	if err != nil {
-		return object.Wanted{
-			End:  object.End{Cluster: l.Source.Name, Link: l.Pair()},
-			Held: object.Because("NoCredential", "%v", err),
-		}
+	cred, why := p.credential(l)
+	if why != nil {
+		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Held: why}
 	}
 	in.Credential = cred
 	in.ControlPlaneSecretLive = p.discovers(l)
 	return p.renderer.Source(in)
-}
-
-// discovers says whether the source's Linkerd Link may name remote-discovery and federated selectors: once
-// the control plane's secret is live. One that names them already keeps them when the secret is lost: the
-// secret comes back before the Link, while dropping the selectors would take their mirrors away.
-func (p *planner) discovers(l fleet.Link) bool {
-	at, seen := l.Source.Spec.Linkerd, p.Sides[l.Source.Name].Seen
-	secret := seen.Own[linkerd.ControlPlaneSecret(at, l.Target.Name)]
-	link := linkerd.LinkKey(at, l.Target.Name)
-	return secret.Mark == object.Ours && !secret.Going || seen.Own[link].Mark == object.Ours && linkerd.Discovers(seen.Bodies[link])
-}
-
-func (p *planner) credential(l fleet.Link) (*linkerd.Credential, error) {
-	if c, ok := p.Fresh[l.Pair()]; ok {
-		return &c, nil
-	}
-	if p.stranger(l.Target.Name) != nil {
-		return nil, nil //nolint:nilnil // its facts hold the end already
-	}
-	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name]}
-	return v.Credential(render.TokenSecret(p.Owner, l.Source.Name))
 }
 
 // facts are those of the cluster that the name means: of a stranger only why there are none.

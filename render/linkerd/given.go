@@ -1,0 +1,169 @@
+package linkerd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Given is the kubeconfig in a credential's Secret that somebody else wrote for target, whose facts are f, or why Linkerd
+// could not use it. The Secret of the control plane is found by type and label, and both annotations are mandatory
+// (linkerd2 controller/api/destination/watcher/cluster_store.go). Errors quote nothing of the kubeconfig.
+func Given(secret object.Body, target api.ClusterName, f Facts, controlPlane bool) (object.Secret, error) {
+	var s corev1.Secret
+	if json.Unmarshal(secret.Bytes(), &s) != nil {
+		return object.Secret{}, errors.New("it is no Secret") // the cause could quote it
+	}
+	if s.Type != KubeconfigSecretType {
+		return object.Secret{}, fmt.Errorf("its type is %s, and must be %s", s.Type, KubeconfigSecretType)
+	}
+	if controlPlane {
+		if err := destined(s, target, f.Domains); err != nil {
+			return object.Secret{}, err
+		}
+	}
+	raw, ok := s.Data[KubeconfigKey]
+	if !ok {
+		return object.Secret{}, fmt.Errorf("it has no key %s", KubeconfigKey)
+	}
+	if err := CheckKubeconfig(raw, f.API.Server); err != nil {
+		return object.Secret{}, fmt.Errorf("key %s: %w", KubeconfigKey, err)
+	}
+	return object.NewSecret(raw), nil
+}
+
+// destined checks what only the destination controller looks at.
+func destined(s corev1.Secret, target api.ClusterName, remote Domains) error {
+	if got := s.Labels[RemoteClusterLabel]; got != string(target) {
+		return fmt.Errorf("its label %s is %q, and must be %s", RemoteClusterLabel, got, target)
+	}
+	for _, a := range []struct{ name, want string }{{TrustDomain, remote.Trust}, {ClusterDomain, remote.Cluster}} {
+		if got := s.Annotations[a.name]; got == "" || got != a.want && a.want != "" {
+			return fmt.Errorf("its annotation %s is %q, and must be %q, as in cluster %s", a.name, got, a.want, target)
+		}
+	}
+	return nil
+}
+
+// givenConfig is what counts of a kubeconfig that somebody else made; anything else in it is ignored.
+type givenConfig struct {
+	CurrentContext string `json:"current-context"`
+	Contexts       []struct {
+		Name    string `json:"name"`
+		Context struct {
+			Cluster string `json:"cluster"`
+			User    string `json:"user"`
+		} `json:"context"`
+	} `json:"contexts"`
+	Clusters []struct {
+		Name    string       `json:"name"`
+		Cluster givenCluster `json:"cluster"`
+	} `json:"clusters"`
+	Users []struct {
+		Name string    `json:"name"`
+		User givenUser `json:"user"`
+	} `json:"users"`
+}
+
+type givenCluster struct {
+	Server   string `json:"server"`
+	CA       []byte `json:"certificate-authority-data"`
+	CAFile   string `json:"certificate-authority"`
+	Insecure bool   `json:"insecure-skip-tls-verify"`
+}
+
+type givenUser struct {
+	Token        string          `json:"token"`
+	Cert         []byte          `json:"client-certificate-data"`
+	Key          []byte          `json:"client-key-data"`
+	TokenFile    string          `json:"tokenFile"`
+	CertFile     string          `json:"client-certificate"`
+	KeyFile      string          `json:"client-key"`
+	Exec         json.RawMessage `json:"exec"`
+	AuthProvider json.RawMessage `json:"auth-provider"`
+}
+
+// CheckKubeconfig says why Linkerd's readers could not use a kubeconfig, or nil. They run in pods of the source: what
+// it refers to outside of itself is not there, and their own machine is not the target, unless its address is declared to
+// be there. Nothing it holds is quoted.
+func CheckKubeconfig(raw []byte, declared string) error {
+	var c givenConfig
+	if yaml.Unmarshal(raw, &c) != nil {
+		return errors.New("it is no kubeconfig in YAML or JSON")
+	}
+	if c.CurrentContext == "" {
+		return errors.New("it has no current-context")
+	}
+	for _, x := range c.Contexts {
+		if x.Name == c.CurrentContext {
+			if err := c.checkCluster(x.Context.Cluster, declared); err != nil {
+				return err
+			}
+			return c.checkUser(x.Context.User)
+		}
+	}
+	return errors.New("it does not hold the context that current-context names")
+}
+
+func (c givenConfig) checkCluster(name, declared string) error {
+	for _, e := range c.Clusters {
+		if e.Name == name {
+			return e.Cluster.check(declared)
+		}
+	}
+	return errors.New("it does not hold the cluster that its context names")
+}
+
+func (c givenCluster) check(declared string) error {
+	at, err := url.Parse(c.Server)
+	switch {
+	case err != nil || at.Scheme != "https" || at.Host == "":
+		return errors.New("server is no https URL")
+	case Loopback(c.Server) && c.Server != declared:
+		return errors.New("server names the own machine, which in the source's pods is not the target")
+	case c.Insecure:
+		return errors.New("insecure-skip-tls-verify is not accepted: give the CA as certificate-authority-data")
+	case c.CAFile != "":
+		return errors.New("certificate-authority refers to a file: give certificate-authority-data")
+	}
+	return nil
+}
+
+func (c givenConfig) checkUser(name string) error {
+	for _, e := range c.Users {
+		if e.Name == name {
+			return e.User.check()
+		}
+	}
+	return errors.New("it does not hold the user that its context names")
+}
+
+func (u givenUser) check() error {
+	for _, f := range []struct{ value, field, instead string }{
+		{u.TokenFile, "tokenFile", "token"},
+		{u.CertFile, "client-certificate", "client-certificate-data"},
+		{u.KeyFile, "client-key", "client-key-data"},
+	} {
+		if f.value != "" {
+			return fmt.Errorf("%s refers to a file: give %s", f.field, f.instead)
+		}
+	}
+	switch {
+	case given(u.Exec):
+		return errors.New("exec starts a program, which Linkerd's images do not have: give a token")
+	case given(u.AuthProvider):
+		return errors.New("auth-provider is not supported: give a token")
+	case u.Token == "" && (len(u.Cert) == 0 || len(u.Key) == 0):
+		return errors.New("its user has neither a token nor a client certificate with its key")
+	}
+	return nil
+}
+
+func given(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }

@@ -1,0 +1,160 @@
+package pair
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var (
+	mirrorKey = object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "vault-east"}
+	planeKey  = object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
+	tokenKey  = object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
+)
+
+const canary = "canary-7f3a"
+
+// given is west→east of mode Existing, with both Secrets as a secret manager would write them.
+func given(t *testing.T) View {
+	t.Helper()
+	west, east := api.Cluster{}.WithDefaults(), api.Cluster{}.WithDefaults()
+	spec := api.LinkSpec{
+		Credentials:             api.Credentials{Mode: api.Existing, SecretRef: &api.SecretRef{Name: "vault-east"}},
+		RemoteDiscoverySelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+	}.WithDefaults()
+	v := View{Link: fleet.Link{Source: &fleet.Cluster{Name: "west", Spec: west}, Target: &fleet.Cluster{Name: "east", Spec: east}, Spec: &spec}}
+	v.Source = Side{Known: true, Everything: true, Facts: linkerd.Facts{UID: "uid"}}
+	v.Target = Side{Known: true, Everything: true, Facts: linkerd.Facts{Domains: linkerd.Domains{Cluster: "east.local", Trust: "east.test"}}}
+	v.Source.Seen = object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
+	v.Target.Seen = object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
+	for _, k := range []object.Key{mirrorKey, planeKey} {
+		v.put(t, k, kubeconfig(canary))
+	}
+	return v
+}
+
+func kubeconfig(token string) string {
+	return `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"e","user":"u"}}],` +
+		`"clusters":[{"name":"e","cluster":{"server":"https://east.example.com"}}],"users":[{"name":"u","user":{"token":"` + token + `"}}]}`
+}
+
+func (v View) put(t *testing.T, k object.Key, config string) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{
+		"type": linkerd.KubeconfigSecretType, "data": map[string][]byte{"kubeconfig": []byte(config)},
+		"metadata": map[string]any{
+			"labels":      map[string]string{linkerd.RemoteClusterLabel: "east"},
+			"annotations": map[string]string{linkerd.TrustDomain: "east.test", linkerd.ClusterDomain: "east.local"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Source.Seen.Own[k] = object.Record{UID: "u"}
+	v.Source.Seen.Bodies[k] = object.NewBody(body)
+}
+
+func (v View) edit(k object.Key, from, to string) {
+	v.Source.Seen.Bodies[k] = object.NewBody([]byte(strings.Replace(string(v.Source.Seen.Bodies[k].Bytes()), from, to, 1)))
+}
+
+func TestExisting(t *testing.T) {
+	tests := []struct {
+		name, code, says string
+		change           func(View)
+	}{
+		{"as it should be", "", "", func(View) {}},
+		{"the mirror's is missing", "NoSecret", mirrorKey.String(), func(v View) {
+			delete(v.Source.Seen.Own, mirrorKey)
+			delete(v.Source.Seen.Bodies, mirrorKey)
+		}},
+		{"the control plane's is missing", "NoSecret", planeKey.String(), func(v View) {
+			delete(v.Source.Seen.Own, planeKey)
+			delete(v.Source.Seen.Bodies, planeKey)
+		}},
+		{"read without its content", "Unknown", mirrorKey.String(), func(v View) { delete(v.Source.Seen.Bodies, mirrorKey) }},
+		{"our own", "OwnSecret", "-n linkerd label secret cluster-credentials-east linkwright.dev/owner-", func(v View) {
+			v.Source.Seen.Own[planeKey] = object.Record{UID: "u", Mark: object.Ours}
+		}},
+		{"being deleted", "Going", mirrorKey.String(), func(v View) {
+			v.Source.Seen.Own[mirrorKey] = object.Record{UID: "u", Going: true}
+		}},
+		{"of another type", "BadSecret", "its type is Opaque", func(v View) { v.edit(mirrorKey, linkerd.KubeconfigSecretType, "Opaque") }},
+		{"of another key", "BadSecret", "no key kubeconfig", func(v View) { v.edit(mirrorKey, `"kubeconfig"`, `"config"`) }},
+		{"for another cluster", "BadSecret", `must be east`, func(v View) {
+			v.edit(planeKey, linkerd.RemoteClusterLabel+`":"east`, linkerd.RemoteClusterLabel+`":"north`)
+		}},
+		{"of another trust domain", "BadSecret", `must be "east.test"`, func(v View) { v.edit(planeKey, "east.test", "west.test") }},
+		{"without cluster domain", "BadSecret", `must be "east.local"`, func(v View) { v.edit(planeKey, "east.local", "") }},
+		{"no Secret", "BadSecret", "no Secret", func(v View) { v.Source.Seen.Bodies[mirrorKey] = object.NewBody([]byte(`["` + canary + `"]`)) }},
+	}
+	for _, tt := range tests {
+		v := given(t)
+		tt.change(v)
+		cred, why := v.Existing()
+		switch {
+		case tt.code == "" && (why != nil || len(cred.Print) != 12):
+			t.Errorf("%s: Existing: %v, %v", tt.name, cred, why)
+		case tt.code != "" && (why == nil || why.Code != tt.code || !strings.Contains(why.Message, tt.says)):
+			t.Errorf("%s: Existing: %v, want %s with %q", tt.name, why, tt.code, tt.says)
+		case why != nil && strings.Contains(why.Message, canary):
+			t.Errorf("%s: Existing shows the value: %s", tt.name, why.Message)
+		}
+	}
+	v := given(t)
+	first, _ := v.Existing()
+	v.put(t, mirrorKey, kubeconfig("another"))
+	if second, _ := v.Existing(); second.Print == first.Print {
+		t.Error("Existing: another content has the same print")
+	}
+	v.Source = Side{Known: true}
+	if _, why := v.Existing(); why == nil || why.Code != "Unknown" {
+		t.Errorf("Existing where nothing was looked for: %v", why)
+	}
+}
+
+// What was given to the source may go only once nothing there carries it and the Linkerd Link names the other one.
+func TestStillUsed(t *testing.T) {
+	linkKey := linkerd.LinkKey(api.Cluster{}.WithDefaults().Linkerd, "east")
+	tests := []struct {
+		name, says string
+		change     func(*View)
+	}{
+		{"no longer used", "", func(*View) {}},
+		{"no Linkerd Link", "", func(v *View) { delete(v.Source.Seen.Own, linkKey); delete(v.Source.Seen.Bodies, linkKey) }},
+		{"source not read", "not ready", func(v *View) { v.Source = Side{} }},
+		{"our Secret", "Secret linkerd/cluster-credentials-east is still there", func(v *View) {
+			v.Source.Seen.Own[planeKey] = object.Record{UID: "u", Mark: object.Ours}
+		}},
+		{"our token in their Secret", "vault-east still carries its token", func(v *View) { v.put(t, mirrorKey, kubeconfig("ours")) }},
+		{"our token in the control plane's", "cluster-credentials-east still carries", func(v *View) { v.put(t, planeKey, kubeconfig("ours")) }},
+		{"the Link names another Secret", "does not name it yet", func(v *View) { v.edit(linkKey, "vault-east", "cluster-credentials-east") }},
+		{"the Link tells of other bytes", "does not name it yet", func(v *View) { v.edit(linkKey, "credential-", "credential-0") }},
+	}
+	for _, tt := range tests {
+		v := given(t)
+		cred, why := v.Existing()
+		if why != nil {
+			t.Fatal(why)
+		}
+		v.Source.Seen.Own[linkKey] = object.Record{UID: "u", Mark: object.Ours}
+		v.Source.Seen.Bodies[linkKey] = object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"vault-east","excludedAnnotations":["a/*","` +
+			linkerd.CredentialEntry(cred.Print) + `"]}}`))
+		v.Target.Seen.Bodies[tokenKey] = object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`)) // "ours"
+		tt.change(&v)
+		why = v.StillUsed(tokenKey, cred)
+		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != InUse || !strings.Contains(why.Message, tt.says)) {
+			t.Errorf("%s: StillUsed: %v, want %q", tt.name, why, tt.says)
+		}
+	}
+	if v := given(t); v.StillUsed(tokenKey, nil) == nil {
+		t.Error("StillUsed without another credential: nil")
+	}
+}

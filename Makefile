@@ -25,7 +25,7 @@ here := $(foreach p,$(CLUSTER_PACKAGES),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test demo fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz bench tools
+.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz bench tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test: static race-free fuzz controlplane build race-clusters ## check, fuzz, and
 demo: controlplane build ## three clusters, six links, from a local Git repository; Ctrl-C cleans up
 	$(GO) build -o bin/demo ./hack/demo
 	exec bin/demo
+
+generate: ## write what is made of api's types and their comments
+	$(GO) generate ./api
 
 fmt: $(LINT) ## format every Go file
 	$(LINT) fmt

@@ -11,7 +11,7 @@ import (
 const GroupVersion = "linkwright.dev/v1alpha1"
 
 type (
-	// ClusterName names a cluster: an RFC 1035 label of at most 52 characters (see CheckClusterName).
+	// ClusterName names a cluster: an RFC 1035 label of at most 52 characters, as CheckClusterName says.
 	ClusterName string
 	// Commit is a full hash, or empty for a tree that does not come from Git.
 	Commit string

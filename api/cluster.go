@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// ClusterDoc is one document of kind Cluster.
+// ClusterDoc declares a Kubernetes cluster that may take part in links: how to reach it, and what differs there from an
+// ordinary installation of Linkerd.
 type ClusterDoc struct {
 	TypeMeta `json:",inline"`
 	Metadata Meta    `json:"metadata"`
@@ -21,29 +22,33 @@ type ClusterDoc struct {
 
 // TypeMeta says what a document is.
 type TypeMeta struct {
+	// APIVersion is linkwright.dev/v1alpha1.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	// Kind says what is declared.
+	Kind string `json:"kind"`
 }
 
-// Meta names a declaration; labels are what a Mesh chooses by.
+// Meta names a declaration.
 type Meta struct {
-	Name   string            `json:"name"`
+	// Name is unique among declarations of one kind. That of a cluster is an RFC 1035 label of at most 52 characters, and
+	// not "federated", since Linkerd makes other names of it.
+	Name string `json:"name"`
+	// Labels of a Cluster are what a Mesh chooses its members by; those of other kinds mean nothing.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // Cluster is the spec of a Kubernetes cluster that takes part in links.
 type Cluster struct {
 	Access Access `json:"access"`
-	// APIServer is the https URL that peers use; default: the URL of the access.
-	// It must be declared for inCluster and for loopback addresses.
+	// APIServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster
+	// and for loopback addresses.
 	APIServer string  `json:"apiServer,omitempty"`
 	Linkerd   Linkerd `json:"linkerd,omitzero"`
 	Gateway   Gateway `json:"gateway,omitzero"`
 	// Overlay is a directory of this tree that holds a kustomize Component. It is applied to each end in this cluster:
 	// labels and annotations, and the few fields of workloads that people tune. Its own resources are applied once.
 	Overlay string `json:"overlay,omitempty"`
-	// State is Active, or Leaving: every link to and from the cluster is removed at both ends, as if none were
-	// declared. Once the report calls it clean, the declaration can go.
+	// State says whether the cluster takes part in links.
 	State ClusterState `json:"state,omitempty"`
 	// Suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted.
 	Suspend bool `json:"suspend,omitempty"`
@@ -53,64 +58,69 @@ type Cluster struct {
 type ClusterState string
 
 const (
-	// Active is the default.
+	// Active lets it take part. It is the default.
 	Active ClusterState = "Active"
-	// Leaving removes the cluster's links in an orderly way while it is still declared.
+	// Leaving removes every link to and from the cluster at both ends, as if none were declared. Once the report calls
+	// it clean, the declaration can go.
 	Leaving ClusterState = "Leaving"
 )
 
-// Access is how linkwright reaches the cluster: exactly one field.
+// Access is how linkwright reaches the cluster: exactly one of its fields is declared.
 type Access struct {
-	// KubeconfigSecret is a Secret in linkwright's own namespace of the home cluster.
+	// KubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the home cluster.
 	KubeconfigSecret *SecretKey `json:"kubeconfigSecret,omitempty"`
-	// Kubeconfig is a file beside the process; only where --allow-kubeconfig-paths is given (the commands for people and tests).
+	// Kubeconfig is a file beside the process; only where --allow-kubeconfig-paths is given, as people and tests do.
 	Kubeconfig *KubeconfigFile `json:"kubeconfig,omitempty"`
-	// InCluster is the cluster linkwright runs in.
+	// InCluster says that this is the cluster linkwright runs in.
 	InCluster bool `json:"inCluster,omitempty"`
 }
 
 // SecretKey points at one value of a Secret.
 type SecretKey struct {
+	// Name of the Secret.
 	Name string `json:"name"`
-	// Key defaults to "kubeconfig".
+	// Key of the value in it.
 	Key string `json:"key,omitempty"`
 }
 
 // KubeconfigFile points at one context of a kubeconfig file.
 type KubeconfigFile struct {
+	// Path of the file on the machine that linkwright runs on.
 	Path string `json:"path"`
-	// Context defaults to the file's current context.
+	// Context in the file; left out, it is the file's current context.
 	Context string `json:"context,omitempty"`
 }
 
 // Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live.
 type Linkerd struct {
-	// Namespace of the control plane; default "linkerd".
+	// Namespace of the control plane.
 	Namespace string `json:"namespace,omitempty"`
-	// MulticlusterNamespace of gateway, links and controllers; default "linkerd-multicluster".
+	// MulticlusterNamespace of gateway, links and controllers.
 	MulticlusterNamespace string `json:"multiclusterNamespace,omitempty"`
 }
 
 // Gateway is the target's gateway. What is declared wins; the rest is read from the gateway's Service.
 type Gateway struct {
-	// Enabled defaults to true; without a gateway only remote discovery and federated services work.
+	// Enabled says whether there is a gateway; without one only remote discovery and federated services work.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Name of the Service in the multicluster namespace; default "linkerd-gateway".
+	// Name of the Service in the multicluster namespace.
 	Name string `json:"name,omitempty"`
-	// Addresses are IPs or host names that peers use.
+	// Addresses are IPs or host names that peers use; left out, they are read live.
 	Addresses []string `json:"addresses,omitempty"`
-	// Port that peers use for the gateway's mc-gateway port.
+	// Port that peers use for the gateway's mc-gateway port; left out, it is read live.
 	Port int32 `json:"port,omitempty"`
-	// Identity is the gateway's TLS identity.
+	// Identity is the gateway's TLS identity; left out, it is read live.
 	Identity string `json:"identity,omitempty"`
 	Probe    Probe  `json:"probe,omitzero"`
 }
 
-// Probe is how a source asks whether the gateway lives.
+// Probe is how a source asks whether the gateway lives. What is left out is read live.
 type Probe struct {
+	// Path of the request, beginning with /.
 	Path string `json:"path,omitempty"`
-	Port int32  `json:"port,omitempty"`
-	// Period is a Go duration above zero, such as "3s".
+	// Port of the gateway that answers.
+	Port int32 `json:"port,omitempty"`
+	// Period between requests: a duration above zero, such as 3s.
 	Period string `json:"period,omitempty"`
 }
 

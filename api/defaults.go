@@ -45,6 +45,7 @@ const (
 
 	// DefaultInterval is how often Git is polled without a SyncPolicy.
 	DefaultInterval = time.Minute
+	defaultInterval = "1m" // the same as people write it
 	// DefaultMaxFraction and DefaultMinAllowed bound a prune without a SyncPolicy.
 	DefaultMaxFraction = 0.3
 	// DefaultMinAllowed objects may always go.
@@ -103,7 +104,7 @@ func (m Mesh) WithDefaults() Mesh {
 // WithDefaults gives the policy with every default written out; the interval only where there is no schedule.
 func (p SyncPolicy) WithDefaults() SyncPolicy {
 	if p.Schedule == "" {
-		fill(&p.Interval, DefaultInterval.String())
+		fill(&p.Interval, defaultInterval)
 	}
 	fill(&p.Prune.Policy, PruneSync)
 	fillPtr(&p.Prune.MaxFraction, DefaultMaxFraction)

@@ -74,7 +74,7 @@ func TestSecretFor(t *testing.T) {
 func TestSyncPolicyWithDefaults(t *testing.T) {
 	prune := Prune{Policy: PruneSync, MaxFraction: new(0.3), MinAllowed: new(20)}
 	for _, c := range []struct{ in, want SyncPolicy }{
-		{SyncPolicy{}, SyncPolicy{Interval: "1m0s", Prune: prune}},
+		{SyncPolicy{}, SyncPolicy{Interval: "1m", Prune: prune}},
 		{SyncPolicy{Schedule: "* * * * *"}, SyncPolicy{Schedule: "* * * * *", Prune: prune}},
 		{SyncPolicy{Interval: "7s"}, SyncPolicy{Interval: "7s", Prune: prune}},
 	} {

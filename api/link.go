@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// LinkDoc is one document of kind Link.
+// LinkDoc declares one direction between two clusters: services of the target appear in the source. There is at most one
+// link for each ordered pair; it wins over a mesh that gives the same pair.
 type LinkDoc struct {
 	TypeMeta `json:",inline"`
 	Metadata Meta `json:"metadata"`
@@ -19,18 +20,21 @@ type LinkDoc struct {
 
 // Link is one direction: services of Target are mirrored into Source.
 type Link struct {
-	Source   ClusterName `json:"source"`
+	// Source is the Cluster in which mirrors appear.
+	Source ClusterName `json:"source"`
+	// Target is the Cluster whose services are mirrored.
 	Target   ClusterName `json:"target"`
 	LinkSpec `json:",inline"`
 }
 
 // LinkSpec is what a Link and a Mesh's template share.
 type LinkSpec struct {
-	// Selector chooses services mirrored through the gateway; default mirror.linkerd.io/exported=true, and none without a gateway.
+	// Selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and
+	// none where the target has no gateway. {} matches nothing, as everywhere in Linkerd.
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
-	// RemoteDiscoverySelector chooses services whose endpoints are read from the target; default none.
+	// RemoteDiscoverySelector chooses services whose endpoints are read from the target; left out, none.
 	RemoteDiscoverySelector *metav1.LabelSelector `json:"remoteDiscoverySelector,omitempty"`
-	// FederatedServiceSelector chooses services that join <name>-federated; default none.
+	// FederatedServiceSelector chooses services that join <name>-federated; left out, none.
 	FederatedServiceSelector *metav1.LabelSelector `json:"federatedServiceSelector,omitempty"`
 	// ExcludedLabels are not copied to mirrors: keys, or <prefix>/*.
 	ExcludedLabels []string `json:"excludedLabels,omitempty"`
@@ -47,7 +51,7 @@ type LinkSpec struct {
 type CredentialMode string
 
 const (
-	// LegacyToken is the default: the target's token controller issues a token that does not expire.
+	// LegacyToken lets the target's token controller issue a token that does not expire. It is the default.
 	LegacyToken CredentialMode = "LegacyToken"
 	// Existing leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target.
 	Existing CredentialMode = "Existing"
@@ -55,8 +59,10 @@ const (
 
 // Credentials are what a source uses against its target.
 type Credentials struct {
+	// Mode says where the credential comes from.
 	Mode CredentialMode `json:"mode,omitempty"`
-	// SecretRef names the Secret of mode Existing; default cluster-credentials-<target>.
+	// SecretRef names the Secret of mode Existing, in the source's multicluster namespace; left out, it is
+	// cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
 }
 
@@ -64,6 +70,7 @@ type Credentials struct {
 // key kubeconfig. Links that use remote discovery or federation need one of the name cluster-credentials-<target> in
 // the control plane's namespace, too.
 type SecretRef struct {
+	// Name of the Secret.
 	Name string `json:"name"`
 }
 
@@ -71,7 +78,7 @@ type SecretRef struct {
 type ControllerMode string
 
 const (
-	// PerLink is the default: linkwright renders the controller.
+	// PerLink lets linkwright render the controller. It is the default.
 	PerLink ControllerMode = "PerLink"
 	// External leaves it to the user's Helm chart.
 	External ControllerMode = "External"
@@ -82,16 +89,19 @@ type LogLevel string
 
 // Controller is the service mirror controller of one link.
 type Controller struct {
+	// Mode says who runs the controller.
 	Mode ControllerMode `json:"mode,omitempty"`
-	// Replicas defaults to 1.
+	// Replicas of the controller, of which one works and the others stand by.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// LogLevel defaults to info.
+	// LogLevel is how much the controller tells.
 	LogLevel LogLevel `json:"logLevel,omitempty"`
-	// Image defaults to cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one counts only where the
-	// program's --allow-controller-image allows it, by default none: the link is held with ImageNotAllowed until then.
+	// Image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one
+	// counts only where the program's --allow-controller-image allows it, by default none: the link is held with
+	// ImageNotAllowed until then.
 	Image string `json:"image,omitempty"`
 	// Headless mirrors headless services as such.
-	Headless  bool                        `json:"headless,omitempty"`
+	Headless bool `json:"headless,omitempty"`
+	// Resources that the controller's container requests, and its limits.
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 	// PodAntiAffinity spreads replicas over nodes and zones and adds a PodDisruptionBudget.
 	PodAntiAffinity bool `json:"podAntiAffinity,omitempty"`

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MeshDoc is one document of kind Mesh.
+// MeshDoc declares many links at once: a rule over clusters chosen by their labels, so that a cluster joins by being
+// declared. Two meshes may not give the same pair.
 type MeshDoc struct {
 	TypeMeta `json:",inline"`
 	Metadata Meta `json:"metadata"`
@@ -28,7 +29,8 @@ const (
 type Mesh struct {
 	// Clusters chooses the members by their labels; {} is every cluster, as everywhere in Kubernetes.
 	Clusters metav1.LabelSelector `json:"clusters"`
-	Topology Topology             `json:"topology,omitempty"`
+	// Topology says which pairs of the members are linked.
+	Topology Topology `json:"topology,omitempty"`
 	// Hubs chooses the hubs among the members, by their labels; only for topology HubAndSpoke, which needs it.
 	Hubs *metav1.LabelSelector `json:"hubs,omitempty"`
 	// Except leaves out single links, one direction each.
@@ -39,7 +41,9 @@ type Mesh struct {
 
 // Except is one link that a mesh does not have.
 type Except struct {
+	// Source of the link.
 	Source ClusterName `json:"source"`
+	// Target of the link.
 	Target ClusterName `json:"target"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// SyncPolicyDoc is the one document of kind SyncPolicy.
+// SyncPolicyDoc declares how often linkwright looks and what may go. There is at most one; without it the defaults hold.
 type SyncPolicyDoc struct {
 	TypeMeta `json:",inline"`
 	Metadata Meta       `json:"metadata,omitzero"`
@@ -19,9 +19,10 @@ type SyncPolicyDoc struct {
 
 // SyncPolicy says when to look and what may go.
 type SyncPolicy struct {
-	// Interval between polls as a Go duration; default 1m. Exclusive with Schedule.
+	// Interval between polls: a duration of at least 5s, such as 30s or 5m. Where there is a schedule, there is none.
 	Interval string `json:"interval,omitempty"`
-	// Schedule is a five-field cron expression; CRON_TZ=Area/City may stand before it.
+	// Schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand
+	// before it, else it is in UTC.
 	Schedule string `json:"schedule,omitempty"`
 	Prune    Prune  `json:"prune,omitzero"`
 	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not declared, so their value is
@@ -31,6 +32,7 @@ type SyncPolicy struct {
 
 // Ignore leaves fields of one kind of rendered objects to others.
 type Ignore struct {
+	// Kind of the objects.
 	Kind IgnoredKind `json:"kind"`
 	// Fields are paths below spec, such as spec.replicas; fields inside lists cannot be named.
 	Fields []string `json:"fields"`
@@ -60,10 +62,11 @@ const (
 
 // Prune bounds what one commit may take away: refused is what exceeds both bounds in one cluster.
 type Prune struct {
+	// Policy says which writes are allowed at all.
 	Policy PrunePolicy `json:"policy,omitempty"`
-	// MaxFraction of one cluster's recorded objects, 0 to 1; default 0.3.
+	// MaxFraction of one cluster's recorded objects that one commit may take away.
 	MaxFraction *float64 `json:"maxFraction,omitempty"`
-	// MinAllowed objects per cluster may always go; default 20.
+	// MinAllowed objects of each cluster may always go, whatever fraction they are.
 	MinAllowed *int `json:"minAllowed,omitempty"`
 }
 

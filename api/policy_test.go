@@ -12,6 +12,7 @@ func TestEvery(t *testing.T) {
 		ok   bool
 	}{
 		{SyncPolicy{}, time.Minute, true},
+		{SyncPolicy{}.WithDefaults(), DefaultInterval, true},
 		{SyncPolicy{Interval: "30s"}, 30 * time.Second, true},
 		{SyncPolicy{Interval: "never"}, time.Minute, true},
 		{SyncPolicy{Interval: "-1s"}, time.Minute, true},

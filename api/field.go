@@ -1,0 +1,93 @@
+package api
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Types of fields, as people call them.
+const (
+	Object   = "object" // with Fields
+	List     = "list"   // of Of
+	Map      = "map"    // of texts to Of
+	String   = "string"
+	Boolean  = "boolean"
+	Integer  = "integer"
+	Number   = "number"
+	Quantity = "quantity" // a number, perhaps with a unit, such as 64Mi
+)
+
+// Field is all that is known of one field that may be declared; a whole declaration is a field, too, called by its kind.
+// It is made of the Go types: their comments, their JSON tags, WithDefaults and Words.
+type Field struct {
+	Name        string
+	Type        string
+	Description string
+	Required    bool
+	Default     any    // a string, bool, int64 or float64; nil: none, or the description tells it
+	Words       []Word // where only these are allowed
+	Examples    []any
+	Limits      Limits
+	Fields      []Field // of an Object, in the order in which they are usually written
+	Of          *Field  // what a List or a Map holds; it has no name
+
+	of string // the Go type
+}
+
+// Word is one of few allowed values. Its meaning is a phrase without a subject, or empty where it goes without saying.
+type Word struct{ Name, Meaning string }
+
+// Declaration is the field of a whole declaration. The kind is found whatever its capitals; the error for an unknown
+// one names what is near.
+func Declaration(name string) (Field, error) {
+	for _, k := range kinds() {
+		if strings.EqualFold(k.name, name) {
+			return k.field(), nil
+		}
+	}
+	return Field{}, notFound("there is no kind "+strconv.Quote(name), name, Kinds())
+}
+
+// Find gives the field below this one to which names lead; what lists and maps hold has no name of its own, so the
+// path of a source left out by a mesh is spec, except, source. The error for an unknown field names what is near.
+func (f Field) Find(path ...string) (Field, error) {
+	kind := f.Name
+	for i, name := range path {
+		below := f.Below()
+		at := slices.IndexFunc(below, func(b Field) bool { return b.Name == name })
+		if at < 0 {
+			return Field{}, notFound(kind+"."+strings.Join(path[:i+1], ".")+": unknown field", name, names(below))
+		}
+		f = below[at]
+	}
+	return f, nil
+}
+
+// Below gives the fields of an object, or of the objects that a list or a map holds.
+func (f Field) Below() []Field {
+	for f.Of != nil {
+		f = *f.Of
+	}
+	return f.Fields
+}
+
+func names(of []Field) []string {
+	out := make([]string, len(of))
+	for i, f := range of {
+		out[i] = f.Name
+	}
+	return out
+}
+
+func notFound(message, name string, near []string) error {
+	hint := DidYouMean(name, near)
+	switch {
+	case hint == "" && len(near) > 0:
+		hint = "there are " + strings.Join(near, ", ")
+	case hint == "":
+		hint = "there is nothing below"
+	}
+	return errors.New(message + " (" + hint + ")")
+}

@@ -1,0 +1,114 @@
+package api
+
+// Limits are what a schema can say of a value, as far as it is simple: whatever they refuse, Check refuses, too, and with
+// better words; Check refuses more.
+type Limits struct {
+	Pattern     string   // of a text; the syntax that JavaScript and Go have in common
+	Keys        string   // the same of a map's keys
+	MaxLength   int      // of a text; 0: any
+	Not         string   // a text that Pattern lets through, and that is refused all the same
+	Least, Most *float64 // of a number
+	NotEmpty    bool     // of a list
+}
+
+// Patterns of Kubernetes' names (apimachinery, pkg/util/validation).
+const (
+	label     = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
+	label1035 = `[a-z]([-a-z0-9]*[a-z0-9])?`
+	subdomain = label + `(\.` + label + `)*`
+	qualified = `([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)`
+	// labelKey is a name of at most 63 characters, with or without a prefix; labelValue may be empty.
+	labelKey   = `^(` + subdomain + `/)?` + qualified + `$`
+	labelValue = `^` + qualified + `?$`
+	// duration is Go's, without a sign that would make it negative (time.ParseDuration).
+	duration = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+)
+
+// limits are known by the struct and the field, the path from a kind where the struct is of several, or the type;
+// [] stands for what a list or a map holds.
+func limits() map[string]Limits {
+	var (
+		cluster = Limits{Pattern: `^` + label1035 + `$`, MaxLength: 52, Not: "federated"}
+		name    = Limits{Pattern: `^` + subdomain + `$`, MaxLength: 253}
+		ns      = Limits{Pattern: `^` + label + `$`, MaxLength: 63}
+		port    = Limits{Least: new(1.0), Most: new(65535.0)}
+		exclude = Limits{Pattern: `^((` + subdomain + `/)?` + qualified + `|` + subdomain + `/\*)$`}
+		text    = Limits{Pattern: labelValue}
+	)
+	return map[string]Limits{
+		"Quantity":                          {Pattern: `^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$`, MaxLength: 64}, // resource.ParseQuantity
+		"ClusterName":                       cluster,
+		"Cluster.metadata.name":             cluster,
+		"Meta.name":                         name,
+		"Meta.labels":                       {Keys: labelKey},
+		"Meta.labels[]":                     text,
+		"Cluster.apiServer":                 {Pattern: `^[Hh][Tt][Tt][Pp][Ss]://[^/?#]`},
+		"Cluster.overlay":                   {Pattern: `^[^/:\\]([^:\\]*[^/:\\])?$`},
+		"SecretKey.name":                    name,
+		"SecretKey.key":                     {Pattern: `^[-._a-zA-Z0-9]+$`, MaxLength: 253},
+		"SecretRef.name":                    name,
+		"Linkerd.namespace":                 ns,
+		"Linkerd.multiclusterNamespace":     ns,
+		"Gateway.name":                      {Pattern: `^` + label1035 + `$`, MaxLength: 63},
+		"Gateway.addresses[]":               {Pattern: `^[^ ,\t\n]+$`},
+		"Gateway.port":                      port,
+		"Gateway.identity":                  name,
+		"Probe.path":                        {Pattern: `^/`},
+		"Probe.port":                        port,
+		"Probe.period":                      {Pattern: duration},
+		"LinkSpec.excludedLabels[]":         exclude,
+		"LinkSpec.excludedAnnotations[]":    exclude,
+		"Controller.replicas":               {Least: new(1.0)},
+		"Controller.image":                  {Pattern: `^[^ \t\n]*$`},
+		"LabelSelector.matchLabels":         {Keys: labelKey},
+		"LabelSelector.matchLabels[]":       text,
+		"LabelSelectorRequirement.key":      {Pattern: labelKey},
+		"LabelSelectorRequirement.values[]": text,
+		"SyncPolicy.interval":               {Pattern: duration},
+		"Prune.maxFraction":                 {Least: new(0.0), Most: new(1.0)},
+		"Prune.minAllowed":                  {Least: new(0.0)},
+		"Ignore.fields":                     {NotEmpty: true},
+		"Ignore.fields[]":                   {Pattern: `^spec(\.[A-Za-z0-9]+)+$`},
+	}
+}
+
+// examples stand by the same keys.
+func examples() map[string][]any {
+	return map[string][]any{
+		"Cluster.metadata.name":             {"east"},
+		"Meta.labels":                       {map[string]any{"env": "prod"}},
+		"Cluster.apiServer":                 {"https://east.example.com:6443"},
+		"Cluster.overlay":                   {"overlays/east"},
+		"SecretKey.name":                    {"east"},
+		"KubeconfigFile.path":               {"/home/me/.kube/config"},
+		"Gateway.addresses":                 {[]any{"192.0.2.1"}, []any{"gateway.east.example.com"}},
+		"Gateway.port":                      {4143},
+		"Gateway.identity":                  {"linkerd-gateway.linkerd-multicluster.serviceaccount.identity.linkerd.cluster.local"},
+		"Probe.path":                        {"/ready"},
+		"Probe.port":                        {4191},
+		"Probe.period":                      {"3s"},
+		"Link.metadata.name":                {"west-east"},
+		"Link.source":                       {"west"},
+		"Link.target":                       {"east"},
+		"LinkSpec.selector":                 {selecting("mirror.linkerd.io/exported", "true")},
+		"LinkSpec.remoteDiscoverySelector":  {selecting("mirror.linkerd.io/exported", "remote-discovery")},
+		"LinkSpec.federatedServiceSelector": {selecting("mirror.linkerd.io/federated", "member")},
+		"LinkSpec.excludedLabels":           {[]any{"example.com/team", "example.com/*"}},
+		"LinkSpec.excludedAnnotations":      {[]any{"example.com/team", "example.com/*"}},
+		"SecretRef.name":                    {"east-credentials"},
+		"Controller.image":                  {"registry.example.com/linkerd/controller:edge-25.8.1"},
+		"Controller.resources":              {map[string]any{"requests": map[string]any{"cpu": "50m", "memory": "64Mi"}}},
+		"Mesh.metadata.name":                {"prod"},
+		"Mesh.clusters":                     {selecting("env", "prod")},
+		"Mesh.hubs":                         {selecting("role", "hub")},
+		"Mesh.except":                       {[]any{map[string]any{"source": "west", "target": "east"}}},
+		"SyncPolicy.interval":               {"30s", "5m"},
+		"SyncPolicy.schedule":               {"*/5 * * * *", "CRON_TZ=Europe/Berlin 30 6 * * 1-5"},
+		"SyncPolicy.ignore":                 {[]any{map[string]any{"kind": "Deployment", "fields": []any{"spec.replicas"}}}},
+		"Ignore.fields":                     {[]any{"spec.replicas"}},
+	}
+}
+
+func selecting(key, value string) map[string]any {
+	return map[string]any{"matchLabels": map[string]any{key: value}}
+}

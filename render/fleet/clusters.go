@@ -25,7 +25,7 @@ func (l *loader) fleet(commit api.Commit) *Fleet {
 
 // noCluster is a problem only where all could be read.
 func (l *loader) noCluster() {
-	if len(l.clusters) == 0 && len(l.documents) > 0 && !l.partial {
+	if len(l.clusters) == 0 && l.found > 0 && !l.partial {
 		l.problems = append(l.problems, api.Problem{Code: NoCluster, Message: "no Cluster is declared", Hint: "is --path right?"})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// Each archive is a tree, and a file "out": the problems of Load, then a summary of its fleet.
+// Each archive is a tree, and a file "out": the problems of Load, then a summary of its fleet. A file "built" is what
+// kustomize made of the tree.
 func TestLoad(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -37,14 +39,7 @@ func golden(t *testing.T, file string) {
 	if len(bytes.TrimSpace(archive.Comment)) == 0 {
 		t.Error("the first line must say the behaviour in words")
 	}
-	tree, want := fstest.MapFS{}, ""
-	for _, f := range archive.Files {
-		if f.Name == "out" {
-			want = string(f.Data)
-			continue
-		}
-		tree[f.Name] = &fstest.MapFile{Data: f.Data}
-	}
+	tree, want := treeOf(archive)
 	got := summary(Load("", tree))
 	if *update {
 		rewrite(t, file, archive, got)
@@ -53,6 +48,30 @@ func golden(t *testing.T, file string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load(%s): -want +got\n%s", file, diff)
 	}
+}
+
+// builtTree is a tree that kustomize has built.
+type builtTree struct {
+	fstest.MapFS
+	stream []byte
+}
+
+func (b builtTree) Built() []byte { return b.stream }
+
+func treeOf(archive *txtar.Archive) (tree fs.FS, want string) {
+	files := fstest.MapFS{}
+	tree = files
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "out":
+			want = string(f.Data)
+		case "built":
+			tree = builtTree{files, f.Data}
+		default:
+			files[f.Name] = &fstest.MapFile{Data: f.Data}
+		}
+	}
+	return tree, want
 }
 
 func rewrite(t *testing.T, file string, archive *txtar.Archive, out string) {

@@ -1,10 +1,9 @@
 package fleet
 
 import (
-	"cmp"
-	"fmt"
 	"io/fs"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,42 +22,41 @@ const (
 )
 
 // Load gives the whole fleet that a tree declares, or nil and every error of every file; warnings come with a fleet.
-// Problems are sorted by position.
+// Problems are sorted by position; where a file has too many of them, the last line of it says how many are not told.
 //
-// The tree is plain YAML: *.yaml and *.yml at any depth, many documents a file; what begins with a dot is skipped.
+// The tree is plain YAML: *.yaml and *.yml at any depth, many documents a file; what begins with a dot is skipped. A
+// directory below the root that holds a kustomization file is kustomize's own, with all that is below it. A tree with a
+// kustomization file in its root is refused.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
-	l := &loader{types: types{}}
-	if l.kustomized(tree) {
-		return nil, l.problems
+	l := &loader{types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
+	if !l.unbuilt(tree) {
+		l.read(tree)
 	}
-	l.read(tree)
-	l.decode()
 	f := l.fleet(commit)
-	slices.SortFunc(l.problems, compareProblems)
 	if slices.ContainsFunc(l.problems, isError) {
-		return nil, l.problems
+		return nil, l.tell()
 	}
-	return f, l.problems
+	l.unused()
+	return f, l.tell()
 }
 
-// loader collects documents, declarations and problems on the way to one fleet.
+// loader collects declarations and problems on the way to one fleet.
 type loader struct {
-	types     types
-	documents []document
-	clusters  []declared[api.ClusterDoc]
-	links     []declared[api.LinkDoc]
-	meshes    []declared[api.MeshDoc]
-	policies  []declared[api.SyncPolicyDoc]
-	problems  []api.Problem
-	partial   bool // something could not be read, so that what is missing may be declared all the same
-}
-
-func (l *loader) fail(at api.Pos, message, hint string) {
-	l.problems = append(l.problems, api.Problem{Pos: at, Message: message, Hint: hint})
-}
-
-func (l *loader) warn(at api.Pos, message, hint string) {
-	l.problems = append(l.problems, api.Problem{Pos: at, Message: message, Hint: hint, Warning: true})
+	types    types
+	found    int // documents, whatever they are
+	clusters []declared[api.ClusterDoc]
+	links    []declared[api.LinkDoc]
+	meshes   []declared[api.MeshDoc]
+	policies []declared[api.SyncPolicyDoc]
+	overlays []overlay
+	problems []api.Problem
+	count    map[heap]int // problems that l.problems has
+	untold   map[heap]int // problems beyond the bounds
+	extent   extent
+	size     int64 // bytes of all files that were read as declarations
+	full     bool  // a bound is reached, and nothing further is read
+	partial  bool  // something could not be read, so that what is missing may be declared all the same
+	unsure   bool  // a kustomization cannot be read, so that what it names is unknown
 }
 
 // declared is one document and its value; sound says that nothing was wrong with it alone.
@@ -71,43 +69,44 @@ type declared[T any] struct {
 // ours is the group of declarations. A document of another group is not one that could not be read.
 const ours = "linkwright.dev/"
 
-// decode gives every document to its kind.
-func (l *loader) decode() {
-	for _, d := range l.documents {
-		switch kind := l.kind(d); kind {
-		case "Cluster":
-			l.clusters = append(l.clusters, decode[api.ClusterDoc](l, d))
-		case "Link":
-			l.links = append(l.links, decode[api.LinkDoc](l, d))
-		case "Mesh":
-			l.meshes = append(l.meshes, decode[api.MeshDoc](l, d))
-		case "SyncPolicy":
-			l.policies = append(l.policies, decode[api.SyncPolicyDoc](l, d))
-		default:
-			version := text(child(d.root, "apiVersion"))
-			l.partial = l.partial || version == "" || strings.HasPrefix(version, ours)
-		}
+// decode gives a document to its kind.
+func (l *loader) decode(p parsed) {
+	l.found++
+	switch kind := l.kind(p); kind {
+	case "Cluster":
+		l.clusters = append(l.clusters, decode[api.ClusterDoc](l, p))
+	case "Link":
+		l.links = append(l.links, decode[api.LinkDoc](l, p))
+	case "Mesh":
+		l.meshes = append(l.meshes, decode[api.MeshDoc](l, p))
+	case "SyncPolicy":
+		l.policies = append(l.policies, decode[api.SyncPolicyDoc](l, p))
+	default:
+		version := text(child(p.root, "apiVersion"))
+		l.partial = l.partial || version == "" || strings.HasPrefix(version, ours)
 	}
 }
 
 // kind reads the head of a document, or says why it is none of ours.
-func (l *loader) kind(d document) string {
-	if d.root.Kind != yaml.MappingNode {
-		l.fail(d.at(), "expected a declaration, found "+describe(d.root), "")
+func (l *loader) kind(p parsed) string {
+	if p.root.Kind != yaml.MappingNode {
+		l.fail(p.at(), "expected a declaration, found "+describe(p.root), "")
 		return ""
 	}
-	version, kind := text(child(d.root, "apiVersion")), text(child(d.root, "kind"))
+	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
 	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
 	switch {
-	case child(d.root, "apiVersion") == nil:
-		l.fail(d.at(), "apiVersion is missing", "want "+api.GroupVersion)
-	case version != api.GroupVersion:
-		l.fail(d.at("apiVersion"), strings.TrimSuffix(fmt.Sprintf("this is no declaration: its apiVersion is %s, its kind %s",
-			describe(child(d.root, "apiVersion")), kind), ", its kind "), "only "+api.GroupVersion+" may stand in this tree")
-	case child(d.root, "kind") == nil:
-		l.fail(d.at(), "kind is missing", "Cluster, Link, Mesh or SyncPolicy")
+	case version == nil:
+		l.fail(p.at(), "apiVersion is missing", "want "+api.GroupVersion)
+	case strings.HasPrefix(text(version), ours) && text(version) != api.GroupVersion:
+		l.fail(p.pos(version), "this linkwright knows apiVersion "+api.GroupVersion+", and not "+describe(version), otherVersion(text(version)))
+	case text(version) != api.GroupVersion:
+		l.fail(p.pos(version), strings.TrimSuffix("this is no declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
+			foreignHint(kind))
+	case child(p.root, "kind") == nil:
+		l.fail(p.at(), "kind is missing", "Cluster, Link, Mesh or SyncPolicy")
 	case !slices.Contains(kinds, kind):
-		l.fail(d.at("kind"), "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(child(d.root, "kind")),
+		l.fail(p.at("kind"), "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(child(p.root, "kind")),
 			api.DidYouMean(kind, kinds))
 	default:
 		return kind
@@ -115,31 +114,52 @@ func (l *loader) kind(d document) string {
 	return ""
 }
 
-// decode reads one document strictly and checks its values; what is broken is left out, so that the rest can still be judged.
-func decode[T interface{ Check() []api.Finding }](l *loader, d document) declared[T] {
-	out := declared[T]{document: d}
-	w := walker{file: d.file, types: l.types, broken: map[string]bool{}}
-	plain := w.value(d.root, reflect.TypeFor[T](), nil)
-	if err := into(plain, &out.value); err != nil {
-		w.fail(d.root, nil, err.Error(), "")
+var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
+// otherVersion tells a version that may exist one day from a mistyped one.
+func otherVersion(written string) string {
+	if version.MatchString(strings.TrimPrefix(written, ours)) {
+		return "a newer linkwright may be needed"
 	}
+	return api.DidYouMean(written, []string{api.GroupVersion})
+}
+
+func foreignHint(kind string) string {
+	hint := "only " + api.GroupVersion + " may stand in this tree"
+	if kind == "Secret" {
+		hint += ", and no credentials at all"
+	}
+	return hint
+}
+
+// decode reads one document strictly and checks its values; what is broken is left out, so that the rest can still be judged.
+func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[T] {
+	out := declared[T]{document: p.kept()}
+	w := walker{file: p.file, types: l.types, left: l.room(heap{file: p.file}), broken: map[string]bool{}}
+	plain := w.value(p.root, reflect.TypeFor[T](), nil)
+	if err := into(plain, &out.value); err != nil {
+		w.fail(p.root, nil, err.Error(), "")
+	}
+	out.sound = len(w.problems)+w.more == 0
+	for _, problem := range w.problems {
+		l.add(p.named(problem))
+	}
+	l.untold[heap{file: p.file}] += w.more
 	for _, f := range out.value.Check() {
-		if !w.saidOf(f.Path) {
-			w.problems = append(w.problems, d.problem(f))
+		if w.saidOf(f.Path) {
+			continue
+		}
+		out.sound = out.sound && f.Warning
+		if h := (heap{p.file, f.Warning}); l.room(h) > 0 {
+			l.add(p.named(out.problem(f)))
+		} else {
+			l.untold[h]++
 		}
 	}
-	l.problems = append(l.problems, w.problems...)
-	out.sound = !slices.ContainsFunc(w.problems, isError)
 	return out
 }
 
 // problem gives a finding the position of the deepest field of its path that is written.
 func (d document) problem(f api.Finding) api.Problem {
 	return api.Problem{Pos: d.at(f.Path...), Warning: f.Warning, Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}
-}
-
-func isError(p api.Problem) bool { return !p.Warning }
-
-func compareProblems(a, b api.Problem) int {
-	return cmp.Or(api.ComparePos(a.Pos, b.Pos), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Hint, b.Hint))
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -152,7 +153,7 @@ func describe(n *yaml.Node) string {
 // short keeps messages readable, whatever was written.
 func short(text string) string {
 	const most = 60
-	runes := []rune(text)
+	runes := []rune(text[:min(len(text), utf8.UTFMax*(most+1))])
 	if len(runes) <= most {
 		return text
 	}

@@ -19,15 +19,32 @@ type walker struct {
 	file     string
 	types    types
 	problems []api.Problem
+	left     int // problems that are told; further ones are counted in more
+	more     int
 	broken   map[string]bool // paths that a problem was said of, so that no second one is derived from it
 }
 
 func (w *walker) fail(n *yaml.Node, at api.Path, message, hint string) {
 	w.broken[strings.Join(at, "\x00")] = true
+	if w.full() {
+		w.more++
+		return
+	}
 	if len(at) > 0 {
 		message = at.String() + ": " + message
 	}
 	w.problems = append(w.problems, api.Problem{Pos: api.Pos{File: w.file, Line: n.Line, Col: n.Column}, Message: message, Hint: hint})
+}
+
+// full says that a further problem need not be worded.
+func (w *walker) full() bool { return len(w.problems) >= w.left }
+
+// nearest is the hint for an unknown field.
+func (w *walker) nearest(key string, f fields) string {
+	if w.full() {
+		return ""
+	}
+	return api.DidYouMean(key, f.names())
 }
 
 // saidOf says whether the field, or one above it, is broken.
@@ -76,7 +93,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		below, f := join(at, e.key), fields.find(e.key)
 		switch {
 		case f == nil:
-			w.fail(e.keyNode, below, "unknown field", api.DidYouMean(e.key, fields.names()))
+			w.fail(e.keyNode, below, "unknown field", w.nearest(e.key, fields))
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
 		}

@@ -1,67 +1,63 @@
 package fleet
 
 import (
-	"bytes"
 	"errors"
-	"io"
+	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/linkwright/linkwright/api"
 )
 
-// document is one YAML document of a file.
-type document struct {
-	file string
-	root *yaml.Node
-}
+var (
+	errSymlink   = errors.New("symbolic links are not followed")
+	errIrregular = errors.New("it is no regular file")
+)
 
-// kustomized says, as a problem, that the tree has to be built first.
-func (l *loader) kustomized(tree fs.FS) bool {
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		if _, err := fs.Stat(tree, name); err == nil {
-			l.fail(api.Pos{File: name}, "building a kustomization comes with a later release; this one reads plain YAML",
-				"commit the output of kustomize build, or point --path at a directory of declarations")
-			return true
-		}
-	}
-	return false
-}
-
-// read finds all documents of a tree.
+// read decodes all documents of a tree of plain YAML.
 func (l *loader) read(tree fs.FS) {
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			l.unreadable(name, err)
+		case l.full:
+			return fs.SkipAll
 		case name != "." && strings.HasPrefix(d.Name(), "."):
 			return skip(d)
+		case d.IsDir() && name != "." && kustomization(tree, name) != "":
+			l.overlay(tree, name)
+			return fs.SkipDir
 		case d.Type()&fs.ModeSymlink != 0 && (isYAML(name) || isDir(tree, name)):
-			l.unreadable(name, errors.New("symbolic links are not followed"))
-		case !d.IsDir() && isYAML(name):
+			l.unreadable(name, errSymlink)
+		case d.Type().IsRegular() && isYAML(name):
 			l.readFile(tree, name)
+		case !d.IsDir() && isYAML(name):
+			l.unreadable(name, errIrregular)
 		}
 		return nil
 	})
 	if err != nil {
 		l.unreadable(".", err)
 	}
-	if len(l.documents) == 0 && !l.partial {
-		l.problems = append(l.problems, api.Problem{
-			Code: EmptyTree, Message: "the tree holds no declaration",
-			Hint: "is --path right?",
-		})
+	if l.found == 0 && !l.partial {
+		l.empty("is --path right?")
 	}
 }
 
+// empty is a problem only where all could be read.
+func (l *loader) empty(hint string) {
+	l.problems = append(l.problems, api.Problem{Code: EmptyTree, Message: "the tree holds no declaration", Hint: hint})
+}
+
 func (l *loader) unreadable(name string, cause error) {
+	l.refuse(api.Pos{File: name}, "cannot be read: "+cause.Error(), "")
+}
+
+// refuse says that something was not read: what stands in it may be declared all the same.
+func (l *loader) refuse(at api.Pos, message, hint string) {
 	l.partial = true
-	l.fail(api.Pos{File: name}, "cannot be read: "+cause.Error(), "")
+	l.fail(at, message, hint)
 }
 
 func skip(d fs.DirEntry) error {
@@ -81,99 +77,43 @@ func isDir(tree fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readFile splits a file into documents; a null document is no document.
+// readFile decodes one file, or nothing of it where it exceeds a bound.
 func (l *loader) readFile(tree fs.FS, name string) {
+	data, ok := l.bytes(tree, name)
+	if !ok {
+		return
+	}
+	f := l.extent.bounded(data)
+	l.full = l.extent.documents > MaxDocuments || l.extent.marks > MaxMarks
+	if f == nil {
+		f = parse(name, data, l.decode)
+	}
+	if f != nil {
+		l.refuse(f.pos(name), f.message, f.hint)
+	}
+}
+
+// bytes gives a file that is within the bounds; a larger one is not even read.
+func (l *loader) bytes(tree fs.FS, name string) ([]byte, bool) {
+	info, err := fs.Stat(tree, name)
+	if err != nil {
+		l.unreadable(name, err)
+		return nil, false
+	}
+	l.size += info.Size()
+	switch {
+	case info.Size() > MaxFileBytes:
+		l.size -= info.Size()
+		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: it is larger than %d MiB", MaxFileBytes>>20), "divide it")
+		return nil, false
+	case l.size > MaxTreeBytes:
+		l.full = true
+		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: with it the declarations would be larger than %d MiB", MaxTreeBytes>>20), wayTooMuch)
+		return nil, false
+	}
 	data, err := fs.ReadFile(tree, name)
 	if err != nil {
 		l.unreadable(name, err)
-		return
 	}
-	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
-		var n yaml.Node
-		err := dec.Decode(&n)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			l.syntaxError(name, data, err)
-			return
-		}
-		if root := n.Content[0]; root.ShortTag() != "!!null" {
-			l.documents = append(l.documents, document{name, root})
-		}
-	}
-}
-
-// syntaxError takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
-func (l *loader) syntaxError(name string, data []byte, err error) {
-	line, message := firstUnreadable(data), strings.TrimPrefix(err.Error(), "yaml: ")
-	if number, rest, ok := strings.Cut(strings.TrimPrefix(message, "line "), ": "); ok {
-		if n, err := strconv.Atoi(number); err == nil {
-			line, message = n, rest
-		}
-		if strings.HasPrefix(message, "did not find expected") {
-			line = min(line+1, lines(data)) // the parser's own errors, unlike its scanner's, count lines from 0
-		}
-	}
-	l.partial = true
-	l.fail(api.Pos{File: name, Line: line}, "this is no YAML: "+message, "")
-}
-
-// firstUnreadable is the line of the first byte that YAML does not allow, or 1: errors without a line are about such a
-// byte, or about the first line.
-func firstUnreadable(data []byte) int {
-	i := bytes.IndexFunc(data, func(r rune) bool {
-		return r == utf8.RuneError || r == 0x7f || r < ' ' && !strings.ContainsRune("\t\r\n", r)
-	})
-	return 1 + bytes.Count(data[:max(i, 0)], []byte("\n"))
-}
-
-func lines(data []byte) int {
-	return 1 + bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-}
-
-func (d document) pos(n *yaml.Node) api.Pos {
-	return api.Pos{File: d.file, Line: n.Line, Col: n.Column}
-}
-
-// at is the position of the deepest field of a path that is written.
-func (d document) at(keys ...string) api.Pos {
-	n := d.root
-	for _, key := range keys {
-		next := child(n, key)
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return d.pos(n)
-}
-
-// name is the declared name, or empty.
-func (d document) name() string { return text(child(child(d.root, "metadata"), "name")) }
-
-// child is the value of a key, or the item of an index, or nil.
-func child(n *yaml.Node, key string) *yaml.Node {
-	switch {
-	case n == nil:
-	case n.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
-				return n.Content[i+1]
-			}
-		}
-	case n.Kind == yaml.SequenceNode:
-		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Content) {
-			return n.Content[i]
-		}
-	}
-	return nil
-}
-
-// text is the value of a string, or empty.
-func text(n *yaml.Node) string {
-	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		return ""
-	}
-	return n.Value
+	return data, err == nil
 }

@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// UnusedOverlay warns of a directory that holds a kustomization and that nothing names.
+const UnusedOverlay = "UnusedOverlay"
+
+// kustomization is the name of a directory's kustomization file, or empty.
+func kustomization(tree fs.FS, dir string) string {
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		if info, err := fs.Stat(tree, path.Join(dir, name)); err == nil && !info.IsDir() {
+			return name
+		}
+	}
+	return ""
+}
+
+// unbuilt says that the tree has to be built first.
+func (l *loader) unbuilt(tree fs.FS) bool {
+	name := kustomization(tree, ".")
+	if name == "" {
+		return false
+	}
+	l.refuse(api.Pos{File: name}, "a tree with a kustomization at its root has to be built, and was not",
+		"commit the output of kustomize build, or point --path at a directory of declarations")
+	return true
+}
+
+// overlay is a directory below the root that is kustomize's own, with all that is below it.
+type overlay struct {
+	dir, file string
+	names     []string // of the tree, whatever may be meant as one in the kustomizations below dir
+}
+
+func (o overlay) holds(name string) bool { return within(name, o.dir) }
+
+func within(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// overlay looks through a directory that is kustomize's own. Nothing in it is read as a declaration, and nothing that is
+// one goes unnoticed: what is not declared is pruned.
+func (l *loader) overlay(tree fs.FS, dir string) {
+	o := overlay{dir: dir, file: path.Join(dir, kustomization(tree, dir))}
+	err := fs.WalkDir(tree, dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			l.unreadable(name, err)
+		case d.Type()&fs.ModeSymlink != 0:
+			l.unreadable(name, errSymlink)
+		case d.IsDir():
+			if file := kustomization(tree, name); file != "" {
+				o.names = append(o.names, l.names(tree, name, file)...)
+			}
+		case !d.Type().IsRegular():
+			l.unreadable(name, errIrregular)
+		case isYAML(name):
+			l.misplaced(tree, name, o)
+		}
+		return nil
+	})
+	if err != nil {
+		l.unreadable(dir, err)
+	}
+	l.overlays = append(l.overlays, o)
+}
+
+// misplaced refuses declarations among kustomize's files. Only what mentions us is parsed: manifests of others may be as
+// large as they like.
+func (l *loader) misplaced(tree fs.FS, name string, in overlay) {
+	data, err := fs.ReadFile(tree, name)
+	if err != nil {
+		l.unreadable(name, err)
+		return
+	}
+	if !bytes.Contains(data, []byte(ours)) {
+		return
+	}
+	f := l.extent.bounded(data)
+	if len(data) > MaxFileBytes {
+		f = &fault{message: fmt.Sprintf("cannot be searched for declarations: it is larger than %d MiB", MaxFileBytes>>20)}
+	}
+	if f == nil {
+		f = parse(name, data, func(p parsed) { l.notRead(p, p.root, in) })
+	}
+	if f != nil {
+		l.refuse(f.pos(name), f.message, f.hint)
+	}
+}
+
+// notRead refuses a declaration, and each in a list.
+func (l *loader) notRead(p parsed, n *yaml.Node, in overlay) {
+	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
+		for _, item := range items.Content {
+			l.notRead(p, item, in)
+		}
+	}
+	version := child(n, "apiVersion")
+	if !strings.HasPrefix(text(version), ours) {
+		return
+	}
+	l.refuse(p.pos(version), fmt.Sprintf("%s is not read: all in %s is kustomize's, for it holds a %s", identity(n), in.dir, path.Base(in.file)),
+		"move it out, or build the whole tree with a kustomization.yaml at its root")
+}
+
+// names gives every text of a kustomization as a path of the tree: not all are meant as one, but none is missed.
+func (l *loader) names(tree fs.FS, dir, file string) []string {
+	data, err := fs.ReadFile(tree, path.Join(dir, file))
+	if err != nil {
+		l.unreadable(path.Join(dir, file), err)
+		return nil
+	}
+	var out []string
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		if n.Kind == yaml.ScalarNode && len(n.Value) < 1000 {
+			out = append(out, path.Join(dir, n.Value))
+		}
+		for _, below := range n.Content {
+			walk(below)
+		}
+	}
+	f := l.extent.bounded(data)
+	if f == nil {
+		f = parse(file, data, func(p parsed) { walk(p.root) })
+	}
+	l.unsure = l.unsure || f != nil
+	return out
+}
+
+// unused warns of directories that nothing names: neither a Cluster nor a kustomization elsewhere. Where a name cannot be
+// known for sure, nothing is said.
+func (l *loader) unused() {
+	if l.unsure || l.partial {
+		return
+	}
+	var named []string
+	for _, c := range l.clusters {
+		if c.value.Spec.Overlay != "" {
+			named = append(named, path.Clean(c.value.Spec.Overlay))
+		}
+	}
+	for i, o := range l.overlays {
+		names := named
+		for j, other := range l.overlays {
+			if i != j {
+				names = slices.Concat(names, other.names)
+			}
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return o.holds(name) || within(o.dir, name) }) {
+			l.problems = append(l.problems, api.Problem{
+				Code: UnusedOverlay, Pos: api.Pos{File: o.file}, Warning: true,
+				Message: "nothing in " + o.dir + " is used: no Cluster's spec.overlay names it", Hint: "name it, or remove the directory",
+			})
+		}
+	}
+}

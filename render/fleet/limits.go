@@ -1,0 +1,184 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// Bounds of what is read as declarations. They are chosen so that whatever a tree holds, an answer takes less than two
+// seconds and 256 MiB, and are far beyond what people write: 20,000 Links, each a file's worth of text, fit in.
+const (
+	// MaxFileBytes bounds one file: 10,000 clusters or 30,000 links fit in.
+	MaxFileBytes = 4 << 20
+	// MaxTreeBytes bounds all files that are read as declarations.
+	MaxTreeBytes = 16 << 20
+	// MaxDocuments bounds the documents of all files.
+	MaxDocuments = 100_000
+	// MaxDepth bounds how deep values stand in one another, as far as brackets and indentation show it; declarations need
+	// eight levels.
+	MaxDepth = 1_000
+	// MaxMarks bounds the characters , [ { : ? # and dashes that begin an item, in all files. The parser makes at most two
+	// nodes of each, and a node costs half a microsecond and 200 bytes, whatever it holds.
+	MaxMarks = 1_000_000
+	// MaxDocumentMarks bounds them in one document, all of which is in memory at once.
+	MaxDocumentMarks = 200_000
+	// MaxTold bounds the errors, and the warnings, that are told of one file: who has more has made one mistake many times.
+	MaxTold = 100
+	// MaxToldInAll bounds both for all files together.
+	MaxToldInAll = 2_000
+)
+
+// extent is how much a parser would make of a text. It never counts less than the parser does: a mark counts in a comment or
+// a quoted text, too.
+type extent struct {
+	documents, marks int
+	largest          int // marks of the document with most
+}
+
+func (e *extent) add(f extent) {
+	e.documents += f.documents
+	e.marks += f.marks
+	e.largest = max(e.largest, f.largest)
+}
+
+// measure counts before anything is parsed, in one cheap look at every byte.
+func measure(data []byte) extent {
+	e := extent{documents: 1}
+	current := 0
+	for line := range bytes.Lines(data) {
+		if isSeparator(line) {
+			e.documents++
+			current = 0
+		}
+		n := marks(line)
+		e.marks += n
+		current += n
+		e.largest = max(e.largest, current)
+	}
+	return e
+}
+
+// isSeparator says that a line begins a new document, in whatever it stands.
+func isSeparator(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || bytes.IndexByte([]byte(" \t\r\n"), line[3]) >= 0)
+}
+
+func marks(line []byte) int {
+	n := 0
+	for i, c := range line {
+		switch c {
+		case ',', '[', '{', ':', '?', '#':
+			n++
+		case '-':
+			if i+1 == len(line) || bytes.IndexByte([]byte(" \t\r\n"), line[i+1]) >= 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// fault is why a text is not given to the parser, or was refused by it; a line or column of 0 is unknown.
+type fault struct {
+	line, col     int
+	message, hint string
+}
+
+// unfit finds what no parser should see: what is not text, and what is nested so deep that it can only be an attack.
+func unfit(data []byte) *fault {
+	if f := notText(data); f != nil {
+		return f
+	}
+	depth, number := 0, 0
+	for line := range bytes.Lines(data) {
+		number++
+		if bytes.HasPrefix(line, []byte("%TAG")) {
+			return &fault{number, 1, "tag directives are refused: " + short(string(bytes.TrimSpace(line))), "remove the line"}
+		}
+		if isSeparator(line) {
+			depth = 0
+		}
+		if col := tooDeep(line, &depth); col > 0 {
+			return &fault{number, col, fmt.Sprintf("nested deeper than %d levels", MaxDepth), "no declaration has more than a dozen"}
+		}
+	}
+	return nil
+}
+
+// tooDeep gives the column in which a line goes too deep, or 0: by its indentation and the items it begins, or by brackets.
+func tooDeep(line []byte, brackets *int) int {
+	if indent(line) > MaxDepth {
+		return MaxDepth + 1
+	}
+	for i, c := range line {
+		switch c {
+		case '[', '{':
+			*brackets++
+		case ']', '}':
+			*brackets = max(0, *brackets-1)
+		}
+		if *brackets > MaxDepth {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// indent counts what stands before a line's first text: blanks, and the marks of items.
+func indent(line []byte) int {
+	for i, c := range line {
+		item := (c == '-' || c == '?') && i+1 < len(line) && line[i+1] == ' '
+		if c != ' ' && !item {
+			return i
+		}
+	}
+	return 0 // blanks alone
+}
+
+// notText finds the first byte that YAML does not allow.
+func notText(data []byte) *fault {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return &fault{1, 1, "this is UTF-16", "save it as UTF-8"}
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return &fault{1, 1, "this begins with a byte order mark", "save it as UTF-8 without one"}
+	}
+	for i := 0; i < len(data); {
+		if c := data[i]; c < utf8.RuneSelf {
+			if forbidden(c) && !bytes.HasPrefix(data[i:], []byte("\r\n")) {
+				return faultAt(data, i, control(c), "remove it")
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return faultAt(data, i, fmt.Sprintf("byte 0x%02x is no UTF-8", data[i]), "save the file as UTF-8")
+		case r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff':
+			return faultAt(data, i, fmt.Sprintf("the invisible character %U", r), "remove it")
+		}
+		i += size
+	}
+	return nil
+}
+
+func forbidden(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
+
+func control(c byte) string {
+	if c == '\r' {
+		return "a carriage return that ends no line"
+	}
+	return fmt.Sprintf("the control character U+%04X", c)
+}
+
+func faultAt(data []byte, i int, message, hint string) *fault {
+	line := bytes.LastIndexByte(data[:i], '\n') + 1
+	return &fault{1 + bytes.Count(data[:i], []byte("\n")), 1 + utf8.RuneCount(data[line:i]), message, hint}
+}
+
+// pos is where a fault stands in a file.
+func (f fault) pos(file string) api.Pos { return api.Pos{File: file, Line: f.line, Col: f.col} }

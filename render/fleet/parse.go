@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parse gives the documents of a text one after another; a null document is none. What was given before a fault counts.
+func parse(file string, data []byte, each func(parsed)) *fault {
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var n yaml.Node
+		err := dec.Decode(&n)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return syntaxError(data, err)
+		}
+		if root := n.Content[0]; root.ShortTag() != "!!null" {
+			each(parsed{file, root})
+		}
+	}
+}
+
+// syntaxError takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
+func syntaxError(data []byte, err error) *fault {
+	line, message := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if number, rest, ok := strings.Cut(strings.TrimPrefix(message, "line "), ": "); ok {
+		if n, err := strconv.Atoi(number); err == nil {
+			line, message = n, rest
+		}
+		if strings.HasPrefix(message, "did not find expected") {
+			line = min(line+1, lines(data)) // the parser's own errors, unlike its scanner's, count lines from 0
+		}
+	}
+	return &fault{line: line, message: "this is no YAML: " + message, hint: tabHint(data, line)}
+}
+
+// tabHint is for the one invisible mistake.
+func tabHint(data []byte, line int) string {
+	number := 0
+	for text := range bytes.Lines(data) {
+		if number++; number == line {
+			blank := len(text) - len(bytes.TrimLeft(text, " \t"))
+			if bytes.IndexByte(text[:blank], '\t') >= 0 {
+				return "indent with spaces: YAML allows no tabs there"
+			}
+		}
+	}
+	return ""
+}
+
+func lines(data []byte) int {
+	return 1 + bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+}
+
+// bounded counts a text into what was read before, and refuses it if that becomes too much.
+func (e *extent) bounded(data []byte) *fault {
+	if f := unfit(data); f != nil {
+		f.message = "cannot be read: " + f.message
+		return f
+	}
+	f := measure(data)
+	e.add(f)
+	switch {
+	case f.largest > MaxDocumentMarks:
+		return &fault{message: fmt.Sprintf("cannot be read: one document has more than %d words", MaxDocumentMarks), hint: "divide it"}
+	case e.documents > MaxDocuments:
+		return &fault{message: fmt.Sprintf("cannot be read: with it there would be more than %d documents", MaxDocuments), hint: wayTooMuch}
+	case e.marks > MaxMarks:
+		return &fault{message: fmt.Sprintf("cannot be read: with it the declarations would have more than %d words", MaxMarks), hint: wayTooMuch}
+	}
+	return nil
+}
+
+const wayTooMuch = "a Mesh declares any number of links at once; is --path right?"

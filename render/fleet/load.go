@@ -26,10 +26,12 @@ const (
 //
 // The tree is plain YAML: *.yaml and *.yml at any depth, many documents a file; what begins with a dot is skipped. A
 // directory below the root that holds a kustomization file is kustomize's own, with all that is below it. A tree with a
-// kustomization file in its root is refused.
+// kustomization file in its root must be Built.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
 	l := &loader{types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
-	if !l.unbuilt(tree) {
+	if built, ok := tree.(Built); ok {
+		l.readBuilt(built)
+	} else if !l.unbuilt(tree) {
 		l.read(tree)
 	}
 	f := l.fleet(commit)

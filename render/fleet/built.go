@@ -1,0 +1,155 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// Built is a tree whose declarations kustomize has built: they are in Built, one YAML stream, and nothing else of the tree
+// is read as a declaration. A document's annotation config.kubernetes.io/origin, if it has one, says in YAML from which
+// file it comes (path: clusters/east.yaml, from the root of the tree): there its problems are told, as far as that file has
+// a document of the same kind and name; else at the kustomization in the root, without a line.
+type Built interface {
+	fs.FS
+	Built() []byte
+}
+
+// originAnnotation is kustomize's, see the field buildMetadata of a Kustomization.
+const originAnnotation = "config.kubernetes.io/origin"
+
+// readBuilt decodes the documents that kustomize has made.
+func (l *loader) readBuilt(tree Built) {
+	root := cmp.Or(kustomization(tree, "."), "kustomization.yaml")
+	data := tree.Built()
+	o := originals{tree: tree, root: root, files: map[string]map[string]place{}}
+	var f *fault
+	if len(data) > MaxTreeBytes {
+		f = &fault{message: fmt.Sprintf("cannot be read: what it builds is larger than %d MiB", MaxTreeBytes>>20), hint: wayTooMuch}
+	} else {
+		f = l.extent.bounded(data)
+	}
+	if f == nil {
+		f = parse(root, data, func(p parsed) { l.decode(o.locate(p)) })
+	}
+	switch {
+	case f != nil: // its line is of a text that nobody has seen
+		l.refuse(api.Pos{File: root}, f.message, f.hint)
+	case l.found == 0 && !l.partial:
+		l.empty("what " + root + " builds is empty")
+	}
+}
+
+// originals are the files that built documents come from: by file, by kind and name.
+type originals struct {
+	tree   fs.FS
+	root   string
+	files  map[string]map[string]place
+	extent extent
+	size   int64
+}
+
+// locate gives a built document the positions of its original, and takes the annotation away that names it.
+func (o *originals) locate(p parsed) parsed {
+	file := originOf(takeAnnotation(p.root))
+	at, found := o.in(file)[identity(p.root)]
+	if !found {
+		(&place{}).lay(p.root)
+		return parsed{o.root, p.root}
+	}
+	at.lay(p.root)
+	return parsed{file, p.root}
+}
+
+// originOf gives the path in an annotation's text, or empty.
+func originOf(annotation string) (file string) {
+	const longest = 10_000 // a path, and what configured the transformer that made the document
+	if len(annotation) > longest || unfit([]byte(annotation)) != nil {
+		return ""
+	}
+	parse("", []byte(annotation), func(p parsed) { file = text(child(p.root, "path")) })
+	return file
+}
+
+// takeAnnotation removes the annotation of the origin from a document, and with the last one the field.
+func takeAnnotation(root *yaml.Node) string {
+	metadata := child(root, "metadata")
+	annotations := child(metadata, "annotations")
+	value := text(child(annotations, originAnnotation))
+	if value == "" || annotations.Kind != yaml.MappingNode {
+		return ""
+	}
+	remove(annotations, originAnnotation)
+	if len(annotations.Content) == 0 {
+		remove(metadata, "annotations")
+	}
+	return value
+}
+
+func remove(n *yaml.Node, key string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = append(n.Content[:i], n.Content[i+2:]...)
+			return
+		}
+	}
+}
+
+// in gives the documents of one file; a file that cannot be read, or would exceed the bounds, has none.
+func (o *originals) in(file string) map[string]place {
+	if known, ok := o.files[file]; ok || !fs.ValidPath(file) {
+		return known
+	}
+	documents := map[string]place{}
+	o.files[file] = documents
+	info, err := fs.Stat(o.tree, file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > MaxFileBytes || o.size+info.Size() > MaxTreeBytes {
+		return documents
+	}
+	o.size += info.Size()
+	data, err := fs.ReadFile(o.tree, file)
+	if err != nil || o.extent.bounded(data) != nil {
+		return documents
+	}
+	parse(file, data, func(p parsed) {
+		if id := identity(p.root); documents[id].line == 0 {
+			documents[id] = placeOf(p.root, deepestField)
+		}
+	})
+	return documents
+}
+
+// lay gives every node the position of its counterpart, or of the deepest one above it that is written.
+func (p *place) lay(n *yaml.Node) {
+	n.Line, n.Column = int(p.line), int(p.col)
+	below := map[string]*place{}
+	for i, key := range p.keys {
+		if below[key] == nil {
+			below[key] = &p.below[i]
+		}
+	}
+	for i := range n.Content {
+		switch {
+		case n.Kind == yaml.MappingNode && i%2 == 0:
+			n.Content[i].Line, n.Content[i].Column = p.keyOf(below[n.Content[i].Value])
+		case n.Kind == yaml.MappingNode && below[n.Content[i-1].Value] != nil:
+			below[n.Content[i-1].Value].lay(n.Content[i])
+		case n.Kind == yaml.SequenceNode && p.keys == nil && i < len(p.below):
+			p.below[i].lay(n.Content[i])
+		default:
+			(&place{spot: p.spot}).lay(n.Content[i])
+		}
+	}
+}
+
+// keyOf is where the key of a place below stands, or the place itself where there is none.
+func (p *place) keyOf(below *place) (line, col int) {
+	if below == nil {
+		return int(p.line), int(p.col)
+	}
+	return int(below.key.line), int(below.key.col)
+}

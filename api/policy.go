@@ -25,12 +25,14 @@ type SyncPolicy struct {
 	// before it, else it is in UTC.
 	Schedule string `json:"schedule,omitempty"`
 	Prune    Prune  `json:"prune,omitzero"`
-	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not declared, so their value is
-	// whatever somebody else sets, else the API server's default.
+	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they
+	// hold is no drift. A rule that fits no object does nothing.
 	Ignore []Ignore `json:"ignore,omitempty"`
 }
 
-// Ignore leaves fields of one kind of rendered objects to others.
+// Ignore leaves fields of one kind of rendered objects to others: linkwright no longer applies them. A value that only
+// linkwright had set goes with the next apply, and the API server's default counts (of spec.replicas: 1) until somebody
+// sets another; one that somebody else has set as well stays as it is. Taking the rule back takes the field back.
 type Ignore struct {
 	// Kind of the objects.
 	Kind IgnoredKind `json:"kind"`

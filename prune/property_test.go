@@ -160,11 +160,8 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 	if inv.Leaving && !declared && v.Refused != nil {
 		return "what has begun is refused"
 	}
-	if v.Refused != nil && v.Refused.Code == "TooMuch" && s.in.leaves(inv.End) {
-		return "a cluster that is to leave is refused for its size"
-	}
-	if why := s.early(inv, v); !declared && why != "" && (v.Drop || len(v.Go) > 0) {
-		return why
+	if !declared && (v.Drop || len(v.Go) > 0) && s.early(inv) != "" {
+		return s.early(inv)
 	}
 	for _, c := range v.Go {
 		if why := s.mayNot(inv, declared, c); why != "" {
@@ -174,6 +171,11 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 			return c.Key.String() + " goes, and is not recorded"
 		}
 	}
+	return s.forgotten(inv, v)
+}
+
+// forgotten names what would be left behind by a dropped inventory.
+func (s *scene) forgotten(inv inventory.Inventory, v Verdict) string {
 	for _, k := range inv.Entries {
 		if live := s.in.Seen.Own[k]; v.Drop && s.needed(k) == "" && (s.unseen[k] || live.Mark == object.Ours && !live.IsZero()) {
 			return "its inventory goes before " + k.String()
@@ -183,7 +185,7 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 }
 
 // early says why nothing of an undeclared end may go yet.
-func (s *scene) early(inv inventory.Inventory, v Verdict) string {
+func (s *scene) early(inv inventory.Inventory) string {
 	peer := s.peers[inv.End]
 	switch {
 	case inv.End.IsBase() && len(s.in.Recorded) > 1:
@@ -237,6 +239,9 @@ func TestSelectNever(t *testing.T) {
 			gone += len(v.Go)
 			if why := s.broken(inv, v); why != "" {
 				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
+			}
+			if v.Refused != nil && v.Refused.Code == "TooMuch" && s.in.leaves(v.End) {
+				t.Fatalf("seed %d, scene %d, %s: a cluster that is to leave is too much", seed, i, v.End)
 			}
 		}
 		if before != fmt.Sprint(s.in.Recorded) {

@@ -200,7 +200,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 	return &sync.Loop{
 		Owner: "linkwright", Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
 		Home:     sync.Home{Cluster: conn{at, b.Cluster("west")}, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.PrunePolicy},
+		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Patience: 30 * time.Second, Explain: cluster.Explain,
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}

@@ -260,7 +260,7 @@ func (p *pass) turn(ctx context.Context, c fleet.Cluster, fresh bool) turn {
 		return t
 	}
 	if t.step.Writes() == 0 {
-		t.err = p.leaveRecord(ctx, w, t.step)
+		t.err = p.leaveRecord(ctx, t.step)
 		return t
 	}
 	if t.err = p.board.remember(ctx, c, w.Sides[c.Name].Facts.UID); t.err != nil {
@@ -276,17 +276,13 @@ func (p *pass) turn(ctx context.Context, c fleet.Cluster, fresh bool) turn {
 	return t
 }
 
-// leaveRecord forgets a departed cluster once nothing of ours is left in it.
-func (p *pass) leaveRecord(ctx context.Context, w plan.World, s plan.Step) error {
-	if s.Refused != nil || len(s.Rows) > 0 {
+// leaveRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
+// find it again, and what becomes of it is no longer our concern.
+func (p *pass) leaveRecord(ctx context.Context, s plan.Step) error {
+	if !s.Left() {
 		return nil
 	}
-	for _, c := range w.Departed {
-		if c.Name == s.Cluster {
-			return p.board.forget(ctx, c.Name)
-		}
-	}
-	return nil
+	return p.board.forget(ctx, s.Cluster)
 }
 
 // read observes a cluster; what fails makes it unknown, with the reason.
@@ -297,7 +293,7 @@ func (p *pass) read(ctx context.Context, c fleet.Cluster) pair.Side {
 		if err != nil {
 			return err
 		}
-		side.Looked, err = plan.Watches(p.board.world(), c, ledger)
+		side.Looked, err = plan.Watches(p.board.world(), c, p.loop.Renderer, ledger)
 		if err != nil {
 			side.Err = object.Because("Inventory", "%v", err)
 			return nil

@@ -126,7 +126,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	}
 	renderer := f.home.renderer()
 	before, _ := plan.Simulate(o.world(a), renderer)
-	after, steps := plan.Simulate(o.next(before, b), renderer, plan.PrunePolicy)
+	after, steps := plan.Simulate(o.next(before, b), renderer, plan.Suspend, plan.PrunePolicy)
 	return difference{Diff: worldsDiff(f.home.owner, before, after, steps), world: after}, nil
 }
 

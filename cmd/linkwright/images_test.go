@@ -42,6 +42,7 @@ type plain struct{}
 func (plain) Source(in render.Input) object.Wanted {
 	return object.Wanted{End: object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}}
 }
+
 func (plain) Target(render.Input) object.Wanted                              { return object.Wanted{} }
 func (plain) Complete(_ fleet.Cluster, ends []object.Wanted) []object.Wanted { return ends }
 

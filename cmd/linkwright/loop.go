@@ -55,7 +55,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(),
-		Policies: []plan.Policy{plan.PrunePolicy},
+		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
 		Accepted: accepted,
 		Log:      log,

@@ -35,32 +35,39 @@ func (p *planner) compare() {
 // declaredEnd plans what a declared end lacks, and what it no longer wants.
 func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	row := Row{End: want.End, Standing: InPlace, Going: v.Going}
-	if want.End.IsBase() {
-		p.step.Rows = append(p.step.Rows, row)
-		return // written with the first change, in finish
+	var changes []object.Change
+	if want.Held == nil {
+		want.Held = p.lacks(want)
 	}
 	if want.Held == nil {
-		var changes []object.Change
 		changes, want.Held = End(want, p.side.Seen, p.side.Saw)
-		kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
-		if want.Held == nil && !kept {
-			row.Standing, row.Why = p.take(v.Next.Settle(keys(want), p.gone), append(changes, v.Go...))
-		}
+	}
+	if why := p.closed(want.End); why != nil {
+		p.stay(row, why, len(changes)+len(v.Go))
+		return
+	}
+	kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
+	if want.Held == nil && !kept {
+		row.Standing, row.Why = p.take(v.Next.Settle(keys(want), p.gone), append(changes, v.Go...))
 	}
 	switch {
 	case want.Held != nil:
-		row.Standing, row.Why = Held, want.Held
+		row.Standing, row.Why = Held, p.held(want.End, want.Held)
 	case v.Refused != nil:
 		row.Standing, row.Why = Refused, v.Refused
 	case v.Waiting != nil && row.Standing == InPlace:
 		row.Standing, row.Why = Waiting, v.Waiting
 	}
-	p.step.Rows = append(p.step.Rows, row)
+	p.tell(row)
 }
 
 // leavingEnd plans the next part of an unlink.
 func (p *planner) leavingEnd(v prune.Verdict) {
 	row := Row{End: v.End, Leaving: true, Going: v.Going}
+	if why := p.closed(v.End); why != nil {
+		p.stay(row, why, len(v.Going))
+		return
+	}
 	switch {
 	case v.Refused != nil:
 		row.Standing, row.Why = Refused, v.Refused
@@ -76,7 +83,7 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 			row.Standing = Waiting
 		}
 	}
-	p.step.Rows = append(p.step.Rows, row)
+	p.tell(row)
 }
 
 // gone: an entry that was looked for and not found leaves the inventory with the next write of it.
@@ -127,18 +134,18 @@ func (p *planner) peer(end object.End) prune.Peer {
 	if p.stranger(other) != nil {
 		return prune.Peer{}
 	}
-	side := p.Sides[other]
+	far := object.End{Cluster: other, Link: end.Link}
+	side, closed := p.Sides[other], p.closed(far)
 	if side.Pass != p.Pass {
-		return prune.Peer{Refused: object.Because("Unknown", "cluster %s has not been read in this pass yet", other)}
+		return prune.Peer{Closed: closed, Refused: object.Because("Unknown", "cluster %s has not been read in this pass yet", other)}
 	}
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
-		return prune.Peer{}
+		return prune.Peer{Closed: closed}
 	}
-	far := object.End{Cluster: other, Link: end.Link}
 	in := p.pruneInput(other, p.wants(other), recorded)
 	gone := !slices.ContainsFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
-	return prune.Peer{Known: true, Gone: gone, Refused: prune.Judge(in)[far]}
+	return prune.Peer{Known: true, Gone: gone, Refused: prune.Judge(in)[far], Closed: closed}
 }
 
 // End compares one end with what is live: the changes that make it so, or why it must be held. An
@@ -149,6 +156,9 @@ func End(want object.Wanted, seen object.Observation, saw func(object.Key) bool)
 	for _, o := range want.Objects {
 		live := seen.Own[o.Key]
 		switch {
+		case slices.Contains(seen.Unserved, called(o)):
+			return nil, object.Because("NotServed", "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",
+				o.Key.Kind, o.APIVersion(), o.Key)
 		case live.IsZero() && !saw(o.Key):
 			return nil, object.Because("Unknown", "%s was not looked for", o.Key)
 		case live.IsZero():
@@ -164,6 +174,11 @@ func End(want object.Wanted, seen object.Observation, saw func(object.Key) bool)
 		}
 	}
 	return out, nil
+}
+
+// called is an object's kind as Observation.Unserved names it.
+func called(o object.Object) string {
+	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.Called()
 }
 
 func change(end object.End, a object.Action, o object.Object, live object.Record, code, message string) object.Change {

@@ -5,6 +5,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -44,7 +45,9 @@ const (
 	Held     Standing = "held"     // declared, but not renderable now
 	Waiting  Standing = "waiting"  // something must happen by itself first
 	Refused  Standing = "refused"  // by a guard or a policy
-	Removed  Standing = "removed"  // its last write is planned
+	Removed  Standing = "removed"  // its last write is planned, or nothing of it is left
+	// Suspended is an end that is left as it is because people declared so, or one that waits for such an end.
+	Suspended Standing = "suspended"
 )
 
 // Row is how one end stands. Going lists what of ours goes in the end.
@@ -80,7 +83,8 @@ type Renderer interface {
 	Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted
 }
 
-// Policy lets an end's changes through (nil) or says why not: whole ends, so that no link is half written.
+// Policy lets an end's changes through (nil) or says why not: whole ends, so that no link is half written. One that lets
+// not even no changes through closes the end: nothing of it is written, its inventory and the base's commit included.
 type Policy func(w World, end object.End, changes []object.Change) *object.Reason
 
 // soon is when a step that waits for others is asked again; there is no watch that would tell.
@@ -103,6 +107,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	}
 	p.step = &s
 	p.compare()
+	p.left()
 	p.finish()
 	return s
 }
@@ -117,6 +122,7 @@ type planner struct {
 	policies []Policy
 	wanted   []object.Wanted
 	step     *Step
+	base     *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
 	strangers map[api.ClusterName]*object.Reason // memo of stranger
 }
@@ -146,7 +152,13 @@ func (w World) spec(name api.ClusterName) api.Cluster {
 	return api.Cluster{}.WithDefaults()
 }
 
-// Wants gives every declared end of a cluster as it is to be, sorted: the base, then links.
+// leaves says that a cluster is declared to leave: all that it holds of ours goes.
+func (w World) leaves(name api.ClusterName) bool {
+	c, _, _ := w.declared(name)
+	return c != nil && c.Spec.State == api.Leaving
+}
+
+// Wants gives every declared end of a cluster as it is to be, sorted: the base, then links. One that leaves has none.
 func Wants(w World, name api.ClusterName, r Renderer) []object.Wanted {
 	p := &planner{World: w, name: name, renderer: r}
 	return p.wants(name)
@@ -154,7 +166,7 @@ func Wants(w World, name api.ClusterName, r Renderer) []object.Wanted {
 
 func (p *planner) wants(name api.ClusterName) []object.Wanted {
 	c, out, in := p.declared(name)
-	if c == nil {
+	if c == nil || c.Spec.State == api.Leaving {
 		return nil
 	}
 	var ends []object.Wanted
@@ -164,7 +176,14 @@ func (p *planner) wants(name api.ClusterName) []object.Wanted {
 	for _, l := range in {
 		ends = append(ends, p.target(l))
 	}
-	return sortEnds(p.renderer.Complete(*c, ends))
+	ends = p.renderer.Complete(*c, ends)
+	if ignored := p.policy().Ignore; len(ignored) > 0 {
+		ends = slices.Clone(ends)
+		for i, want := range ends {
+			ends[i] = render.Without(want, ignored, p.Owner)
+		}
+	}
+	return sortEnds(ends)
 }
 
 func (p *planner) source(l fleet.Link) object.Wanted {
@@ -205,6 +224,12 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	in := prune.Input{
 		Linkerd: l, Wanted: map[object.End]object.Wanted{}, Recorded: p.rebuilt(name, recorded),
 		Seen: side.Seen, Saw: side.Saw, Mirrors: linkerd.MirrorsOf(l, side.Seen), Policy: p.policy(),
+		Leaving: map[api.ClusterName]bool{},
+	}
+	for _, inv := range in.Recorded {
+		for _, c := range []api.ClusterName{name, inv.End.Link.Source, inv.End.Link.Target} {
+			in.Leaving[c] = p.leaves(c)
+		}
 	}
 	for _, w := range wanted {
 		in.Wanted[w.End] = w

@@ -52,14 +52,17 @@ func (w World) implied(end object.End, k object.Key) []object.Key {
 	return []object.Key{linkerd.ControlPlaneSecret(l, end.Link.Target)}
 }
 
-// endOf tells the end in a cluster whose objects have such a name.
+// endOf tells the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster
+// namespace, an overlay brought in: it is the base's.
 func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 	end := object.End{Cluster: name}
 	if target, ok := linkerd.TargetOf(w.spec(name).Linkerd, k); ok {
 		end.Link = api.Pair{Source: name, Target: target}
 		return end, true
 	}
-	source, ok := render.SourceOf(w.Owner, k)
-	end.Link = api.Pair{Source: source, Target: name}
-	return end, ok
+	if source, ok := render.SourceOf(w.Owner, k); ok {
+		end.Link = api.Pair{Source: source, Target: name}
+		return end, true
+	}
+	return end, k.Namespace == w.spec(name).Linkerd.MulticlusterNamespace
 }

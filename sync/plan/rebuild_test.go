@@ -77,8 +77,6 @@ func TestEndOf(t *testing.T) {
 	for _, k := range []object.Key{
 		{Kind: "Secret", Namespace: cp, Name: "linkerd-identity-issuer"},
 		{Kind: "Secret", Namespace: "shop", Name: "cluster-credentials-east"},
-		{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"},
-		{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-"},
 		{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "blue.west"},
 		{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"},
 		{Kind: "Namespace", Name: object.AccessNamespace},
@@ -86,6 +84,14 @@ func TestEndOf(t *testing.T) {
 	} {
 		if end, ok := w.endOf("west", k); ok {
 			t.Errorf("%s is of %s", k, end)
+		}
+	}
+	for _, k := range []object.Key{ // only an overlay brings in what no link has, and only into this namespace
+		{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: mc, Name: "gateway"},
+		{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-"},
+	} {
+		if end, ok := w.endOf("west", k); !ok || !end.IsBase() {
+			t.Errorf("%s is of %s, not of the base", k, end)
 		}
 	}
 	if _, ok := render.SourceOf("blue", object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "blue.west"}); !ok {

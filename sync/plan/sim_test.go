@@ -36,7 +36,8 @@ type sim struct {
 	down    map[api.ClusterName]bool
 	play    []func(pair.Side)
 	steps   int
-	checked bool // step by step
+	checked bool                                // step by step
+	extras  map[api.ClusterName][]object.Object // what overlays bring into each base
 }
 
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
@@ -55,10 +56,16 @@ func newSim(t *testing.T, f *fleet.Fleet, names ...api.ClusterName) *sim {
 // declare loads a fleet of the clusters and whatever else is declared; the text is the commit, too.
 func declare(t *testing.T, clusters []api.ClusterName, more string) *fleet.Fleet {
 	t.Helper()
+	return declareAs(t, clusters, nil, more)
+}
+
+// declareAs is declare with more fields of some clusters.
+func declareAs(t *testing.T, clusters []api.ClusterName, as map[api.ClusterName]string, more string) *fleet.Fleet {
+	t.Helper()
 	text := more
 	for _, c := range clusters {
 		text += fmt.Sprintf("---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s, labels: {in: mesh}}\n"+
-			"spec: {access: {kubeconfigSecret: {name: %s}}}\n", api.GroupVersion, c, c)
+			"spec: {access: {kubeconfigSecret: {name: %s}}%s}\n", api.GroupVersion, c, c, as[c])
 	}
 	f, problems := fleet.Load(api.Commit(fmt.Sprintf("%x", sha1.Sum([]byte(text)))), fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
 	if f == nil {
@@ -82,14 +89,32 @@ func (s *sim) now() World {
 	return w
 }
 
-func (s *sim) renderer() Renderer { return render.Renderer{Owner: s.world.Owner} }
+func (s *sim) renderer() Renderer {
+	return withExtras{render.Renderer{Owner: s.world.Owner}, s.extras}
+}
+
+// withExtras plays overlays: each base holds what is given for its cluster.
+type withExtras struct {
+	render.Renderer
+	extras map[api.ClusterName][]object.Object
+}
+
+func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+	ends = r.Renderer.Complete(c, ends)
+	for i, want := range ends {
+		if want.End.IsBase() {
+			ends[i].Objects = r.extras[c.Name]
+		}
+	}
+	return ends
+}
 
 func (s *sim) look(w World, c fleet.Cluster) pair.Side {
 	if s.down[c.Name] {
 		return pair.Side{Err: object.Because("Unreachable", "down")}
 	}
 	all := s.live[c.Name].Seen
-	looked, err := Watches(w, c, observe(all, Ledger()))
+	looked, err := Watches(w, c, s.renderer(), observe(all, Ledger()))
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
@@ -157,7 +182,12 @@ func (s *sim) check(step Step) {
 
 // observe is what a cluster answers to watches.
 func observe(all object.Observation, watches []object.Watch) object.Observation {
-	out := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}, Unserved: all.Unserved}
+	out := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
+	for _, w := range watches {
+		if slices.Contains(all.Unserved, w.Called()) {
+			out.Unserved = append(out.Unserved, w.Called())
+		}
+	}
 	for key, record := range all.Own {
 		depth, seen := object.Reduced, false
 		for _, w := range watches {

@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unique"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+var (
+	westBase  = object.End{Cluster: "west"}
+	baseKey   = inventory.Key(owner, westBase)
+	policyKey = object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: mc, Name: "gateway"}
+	budgetKey = object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "gateway"}
+)
+
+// extra is what an overlay brings in.
+func extra(t *testing.T, k object.Key, spec string) object.Object {
+	t.Helper()
+	o, err := object.Seal(object.Spec{Key: k, Version: "v1", Phase: object.PhaseExtras, Owner: owner}, map[string]any{
+		"apiVersion": k.Group + "/v1", "kind": k.Kind, "spec": spec,
+		"metadata": map[string]any{"name": k.Name, "namespace": k.Namespace},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// overlaid is west→east with a network policy in west's base, all in place.
+func overlaid(t *testing.T, links string) *sim {
+	t.Helper()
+	s := newSim(t, declare(t, two, links), two...)
+	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a")}}
+	s.settle()
+	return s
+}
+
+// The base is an end: written ahead, once for all that changes of it, compared, repaired, and trimmed.
+func TestBaseHoldsExtras(t *testing.T) {
+	s := linked(t, "")
+	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a"), extra(t, budgetKey, "a")}}
+	s.world.Term, s.world.Fleet = 3, declare(t, two, "# an overlay\n"+linkDoc("west", "east", ""))
+	step := s.turn("west")
+	same(t, "the first step", []string{
+		"update " + baseKey.String(), "create " + policyKey.String(), "create " + budgetKey.String(),
+	}, words(step))
+	if got := row(t, step, westBase); got.Standing != Changing {
+		t.Errorf("while its objects are made: %s %v", got.Standing, got.Why)
+	}
+	base := inventories(t, s.live["west"].Seen)[westBase]
+	same(t, "recorded", []string{policyKey.String(), budgetKey.String()}, namesOf(base.Entries))
+	if base.Term != 3 || base.Commit != s.world.Fleet.Commit {
+		t.Errorf("term %d, commit %s", base.Term, base.Commit)
+	}
+	s.world.Term = 4
+	same(t, "the second step", nil, words(s.turn("west")))
+
+	r := s.live["west"].Seen.Own[policyKey]
+	r.Fields, r.Rivals = unique.Make(`{}`), unique.Make("kubectl")
+	s.live["west"].Seen.Own[policyKey] = r
+	same(t, "after drift", []string{"update " + policyKey.String()}, words(s.turn("west")))
+	remove(s.live["west"], budgetKey)
+	same(t, "after a loss", []string{"create " + budgetKey.String()}, words(s.turn("west")))
+
+	s.extras["west"] = s.extras["west"][1:]
+	same(t, "one less", []string{"delete " + policyKey.String()}, words(s.turn("west")))
+	same(t, "once it is gone", []string{"update " + baseKey.String()}, words(s.turn("west")))
+	same(t, "and then", nil, words(s.turn("west")))
+	same(t, "recorded", []string{budgetKey.String()}, namesOf(inventories(t, s.live["west"].Seen)[westBase].Entries))
+	s.extras = nil
+	s.settle()
+	if slices.Contains(s.names("west"), budgetKey.String()) {
+		t.Error("what no overlay brings in any more is left")
+	}
+}
+
+// A cluster without any link holds what its overlay brings in.
+func TestBaseWithoutLinks(t *testing.T) {
+	s := overlaid(t, "")
+	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access", policyKey.String()}, s.names("west"))
+	same(t, "east", nil, s.names("east"))
+	s.extras = nil
+	s.settle()
+	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
+}
+
+// What stands in the way of the base holds the base, as it is, and nothing else.
+func TestBaseIsHeldAlone(t *testing.T) {
+	unserved := func(s *sim) {
+		w := s.live["west"]
+		w.Seen.Unserved = []string{"NetworkPolicy.v1.networking.k8s.io"}
+		s.live["west"] = w
+	}
+	tests := []struct {
+		name string
+		do   func(*sim)
+		code string
+	}{
+		{"not served", unserved, "NotServed"},
+		{"occupied", func(s *sim) {
+			s.live["west"].Seen.Own[policyKey] = object.Record{UID: "1", Rivals: unique.Make("kubectl")}
+		}, "Occupied"},
+		{"being deleted", func(s *sim) {
+			r := s.live["west"].Seen.Own[policyKey]
+			r.Going = true
+			s.live["west"].Seen.Own[policyKey] = r
+		}, "Going"},
+	}
+	for _, tt := range tests {
+		s := overlaid(t, linkDoc("west", "east", ""))
+		s.extras["west"] = append(s.extras["west"], extra(t, budgetKey, "a"))
+		tt.do(s)
+		before := s.names("west")
+		step := s.settle()["west"]
+		if got := row(t, step, westBase); got.Standing != Held || got.Why.Code != tt.code {
+			t.Errorf("%s: the base is %s, %v", tt.name, got.Standing, got.Why)
+		}
+		if got := row(t, step, westEast); got.Standing != InPlace {
+			t.Errorf("%s: the link's end is %s, %v", tt.name, got.Standing, got.Why)
+		}
+		same(t, tt.name, before, s.names("west"))
+		s.world.Fleet = declare(t, two, "# held\n"+linkDoc("west", "east", ""))
+		same(t, tt.name+": a new commit", []string{"update " + baseKey.String()}, words(s.turn("west")))
+	}
+	s := newSim(t, declare(t, two, ""), two...)
+	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a")}}
+	remove(s.live["west"], object.Key{Kind: "Namespace", Name: mc})
+	if got := row(t, s.settle()["west"], westBase); got.Standing != Held || got.Why.Code != "NotInstalled" {
+		t.Errorf("without the namespace: %s, %v", got.Standing, got.Why)
+	}
+}
+
+// What the base loses is judged like any other delete.
+func TestBaseIsGuarded(t *testing.T) {
+	s := overlaid(t, linkDoc("west", "east", ""))
+	s.extras = nil
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	step := s.settle(PrunePolicy)["west"]
+	if got := row(t, step, westBase); got.Standing != Refused || got.Why.Code != "PrunePolicy" || len(got.Going) != 1 {
+		t.Errorf("UpsertOnly: %s %v, %v", got.Standing, got.Why, got.Going)
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	r := s.live["west"].Seen.Own[policyKey]
+	r.Keep = true
+	s.live["west"].Seen.Own[policyKey] = r
+	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != "Kept" {
+		t.Errorf("kept: %s %v", got.Standing, got.Why)
+	}
+	r.Keep = false
+	s.live["west"].Seen.Own[policyKey] = r
+	s.settle()
+	if slices.Contains(s.names("west"), policyKey.String()) {
+		t.Error("it stays although nothing is against it")
+	}
+}
+
+// A cluster whose declaration is removed loses its links first, then what its base holds, then the base.
+func TestBaseDeparts(t *testing.T) {
+	s := overlaid(t, linkDoc("west", "east", ""))
+	s.world.Departed = slices.Clone(s.world.Fleet.Clusters[1:])
+	s.world.Fleet = declare(t, two[:1], "")
+	s.extras = nil
+	var last []string
+	for range 20 {
+		if step := s.turn("west"); step.Writes() > 0 {
+			last = append(last, words(step)...)
+		}
+		s.turn("east")
+	}
+	same(t, "west's last writes", []string{
+		"delete " + inventory.Key(owner, westEast).String(), "delete " + policyKey.String(), "delete " + baseKey.String(),
+	}, last[len(last)-3:])
+	same(t, "west", []string{"Namespace linkwright-access"}, s.names("west"))
+}
+
+// A lost inventory of the base is rebuilt from live marks, and its objects go when they are no longer wanted.
+func TestLostBase(t *testing.T) {
+	s := overlaid(t, linkDoc("west", "east", ""))
+	s.extras["west"] = append(s.extras["west"], extra(t, budgetKey, "a"))
+	s.settle()
+	remove(s.live["west"], baseKey)
+	s.extras["west"] = s.extras["west"][:1]
+	step := s.turn("west")
+	same(t, "the step", []string{"create " + baseKey.String(), "delete " + budgetKey.String()}, words(step))
+	s.settle()
+	same(t, "recorded", []string{policyKey.String()}, namesOf(inventories(t, s.live["west"].Seen)[westBase].Entries))
+}
+
+// Everything that the base wants or has recorded is looked at: wanted kinds in their version, others in any.
+func TestBaseIsLookedAt(t *testing.T) {
+	s := overlaid(t, "")
+	looks := func() (out []string) {
+		ws, err := Watches(s.world, s.world.Fleet.Clusters[1], s.renderer(), observe(s.live["west"].Seen, Ledger()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range ws {
+			if w.Kind == policyKey.Kind || w.Kind == budgetKey.Kind {
+				out = append(out, strings.Join(append([]string{w.Called(), w.Namespace}, w.Names...), " "))
+			}
+		}
+		return out
+	}
+	budgets, policies := "PodDisruptionBudget.v1.policy "+mc, "NetworkPolicy.v1.networking.k8s.io "+mc
+	same(t, "wanted", []string{budgets, policies}, looks())
+	s.extras["west"] = append(s.extras["west"], extra(t, budgetKey, "a"))
+	same(t, "a kind that links have", []string{budgets, policies}, looks())
+	s.extras = nil
+	same(t, "recorded", []string{budgets, "NetworkPolicy.networking.k8s.io " + mc}, looks())
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", linkerd: {multiclusterNamespace: elsewhere}"}, "")
+	same(t, "recorded in a former namespace", []string{"PodDisruptionBudget.v1.policy elsewhere", "NetworkPolicy.networking.k8s.io " + mc + " gateway"}, looks())
+	rebase(t, s, func(i *inventory.Inventory) { i.Entries = nil })
+	same(t, "neither", []string{"PodDisruptionBudget.v1.policy elsewhere"}, looks())
+}

@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+var eastWest = object.End{Cluster: "east", Link: westEast.Link}
+
+const suspended = "  suspend: true\n"
+
+// quiet takes a turn of each cluster, and tells writes.
+func quiet(t *testing.T, s *sim, what string) map[api.ClusterName]Step {
+	t.Helper()
+	out := map[api.ClusterName]Step{}
+	for _, c := range two {
+		out[c] = s.turn(c, Suspend, PrunePolicy)
+		var written []string
+		for _, w := range words(out[c]) {
+			if w != "update "+baseKey.String() {
+				written = append(written, w)
+			}
+		}
+		same(t, what+": "+string(c), nil, written)
+	}
+	return out
+}
+
+// Of a suspended link neither end is written, whatever changed; both say so, and how much waits.
+func TestSuspendedLink(t *testing.T) {
+	tests := []struct {
+		name, spec string
+		do         func(*sim)
+		source     string
+	}{
+		{"nothing to do", "", func(*sim) {}, ""},
+		{"drift", "", func(s *sim) { remove(s.live["west"], deployment("east")) }, "; 1 change waits"},
+		{"declared otherwise", "  controller: {mode: External}\n", func(*sim) {}, "; 6 changes wait"},
+		{"drained", "  selector: {}\n", func(*sim) {}, "; 1 change waits"},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		tt.do(s)
+		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec+suspended))
+		steps := quiet(t, s, tt.name)
+		for _, end := range []object.End{westEast, eastWest} {
+			got, more := row(t, steps[end.Cluster], end), ""
+			if end == westEast {
+				more = tt.source
+			}
+			if want := "suspended by Link west-east: neither end is written" + more; got.Standing != Suspended ||
+				got.Why.Code != "Suspended" || got.Why.Message != want || len(got.Going) > 0 {
+				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Standing, got.Why, want)
+			}
+		}
+		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
+		for c, step := range s.settle(Suspend, PrunePolicy) {
+			allInPlace(t, c, step)
+		}
+	}
+}
+
+// A suspended link that is removed is no longer suspended: nobody declares it.
+func TestSuspendedLinkIsRemoved(t *testing.T) {
+	s := linked(t, suspended)
+	s.world.Fleet = declare(t, two, "")
+	s.settle(Suspend, PrunePolicy)
+	for _, c := range two {
+		same(t, string(c), []string{baseKey.String(), "Namespace linkwright-access"}, s.names(c))
+	}
+}
+
+// In a suspended cluster nothing is written at all: no base, no inventory, no object; and a first link's other end
+// only waits for that.
+func TestSuspendedCluster(t *testing.T) {
+	as := map[api.ClusterName]string{"east": ", suspend: true"}
+	s := newSim(t, declareAs(t, two, as, linkDoc("west", "east", "")), two...)
+	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
+	steps := s.settle(Suspend, PrunePolicy)
+	same(t, "east", nil, s.names("east"))
+	same(t, "east's ends", []string{"east base: suspended Suspended", "west→east in east: suspended Suspended"}, standings(steps["east"]))
+	same(t, "west's ends", []string{"west base: in place", "west→east in west: suspended Suspended"}, standings(steps["west"]))
+
+	s = linked(t, "")
+	before := s.names("east")
+	remove(s.live["west"], deployment("east"))
+	s.world.Fleet = declareAs(t, two, as, linkDoc("west", "east", "  controller: {logLevel: debug}\n"))
+	s.settle(Suspend, PrunePolicy)
+	if s.live["west"].Seen.Own[deployment("east")].IsZero() {
+		t.Error("a suspended target stops its sources")
+	}
+	same(t, "east", before, s.names("east"))
+	if base := inventories(t, s.live["east"].Seen)[object.End{Cluster: "east"}]; base.Commit == s.world.Fleet.Commit {
+		t.Error("the base of a suspended cluster was written")
+	}
+}
+
+// An unlink with a suspended cluster does not begin; where it began, the source finishes it, and a target waits for its
+// source. Once nothing is suspended, it is through.
+func TestUnlinkFromSuspended(t *testing.T) {
+	for _, c := range two {
+		as := map[api.ClusterName]string{c: ", suspend: true"}
+		s := linked(t, all)
+		s.world.Fleet = declareAs(t, two, as, "")
+		steps := quiet(t, s, string(c)+" is suspended")
+		for _, end := range []object.End{westEast, eastWest} {
+			if got := row(t, steps[end.Cluster], end); got.Standing != Suspended || !strings.Contains(got.Why.Message, string(c)+" is suspended") {
+				t.Errorf("%s, %s suspended: %s, %v", end, c, got.Standing, got.Why)
+			}
+		}
+		s.world.Fleet = declare(t, two, "")
+		for _, first := range two { // both begin
+			s.turn(first)
+		}
+		s.world.Fleet = declareAs(t, two, as, "# began\n")
+		before := s.names(c)
+		steps = s.settle(Suspend, PrunePolicy)
+		same(t, string(c), before, s.names(c))
+		for _, end := range []object.End{westEast, eastWest} {
+			if end == westEast && c == "east" {
+				same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
+			} else if got := row(t, steps[end.Cluster], end); got.Standing != Suspended {
+				t.Errorf("began, %s, %s suspended: %s, %v", end, c, got.Standing, got.Why)
+			}
+		}
+		s.world.Fleet = declare(t, two, "")
+		s.settle(Suspend, PrunePolicy)
+		for _, c := range two {
+			same(t, string(c), []string{baseKey.String(), "Namespace linkwright-access"}, s.names(c))
+		}
+	}
+}
+
+// Both directions of a leaving cluster's links go, then what its base holds, then the base; then it says that it is
+// through, is written to no more, and can be taken out of the fleet without any other write.
+func TestLeavingCluster(t *testing.T) {
+	links := linkDoc("west", "east", all) + linkDoc("east", "west", "")
+	s := newSim(t, declare(t, two, links), two...)
+	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
+	s.settle(Suspend, PrunePolicy)
+	tight := policyDoc("maxFraction: 0, minAllowed: 0")
+	as := map[api.ClusterName]string{"east": ", state: Leaving"}
+	s.world.Fleet = declareAs(t, two, as, tight)
+	steps := s.settle(Suspend, PrunePolicy)
+	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
+	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
+	same(t, "east's rows", []string{"east base: removed Left"}, standings(steps["east"]))
+	if !steps["east"].Left() || steps["west"].Left() {
+		t.Errorf("left: east %t, west %t", steps["east"].Left(), steps["west"].Left())
+	}
+	s.world.Fleet = declareAs(t, two, as, tight+"# another commit\n")
+	same(t, "after another commit", nil, words(s.turn("east", Suspend, PrunePolicy)))
+	s.turn("west", Suspend, PrunePolicy)
+	s.world.Fleet = declare(t, two[1:], tight)
+	same(t, "west, without east", []string{"update " + baseKey.String()}, words(s.turn("west", Suspend, PrunePolicy)))
+	same(t, "west, then", nil, words(s.turn("west", Suspend, PrunePolicy)))
+
+	s.world.Fleet = declare(t, two, links)
+	for c, step := range s.settle(Suspend, PrunePolicy) {
+		allInPlace(t, c, step)
+	}
+}
+
+// What people want to keep stays in a leaving cluster, too, and an undeclared cluster is judged as ever.
+func TestLeavingIsGuarded(t *testing.T) {
+	as := map[api.ClusterName]string{"east": ", state: Leaving"}
+	for name, policy := range map[string]string{"PrunePolicy": "policy: UpsertOnly", "Suspended": "", "TooMuch": "maxFraction: 0, minAllowed: 0"} {
+		s := linked(t, "")
+		s.world.Fleet = declareAs(t, two, as, policyDoc(policy))
+		switch name {
+		case "Suspended":
+			s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving, suspend: true"}, "")
+		case "TooMuch":
+			s.world.Fleet = declare(t, two, policyDoc(policy))
+		}
+		steps := quiet(t, s, name)
+		for _, end := range []object.End{westEast, eastWest} {
+			if got := row(t, steps[end.Cluster], end); got.Why == nil || got.Why.Code != name {
+				t.Errorf("%s: %s is %s, %v", name, end, got.Standing, got.Why)
+			}
+		}
+	}
+}
+
+// A cluster that leaves and never held anything has nothing to lose.
+func TestLeavingFromNothing(t *testing.T) {
+	s := newSim(t, declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, ""), two...)
+	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
+	steps := s.settle()
+	same(t, "east's rows", []string{"east base: removed Left"}, standings(steps["east"]))
+	same(t, "east", nil, s.names("east"))
+}
+
+// A field that the policy ignores is not applied, so what others make of it is no drift.
+func TestIgnore(t *testing.T) {
+	s := linked(t, "")
+	body := func() string { return string(s.live["west"].Seen.Bodies[deployment("east")].Bytes()) }
+	if !strings.Contains(body(), `"replicas":1`) {
+		t.Fatal("no replicas are declared")
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+
+		"---\napiVersion: "+api.GroupVersion+"\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {ignore: [{kind: Deployment, fields: [spec.replicas, spec.nothing]}]}\n")
+	step := s.turn("west")
+	same(t, "the step", []string{"update " + baseKey.String(), "update " + deployment("east").String()}, words(step))
+	if strings.Contains(body(), `"replicas"`) || !strings.Contains(body(), `"selector"`) {
+		t.Errorf("the Deployment: %s", body())
+	}
+	if slices.Contains(words(s.turn("east")), "update "+access.String()) {
+		t.Error("what nothing is ignored of was written again")
+	}
+	same(t, "the next step", nil, words(s.turn("west")))
+}

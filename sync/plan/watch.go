@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Ledger is what must be read before it is known what else to look at.
+func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
+
+// Watches lists all that has to be looked at in a cluster: what ends hold and held, what facts are
+// read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(); the renderer
+// tells which kinds overlays bring in.
+func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
+	recorded, err := inventory.Read(w.Owner, ledger)
+	if err != nil {
+		return nil, err
+	}
+	l := c.Spec.Linkerd
+	out := append(Ledger(), linkerd.Watches(c.Spec)...)
+	out = append(out, linkerd.MirrorWatches(l)...)
+	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
+	out = append(out, render.Watches(l, w.discovering(c.Name))...)
+	_, links, _ := w.declared(c.Name)
+	out = append(out, existing(links)...)
+	extras := w.extras(c, r)
+	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras)), nil
+}
+
+// discovering gives the targets whose control-plane secrets are looked for by name.
+func (w World) discovering(name api.ClusterName) (targets []api.ClusterName) {
+	_, out, _ := w.declared(name)
+	for _, l := range out {
+		if l.Spec.UsesRemoteDiscovery() && l.Spec.Credentials.Mode != api.Existing {
+			targets = append(targets, l.Target.Name)
+		}
+	}
+	return targets
+}
+
+// extras are the kinds of a declared base that no link's end holds, in the version that is wanted of each.
+func (w World) extras(c fleet.Cluster, r Renderer) []object.Watch {
+	if declared, _, _ := w.declared(c.Name); declared == nil || w.leaves(c.Name) {
+		return nil
+	}
+	var out []object.Watch
+	for _, want := range r.Complete(c, nil) {
+		for _, o := range want.Objects {
+			kind := object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace}
+			listed := render.VersionOf(o.Key.Group, o.Key.Kind) == o.Version && o.Key.Namespace == c.Spec.Linkerd.MulticlusterNamespace
+			if !listed && !slices.ContainsFunc(out, func(w object.Watch) bool { return alike(w, kind) && w.Version == kind.Version }) {
+				out = append(out, kind)
+			}
+		}
+	}
+	return out
+}
+
+// recordedElsewhere are looks at what is recorded and lies where nothing is listed: kinds that nobody wants any more,
+// in whichever version, and single objects of a namespace that was the multicluster one then.
+func recordedElsewhere(multicluster string, recorded []inventory.Inventory, listed []object.Watch) (out []object.Watch) {
+	for _, inv := range recorded {
+		for _, k := range inv.Entries {
+			w := object.Watch{Group: k.Group, Version: render.VersionOf(k.Group, k.Kind), Kind: k.Kind, Namespace: k.Namespace}
+			switch {
+			case k.Namespace == "" || k.Namespace == object.AccessNamespace:
+				continue
+			case k.Namespace != multicluster:
+				w.Names = []string{k.Name}
+			case w.Version != "" || slices.ContainsFunc(slices.Concat(listed, out), func(o object.Watch) bool { return alike(o, w) }):
+				continue
+			}
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// alike says that two watches list the same, perhaps in different versions.
+func alike(w, o object.Watch) bool {
+	return w.Group == o.Group && w.Kind == o.Kind && w.Namespace == o.Namespace && len(w.Names)+len(o.Names) == 0
+}

@@ -88,7 +88,7 @@ func docs(of string) string {
 	case "Gateway.port":
 		return "port that peers use for the gateway's mc-gateway port; left out, it is read live."
 	case "Ignore":
-		return "Ignore leaves fields of one kind of rendered objects to others."
+		return "Ignore leaves fields of one kind of rendered objects to others: linkwright no longer applies them. A value that only linkwright had set goes with the next apply, and the API server's default counts (of spec.replicas: 1) until somebody sets another; one that somebody else has set as well stays as it is. Taking the rule back takes the field back."
 	case "Ignore.fields":
 		return "fields are paths below spec, such as spec.replicas; fields inside lists cannot be named."
 	case "Ignore.kind":
@@ -190,7 +190,7 @@ func docs(of string) string {
 	case "SyncPolicy":
 		return "SyncPolicy says when to look and what may go."
 	case "SyncPolicy.ignore":
-		return "ignore leaves fields of rendered objects to others, such as an autoscaler: they are not declared, so their value is whatever somebody else sets, else the API server's default."
+		return "ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they hold is no drift. A rule that fits no object does nothing."
 	case "SyncPolicy.interval":
 		return "interval between polls: a duration of at least 5s, such as 30s or 5m. Where there is a schedule, there is none."
 	case "SyncPolicy.schedule":

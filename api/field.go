@@ -73,6 +73,17 @@ func (f Field) Below() []Field {
 	return f.Fields
 }
 
+// TypeName is the type as people say it: string, object, list of strings.
+func (f Field) TypeName() string {
+	if f.Of == nil {
+		return f.Type
+	}
+	if of, ok := strings.CutSuffix(f.Of.TypeName(), "y"); ok {
+		return f.Type + " of " + of + "ies"
+	}
+	return f.Type + " of " + f.Of.TypeName() + "s"
+}
+
 func names(of []Field) []string {
 	out := make([]string, len(of))
 	for i, f := range of {

@@ -11,6 +11,7 @@ import (
 )
 
 //go:generate go run ../hack/fielddocs
+//go:generate go run ../cmd/linkwright schema --write ../docs/schema
 
 // kind is one kind of declaration, as a value of its type that holds the defaults of all fields that have one.
 type kind struct {

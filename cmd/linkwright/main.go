@@ -99,7 +99,7 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 		return usage("%w\nSee: %s --help", err, c.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), validateCommand(), statusCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), versionCommand())
 	for _, c := range root.Commands() {
 		c.Args = asUsage(c.Args)
 	}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+func explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [KIND[.FIELD...]]",
+		Short: "Say what a field of a declaration means",
+		Long: `Say what a field of a declaration means: its type, default and words, and the fields below it.
+Lists count by themselves: the source of a link that a mesh leaves out is mesh.spec.except.source.`,
+		Example: `  linkwright explain
+  linkwright explain cluster
+  linkwright explain link.spec.controller.replicas`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: api.Kinds(),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return explainKinds(c.OutOrStdout())
+			}
+			path := fieldPath(args[0])
+			kind, err := api.Declaration(path[0])
+			if err != nil {
+				return usage("%w", err)
+			}
+			f, err := kind.Find(path[1:]...)
+			if err != nil {
+				return usage("%w", err)
+			}
+			_, err = io.WriteString(c.OutOrStdout(), explanation(kind.Name, path[1:], f))
+			return err
+		},
+	}
+}
+
+// fieldPath takes spec.except[0].source, as problems write it, for spec.except.source.
+func fieldPath(text string) []string {
+	text = regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(text, "")
+	return strings.Split(strings.Trim(text, "."), ".")
+}
+
+func explainKinds(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, name := range api.Kinds() {
+		f, err := api.Declaration(name)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\n", name, firstSentence(f.Description))
+	}
+	return table.Flush()
+}
+
+// explanation is a page about one field.
+func explanation(kind string, path []string, f api.Field) string {
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-10s%s\n", name+":", value)
+		}
+	}
+	row("KIND", kind)
+	row("FIELD", strings.Join(path, "."))
+	row("TYPE", f.TypeName()+bounds(f.Limits))
+	row("ONE OF", strings.Join(wordNames(f.Words), ", "))
+	row("DEFAULT", text(f.Default))
+	if len(path) > 0 {
+		row("REQUIRED", map[bool]string{true: "yes", false: "no"}[f.Required])
+	}
+	if len(f.Examples) > 0 {
+		row("EXAMPLE", text(f.Examples[0]))
+	}
+	b.WriteString("\n" + wrapped(f.Description))
+	for _, word := range f.Words {
+		if word.Meaning != "" {
+			b.WriteString("\n" + wrapped(word.Name+" "+word.Meaning))
+		}
+	}
+	return b.String() + fieldsBelow(f)
+}
+
+func fieldsBelow(f api.Field) string {
+	if len(f.Below()) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nFIELDS:\n")
+	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	for _, below := range f.Below() {
+		said := below.TypeName()
+		if below.Required {
+			said += ", required"
+		}
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", below.Name, said, firstSentence(below.Description))
+	}
+	_ = table.Flush() // into memory
+	return b.String()
+}
+
+func wordNames(words []api.Word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.Name
+	}
+	return out
+}
+
+func bounds(l api.Limits) string {
+	switch {
+	case l.Least != nil && l.Most != nil:
+		return fmt.Sprintf(", %v to %v", *l.Least, *l.Most)
+	case l.Least != nil:
+		return fmt.Sprintf(", at least %v", *l.Least)
+	}
+	return ""
+}
+
+// text is a value on one line: texts as they are, lists and mappings as JSON, which is YAML, too.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any, map[string]any:
+		out, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+		return string(out)
+	}
+	return fmt.Sprint(v)
+}
+
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
+	}
+	return text
+}
+
+// wrapped breaks paragraphs into lines for a terminal of 80 columns.
+func wrapped(text string) string {
+	const width = 78
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		line := " "
+		for word := range strings.FieldsSeq(paragraph) {
+			if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= width && line != " " {
+				b.WriteString(line + "\n")
+				line = " "
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSchemasAreCurrent: what docs/schema holds is what the program writes, no more and no less.
+func TestSchemasAreCurrent(t *testing.T) {
+	dir := t.TempDir()
+	var stderr bytes.Buffer
+	if code := run(t.Context(), []string{"schema", "--write", dir}, &stderr, &stderr); code != exitDone {
+		t.Fatalf("schema --write: exit code %d: %s", code, &stderr)
+	}
+	want, got := contents(t, dir), contents(t, "../../docs/schema")
+	if len(want) != 5 {
+		t.Errorf("schema --write wrote %d files", len(want))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/schema is not current; make generate writes it: -want +got\n%s", diff)
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(f)] = string(b)
+	}
+	return out
+}
+
+func TestUnknownWordsAreWrongUsage(t *testing.T) {
+	for _, args := range [][]string{{"schema", "clutser"}, {"schema", "link", "--write", "x"}, {"explain", "clutser"}, {"explain", "link.spce"}, {"explain", ""}} {
+		var out, stderr bytes.Buffer
+		if code := run(t.Context(), args, &out, &stderr); code != exitUsage || out.Len() > 0 || stderr.Len() == 0 {
+			t.Errorf("run(%q): exit code %d, want %d: %s%s", args, code, exitUsage, &out, &stderr)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/sync/report"
+)
 
 func statusCommand() *cobra.Command {
 	var f common
@@ -33,6 +37,6 @@ func statusCommand() *cobra.Command {
 	f.git.add(c.Flags())
 	f.home.add(c.Flags())
 	f.home.addImages(c.Flags())
-	out.add(c.Flags())
+	out.add(c.Flags(), report.Formats())
 	return c
 }

@@ -59,25 +59,28 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	f.home.add(c.Flags())
 	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
-	out.add(c.Flags())
+	out.add(c.Flags(), report.Formats())
 	c.Flags().DurationVar(&wait, "wait", defaultWait, "how long to wait for what must happen by itself")
 	return c
 }
 
 // format is a flag that is checked when it is read.
-type format struct{ report.Format }
+type format struct {
+	report.Format
+	among []report.Format
+}
 
 func (f *format) String() string { return string(f.Format) }
 func (f *format) Type() string   { return "format" }
 
 func (f *format) Set(word string) (err error) {
-	f.Format, err = report.ParseFormat(word)
+	f.Format, err = report.ParseFormat(word, f.among)
 	return err
 }
 
-func (f *format) add(flags *pflag.FlagSet) {
-	f.Format = report.Text
-	flags.VarP(f, "output", "o", "text, markdown or json")
+func (f *format) add(flags *pflag.FlagSet, among []report.Format) {
+	f.Format, f.among = among[0], among
+	flags.VarP(f, "output", "o", report.Enumerate(among))
 }
 
 // tell shows what a pass did, and gives its exit code.

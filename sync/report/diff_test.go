@@ -65,7 +65,7 @@ func changed() Diff {
 func TestDiff(t *testing.T) {
 	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name, func(b *strings.Builder, f Format) error { return d.Write(b, f, keyOf) })
+			golden(t, name, Formats(), func(b *strings.Builder, f Format) error { return d.Write(b, f, keyOf) })
 		})
 	}
 }

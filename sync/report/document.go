@@ -133,9 +133,9 @@ func problemDocs(m mask, problems []api.Problem) []problemDoc {
 }
 
 func (p problemDoc) String() string {
-	return api.Problem{
+	return Line(api.Problem{
 		Pos: api.Pos{File: p.File, Line: p.Line, Col: p.Column}, Warning: p.Warning, Message: p.Message, Hint: p.Hint,
-	}.String()
+	})
 }
 
 func linkDocOf(m mask, l LinkRow) linkDoc {

@@ -6,10 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -21,17 +26,35 @@ const (
 	Text     Format = "text"     // for people at a terminal
 	Markdown Format = "markdown" // for a comment on a pull request
 	JSON     Format = "json"     // for machines: fields are added, never renamed; no list is null
+	SARIF    Format = "sarif"    // SARIF 2.1.0: for code scanning and editors
+	GitHub   Format = "github"   // workflow commands: for annotations of a pull request
 )
 
-// ParseFormat reads the word that a user gives; empty: Text.
-func ParseFormat(word string) (Format, error) {
-	switch f := Format(word); f {
-	case "":
-		return Text, nil
-	case Text, Markdown, JSON:
+// Formats are those of every document but Problems, the first being the default.
+func Formats() []Format { return []Format{Text, Markdown, JSON} }
+
+// ProblemFormats are those of Problems, the first being the default.
+func ProblemFormats() []Format { return []Format{Text, JSON, SARIF, GitHub} }
+
+// Enumerate names formats in a sentence: "text, markdown or json".
+func Enumerate(formats []Format) string {
+	words := make([]string, len(formats))
+	for i, f := range formats {
+		words[i] = string(f)
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// ParseFormat reads the word that a user gives; empty: the first of among.
+func ParseFormat(word string, among []Format) (Format, error) {
+	if word == "" {
+		return among[0], nil
+	}
+	if f := Format(word); slices.Contains(among, f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("format %q: want %s, %s or %s", word, Text, Markdown, JSON)
+	return "", fmt.Errorf("format %q: want %s", word, Enumerate(among))
 }
 
 // teller is a document that is told in every format. Documents hold nothing that may not be shown:
@@ -42,7 +65,7 @@ type teller interface {
 }
 
 func tell(w io.Writer, f Format, t teller) error {
-	f, err := ParseFormat(string(f))
+	f, err := ParseFormat(string(f), Formats())
 	if err != nil {
 		return err
 	}
@@ -70,15 +93,61 @@ func encoded(v any) (string, error) {
 	return b.String(), err
 }
 
-// line makes one printable line of what others wrote: servers and users put anything into messages.
+// inert is JSON with everything escaped that a terminal or a runner would act on: values stay what they are.
+func inert(v any) (string, error) {
+	out, err := encoded(v)
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(out, "##", `#\u0023`) {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
+	}
+	return b.String(), err
+}
+
+// line makes one printable line of what others wrote: servers and users put anything into messages. Runners of CI take
+// "::" where a line begins, and "##[" or "##vso[" anywhere, for the beginning of a command.
 func line(s string) string {
 	s = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\t", " ").Replace(strings.TrimSpace(s))
-	return strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
 	}, s)
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(s, " "), "::"); ok {
+		s = ": :" + rest
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "##", "# #"), "##", "# #") // three in a row take both
+}
+
+// fileName quotes a name that would not be one word of a line.
+func fileName(name string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '"' }
+	if strings.ContainsFunc(name, odd) || !utf8.ValidString(name) || line(name) != name {
+		return strings.ReplaceAll(strconv.Quote(name), "##", `#\x23`)
+	}
+	return name
+}
+
+// Line is a problem as one printable line, whatever its author put into it: file:line:col: [warning: ]message (hint).
+func Line(p api.Problem) string {
+	p.Pos.File, p.Message, p.Hint = fileName(p.Pos.File), line(p.Message), line(p.Hint)
+	return p.String()
+}
+
+// Printable is a text of several lines, such as an error, of which a stranger may have written a part.
+func Printable(text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		indent := len(l) - len(strings.TrimLeft(l, " \t"))
+		b.WriteString(l[:indent] + line(l) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // sentence is a reason for people.

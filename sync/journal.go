@@ -21,9 +21,9 @@ type entry struct{ cluster, link, code string }
 func (j *journal) tell(r report.Report, err error) {
 	now := map[entry]bool{}
 	for _, p := range r.Problems {
-		e := entry{code: p.String()}
+		e := entry{code: report.Line(p)}
 		if now[e] = true; !j.open[e] {
-			j.log.Warn("declarations", "commit", string(r.Commit), "problem", p.String())
+			j.log.Warn("declarations", "commit", string(r.Commit), "problem", e.code)
 		}
 	}
 	for _, c := range r.Clusters {

@@ -98,7 +98,7 @@ func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
 func invalid(problems []api.Problem) error {
 	lines := make([]error, 0, len(problems)+1)
 	for _, p := range problems {
-		lines = append(lines, errors.New(p.String()))
+		lines = append(lines, errors.New(report.Line(p)))
 	}
 	return errors.Join(append(lines, ErrInvalid)...)
 }

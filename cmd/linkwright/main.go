@@ -14,6 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
+
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // Exit codes: the same for every command.
@@ -63,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	if text := err.Error(); text != "" {
-		say(stderr, "linkwright: "+text)
+		say(stderr, report.Printable("linkwright: "+text))
 	}
 	if e, ok := errors.AsType[exit](err); ok {
 		return e.code

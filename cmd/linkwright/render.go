@@ -116,7 +116,7 @@ func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) e
 	unread := 0
 	for name, side := range w.Sides {
 		if !side.Known {
-			say(stderr, "cluster "+string(name)+": "+side.Err.Message)
+			say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
 			unread++
 			continue
 		}

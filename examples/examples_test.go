@@ -112,11 +112,8 @@ func section(t *testing.T, page, name, want string) {
 	}
 }
 
-// option is one flag and the commands that have it.
-type option struct {
-	meaning  string
-	commands []string
-}
+// option is one flag in one meaning.
+type option struct{ name, meaning string }
 
 var help = regexp.MustCompile(`(?m)^ +(-\w, )?--([a-z-]+)(?: \w+)? {2,}(.*)$`)
 
@@ -128,7 +125,7 @@ func TestFlags(t *testing.T) {
 		t.Fatalf("build linkwright: %v\n%s", err, out)
 	}
 	commands := []string{"run", "sync", "diff", "render", "status", "validate"}
-	options := map[string]*option{}
+	options := map[option][]string{}
 	for _, command := range commands {
 		out, err := exec.CommandContext(t.Context(), program, command, "--help").Output()
 		if err != nil {
@@ -139,30 +136,43 @@ func TestFlags(t *testing.T) {
 			if m[1] != "" {
 				name = "`" + strings.TrimSuffix(m[1], ", ") + "`, " + name
 			}
-			if options[name] == nil {
-				options[name] = &option{meaning: m[3]}
-			}
-			options[name].commands = append(options[name].commands, command)
+			options[option{name, m[3]}] = append(options[option{name, m[3]}], command)
 		}
 	}
 	section(t, readme, "flags", flagTable(options, len(commands)))
 }
 
-func flagTable(options map[string]*option, all int) string {
+func flagTable(options map[option][]string, all int) string {
 	var b strings.Builder
 	b.WriteString("| flag | commands | meaning |\n| --- | --- | --- |\n")
-	for _, name := range slices.Sorted(maps.Keys(options)) {
-		o := options[name]
-		if strings.Contains(name, "--help") {
+	sorted := slices.SortedFunc(maps.Keys(options), func(a, b option) int {
+		return strings.Compare(a.name+a.meaning, b.name+b.meaning)
+	})
+	for _, o := range sorted {
+		if strings.Contains(o.name, "--help") {
 			continue
 		}
-		commands := strings.Join(o.commands, ", ")
-		if len(o.commands) == all {
+		commands := strings.Join(options[o], ", ")
+		if len(options[o]) == all {
 			commands = "all"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, commands, o.meaning)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", o.name, commands, o.meaning)
 	}
 	return b.String()
+}
+
+// TestCI: every command that the page shows is one that a script runs.
+func TestCI(t *testing.T) {
+	scripts := strings.Join(depend(t, "../cmd/linkwright/testdata/script/validate-*.txtar"), "")
+	commands := regexp.MustCompile(`(?m)linkwright validate fleet.*$`).FindAllString(text(t, "../docs/ci.md"), -1)
+	if len(commands) == 0 {
+		t.Error("docs/ci.md shows no command")
+	}
+	for _, c := range commands {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(c) + `(;|\n)`).MatchString(scripts) {
+			t.Errorf("docs/ci.md: no script runs %q", c)
+		}
+	}
 }
 
 func TestMetrics(t *testing.T) {
@@ -273,7 +283,7 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%s is too long", p)
 		}
 	}
-	for _, p := range []string{readme, architecture} {
+	for _, p := range []string{readme, architecture, "../docs/ci.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text(t, p), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(p), m[1])); err != nil {
 				t.Errorf("%s: %v", p, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -36,7 +37,7 @@ func load(o origin) (*fleet.Fleet, []api.Problem) {
 func loadOr(stderr io.Writer, o origin) (*fleet.Fleet, error) {
 	f, problems := load(o)
 	for _, p := range problems {
-		say(stderr, p)
+		say(stderr, report.Line(p))
 	}
 	if f == nil {
 		return nil, exit{exitInvalid, nil}
@@ -80,16 +81,16 @@ func (g *gitFlags) directory(dir string) (origin, error) {
 	if err != nil || g.dir() == "" {
 		return origin{s, prefix(dir)}, err
 	}
-	sub, err := fs.Sub(s.Tree, g.dir())
-	if err != nil {
-		return origin{}, usage("--path: %w", err)
+	if !fs.ValidPath(g.dir()) {
+		return origin{}, usage("--path %q: must be relative to %s and stay inside it", g.options.Path, dir)
 	}
-	if info, err := fs.Stat(sub, "."); err != nil {
+	if info, err := fs.Stat(s.Tree, g.dir()); err != nil {
 		return origin{}, fmt.Errorf("open --path: %w", err)
 	} else if !info.IsDir() {
 		return origin{}, fmt.Errorf("open --path: %s is not a directory", g.options.Path)
 	}
-	return origin{source.Snapshot{Commit: s.Commit, Tree: sub}, prefix(filepath.Join(dir, g.options.Path))}, nil
+	s.Tree, err = fs.Sub(s.Tree, g.dir())
+	return origin{s, prefix(filepath.Join(dir, g.options.Path))}, err
 }
 
 // file is a tree of one file alone: what it refers to must stand in it.

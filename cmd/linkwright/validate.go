@@ -1,19 +1,32 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 func validateCommand() *cobra.Command {
 	var g gitFlags
+	var out format
+	var strict bool
 	c := &cobra.Command{
 		Use:   "validate [PATH | REPO@REV]",
 		Short: "Check declarations, without any cluster",
 		Long: `Check declarations, without any cluster: all problems of all files in one run, each with
-file:line:col and what to do. The exit code is 3 when there are errors; warnings alone give 0.`,
+file:line:col and what to do. PATH is a directory or one file; files are named from the working
+directory or, of REPO@REV, from the repository's root.
+
+  -o text     a line for each problem, and one that sums up
+  -o json     the same for machines
+  -o sarif    SARIF 2.1.0, for code scanning and editors
+  -o github   annotations of a pull request, printed in a GitHub workflow
+
+The exit code is 3 where there are errors; warnings alone give 0, with --strict 3, too.`,
 		Example: `  linkwright validate .
+  linkwright validate fleet --strict -o github
   linkwright validate https://git.example.com/mesh/fleet.git@main`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -21,23 +34,34 @@ file:line:col and what to do. The exit code is 3 when there are errors; warnings
 			if err != nil {
 				return err
 			}
-			f, problems := load(from)
-			for _, p := range problems {
-				say(c.OutOrStdout(), p)
+			p := problemsOf(load(from))
+			p.Strict, p.Version = strict, versionString()
+			if err := p.Write(c.OutOrStdout(), out.Format); err != nil {
+				return err
 			}
-			if f == nil {
+			if !p.Valid() {
 				return exit{exitInvalid, nil}
 			}
-			links := 0
-			for range f.Links() {
-				links++
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "valid: %d clusters, %d links\n", len(f.Clusters), links)
-			return err
+			return nil
 		},
 	}
 	g.add(c.Flags())
+	out.add(c.Flags(), report.ProblemFormats())
+	c.Flags().BoolVar(&strict, "strict", false, "let warnings count as errors")
 	return c
+}
+
+// problemsOf counts what is declared, too; a nil fleet declares nothing.
+func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
+	p := report.Problems{Found: found}
+	if f == nil {
+		return p
+	}
+	p.Clusters = len(f.Clusters)
+	for range f.Links() {
+		p.Links++
+	}
+	return p
 }
 
 func argument(args []string) string {

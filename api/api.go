@@ -57,7 +57,8 @@ func (p Pos) String() string {
 }
 
 // Problem is one finding about declarations; Hint says what to do, or is empty.
-// Code is a machine's word where a caller tells this problem from others (package fleet lists them), else empty.
+// Code is a machine's word: of a warning the check that gave it, of an error only where a caller tells it from others, else
+// empty. Package fleet lists them.
 type Problem struct {
 	Pos           Pos
 	Warning       bool

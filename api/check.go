@@ -9,11 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Finding is a Problem whose place is still a path into its document. Every kind has a Check that gives all findings
+// Finding is an error whose place is still a path into its document. Every kind has a Check that gives all findings
 // about its values; whether fields exist and have the right type is the decoder's business, and what is absent is never a finding.
 type Finding struct {
 	Path          Path
-	Warning       bool
 	Message, Hint string
 }
 

@@ -215,8 +215,6 @@ func checkAPIServer(server string) []Finding {
 		return faultHint("such as https://east.example.com:6443", "%q is no https URL", server)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fault("%q has more than host, port and path", server)
-	case loopback(u.Hostname()):
-		return []Finding{{Warning: true, Message: strconv.Quote(server) + " is a loopback address: no peer can use it"}}
 	case u.Port() != "":
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
 		if err != nil || port == 0 {
@@ -224,14 +222,6 @@ func checkAPIServer(server string) []Finding {
 		}
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host == "localhost" || strings.HasSuffix(host, ".localhost")
-	}
-	return ip.IsLoopback() || ip.IsUnspecified()
 }
 
 func (l Linkerd) check() []Finding {

@@ -112,6 +112,14 @@ func (s LinkSpec) UsesRemoteDiscovery() bool {
 	return selects(s.RemoteDiscoverySelector) || selects(s.FederatedServiceSelector)
 }
 
+// Federates says that services join <service>-federated in the source.
+func (s LinkSpec) Federates() bool { return selects(s.FederatedServiceSelector) }
+
+// Mirrors says that services of a target with gateway g get mirrors of their own in the source, called <service>-<target>.
+func (s LinkSpec) Mirrors(g Gateway) bool {
+	return selects(s.RemoteDiscoverySelector) || g.On() && selects(s.SelectorFor(g))
+}
+
 // selects: nil and empty match nothing (Linkerd, pkg service-mirror cluster_watcher.go).
 func selects(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0

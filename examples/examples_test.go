@@ -184,6 +184,15 @@ func TestMetrics(t *testing.T) {
 	section(t, readme, "metrics", b.String())
 }
 
+func TestWarnings(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| code | says |\n| --- | --- |\n")
+	for _, r := range fleet.Rules() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Code, r.Help)
+	}
+	section(t, readme, "warnings", b.String())
+}
+
 // depend reads files, so that a cached result of this test does not outlive a change of them.
 func depend(t *testing.T, pattern string) []string {
 	t.Helper()

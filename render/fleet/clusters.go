@@ -9,18 +9,23 @@ import (
 
 // fleet joins what was declared. It is used only if nothing was wrong, but made in any case, to find what else is wrong.
 func (l *loader) fleet(commit api.Commit) *Fleet {
-	f := &Fleet{Commit: commit, Clusters: l.joinClusters(), Policy: l.policy()}
+	x := l.join(commit)
+	l.addAll(lint(x, slices.ContainsFunc(l.problems, isError)))
+	return x.Fleet
+}
+
+// join gives the fleet and what it was made of.
+func (l *loader) join(commit api.Commit) *linted {
+	clusters, docs := l.joinClusters()
+	f := &Fleet{Commit: commit, Clusters: clusters, Policy: l.policy()}
 	l.noCluster()
 	l.sameAccess()
 	e := l.origins(f)
 	if !l.tooMany(e) {
 		f.out, f.in = e.expand()
 	}
-	l.problems = append(l.problems, e.problems()...)
-	if !slices.ContainsFunc(l.problems, isError) {
-		l.problems = append(l.problems, lint(f)...)
-	}
-	return f
+	l.addAll(e.problems())
+	return &linted{Fleet: f, expansion: e, loader: l, docs: docs}
 }
 
 // noCluster is a problem only where all could be read.
@@ -30,10 +35,12 @@ func (l *loader) noCluster() {
 	}
 }
 
-// joinClusters gives the clusters by name, each name once.
-func (l *loader) joinClusters() []Cluster {
-	out := make([]Cluster, 0, len(l.clusters))
-	for _, d := range unique(l, "Cluster", l.clusters) {
+// joinClusters gives the clusters by name, each name once, and the documents that declare them.
+func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
+	docs := unique(l, "Cluster", l.clusters)
+	slices.SortFunc(docs, func(a, b declared[api.ClusterDoc]) int { return strings.Compare(a.name(), b.name()) })
+	out := make([]Cluster, 0, len(docs))
+	for _, d := range docs {
 		out = append(out, Cluster{
 			Name:   api.ClusterName(d.name()),
 			Labels: d.value.Metadata.Labels,
@@ -41,8 +48,7 @@ func (l *loader) joinClusters() []Cluster {
 			At:     d.at(),
 		})
 	}
-	slices.SortFunc(out, func(a, b Cluster) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	return out
+	return out, docs
 }
 
 // unique gives the declarations whose name comes first, and fails the others; a nameless one was failed before.

@@ -11,7 +11,7 @@ import (
 type expansion struct {
 	clusters []Cluster
 	declared [][]target // by source
-	meshes   []*mesh
+	rules    []*mesh
 	clashes  map[[2]*origin]*clash
 }
 
@@ -19,6 +19,7 @@ type expansion struct {
 type target struct {
 	index  int
 	origin *origin
+	doc    document
 }
 
 // clash is a pair that two origins give, and the number of further ones.
@@ -50,7 +51,7 @@ func (e *expansion) expand() (out, in links) {
 // bound is the number of links, if no two origins give the same one.
 func (e *expansion) bound() int {
 	n := 0
-	for _, m := range e.meshes {
+	for _, m := range e.rules {
 		n += m.size()
 	}
 	for _, d := range e.declared {
@@ -69,7 +70,7 @@ func (e *expansion) fill(row []*origin, source int) {
 	for _, d := range e.declared[source] {
 		row[d.index] = d.origin
 	}
-	for _, m := range e.meshes {
+	for _, m := range e.rules {
 		for _, t := range m.targets(source) {
 			switch {
 			case t == source:
@@ -91,21 +92,16 @@ func (e *expansion) clash(won, lost *origin, pair api.Pair) {
 	e.clashes[key] = &clash{won: won, lost: lost, pair: pair}
 }
 
-// problems tells each clash once, however many pairs it has: as a warning where a Link overrules a Mesh, else as an error.
+// problems tells each clash of two meshes once, however many pairs it has. That a Link overrules a Mesh is no error: see replaced.
 func (e *expansion) problems() []api.Problem {
 	var out []api.Problem
 	for _, c := range e.clashes {
-		p := api.Problem{
-			Pos: c.won.at, Warning: true,
-			Message: fmt.Sprintf("%s replaces what %s at %s gives for %s", c.won.from, c.lost.from, c.lost.at, c.pair),
-		}
 		if c.won.mesh {
-			p = api.Problem{
+			out = append(out, api.Problem{
 				Pos: c.lost.at, Hint: "select other clusters, leave the pair out of one by except, or declare a Link for it",
 				Message: fmt.Sprintf("%s and %s at %s both give %s", c.lost.from, c.won.from, c.won.at, andMore(c.pair, c.more)),
-			}
+			})
 		}
-		out = append(out, p)
 	}
 	return out // Load sorts
 }

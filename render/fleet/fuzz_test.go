@@ -3,15 +3,18 @@ package fleet
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/linkwright/linkwright/api"
 )
 
 // Load is total and deterministic: any text gives a fleet or an error, never both, never a panic, the same one twice,
-// and every problem of a file has a line in it.
+// every problem of a file has a line in it, and every warning a code of the rules.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -33,12 +36,24 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("fleet %v with problems %v", fleet, problems)
 		}
 		for _, p := range problems {
-			if p.Message == "" || p.Code == "" && (p.Pos.Line < 1 || p.Pos.Line > lines(data)+1) {
-				t.Errorf("problem %+v has no message or no place in %d lines", p, lines(data))
-			}
+			checkProblem(t, p, lines(data))
 		}
 		if diff := cmp.Diff(summary(fleet, problems), summary(Load("", tree))); diff != "" {
 			t.Errorf("second Load: -first +second\n%s", diff)
 		}
 	})
+}
+
+func checkProblem(t *testing.T, p api.Problem, lines int) {
+	t.Helper()
+	if strings.HasPrefix(p.Message, "and ") { // how many are not told
+		return
+	}
+	noPlace := p.Code == EmptyTree || p.Code == NoCluster
+	if p.Message == "" || !noPlace && (p.Pos.Line < 1 || p.Pos.Line > lines+1) {
+		t.Errorf("problem %+v has no message or no place in %d lines", p, lines)
+	}
+	if p.Warning != slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Code == p.Code }) {
+		t.Errorf("problem %+v: a warning has a code of the rules, and nothing else has", p)
+	}
 }

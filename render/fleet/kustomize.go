@@ -13,9 +13,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// UnusedOverlay warns of a directory that holds a kustomization and that nothing names.
-const UnusedOverlay = "UnusedOverlay"
-
 // kustomization is the name of a directory's kustomization file, or empty.
 func kustomization(tree fs.FS, dir string) string {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
@@ -141,28 +138,30 @@ func (l *loader) names(tree fs.FS, dir, file string) []string {
 
 // unused warns of directories that nothing names: neither a Cluster nor a kustomization elsewhere. Where a name cannot be
 // known for sure, nothing is said.
-func (l *loader) unused() {
-	if l.unsure || l.partial {
-		return
+func unused(x *linted) []api.Problem {
+	if x.unsure {
+		return nil
 	}
 	var named []string
-	for _, c := range l.clusters {
+	for _, c := range x.docs {
 		if c.value.Spec.Overlay != "" {
 			named = append(named, path.Clean(c.value.Spec.Overlay))
 		}
 	}
-	for i, o := range l.overlays {
+	var out []api.Problem
+	for i, o := range x.overlays {
 		names := named
-		for j, other := range l.overlays {
+		for j, other := range x.overlays {
 			if i != j {
 				names = slices.Concat(names, other.names)
 			}
 		}
 		if !slices.ContainsFunc(names, func(name string) bool { return o.holds(name) || within(o.dir, name) }) {
-			l.problems = append(l.problems, api.Problem{
-				Code: UnusedOverlay, Pos: api.Pos{File: o.file}, Warning: true,
+			out = append(out, api.Problem{
+				Pos:     api.Pos{File: o.file},
 				Message: "nothing in " + o.dir + " is used: no Cluster's spec.overlay names it", Hint: "name it, or remove the directory",
 			})
 		}
 	}
+	return out
 }

@@ -25,12 +25,12 @@ func (l *loader) origins(f *Fleet) *expansion {
 		to, okTo := ends.find(d.value.Spec.Target, d.document, "spec", "target")
 		if okFrom && okTo && l.onlyLink(d, first) && !f.Clusters[from].leaving() && !f.Clusters[to].leaving() {
 			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
-			e.declared[from] = append(e.declared[from], target{to, o})
+			e.declared[from] = append(e.declared[from], target{to, o, d.document})
 		}
 	}
 	for _, d := range unique(l, "Mesh", l.meshes) {
 		if m, ok := ends.mesh(d); ok {
-			e.meshes = append(e.meshes, m)
+			e.rules = append(e.rules, m)
 		}
 	}
 	return e
@@ -85,7 +85,7 @@ func (e *endings) find(name api.ClusterName, d document, field ...string) (int, 
 func (l *loader) tooMany(e *expansion) bool {
 	const most = 4_000_000
 	sum := 0
-	for _, m := range e.meshes {
+	for _, m := range e.rules {
 		if sum += m.size(); sum > most {
 			l.fail(m.at, fmt.Sprintf("%s brings the fleet to %d links, more than %d", m.from, sum, most), "select fewer clusters")
 			return true

@@ -2,82 +2,158 @@ package fleet
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/linkwright/linkwright/api"
 )
 
-// lint gives warnings about a fleet that is valid and may still not be what was meant.
-func lint(f *Fleet) []api.Problem { return append(suffixes(f), blind(f)...) }
+// The codes of warnings: words for machines, which stay as they are.
+const (
+	LocalAPIServer     = "LocalAPIServer"
+	ImpossibleSelector = "ImpossibleSelector"
+	EmptySelector      = "EmptySelector"
+	LinkOverMesh       = "LinkOverMesh"
+	SmallMesh          = "SmallMesh"
+	NoHub              = "NoHub"
+	NoSpoke            = "NoSpoke"
+	IdleExcept         = "IdleExcept"
+	NameCollision      = "NameCollision"
+	NameTooLong        = "NameTooLong"
+	NoReverse          = "NoReverse"
+	FederatedOneWay    = "FederatedOneWay"
+	SameSelector       = "SameSelector"
+	NothingMirrored    = "NothingMirrored"
+	Unlinked           = "Unlinked"
+	UnusedOverlay      = "UnusedOverlay"
+)
 
-// suffixes warns of targets whose mirrors could get one name in a source: web-us of east and web of us-east are both
-// web-us-east. One warning for two such targets, with one source as example.
-func suffixes(f *Fleet) []api.Problem {
+// Rule is one kind of warning: its Code, and in one sentence what it says.
+type Rule struct{ Code, Help string }
+
+// Rules gives all kinds of warnings that Load may give, in the order of its checks.
+func Rules() []Rule {
+	var out []Rule
+	for _, c := range checks() {
+		out = append(out, c.Rule)
+	}
+	return out
+}
+
+// check judges what is valid and may still not be what was meant.
+type check struct {
+	Rule
+	find func(*linted) []api.Problem
+	when when
+}
+
+// when says in which case a check can be trusted.
+type when bool
+
+const (
+	always when = false
+	// whole: only where there is no error, since what a broken declaration says is unknown.
+	whole when = true
+)
+
+// checks is the list. A check is linear in links, with no table of them, or better: it judges a mesh as a rule.
+func checks() []check {
+	return []check{
+		// Peers get this address in their credentials.
+		{Rule{LocalAPIServer, "Peers cannot use the address of the API server that a cluster declares."}, localServers, always},
+		// No labels can fulfil it, whatever clusters or services there are.
+		{Rule{ImpossibleSelector, "The requirements of a selector contradict each other, so that it selects nothing."}, impossible, always},
+		// Kubernetes takes {} for everything, Linkerd for nothing.
+		{Rule{EmptySelector, "A selector of services is empty, which Linkerd takes for none."}, empty, always},
+		// Allowed, but the pair no longer follows the mesh's template.
+		{Rule{LinkOverMesh, "A declared Link replaces the one that a Mesh gives for its pair."}, replaced, always},
+		// One cluster alone has nobody to be linked with.
+		{Rule{SmallMesh, "A Mesh selects fewer than two clusters."}, small, whole},
+		// Without a hub there are no links at all.
+		{Rule{NoHub, "A Mesh of topology HubAndSpoke selects no hub among its members."}, noHub, whole},
+		// All of them hubs is a full mesh by another name.
+		{Rule{NoSpoke, "A Mesh of topology HubAndSpoke has hubs alone."}, noSpoke, whole},
+		// A pair that was never linked is mostly a pair written the wrong way round.
+		{Rule{IdleExcept, "An except of a Mesh leaves out a link that the Mesh does not give."}, idle, whole},
+		// Linkerd calls a mirror <service>-<target>: web-us of east and web of us-east are one name.
+		{Rule{NameCollision, "Two targets of one source are called so that mirrors of different services could get one name."}, collisions, whole},
+		// The same name has at most 63 characters.
+		{Rule{NameTooLong, "The name of a target leaves few characters for the names of services that can be mirrored."}, tooLong, whole},
+		// Who is linked in both directions everywhere else has mostly forgotten one.
+		{Rule{NoReverse, "A pair is linked in one direction, where nearly all others are linked in both."}, oneWay, whole},
+		// Members join where their link is; the other side keeps to its own.
+		{Rule{FederatedOneWay, "Of the two links between two clusters, only one federates services."}, federatedOneWay, whole},
+		// Linkerd asks the remote discovery selector first.
+		{Rule{SameSelector, "Remote discovery or federation selects the very services that are mirrored through the gateway."}, same, whole},
+		// The controller would run for nothing.
+		{Rule{NothingMirrored, "Nothing can be mirrored over a link: no gateway, no remote discovery, no federation."}, blind, whole},
+		// It is in nobody's mesh, perhaps for want of a label.
+		{Rule{Unlinked, "A cluster has no link to or from it."}, unlinked, whole},
+		// Its patches reach nothing.
+		{Rule{UnusedOverlay, "A directory that holds a kustomization is named by no Cluster."}, unused, whole},
+	}
+}
+
+// linted is what checks look at: the fleet, and what it was made of, which knows where a word stands. Fleet.Clusters and
+// docs have the same order.
+type linted struct {
+	*Fleet
+	*expansion
+	*loader
+	docs []declared[api.ClusterDoc]
+}
+
+// lint gives the warnings of all checks.
+func lint(x *linted, broken bool) []api.Problem {
 	var out []api.Problem
-	for i := range f.Clusters {
-		long := &f.Clusters[i]
-		for rest := string(long.Name); ; {
-			head, tail, more := strings.Cut(rest, "-")
-			if !more {
-				break
-			}
-			rest = tail
-			prefix := strings.TrimSuffix(string(long.Name), "-"+tail)
-			if source, ok := bothLinked(f, api.ClusterName(tail), long.Name); ok && head != "" {
-				out = append(out, ambiguous(long, tail, prefix, source))
-			}
+	for _, c := range checks() {
+		if broken && c.when == whole {
+			continue
+		}
+		for _, p := range c.find(x) {
+			p.Code, p.Warning = c.Code, true
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func ambiguous(long *Cluster, short, prefix string, source api.ClusterName) api.Problem {
-	return api.Problem{
-		Pos: long.At, Warning: true,
-		Message: fmt.Sprintf("cluster names %s and %s can collide: in %s, service web-%s of %s and service web of %s would both be web-%s",
-			short, long.Name, source, prefix, short, long.Name, long.Name),
-		Hint: "names that do not end in another cluster's name are safe",
+// firstOf keeps the first problems by position, and says in the last of them how many more there are: ten show what
+// is meant, a thousand hide everything else.
+func firstOf(all []api.Problem) []api.Problem {
+	const most = 10
+	slices.SortFunc(all, compareProblems)
+	if more := len(all) - most; more > 0 {
+		all = all[:most]
+		all[most-1].Message += fmt.Sprintf("; and %d more like it", more)
 	}
+	return all
 }
 
-// bothLinked gives the first source that has links to both targets.
-func bothLinked(f *Fleet, a, b api.ClusterName) (source api.ClusterName, ok bool) {
-	x, y := f.In(a), f.In(b)
-	for len(x) > 0 && len(y) > 0 {
-		switch c := strings.Compare(string(x[0].Source.Name), string(y[0].Source.Name)); {
-		case c == 0:
-			return x[0].Source.Name, true
-		case c < 0:
-			x = x[1:]
-		default:
-			y = y[1:]
-		}
-	}
-	return "", false
+// tally counts links by the declaration that gives them.
+type tally map[*api.Pos]*counted
+
+// counted is the first of some links, and the number of the others.
+type counted struct {
+	Link
+	more int
 }
 
-// blind warns of links that can mirror nothing: no gateway in the target, and nothing selected that does without one.
-// One warning for a declaration.
-func blind(f *Fleet) []api.Problem {
-	first, more := map[*api.Pos]Link{}, map[*api.Pos]int{}
-	for l := range f.Links() {
-		if l.Target.Spec.Gateway.On() || l.Spec.UsesRemoteDiscovery() {
-			continue
-		}
-		if _, known := first[l.At]; known {
-			more[l.At]++
-			continue
-		}
-		first[l.At] = l
+func (t tally) add(l Link) {
+	if c := t[l.At]; c != nil {
+		c.more++
+		return
 	}
+	t[l.At] = &counted{Link: l}
+}
+
+// tell gives one problem for a declaration.
+func (t tally) tell(message func(counted) string, hint string) []api.Problem {
 	var out []api.Problem
-	for at, l := range first {
-		out = append(out, api.Problem{
-			Pos: *at, Warning: true,
-			Message: fmt.Sprintf("%s: nothing can be mirrored over %s: the target's gateway is disabled, and neither remote discovery nor federation is selected",
-				l.From, andMore(l.Pair(), more[at])),
-			Hint: "add remoteDiscoverySelector or federatedServiceSelector, or enable the gateway",
-		})
+	for at, c := range t {
+		out = append(out, api.Problem{Pos: *at, Message: message(*c), Hint: hint})
 	}
-	return out
+	return out // Load sorts
 }
+
+// link is the first pair and how many more there are.
+func (c counted) link() string { return andMore(c.Pair(), c.more) }

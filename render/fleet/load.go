@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Codes of the problems that callers tell from others: both say that there is nothing to keep a fleet to, which may
+// Codes of the errors that callers tell from others: both say that there is nothing to keep a fleet to, which may
 // be an accident of the repository and must never be read as "prune everything".
 const (
 	// EmptyTree says that the tree holds no YAML document at all.
@@ -38,7 +38,6 @@ func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
 	if slices.ContainsFunc(l.problems, isError) {
 		return nil, l.tell()
 	}
-	l.unused()
 	return f, l.tell()
 }
 
@@ -151,8 +150,8 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 		if w.saidOf(f.Path) {
 			continue
 		}
-		out.sound = out.sound && f.Warning
-		if h := (heap{p.file, f.Warning}); l.room(h) > 0 {
+		out.sound = false
+		if h := (heap{file: p.file}); l.room(h) > 0 {
 			l.add(p.named(out.problem(f)))
 		} else {
 			l.untold[h]++
@@ -163,5 +162,5 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 
 // problem gives a finding the position of the deepest field of its path that is written.
 func (d document) problem(f api.Finding) api.Problem {
-	return api.Problem{Pos: d.at(f.Path...), Warning: f.Warning, Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}
+	return api.Problem{Pos: d.at(f.Path...), Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -18,6 +17,7 @@ type mesh struct {
 	chosen chosen        // all that its selectors choose
 	active chosen        // without the clusters that are Leaving: these are linked
 	except map[int][]int // targets left out by source, ascending, each once; only what active would link
+	idle   []int         // items of spec.except that leave nothing out
 }
 
 // chosen are the clusters of a mesh as indices, ascending.
@@ -54,9 +54,6 @@ func (e *endings) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
 	m.active = m.chosen.without(func(i int) bool { return e.fleet.Clusters[i].leaving() })
 	for i, x := range spec.Except {
 		m.leaveOut(e, i, x)
-	}
-	if n := len(m.chosen.members); n < 2 && d.sound && !e.partial {
-		e.warn(d.at("spec", "clusters"), fmt.Sprintf("Mesh %s links nothing: it selects %d clusters", d.name(), n), "")
 	}
 	return m, true
 }
@@ -105,7 +102,7 @@ func (m *mesh) leaveOut(e *endings, i int, x api.Except) {
 	case m.active.gives(source, target):
 		m.except[source] = slices.Insert(m.except[source], at, target)
 	case !m.chosen.gives(source, target):
-		e.warn(m.doc.at("spec", "except", strconv.Itoa(i)), fmt.Sprintf("%s has no link %s to leave out", m.from, x.Pair()), "")
+		m.idle = append(m.idle, i)
 	}
 }
 

@@ -19,10 +19,6 @@ func (l *loader) fail(at api.Pos, message, hint string) {
 	l.add(api.Problem{Pos: at, Message: message, Hint: hint})
 }
 
-func (l *loader) warn(at api.Pos, message, hint string) {
-	l.add(api.Problem{Pos: at, Message: message, Hint: hint, Warning: true})
-}
-
 // add keeps a problem, or counts it.
 func (l *loader) add(p api.Problem) {
 	h := heap{p.Pos.File, p.Warning}
@@ -33,6 +29,14 @@ func (l *loader) add(p api.Problem) {
 	l.count[h]++
 	l.count[heap{warning: h.warning}]++
 	l.problems = append(l.problems, p)
+}
+
+// addAll keeps problems in the order of their positions, however they were found.
+func (l *loader) addAll(found []api.Problem) {
+	slices.SortFunc(found, compareProblems)
+	for _, p := range found {
+		l.add(p)
+	}
 }
 
 // room is how many more problems are kept: nothing needs to be found out about those that are not.

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// Clusters that are Leaving count as members in these checks: that a mesh shrinks while one leaves is no mistake.
+
+// small warns of meshes that link nothing for want of clusters, unless their selector is told of already.
+func small(x *linted) []api.Problem {
+	var out []api.Problem
+	for _, m := range x.rules {
+		n := len(m.chosen.members)
+		if n >= 2 || contradiction(&m.doc.value.Spec.Clusters) != "" {
+			continue
+		}
+		out = append(out, api.Problem{
+			Pos:     m.doc.at("spec", "clusters"),
+			Message: fmt.Sprintf("%s links nothing: it selects %s", m.from, [...]string{"no cluster", "1 cluster"}[n]),
+			Hint:    "do the clusters have these labels?",
+		})
+	}
+	return out
+}
+
+func noHub(x *linted) []api.Problem {
+	var out []api.Problem
+	for _, m := range x.rules {
+		if len(m.chosen.members) >= 2 && len(m.chosen.hubs) == 0 && contradiction(m.doc.value.Spec.Hubs) == "" {
+			out = append(out, api.Problem{
+				Pos:     m.doc.at("spec", "hubs"),
+				Message: fmt.Sprintf("%s links nothing: none of its %d clusters is a hub", m.from, len(m.chosen.members)),
+				Hint:    "do the hubs have these labels? they must be selected by spec.clusters, too",
+			})
+		}
+	}
+	return out
+}
+
+func noSpoke(x *linted) []api.Problem {
+	var out []api.Problem
+	for _, m := range x.rules {
+		n := len(m.chosen.members)
+		if n >= 2 && m.doc.value.Spec.Topology == api.HubAndSpoke && len(m.chosen.hubs) == n {
+			out = append(out, api.Problem{
+				Pos:     m.doc.at("spec", "hubs"),
+				Message: fmt.Sprintf("%s has no spokes: all of its %d clusters are hubs", m.from, n),
+				Hint:    "select fewer hubs, or say topology: Full",
+			})
+		}
+	}
+	return out
+}
+
+func idle(x *linted) []api.Problem {
+	var out []api.Problem
+	for _, m := range x.rules {
+		for _, i := range m.idle {
+			pair := m.doc.value.Spec.Except[i].Pair()
+			out = append(out, api.Problem{
+				Pos:     m.doc.at("spec", "except", strconv.Itoa(i)),
+				Message: fmt.Sprintf("%s has no link %s to leave out: %s", m.from, pair, m.whyNot(x, pair)),
+			})
+		}
+	}
+	return out
+}
+
+// whyNot says why a mesh does not give a pair.
+func (m *mesh) whyNot(x *linted, pair api.Pair) string {
+	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
+		if i, _ := x.index(name); !has(m.chosen.members, i) {
+			return fmt.Sprintf("it does not select %s", name)
+		}
+	}
+	return "neither is a hub"
+}
+
+// replaced warns of declared Links that win over a Mesh.
+func replaced(x *linted) []api.Problem {
+	var out []api.Problem
+	for _, c := range x.clashes {
+		if !c.won.mesh {
+			out = append(out, api.Problem{
+				Pos:     c.won.at,
+				Message: fmt.Sprintf("%s replaces what %s at %s gives for %s", c.won.from, c.lost.from, c.lost.at, c.pair),
+			})
+		}
+	}
+	return out
+}
+
+// unlinked warns of clusters without a link. One whose last peer is Leaving has lost its links on purpose.
+func unlinked(x *linted) []api.Problem {
+	if len(x.links)+len(x.meshes) == 0 {
+		return nil
+	}
+	named := map[api.ClusterName]bool{}
+	for _, d := range x.links {
+		named[d.value.Spec.Source], named[d.value.Spec.Target] = true, true
+	}
+	var out []api.Problem
+	for i := range x.Clusters {
+		c := &x.Clusters[i]
+		if c.leaving() || named[c.Name] || len(x.Out(c.Name))+len(x.In(c.Name)) > 0 || x.leftAlone(i) {
+			continue
+		}
+		out = append(out, api.Problem{
+			Pos:     x.named(i),
+			Message: fmt.Sprintf("no link leads to or from cluster %s", c.Name),
+			Hint:    "does it have the labels that a Mesh selects?",
+		})
+	}
+	return out
+}
+
+// leftAlone says that a mesh would link the cluster, were there not others Leaving.
+func (x *linted) leftAlone(cluster int) bool {
+	for _, m := range x.rules {
+		for _, other := range m.chosen.members {
+			if x.Clusters[other].leaving() && m.chosen.gives(cluster, other) {
+				return true
+			}
+		}
+	}
+	return false
+}

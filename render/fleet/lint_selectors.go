@@ -1,0 +1,212 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// written is a selector where it is declared.
+type written struct {
+	doc      document
+	path     api.Path
+	selector *metav1.LabelSelector // may be nil
+}
+
+func (w written) problem(hint, format string, args ...any) api.Problem {
+	return api.Problem{Pos: w.doc.at(w.path...), Message: w.path.String() + ": " + fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// spec is a LinkSpec where it is declared.
+type spec struct {
+	doc  document
+	path api.Path
+	api.LinkSpec
+}
+
+func (s spec) gateway() written { return s.at("selector", s.Selector) }
+func (s spec) remote() written  { return s.at("remoteDiscoverySelector", s.RemoteDiscoverySelector) }
+
+func (s spec) federated() written {
+	return s.at("federatedServiceSelector", s.FederatedServiceSelector)
+}
+
+func (s spec) at(field string, selector *metav1.LabelSelector) written {
+	return written{s.doc, join(s.path, field), selector}
+}
+
+// specs gives every declared LinkSpec that is sound.
+func (x *linted) specs() iter.Seq[spec] {
+	return func(yield func(spec) bool) {
+		for _, d := range x.links {
+			if d.sound && !yield(spec{d.document, api.Path{"spec"}, d.value.Spec.LinkSpec}) {
+				return
+			}
+		}
+		for _, d := range x.meshes {
+			if d.sound && !yield(spec{d.document, api.Path{"spec", "template"}, d.value.Spec.Template}) {
+				return
+			}
+		}
+	}
+}
+
+// impossible warns of selectors that no labels can fulfil.
+func impossible(x *linted) []api.Problem {
+	var out []api.Problem
+	judge := func(w written) {
+		if key := contradiction(w.selector); key != "" {
+			out = append(out, w.problem("", "nothing can match: what is asked of the label %s contradicts itself", key))
+		}
+	}
+	for s := range x.specs() {
+		judge(s.gateway())
+		judge(s.remote())
+		judge(s.federated())
+	}
+	for _, d := range x.meshes {
+		if d.sound {
+			judge(written{d.document, api.Path{"spec", "clusters"}, &d.value.Spec.Clusters})
+			judge(written{d.document, api.Path{"spec", "hubs"}, d.value.Spec.Hubs})
+		}
+	}
+	return out
+}
+
+// asked is what a selector asks of one label, taken together.
+type asked struct {
+	absent, present bool
+	one             bool // of values
+	values, not     []string
+}
+
+// contradiction gives the first label of which the impossible is asked, or nothing.
+func contradiction(s *metav1.LabelSelector) string {
+	if s == nil {
+		return ""
+	}
+	labels := map[string]*asked{}
+	for _, r := range requirements(s) {
+		if labels[r.Key] == nil {
+			labels[r.Key] = &asked{}
+		}
+		labels[r.Key].add(r)
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if labels[key].impossible() {
+			return key
+		}
+	}
+	return ""
+}
+
+func (a *asked) add(r metav1.LabelSelectorRequirement) {
+	switch r.Operator {
+	case metav1.LabelSelectorOpExists:
+		a.present = true
+	case metav1.LabelSelectorOpDoesNotExist:
+		a.absent = true
+	case metav1.LabelSelectorOpNotIn:
+		a.not = append(a.not, r.Values...)
+	case metav1.LabelSelectorOpIn:
+		if a.one {
+			r.Values = slices.DeleteFunc(slices.Clone(r.Values), func(v string) bool { return !slices.Contains(a.values, v) })
+		}
+		a.one, a.values = true, r.Values
+	}
+}
+
+func (a *asked) impossible() bool {
+	excluded := func(v string) bool { return slices.Contains(a.not, v) }
+	return a.absent && (a.present || a.one) ||
+		a.one && !slices.ContainsFunc(a.values, func(v string) bool { return !excluded(v) })
+}
+
+// requirements gives a selector in one form: a label is a requirement with one value.
+func requirements(s *metav1.LabelSelector) []metav1.LabelSelectorRequirement {
+	if s == nil {
+		return nil
+	}
+	var out []metav1.LabelSelectorRequirement
+	for key, value := range s.MatchLabels {
+		out = append(out, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}})
+	}
+	for _, r := range s.MatchExpressions {
+		r.Values = slices.Compact(slices.Sorted(slices.Values(r.Values)))
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b metav1.LabelSelectorRequirement) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
+	})
+	return out
+}
+
+// empty warns of selectors written as {}. That of the gateway may be meant so, where something else is selected.
+func empty(x *linted) []api.Problem {
+	var out []api.Problem
+	for s := range x.specs() {
+		all := []written{s.remote(), s.federated()}
+		if !s.UsesRemoteDiscovery() {
+			all = append(all, s.gateway())
+		}
+		for _, w := range all {
+			if w.selector != nil && len(requirements(w.selector)) == 0 {
+				out = append(out, w.problem("name labels, or leave it out", "selects no service: Linkerd takes an empty selector for none, not for all"))
+			}
+		}
+	}
+	return out
+}
+
+// same warns of remote discovery and federation of just what goes through the gateway.
+func same(x *linted) []api.Problem {
+	var out []api.Problem
+	for _, targets := range x.declared {
+		for _, t := range targets {
+			s := spec{t.doc, api.Path{"spec"}, t.origin.spec}
+			out = append(out, s.same(x.Clusters[t.index].Spec.Gateway)...)
+		}
+	}
+	for _, m := range x.rules {
+		s := spec{m.doc.document, api.Path{"spec", "template"}, m.spec}
+		for _, i := range m.active.members {
+			if g := x.Clusters[i].Spec.Gateway; g.On() {
+				out = append(out, s.same(g)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// same judges a spec for a target with that gateway.
+func (s spec) same(g api.Gateway) []api.Problem {
+	if !g.On() || !s.UsesRemoteDiscovery() {
+		return nil
+	}
+	gateway := requirements(s.SelectorFor(g))
+	equal := func(w written) bool {
+		return len(gateway) > 0 && slices.EqualFunc(gateway, requirements(w.selector), equalRequirements)
+	}
+	var out []api.Problem
+	if w := s.remote(); equal(w) {
+		out = append(out, w.problem("give them a label of their own, or say selector: {}",
+			"these are the services that selector chooses, and Linkerd then mirrors none through the gateway"))
+	}
+	if w := s.federated(); equal(w) {
+		out = append(out, w.problem("such as mirror.linkerd.io/federated: member",
+			"these are the services that selector chooses: each is mirrored alone and federated, too"))
+	}
+	return out
+}
+
+func equalRequirements(a, b metav1.LabelSelectorRequirement) bool {
+	return a.Key == b.Key && a.Operator == b.Operator && slices.Equal(a.Values, b.Values)
+}

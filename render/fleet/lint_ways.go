@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+func reverse(p api.Pair) api.Pair { return api.Pair{Source: p.Target, Target: p.Source} }
+
+// oneWay warns of pairs with one direction: of those that a mesh's except makes so, and of declared ones among pairs
+// that are nearly all linked both ways.
+func oneWay(x *linted) []api.Problem {
+	out := x.oneWayLinks()
+	for _, m := range x.rules {
+		out = append(out, x.oneWayExcepts(m)...)
+	}
+	return out
+}
+
+func (x *linted) oneWayExcepts(m *mesh) []api.Problem {
+	var out []api.Problem
+	for i, e := range m.doc.value.Spec.Except {
+		_, linked := x.Link(e.Pair())
+		_, back := x.Link(reverse(e.Pair()))
+		if linked || !back || slices.Contains(m.idle, i) {
+			continue
+		}
+		out = append(out, api.Problem{
+			Pos: m.doc.at("spec", "except", strconv.Itoa(i)),
+			Message: fmt.Sprintf("%s leaves out %s, but %s is linked: services of %s appear in %s, and none the other way",
+				m.from, e.Pair(), reverse(e.Pair()), e.Source, e.Target),
+			Hint: "leave out both directions, or neither",
+		})
+	}
+	return firstOf(out)
+}
+
+// oneWayLinks looks at the pairs of declared Links. Where one direction is the habit, it is no mistake: of four pairs,
+// three must be linked both ways.
+func (x *linted) oneWayLinks() []api.Problem {
+	const habit = 3
+	var single []Link
+	halves := 0
+	for source := range x.declared {
+		for _, d := range x.declared[source] {
+			pair := api.Pair{Source: x.Clusters[source].Name, Target: x.Clusters[d.index].Name}
+			back, ok := x.Link(reverse(pair))
+			switch {
+			case !ok:
+				l, _ := x.Link(pair)
+				single = append(single, l)
+			case strings.HasPrefix(back.From, "Link "): // is met twice
+				halves++
+			default:
+				halves += 2
+			}
+		}
+	}
+	if halves/2 < habit*len(single) {
+		return nil
+	}
+	var out []api.Problem
+	for _, l := range single {
+		out = append(out, api.Problem{
+			Pos:     *l.At,
+			Message: fmt.Sprintf("%s has no reverse: nothing links %s, while %d pairs are linked both ways", l.From, reverse(l.Pair()), halves/2),
+			Hint:    "declare that link, too, if both shall see each other's services",
+		})
+	}
+	return firstOf(out)
+}
+
+// federatedOneWay warns of two clusters that are linked both ways and federate one way: <service>-federated then exists
+// in one of them alone. A link without a reverse federates one way on purpose: see oneWay.
+func federatedOneWay(x *linted) []api.Problem {
+	found := tally{}
+	if x.anyFederates() {
+		for i := range x.Clusters {
+			x.federatedAt(i, found)
+		}
+	}
+	return found.tell(func(c counted) string {
+		return fmt.Sprintf("%s federates services over %s, but the link %s federates none: of the two, only %s has the federated service",
+			c.From, c.link(), reverse(c.Pair()), c.Source.Name)
+	}, "add federatedServiceSelector to the other direction")
+}
+
+func (x *linted) anyFederates() bool {
+	for _, m := range x.rules {
+		if m.spec.Federates() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(x.links, func(d declared[api.LinkDoc]) bool { return d.value.Spec.Federates() })
+}
+
+// federatedAt walks the links from and to one cluster side by side; both are sorted by the other end.
+func (x *linted) federatedAt(cluster int, found tally) {
+	in := x.In(x.Clusters[cluster].Name)
+	for _, l := range x.Out(x.Clusters[cluster].Name) {
+		for len(in) > 0 && in[0].Source.Name < l.Target.Name {
+			in = in[1:]
+		}
+		if l.Spec.Federates() && len(in) > 0 && in[0].Source == l.Target && !in[0].Spec.Federates() {
+			found.add(l)
+		}
+	}
+}
+
+// blind warns of links that can mirror nothing: no gateway in the target, and nothing selected that does without one.
+func blind(x *linted) []api.Problem {
+	found := tally{}
+	for i := range x.Clusters {
+		if target := &x.Clusters[i]; !target.Spec.Gateway.On() {
+			for _, l := range x.In(target.Name) {
+				if !l.Spec.UsesRemoteDiscovery() {
+					found.add(l)
+				}
+			}
+		}
+	}
+	return found.tell(func(c counted) string {
+		return fmt.Sprintf("%s: nothing can be mirrored over %s: the target's gateway is disabled, and neither remote discovery nor federation is selected",
+			c.From, c.link())
+	}, "add remoteDiscoverySelector or federatedServiceSelector, or enable the gateway")
+}

@@ -54,6 +54,9 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 // problemsOf counts what is declared, too; a nil fleet declares nothing.
 func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	p := report.Problems{Found: found}
+	for _, r := range fleet.Rules() {
+		p.Rules = append(p.Rules, report.Rule(r))
+	}
 	if f == nil {
 		return p
 	}

@@ -41,7 +41,7 @@ func (j *journal) tell(r report.Report, err error) {
 	}
 	c := r.Counts()
 	j.log.Info("pass done", "commit", string(r.Commit), "took", r.Took, "written", c.Written, "failed", c.Failed,
-		"inPlace", c.InPlace, "changing", c.Changing, "waiting", c.Waiting, "held", c.Held, "refused", c.Refused,
+		"inPlace", c.InPlace, "changing", c.Changing, "suspended", c.Suspended, "waiting", c.Waiting, "held", c.Held, "refused", c.Refused,
 		"clustersRefused", c.ClustersRefused)
 }
 
@@ -56,15 +56,27 @@ func (j *journal) cluster(now map[entry]bool, c report.Cluster) {
 		return
 	}
 	for _, row := range c.Step.Rows {
-		if row.Why != nil && row.Standing != plan.InPlace && row.Standing != plan.Changing {
-			j.once(now, entry{cluster: string(c.Name), link: row.End.Link.String()}, "end "+string(row.Standing), row.Why)
+		if row.Why == nil || row.Standing == plan.InPlace || row.Standing == plan.Changing || row.Quiet() {
+			continue
 		}
+		e := entry{cluster: string(c.Name)}
+		if !row.End.IsBase() {
+			e.link = row.End.Link.String()
+		}
+		j.once(now, e, "end "+string(row.Standing), row.Why)
 	}
 }
 
+// once tells what is as people declared it without a warning.
 func (j *journal) once(now map[entry]bool, e entry, what string, why *object.Reason) {
 	e.code = why.Code
-	if now[e] = true; !j.open[e] {
-		j.log.Warn("not in place", "cluster", e.cluster, "link", e.link, "standing", what, "code", why.Code, "reason", why.Message)
+	if now[e] = true; j.open[e] {
+		return
 	}
+	said := []any{"cluster", e.cluster, "link", e.link, "standing", what, "code", why.Code, "reason", why.Message}
+	if what == "end "+string(plan.Suspended) || what == "end "+string(plan.Removed) {
+		j.log.Info("as declared", said...)
+		return
+	}
+	j.log.Warn("not in place", said...)
 }

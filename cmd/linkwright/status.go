@@ -18,7 +18,8 @@ func statusCommand() *cobra.Command {
   changing   the next pass writes something
   held       something is missing; the reason says what would supply it
   waiting    something must happen by itself first
-  refused    a guard or a policy is against it`,
+  refused    a guard or a policy is against it
+  suspended  left as it is, because that is declared, or until another end no longer is`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.open(c.Context(), c.ErrOrStderr())

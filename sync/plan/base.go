@@ -4,6 +4,7 @@ import (
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -56,6 +57,22 @@ func (s Step) Left() bool {
 		}
 	}
 	return true
+}
+
+// Quiet says that a row has nothing to tell: a base in place, or one that goes when the links do.
+func (r Row) Quiet() bool {
+	if !r.End.IsBase() {
+		return false
+	}
+	switch r.Standing {
+	case InPlace:
+		return true
+	case Removed:
+		return r.Why == nil
+	case Waiting:
+		return r.Why != nil && r.Why.Code == prune.WaitingForLinks
+	}
+	return false
 }
 
 // lacks says why the base's objects cannot be applied, though they can be rendered.

@@ -62,8 +62,17 @@ func changed() Diff {
 	}}
 }
 
+// stays is what a commit changes in ends that are suspended: nothing.
+func stays() Diff {
+	d := Diff{}
+	for _, c := range asDeclared().Clusters {
+		d.Clusters = append(d.Clusters, ClusterDiff{Name: c.Name, Rows: c.Step.Rows})
+	}
+	return d
+}
+
 func TestDiff(t *testing.T) {
-	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}} {
+	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}, "diff-suspended": stays()} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, Formats(), func(b *strings.Builder, f Format) error { return d.Write(b, f, keyOf) })
 		})

@@ -47,7 +47,7 @@ func (c clusterDiffDoc) standing() [][]string {
 	}
 	var out [][]string
 	for _, r := range c.Ends {
-		if r.Leaving || slices.Contains([]plan.Standing{plan.Held, plan.Waiting, plan.Refused}, r.Standing) {
+		if r.Leaving || slices.Contains([]plan.Standing{plan.Suspended, plan.Held, plan.Waiting, plan.Refused}, r.Standing) {
 			out = append(out, []string{r.name(), r.words(), sentence(r.Reason)})
 		}
 	}

@@ -15,7 +15,7 @@ type document struct {
 	Commit   string       `json:"commit,omitempty"`
 	Error    string       `json:"error,omitempty"` // why there was no pass, or only one of the last good commit
 	ReadOnly bool         `json:"readOnly"`        // nothing was written anywhere
-	Clean    bool         `json:"clean"`           // everything declared is in place, and nothing failed
+	Clean    bool         `json:"clean"`           // everything declared is in place or suspended, and nothing failed
 	Seconds  float64      `json:"seconds,omitempty"`
 	Summary  summary      `json:"summary"`
 	Problems []problemDoc `json:"problems"`
@@ -23,9 +23,10 @@ type document struct {
 	Clusters []clusterDoc `json:"clusters"` // sorted by name
 }
 
-// summary counts links by state, clusters by state, and writes.
+// summary counts links by state, bases by standing, clusters by state, and writes.
 type summary struct {
 	Links    map[plan.Standing]int `json:"links"`
+	Bases    map[plan.Standing]int `json:"bases"` // those that have anything to tell
 	Clusters map[State]int         `json:"clusters"`
 	Written  int                   `json:"written"`
 	Failed   int                   `json:"failed"`
@@ -64,8 +65,15 @@ type clusterDoc struct {
 	Name    string         `json:"name"`
 	State   State          `json:"state"`
 	Reason  *object.Reason `json:"reason,omitempty"`
-	Writes  []writeDoc     `json:"writes"`  // in the order done
-	Planned []writeDoc     `json:"planned"` // and not done
+	Base    *baseDoc       `json:"base,omitempty"` // where it has anything to tell
+	Writes  []writeDoc     `json:"writes"`         // in the order done
+	Planned []writeDoc     `json:"planned"`        // and not done
+}
+
+// baseDoc is how what a cluster holds once stands, whatever its links.
+type baseDoc struct {
+	endDoc
+	Leaving bool `json:"leaving"`
 }
 
 // writeDoc is a write; those that are the same in all are told once, with how often.
@@ -85,7 +93,7 @@ func (r Report) document() document {
 	d := document{
 		Commit: string(r.Commit), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
-			Links: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed,
+			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed,
 		},
 		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Clusters: []clusterDoc{},
 	}
@@ -93,7 +101,11 @@ func (r Report) document() document {
 	for _, c := range r.Clusters {
 		d.Summary.Clusters[c.State()]++
 		d.Summary.Planned += len(c.planned())
-		d.Clusters = append(d.Clusters, clusterDocOf(m, c))
+		doc := clusterDocOf(m, c)
+		if doc.Base != nil {
+			d.Summary.Bases[doc.Base.Standing]++
+		}
+		d.Clusters = append(d.Clusters, doc)
 		for _, o := range c.Outcomes {
 			touched[o.Change.End.Link] = true
 		}
@@ -159,9 +171,30 @@ func (l linkDoc) words() string {
 	return string(l.Standing)
 }
 
+// words are as those of a link.
+func (b baseDoc) words() string {
+	return "base " + linkDoc{Standing: b.Standing, Leaving: b.Leaving}.words()
+}
+
+// notes are the rows of a cluster that is not just ready: its state, and what its base has to tell.
+func (c clusterDoc) notes() (rows [][]string) {
+	if c.State != Ready {
+		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
+	}
+	if c.Base != nil {
+		rows = append(rows, []string{c.Name, c.Base.words(), sentence(c.Base.Reason)})
+	}
+	return rows
+}
+
 func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{
 		Name: string(c.Name), State: c.State(), Reason: m.reason(c.Why()), Writes: []writeDoc{}, Planned: []writeDoc{},
+	}
+	for _, row := range c.Step.Rows {
+		if row.End.IsBase() && !row.Quiet() && c.State() == Ready {
+			d.Base = &baseDoc{endDocOf(m, row), row.Leaving}
+		}
 	}
 	for _, o := range c.Outcomes {
 		d.Writes = added(d.Writes, writeDocOf(m, o.Change, o.Err))

@@ -136,9 +136,62 @@ func planned() Report {
 	return r
 }
 
+// asDeclared is a fleet of which parts are suspended, and a cluster has left: nothing is wrong with it.
+func asDeclared() Report {
+	we, ew := link("west", "east"), link("east", "west")
+	cluster := object.Because("Suspended", "cluster east is suspended: nothing is written there; 2 changes wait")
+	other := object.Because("Suspended", "the link's other end may not go: cluster east is suspended: nothing is written there")
+	left := object.Because("Left", "nothing of linkwright is left in cluster north: its declaration can be removed")
+	return Report{Commit: commit, Clusters: []Cluster{
+		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
+			{End: at("east", api.Pair{}), Standing: plan.Suspended, Why: object.Because("Suspended", "cluster east is suspended: nothing is written there")},
+			{End: at("east", ew), Standing: plan.Suspended, Why: cluster},
+			{End: at("east", we), Standing: plan.Suspended, Leaving: true, Why: cluster},
+		}}},
+		{Name: "north", Step: plan.Step{Cluster: "north", Rows: []plan.Row{
+			{End: at("north", api.Pair{}), Standing: plan.Removed, Leaving: true, Why: left},
+		}}},
+		{Name: "west", Step: step("west", inPlace("west", ew), plan.Row{End: at("west", we), Standing: plan.Suspended, Leaving: true, Why: other})},
+	}}
+}
+
+// bases is a fleet whose links are in place, and whose bases are not.
+func bases() Report {
+	base := func(cluster api.ClusterName, s plan.Standing, why *object.Reason) Cluster {
+		return Cluster{Name: cluster, Step: plan.Step{Cluster: cluster, Rows: []plan.Row{{End: at(cluster, api.Pair{}), Standing: s, Why: why}}}}
+	}
+	r := Report{Commit: commit, Clusters: []Cluster{
+		base("east", plan.Held, object.Because("NotServed", "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
+		base("north", plan.Changing, nil),
+		base("south", plan.Waiting, object.Because("Waiting", "objects of the cluster: 1 not gone yet")),
+		base("west", plan.Waiting, object.Because("WaitingForLinks", "links of this cluster are still being removed")),
+	}}
+	r.Clusters[1].Outcomes = []object.Outcome{wrote(at("north", api.Pair{}), object.Create, key("NetworkPolicy", "gateway"), nil)}
+	r.Clusters[2].Step.Rows[0].Leaving = true
+	return r
+}
+
+func TestClean(t *testing.T) {
+	tests := []struct {
+		name   string
+		report Report
+		want   bool
+		counts Counts
+	}{
+		{"steady", steady(), true, Counts{InPlace: 4}},
+		{"suspended and left", asDeclared(), true, Counts{InPlace: 1, Suspended: 4}},
+		{"bases", bases(), false, Counts{Written: 1, Changing: 1, Held: 1, Waiting: 1}},
+	}
+	for _, tt := range tests {
+		if got := tt.report.Clean(); got != tt.want || tt.report.Counts() != tt.counts {
+			t.Errorf("%s: clean %t, %+v; want %t, %+v", tt.name, got, tt.report.Counts(), tt.want, tt.counts)
+		}
+	}
+}
+
 func TestWrite(t *testing.T) {
 	for name, r := range map[string]Report{
-		"steady": steady(), "first": first(), "planned": planned(),
+		"steady": steady(), "first": first(), "planned": planned(), "as-declared": asDeclared(), "bases": bases(),
 		"no-fleet": {Err: "the declarations are invalid", Problems: []api.Problem{
 			{Pos: api.Pos{File: "links.yaml", Line: 4, Col: 3}, Message: `unknown field "sorce"`, Hint: `did you mean "source"?`},
 		}},
@@ -151,6 +204,7 @@ func TestWrite(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	golden(t, "status", Formats(), func(b *strings.Builder, f Format) error { return first().Status(b, f) })
+	golden(t, "status-as-declared", Formats(), func(b *strings.Builder, f Format) error { return asDeclared().Status(b, f) })
 }
 
 func TestFormat(t *testing.T) {

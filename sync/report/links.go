@@ -30,7 +30,7 @@ type LinkRow struct {
 // State is the one word by which a link is counted: its standing, or Leaving where its removal goes on.
 func (l LinkRow) State() plan.Standing {
 	switch l.Standing {
-	case plan.Removed, plan.Refused, plan.Held:
+	case plan.Removed, plan.Refused, plan.Held, plan.Suspended:
 		return l.Standing
 	}
 	if l.Leaving {
@@ -41,12 +41,14 @@ func (l LinkRow) State() plan.Standing {
 
 // States lists every State, the best first.
 func States() []plan.Standing {
-	return []plan.Standing{plan.InPlace, plan.Changing, Leaving, plan.Waiting, plan.Held, plan.Refused, Unknown, plan.Removed}
+	return []plan.Standing{plan.InPlace, plan.Changing, Leaving, plan.Suspended, plan.Waiting, plan.Held, plan.Refused, Unknown, plan.Removed}
 }
 
 // severity orders the standings of ends, the best first.
 func severity(s plan.Standing) int {
-	return slices.Index([]plan.Standing{plan.InPlace, plan.Removed, plan.Changing, Unknown, plan.Waiting, plan.Held, plan.Refused}, s)
+	return slices.Index([]plan.Standing{
+		plan.InPlace, plan.Removed, plan.Changing, plan.Suspended, Unknown, plan.Waiting, plan.Held, plan.Refused,
+	}, s)
 }
 
 // Links gives every link of the report, sorted by pair: those declared, those leaving, and those whose

@@ -14,9 +14,7 @@ func (d document) markdown() string {
 	closed := [][]string{{"cluster", "state", "reason"}}
 	blocks := []string{"### linkwright: " + cell(d.sum()) + "\n", d.problemList(), markdownTable(rows)}
 	for _, c := range d.Clusters {
-		if c.State != Ready {
-			closed = append(closed, []string{c.Name, string(c.State), sentence(c.Reason)})
-		}
+		closed = append(closed, c.notes()...)
 	}
 	blocks = append(blocks, markdownTable(closed))
 	for _, c := range d.Clusters {

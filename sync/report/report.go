@@ -33,11 +33,11 @@ func (r Report) Write(w io.Writer, f Format) error { return tell(w, f, r.documen
 // Status tells how every link and every cluster stands.
 func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, statusOf(r.document())) }
 
-// Counts sums a report up. Ends are counted as they stand after the pass, bases apart.
+// Counts sums a report up. Ends are counted as they stand after the pass, bases where they have anything to tell.
 type Counts struct {
-	Written, Failed                           int // writes
-	InPlace, Changing, Held, Waiting, Refused int // ends
-	ClustersRefused                           int
+	Written, Failed                                      int // writes
+	InPlace, Changing, Suspended, Held, Waiting, Refused int // ends
+	ClustersRefused                                      int
 }
 
 // Counts sums a report up.
@@ -55,7 +55,7 @@ func (r Report) Counts() Counts {
 			c.ClustersRefused++
 		}
 		for _, row := range cl.Step.Rows {
-			if !row.End.IsBase() {
+			if !row.Quiet() && (!row.End.IsBase() || row.Standing != plan.Removed) {
 				c.count(row.Standing)
 			}
 		}
@@ -69,6 +69,8 @@ func (c *Counts) count(s plan.Standing) {
 		c.InPlace++
 	case plan.Changing, plan.Removed:
 		c.Changing++
+	case plan.Suspended:
+		c.Suspended++
 	case plan.Held:
 		c.Held++
 	case plan.Waiting:
@@ -78,7 +80,7 @@ func (c *Counts) count(s plan.Standing) {
 	}
 }
 
-// Clean says that everything declared is in place and nothing failed.
+// Clean says that everything declared is in place, or suspended as declared, and nothing failed.
 func (r Report) Clean() bool {
 	for _, cl := range r.Clusters {
 		if cl.Step.Cluster == "" {

@@ -21,6 +21,7 @@ type clusterStatus struct {
 	Name   string         `json:"name"`
 	State  State          `json:"state"`
 	Reason *object.Reason `json:"reason,omitempty"`
+	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
 }
 
 func statusOf(d document) status {
@@ -29,7 +30,7 @@ func statusOf(d document) status {
 		Clusters: []clusterStatus{}, doc: d,
 	}
 	for _, c := range d.Clusters {
-		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason})
+		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base})
 	}
 	return s
 }
@@ -56,6 +57,9 @@ func (s status) clusterRows() [][]string {
 	rows := [][]string{{"cluster", "state", "reason"}}
 	for _, c := range s.Clusters {
 		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
+		if c.Base != nil {
+			rows = append(rows, []string{"", c.Base.words(), sentence(c.Base.Reason)})
+		}
 	}
 	return rows
 }

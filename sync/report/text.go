@@ -48,12 +48,12 @@ func (d document) links() string {
 	return columns("", rows)
 }
 
-// closed are the clusters that could not be read, or may not be written.
+// closed are the clusters that could not be read, or may not be written, and bases that have anything to tell.
 func (d document) closed() string {
 	var rows []string
 	for _, c := range d.Clusters {
-		if c.State != Ready {
-			rows = append(rows, c.Name+"\t"+string(c.State)+"\t"+sentence(c.Reason))
+		for _, note := range c.notes() {
+			rows = append(rows, strings.Join(note, "\t"))
 		}
 	}
 	return columns("", rows)
@@ -95,7 +95,7 @@ func (w writeDoc) row(why string) string {
 	return w.Action + "\t" + w.Key.String() + "\t" + why
 }
 
-// sum is the last line: links, writes, clusters, commit.
+// sum is the last line: links, writes, bases, clusters, commit.
 func (d document) sum() string {
 	if d.Error != "" && len(d.Clusters) == 0 {
 		return "no cluster was looked at"
@@ -117,6 +117,11 @@ func (d document) sum() string {
 		links = []string{"no links"}
 	}
 	parts := []string{strings.Join(links, ", "), d.sumWrites()}
+	for _, s := range States() {
+		if n := d.Summary.Bases[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", count(n, "base"), s))
+		}
+	}
 	for _, s := range []State{Unread, Refused} {
 		if n := d.Summary.Clusters[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", count(n, "cluster"), s))

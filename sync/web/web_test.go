@@ -146,6 +146,7 @@ func TestMetrics(t *testing.T) {
 			`linkwright_links{standing="leaving"} 0`,
 			`linkwright_links{standing="refused"} 0`,
 			`linkwright_links{standing="removed"} 0`,
+			`linkwright_links{standing="suspended"} 0`,
 			`linkwright_links{standing="unknown"} 0`,
 			`linkwright_links{standing="waiting"} 0`,
 			`linkwright_pass_duration_seconds_sum 6`,

@@ -139,6 +139,24 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// Clusters that name one directory share one overlay, which says where it is named first.
+func TestOverlayIsShared(t *testing.T) {
+	tree := meshOf(3)
+	for _, name := range []string{"c0001", "c0002"} {
+		f := tree["clusters/"+name+".yaml"]
+		f.Data = append(f.Data, "  overlay: overlays/all\n"...)
+	}
+	tree["overlays/all/Kustomization"] = &fstest.MapFile{Data: []byte("kind: Component\n")}
+	f := load(t, tree)
+	if f.Clusters[0].Overlay != nil || f.Clusters[1].Overlay != f.Clusters[2].Overlay {
+		t.Errorf("overlays: %v, %v, %v", f.Clusters[0].Overlay, f.Clusters[1].Overlay, f.Clusters[2].Overlay)
+	}
+	o := f.Clusters[1].Overlay
+	if _, err := fs.Stat(o.Tree, path.Join(o.Dir, "Kustomization")); err != nil || o.At.String() != "clusters/c0001.yaml:8:12" {
+		t.Errorf("overlay %s at %s: %v", o.Dir, o.At, err)
+	}
+}
+
 // The room for links is made once, and there is just enough of it.
 func TestRoomFits(t *testing.T) {
 	const full = "{name: m}\nspec:\n  clusters: {}\n"
@@ -204,7 +222,7 @@ func benchmarkLoad(b *testing.B, tree fstest.MapFS) {
 }
 
 func benchmarkLint(b *testing.B, tree fstest.MapFS) {
-	l := &loader{types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
+	l := &loader{tree: tree, types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
 	l.read(tree)
 	x := l.join("")
 	b.ReportAllocs()

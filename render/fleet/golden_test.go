@@ -102,6 +102,9 @@ func summary(f *Fleet, problems []api.Problem) string {
 	}
 	for _, c := range f.Clusters {
 		fmt.Fprintln(&b, "cluster", c.Name, c.Labels, c.At)
+		if c.Overlay != nil {
+			fmt.Fprintln(&b, "  overlay", c.Overlay.Dir, c.Overlay.At)
+		}
 	}
 	for l := range f.Links() {
 		fmt.Fprintln(&b, "link", l.Pair(), "of", l.From, *l.At)

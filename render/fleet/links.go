@@ -72,7 +72,7 @@ func (e *endings) find(name api.ClusterName, d document, field ...string) (int, 
 		return i, found
 	}
 	hint, known := e.hints[name]
-	if !known {
+	if !known && e.room(heap{file: d.file}) > 0 {
 		hint = api.DidYouMean(string(name), e.names)
 		e.hints[name] = hint
 	}

@@ -28,7 +28,7 @@ const (
 // directory below the root that holds a kustomization file is kustomize's own, with all that is below it. A tree with a
 // kustomization file in its root must be Built.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
-	l := &loader{types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
+	l := &loader{tree: tree, types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
 	if built, ok := tree.(Built); ok {
 		l.readBuilt(built)
 	} else if !l.unbuilt(tree) {
@@ -43,6 +43,8 @@ func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
 
 // loader collects declarations and problems on the way to one fleet.
 type loader struct {
+	tree     fs.FS
+	dirs     []string // that hold a kustomization, once they are asked for
 	types    types
 	found    int // documents, whatever they are
 	clusters []declared[api.ClusterDoc]

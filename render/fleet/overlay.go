@@ -1,0 +1,80 @@
+package fleet
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// components gives what clusters name as their overlay, by directory. One that is not there is an error for each cluster
+// that names it.
+func (l *loader) components() map[string]*Overlay {
+	out := map[string]*Overlay{}
+	for _, d := range l.clusters {
+		dir := d.value.Spec.Overlay
+		switch {
+		case dir == "" || out[dir] != nil || badOverlay(d.value):
+		case kustomization(l.tree, dir) == "":
+			l.noComponent(d.at("spec", "overlay"), dir)
+		default:
+			out[dir] = &Overlay{Tree: l.tree, Dir: dir, At: d.at("spec", "overlay")}
+		}
+	}
+	return out
+}
+
+// badOverlay says that the path alone was refused.
+func badOverlay(c api.ClusterDoc) bool {
+	for _, f := range c.Check() {
+		if f.Path.String() == "spec.overlay" {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *loader) noComponent(at api.Pos, dir string) {
+	message, hint := fmt.Sprintf("spec.overlay: %q is no directory of this tree", short(dir)), ""
+	if isDir(l.tree, dir) {
+		message = fmt.Sprintf("spec.overlay: the directory %q holds no kustomization.yaml", short(dir))
+	}
+	if l.room(heap{file: at.File}) > 0 {
+		if l.dirs == nil {
+			l.dirs = componentDirs(l.tree)
+		}
+		hint = nearestDir(dir, l.dirs)
+	}
+	l.fail(at, message, hint)
+}
+
+// componentDirs gives the directories that may be named, sorted.
+func componentDirs(tree fs.FS) []string {
+	out := []string{}
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read is told elsewhere
+		switch {
+		case err != nil || name == ".":
+		case strings.HasPrefix(d.Name(), "."):
+			return skip(d)
+		case d.IsDir() && kustomization(tree, name) != "":
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out
+}
+
+// nearestDir goes by the whole path, else by its last part: east for overlays/east.
+func nearestDir(written string, dirs []string) string {
+	if hint := api.DidYouMean(written, dirs); hint != "" {
+		return hint
+	}
+	for _, dir := range dirs {
+		if path.Base(dir) == path.Base(written) {
+			return "did you mean " + dir + "?"
+		}
+	}
+	return ""
+}

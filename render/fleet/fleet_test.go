@@ -29,6 +29,22 @@ func meshOf(n int) fstest.MapFS {
 	return tree
 }
 
+// linksOf gives a tree of one file: n clusters, and as many Links as asked for between them.
+func linksOf(n, links int) fstest.MapFS {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(cluster(fmt.Sprintf("c%04d", i)) + "---\n")
+	}
+	for i := range links {
+		source, target := i/(n-1), i%(n-1)
+		if target >= source {
+			target++
+		}
+		fmt.Fprintf(&b, "apiVersion: linkwright.dev/v1alpha1\nkind: Link\nmetadata: {name: l%d}\nspec:\n  source: c%04d\n  target: c%04d\n---\n", i, source, target)
+	}
+	return fstest.MapFS{"fleet.yaml": {Data: []byte(b.String())}}
+}
+
 func cluster(name string) string {
 	return "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: " + name + ", labels: {env: prod}}\n" +
 		"spec:\n  access:\n    kubeconfigSecret: {name: " + name + "}\n  apiServer: https://" + name + ".example.com:6443\n"
@@ -199,6 +215,9 @@ func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("clusters=%d", n), func(b *testing.B) { benchmarkLoad(b, meshOf(n)) })
 	}
+	b.Run("links=200", func(b *testing.B) { benchmarkLoad(b, linksOf(15, 200)) })
+	b.Run("links=20000", func(b *testing.B) { benchmarkLoad(b, linksOf(150, 20_000)) })
+	b.Run("clusters in one file=1000", func(b *testing.B) { benchmarkLoad(b, linksOf(1000, 0)) })
 	b.Run("suspicious=1000", func(b *testing.B) { benchmarkLoad(b, suspicious(1000)) })
 	b.Run("lint/clusters=1000", func(b *testing.B) { benchmarkLint(b, meshOf(1000)) })
 	b.Run("lint/suspicious=1000", func(b *testing.B) { benchmarkLint(b, suspicious(1000)) })

@@ -24,7 +24,7 @@ const (
 	// nodes of each, and a node costs half a microsecond and 200 bytes, whatever it holds.
 	MaxMarks = 1_000_000
 	// MaxDocumentMarks bounds them in one document, all of which is in memory at once.
-	MaxDocumentMarks = 200_000
+	MaxDocumentMarks = 100_000
 	// MaxTold bounds the errors, and the warnings, that are told of one file: who has more has made one mistake many times.
 	MaxTold = 100
 	// MaxToldInAll bounds both for all files together.
@@ -35,28 +35,29 @@ const (
 // a quoted text, too.
 type extent struct {
 	documents, marks int
-	largest          int // marks of the document with most
+	over             int // the line in which a document exceeds MaxDocumentMarks, or 0
 }
 
 func (e *extent) add(f extent) {
 	e.documents += f.documents
 	e.marks += f.marks
-	e.largest = max(e.largest, f.largest)
 }
 
 // measure counts before anything is parsed, in one cheap look at every byte.
 func measure(data []byte) extent {
 	e := extent{documents: 1}
-	current := 0
+	current, number := 0, 0
 	for line := range bytes.Lines(data) {
 		if isSeparator(line) {
 			e.documents++
 			current = 0
 		}
+		number++
 		n := marks(line)
 		e.marks += n
-		current += n
-		e.largest = max(e.largest, current)
+		if current += n; current > MaxDocumentMarks && e.over == 0 {
+			e.over = number
+		}
 	}
 	return e
 }
@@ -127,15 +128,24 @@ func tooDeep(line []byte, brackets *int) int {
 	return 0
 }
 
-// indent counts what stands before a line's first text: blanks, and the marks of items.
+// indent counts what stands before a line's first text: blanks, and the marks of items. Blanks alone are none.
 func indent(line []byte) int {
+	items := false
 	for i, c := range line {
 		item := (c == '-' || c == '?') && i+1 < len(line) && line[i+1] == ' '
-		if c != ' ' && !item {
+		switch {
+		case item:
+			items = true
+		case c != ' ' && (c != '\n' || items):
 			return i
+		case c != ' ':
+			return 0
 		}
 	}
-	return 0 // blanks alone
+	if items {
+		return len(line)
+	}
+	return 0
 }
 
 // notText finds the first byte that YAML does not allow.
@@ -149,7 +159,7 @@ func notText(data []byte) *fault {
 	for i := 0; i < len(data); {
 		if c := data[i]; c < utf8.RuneSelf {
 			if forbidden(c) && !bytes.HasPrefix(data[i:], []byte("\r\n")) {
-				return faultAt(data, i, control(c), "remove it")
+				return faultAt(data, i, "this holds "+control(c), "remove it")
 			}
 			i++
 			continue
@@ -159,7 +169,7 @@ func notText(data []byte) *fault {
 		case r == utf8.RuneError && size == 1:
 			return faultAt(data, i, fmt.Sprintf("byte 0x%02x is no UTF-8", data[i]), "save the file as UTF-8")
 		case r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff':
-			return faultAt(data, i, fmt.Sprintf("the invisible character %U", r), "remove it")
+			return faultAt(data, i, fmt.Sprintf("this holds the invisible character %U", r), "remove it")
 		}
 		i += size
 	}

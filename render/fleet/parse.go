@@ -69,8 +69,8 @@ func (e *extent) bounded(data []byte) *fault {
 	f := measure(data)
 	e.add(f)
 	switch {
-	case f.largest > MaxDocumentMarks:
-		return &fault{message: fmt.Sprintf("cannot be read: one document has more than %d words", MaxDocumentMarks), hint: "divide it"}
+	case f.over > 0:
+		return &fault{line: f.over, message: fmt.Sprintf("cannot be read: one document has more than %d words", MaxDocumentMarks), hint: "divide it"}
 	case e.documents > MaxDocuments:
 		return &fault{message: fmt.Sprintf("cannot be read: with it there would be more than %d documents", MaxDocuments), hint: wayTooMuch}
 	case e.marks > MaxMarks:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"regexp"
 
 	"go.yaml.in/yaml/v3"
 
@@ -65,8 +66,14 @@ func (o *originals) locate(p parsed) parsed {
 	return parsed{file, p.root}
 }
 
+// plainOrigin is what kustomize writes of nearly all documents; a parser for each of them would be half of the cost.
+var plainOrigin = regexp.MustCompile(`^path: ([a-zA-Z][-\w./]*)\n?$`)
+
 // originOf gives the path in an annotation's text, or empty.
 func originOf(annotation string) (file string) {
+	if m := plainOrigin.FindStringSubmatch(annotation); m != nil {
+		return m[1]
+	}
 	const longest = 10_000 // a path, and what configured the transformer that made the document
 	if len(annotation) > longest || unfit([]byte(annotation)) != nil {
 		return ""

@@ -238,7 +238,7 @@ func TestReasons(t *testing.T) {
 // rooms are the packages of the architecture in the order of their dependencies, as its page names them.
 func rooms() []string {
 	return []string{
-		"api", "object", "render/fleet", "render/linkerd", "render", "prune/inventory", "prune",
+		"api", "object", "render/fleet", "render/linkerd", "render", "render/overlay", "prune/inventory", "prune",
 		"sync/pair", "sync/plan", "sync/report", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web", "cmd/linkwright",
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
+	"github.com/linkwright/linkwright/render/overlay"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -47,6 +48,9 @@ func (e exit) Unwrap() error { return e.err }
 func usage(format string, a ...any) error { return exit{exitUsage, fmt.Errorf(format, a...)} }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
+		os.Exit(overlay.Serve(os.Stdin, os.Stdout))
+	}
 	klog.SetLogger(logr.Discard()) // what client-go has to say, errors say too
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -2,12 +2,16 @@
 package overlay
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
@@ -60,15 +64,23 @@ func (j job) run() (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	return j.result(m)
+	out, err := j.result(m)
+	if err != nil {
+		return built{}, err
+	}
+	out.Chosen, err = j.chosen()
+	return out, err
 }
 
 // writeEnd makes a Kustomization of the end's objects and the Component.
 func (j job) writeEnd(files filesys.FileSystem) error {
-	k := map[string]any{"components": []string{path.Join("..", treeRoot, j.Dir)}}
+	k := map[string]any{
+		"components":    []string{path.Join("..", treeRoot, j.Dir)},
+		"buildMetadata": []string{types.OriginAnnotations},
+	}
 	if len(j.Resources) > 0 {
 		k["resources"] = []string{endFile}
-		list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": j.Resources})
+		list, err := j.list()
 		if err != nil {
 			return err
 		}
@@ -83,14 +95,74 @@ func (j job) writeEnd(files filesys.FileSystem) error {
 	return files.WriteFile(path.Join(endRoot, "kustomization.yaml"), text)
 }
 
+// result takes the objects out in kustomize's order. An object of the end has lost the annotation that says where it
+// comes from; one of a Kustomization keeps it, if that asked for it.
 func (j job) result(m resmap.ResMap) (built, error) {
 	out := built{Objects: make([]made, 0, m.Size())}
 	for _, r := range m.Resources() {
+		origin, err := j.origin(r)
+		if err != nil {
+			return built{}, err
+		}
+		out.Objects = append(out.Objects, made{Origin: origin})
+	}
+	if j.Component {
+		if err := m.RemoveOriginAnnotations(); err != nil {
+			return built{}, err
+		}
+	}
+	for i, r := range m.Resources() {
 		body, err := r.MarshalJSON()
 		if err != nil {
 			return built{}, err
 		}
-		out.Objects = append(out.Objects, made{Body: body})
+		out.Objects[i].Body = body
 	}
 	return out, nil
+}
+
+// origin is the file of the tree that an object comes from; of a generated one, the file that asked for it.
+func (j job) origin(r *resource.Resource) (string, error) {
+	origin, err := r.GetOrigin()
+	if err != nil || origin == nil {
+		return "", err
+	}
+	root := path.Join(treeRoot, j.Dir)
+	if j.Component {
+		root = endRoot
+	}
+	name, within := strings.CutPrefix(path.Join(root, cmp.Or(origin.Path, origin.ConfiguredIn)), treeRoot+"/")
+	if _, known := j.Files[name]; !within || !known {
+		return "", nil
+	}
+	return name, nil
+}
+
+// chosen says of each target whether it chooses any object of the end as it was rendered.
+func (j job) chosen() ([]bool, error) {
+	if len(j.Targets) == 0 {
+		return nil, nil
+	}
+	list, err := j.list()
+	if err != nil {
+		return nil, err
+	}
+	m, err := resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()).NewResMapFromBytes(list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(j.Targets))
+	for i, target := range j.Targets {
+		found, err := m.Select(target)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = len(found) > 0
+	}
+	return out, nil
+}
+
+// list is the end's objects as one document.
+func (j job) list() ([]byte, error) {
+	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": j.Resources})
 }

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package overlay
+
+import "syscall"
+
+// apart has nothing to set here.
+func apart() *syscall.SysProcAttr { return nil }

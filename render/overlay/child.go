@@ -1,0 +1,182 @@
+package overlay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// errChild says that a child failed, not what it was to build: it is not used again.
+var errChild = errors.New("the build process failed")
+
+// child is a process that builds one job after the other.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.ReadCloser
+	stderr *head
+	limits Limits
+
+	locked bool // by a filter of system calls
+	number uint64
+	worked time.Duration
+	timer  *time.Timer // while it is idle
+	kill   func()
+	end    func() // kills the process, and returns when it is gone and nothing of it is left
+}
+
+// startChild starts a program with nothing but three pipes.
+func startChild(program string, arguments []string, limits Limits) (*child, error) {
+	k := &child{cmd: exec.Command(program, arguments...), stderr: &head{}, limits: limits} //nolint:noctx // it outlives one job
+	k.cmd.Env = []string{}
+	k.cmd.Dir = string(os.PathSeparator)
+	k.cmd.Stderr = k.stderr
+	k.cmd.SysProcAttr = apart()
+	var err error
+	if k.stdin, err = k.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if k.stdout, err = k.cmd.StdoutPipe(); err != nil {
+		return nil, errors.Join(err, k.stdin.Close())
+	}
+	if err := k.cmd.Start(); err != nil {
+		return nil, err
+	}
+	k.kill = sync.OnceFunc(func() { _ = k.cmd.Process.Kill() }) // it may be gone already
+	k.end = sync.OnceFunc(k.reap)
+	return k, nil
+}
+
+// do sends a job and waits for what becomes of it; when ctx ends, so does the child.
+func (k *child) do(ctx context.Context, j job) (built, error) {
+	began := time.Now()
+	defer func() { k.worked += time.Since(began) }()
+	stop := context.AfterFunc(ctx, k.kill)
+	a, err := k.ask(j)
+	if !stop() { // it was killed, or is about to be
+		return built{}, fmt.Errorf("%w: %w", errChild, context.Cause(ctx))
+	}
+	if err != nil {
+		return built{}, k.failed(err)
+	}
+	if a.Error != "" {
+		return built{}, errors.New(tidy(a.Error))
+	}
+	if err := k.check(j, a.Built); err != nil {
+		return built{}, k.failed(err)
+	}
+	return a.Built, nil
+}
+
+// ask exchanges frames: the first time, hello and ready before the job.
+func (k *child) ask(j job) (answer, error) {
+	limit := k.limits.frame()
+	if k.number == 0 {
+		if err := k.greet(limit); err != nil {
+			return answer{}, err
+		}
+	}
+	k.number++
+	if err := writeFrame(k.stdin, limit, question{Number: k.number, Job: j}); err != nil {
+		return answer{}, fmt.Errorf("send the job: %w", err)
+	}
+	var a answer
+	if err := readFrame(k.stdout, limit, &a); err != nil {
+		return answer{}, fmt.Errorf("read the result: %w", err)
+	}
+	if a.Number != k.number {
+		return answer{}, fmt.Errorf("read the result: it answers job %d, not %d", a.Number, k.number)
+	}
+	return a, nil
+}
+
+func (k *child) greet(limit int64) error {
+	if err := writeFrame(k.stdin, limit, k.limits.hello()); err != nil {
+		return fmt.Errorf("send the bounds: %w", err)
+	}
+	var r ready
+	if err := readFrame(k.stdout, limit, &r); err != nil {
+		return fmt.Errorf("wait until it is ready: %w", err)
+	}
+	k.locked = r.Locked
+	return nil
+}
+
+// check trusts no child: what it gives must be what was asked for.
+func (k *child) check(j job, b built) error {
+	switch {
+	case len(b.Objects) > k.limits.Objects:
+		return fmt.Errorf("%d objects: at most %d are allowed", len(b.Objects), k.limits.Objects)
+	case len(b.Chosen) != len(j.Targets):
+		return fmt.Errorf("%d targets are answered, not %d", len(b.Chosen), len(j.Targets))
+	}
+	for _, o := range b.Objects {
+		if _, known := j.Files[o.Origin]; o.Origin != "" && !known {
+			return fmt.Errorf("an object comes from %q, which is no file of the job", o.Origin)
+		}
+		if object := (map[string]json.RawMessage{}); json.Unmarshal(o.Body, &object) != nil {
+			return errors.New("an object is no JSON object")
+		}
+	}
+	return nil
+}
+
+// failed makes the end of the child, and what it said last, the error of the job.
+func (k *child) failed(cause error) error {
+	k.end()
+	text := k.stderr.String()
+	switch {
+	case k.cmd.ProcessState.ExitCode() == childFull, strings.Contains(text, "out of memory"):
+		cause = fmt.Errorf("it needs more than %d MiB of memory", k.limits.Memory>>20)
+	case text != "":
+		cause = fmt.Errorf("%w: %s", cause, tidy(text))
+	}
+	return fmt.Errorf("%w: %w", errChild, cause)
+}
+
+func (k *child) reap() {
+	k.kill()
+	_ = k.stdin.Close() // Wait closes stdout and tells how it ended, which is known
+	_ = k.cmd.Wait()
+}
+
+// tidy shortens what a build says to one line, with paths as they stand in the tree. That a directory is no file is
+// what kustomize says of each that leads to the place of an error.
+func tidy(text string) string {
+	const most = 1000
+	text = strings.Join(strings.Fields(strings.ReplaceAll(text, treeRoot+"/", "")), " ")
+	text = regexp.MustCompile(`accumulation err='[^:]*: '[^']*' must resolve to a file': `).ReplaceAllString(text, "")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return text
+}
+
+// head keeps the first bytes that a process writes to stderr, and takes the rest without a word.
+type head struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer; it never fails, so that the process is not held up.
+func (h *head) Write(p []byte) (int, error) {
+	const most = 4 << 10
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text = append(h.text, p[:min(len(p), most-len(h.text))]...)
+	return len(p), nil
+}
+
+func (h *head) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.ToValidUTF8(string(h.text), "?")
+}

@@ -1,0 +1,73 @@
+package overlay
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Offsets into struct seccomp_data; arguments are 64 bits wide, and the lower half stands first on a little-endian machine.
+const (
+	dataCall     = 0
+	dataArch     = 4
+	dataArgument = 16
+)
+
+// filter is the program that judges each system call of a child: what is in allowed passes, all else fails with EPERM,
+// which is no reason to end for the runtime of Go. It is empty where this machine's calls are not known.
+func filter(self int) []unix.SockFilter {
+	arch, calls := machine(), allowed()
+	if arch == 0 {
+		return nil
+	}
+	p := []unix.SockFilter{
+		load(dataArch),
+		equal(arch, 1, 0),
+		result(unix.SECCOMP_RET_KILL_PROCESS), // the numbers would mean other calls
+		load(dataCall),
+	}
+	// A new thread is allowed, a new process is not; flags of clone3 stand in memory, where a filter cannot look.
+	p = append(p,
+		equal(unix.SYS_CLONE3, 0, 1), result(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)),
+		equal(unix.SYS_CLONE, 0, 4), load(dataArgument), anyBit(unix.CLONE_THREAD, 0, 1), result(unix.SECCOMP_RET_ALLOW), deny(),
+		// A signal to one's own threads is how the runtime preempts, one to somebody else is not.
+		equal(unix.SYS_TGKILL, 0, 4), load(dataArgument), equal(uint32(self), 0, 1), result(unix.SECCOMP_RET_ALLOW), deny(),
+	)
+	for _, call := range slices.Sorted(slices.Values(calls)) {
+		p = append(p, equal(uint32(call), 0, 1), result(unix.SECCOMP_RET_ALLOW))
+	}
+	return append(p, deny())
+}
+
+// allowed are the calls that the runtime of Go makes while it computes, reads stdin and writes stdout. None opens,
+// connects, starts, renames or signals anything. (A call of the x32 ABI has a bit in its number that none of these has.)
+func allowed() []uintptr {
+	return append(machineAllowed(),
+		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_FCNTL, unix.SYS_PREAD64,
+		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
+		unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
+		unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY, unix.SYS_RESTART_SYSCALL,
+		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2,
+		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
+		unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETRANDOM, unix.SYS_SETITIMER,
+		unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_DELETE,
+		unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+	)
+}
+
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+// equal and anyBit skip as many steps as they are told, by whether it is so.
+func equal(k uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
+}
+
+func anyBit(k uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: k, Jt: yes, Jf: no}
+}
+
+func result(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+
+func deny() unix.SockFilter { return result(unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)) }

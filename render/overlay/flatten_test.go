@@ -1,0 +1,167 @@
+package overlay
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+func newCage(t *testing.T, o Options) *Cage {
+	t.Helper()
+	c := New(o)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close(): %v", err)
+		}
+	})
+	return c
+}
+
+// goldens gives each archive of a directory as a tree, and compares what its file "out" holds. A file whose content is
+// "-> PATH" is a symbolic link.
+func goldens(t *testing.T, dir string, out func(*testing.T, fstest.MapFS) string) {
+	names, err := filepath.Glob("testdata/" + dir + "/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no goldens: %v", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first, _, _ := strings.Cut(string(archive.Comment), "\n"); strings.TrimSpace(first) == "" {
+				t.Error("the first line must say the behaviour in words")
+			}
+			tree, want := treeOf(archive)
+			got := out(t, tree)
+			if *update {
+				rewrite(t, name, archive, got)
+			} else if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: -want +got\n%s", name, diff)
+			}
+		})
+	}
+}
+
+func treeOf(archive *txtar.Archive) (tree fstest.MapFS, out string) {
+	tree = fstest.MapFS{}
+	for _, f := range archive.Files {
+		switch to, link := strings.CutPrefix(string(f.Data), "-> "); {
+		case f.Name == "out":
+			out = string(f.Data)
+		case link:
+			tree[f.Name] = &fstest.MapFile{Data: []byte(strings.TrimSpace(to)), Mode: fs.ModeSymlink | 0o777}
+		default:
+			tree[f.Name] = &fstest.MapFile{Data: f.Data}
+		}
+	}
+	return tree, out
+}
+
+func rewrite(t *testing.T, name string, archive *txtar.Archive, out string) {
+	t.Helper()
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "out" })
+	archive.Files = append(archive.Files, txtar.File{Name: "out", Data: []byte(out)})
+	if err := os.WriteFile(name, txtar.Format(archive), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lines(problems []api.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintln(&b, p)
+	}
+	return b.String()
+}
+
+// Each archive is a tree; out is what it builds, or the problems.
+func TestFlatten(t *testing.T) {
+	c := newCage(t, Options{})
+	goldens(t, "flatten", func(t *testing.T, tree fstest.MapFS) string {
+		flat, problems := c.Flatten(t.Context(), tree)
+		if (flat == nil) != (len(problems) > 0) {
+			t.Errorf("Flatten(): a tree %v with problems %v", flat, problems)
+		}
+		if flat == nil {
+			return lines(problems)
+		}
+		return string(flat.(interface{ Built() []byte }).Built())
+	})
+}
+
+// Each archive is a tree whose directory "overlay" is checked as an overlay; out is what is let through, or the problems.
+func TestComponent(t *testing.T) {
+	goldens(t, "component", func(_ *testing.T, tree fstest.MapFS) string {
+		c, problems := component(tree, "overlay", api.Pos{File: "east.yaml", Line: 7, Col: 12}, Limits{})
+		if len(problems) > 0 {
+			return lines(problems)
+		}
+		var b strings.Builder
+		for _, p := range c.Patches {
+			fmt.Fprintf(&b, "%s: a patch of %s\n", p.At, p.Target.String())
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+			fmt.Fprintf(&b, "%s:\n%s\n", name, c.Files[name])
+		}
+		return b.String()
+	})
+}
+
+func TestFlattenWithoutKustomization(t *testing.T) {
+	c := newCage(t, Options{Program: "/does/not/exist"})
+	tree := fstest.MapFS{"east.yaml": {Data: []byte("kind: Cluster\n")}, "overlays/kustomization.yaml": {Data: []byte("kind: Component\n")}}
+	flat, problems := c.Flatten(t.Context(), tree)
+	if len(problems) > 0 {
+		t.Fatalf("Flatten(): %v", problems)
+	}
+	if diff := cmp.Diff(fs.FS(tree), flat); diff != "" {
+		t.Errorf("Flatten(a plain tree): -want +got\n%s", diff)
+	}
+}
+
+func TestFlattenRemembers(t *testing.T) {
+	tree := fstest.MapFS{
+		"kustomization.yaml": {Data: []byte("resources: [east.yaml]\n")},
+		"east.yaml":          {Data: []byte("apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: east}\n")},
+	}
+	c := newCage(t, Options{})
+	if _, problems := c.Flatten(t.Context(), tree); len(problems) > 0 {
+		t.Fatalf("Flatten(): %v", problems)
+	}
+	c.options.Program = "/does/not/exist" // whoever starts another child fails
+	c.endIdle()
+	tree["notes.md"] = &fstest.MapFile{Data: []byte("nothing of the build\n")}
+	if _, problems := c.Flatten(t.Context(), tree); len(problems) > 0 {
+		t.Errorf("Flatten(the same inputs): %v", problems)
+	}
+	tree["east.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: Other\nmetadata: {name: east}\n")}
+	if _, problems := c.Flatten(t.Context(), tree); len(problems) == 0 {
+		t.Error("Flatten(another input): built without a child")
+	}
+}
+
+// endIdle ends the children that wait.
+func (c *Cage) endIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.idle {
+		c.dismiss(k)
+	}
+	c.idle = nil
+}

@@ -1,0 +1,193 @@
+package overlay
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// gate walks from one Kustomization through everything that it reaches, and lets nothing through that could make
+// kustomize read, run or fetch anything but files of the tree. Only what it has seen and allowed becomes part of a job,
+// and a kustomization file not as it was written, but as it was understood: so there is no second reading of it.
+type gate struct {
+	tree   fs.FS
+	limits Limits
+	strict bool // Components may only patch, label and annotate, and add resources
+
+	entries  map[string][]fs.DirEntry // of directories that were looked at
+	files    map[string][]byte        // what was allowed, by path
+	seen     map[string]bool          // files whose YAML was judged
+	bytes    int64                    // of files
+	done     map[string]cost          // of kustomizations, by directory
+	stack    []string                 // directories from the root to the one that is being read
+	links    map[string]links         // of Components, by directory
+	problems []api.Problem
+}
+
+// patch is one patch of a Component: where it stands, and what it is for.
+type patch struct {
+	At     api.Pos
+	Target types.Selector
+}
+
+// links are the patches of a Component and the Components in it.
+type links struct {
+	patches    []patch
+	components []string
+}
+
+// checked is what the gate has let through: all that a build needs, and nothing else.
+type checked struct {
+	Dir     string            // of the Kustomization or Component
+	File    string            // its kustomization file
+	Files   map[string][]byte // by path in the tree
+	Patches []patch           // of a Component and those in it
+	Hash    string            // of Dir and Files: equal hashes build alike
+}
+
+// cost is what a kustomization makes kustomize read, where each file counts as often as it is used.
+type cost struct{ files, bytes int64 }
+
+func (c *cost) add(d cost) {
+	c.files = min(c.files+d.files, math.MaxInt32)
+	c.bytes = min(c.bytes+d.bytes, math.MaxInt32<<8)
+}
+
+func newGate(tree fs.FS, limits Limits) *gate {
+	return &gate{
+		tree: tree, limits: limits.orDefault(),
+		entries: map[string][]fs.DirEntry{}, files: map[string][]byte{}, seen: map[string]bool{}, done: map[string]cost{}, links: map[string]links{},
+	}
+}
+
+// root checks the Kustomization at the root of the tree. Objects will bear the path of their file.
+func (g *gate) root() (checked, []api.Problem) {
+	return g.check(".", types.KustomizationKind, api.Pos{})
+}
+
+// component checks the Component in a directory of the tree, which is named at a position.
+func component(tree fs.FS, dir string, at api.Pos, limits Limits) (checked, []api.Problem) {
+	g := newGate(tree, limits)
+	g.strict = true
+	name, f := plain(dir)
+	if f != nil {
+		return checked{}, []api.Problem{{Pos: at, Message: quote(dir) + " " + f.message, Hint: f.hint}}
+	}
+	if name, ok := g.resolve(at, ".", name); ok {
+		return g.check(name, types.ComponentKind, at)
+	}
+	return checked{}, g.problems
+}
+
+func (g *gate) check(dir, kind string, at api.Pos) (checked, []api.Problem) {
+	total := g.walk(dir, kind, at)
+	names := g.kustomizations(dir)
+	if len(names) == 1 && (total.files > int64(g.limits.Files) || total.bytes > g.limits.Bytes) {
+		g.refuse(api.Pos{File: path.Join(dir, names[0])}, fmt.Sprintf(
+			"reads too much: %d files of %d bytes together, where one counts as often as it is used", total.files, total.bytes),
+			fmt.Sprintf("at most %d files and %d MiB are read", g.limits.Files, g.limits.Bytes>>20))
+	}
+	if len(g.problems) > 0 {
+		slices.SortStableFunc(g.problems, func(a, b api.Problem) int { return api.ComparePos(a.Pos, b.Pos) })
+		return checked{}, g.problems
+	}
+	return checked{
+		Dir: dir, File: path.Join(dir, names[0]), Files: g.files,
+		Patches: g.allPatches(dir, map[string]bool{}), Hash: hash(dir, g.files),
+	}, nil
+}
+
+// allPatches are those of a Component and of the Components in it, each once. What a Kustomization among its resources
+// patches are objects of its own.
+func (g *gate) allPatches(dir string, seen map[string]bool) []patch {
+	if seen[dir] {
+		return nil
+	}
+	seen[dir] = true
+	all := slices.Clone(g.links[dir].patches)
+	for _, c := range g.links[dir].components {
+		all = append(all, g.allPatches(c, seen)...)
+	}
+	return all
+}
+
+func (g *gate) refuse(at api.Pos, message, hint string) {
+	g.problems = append(g.problems, api.Problem{Pos: at, Message: message, Hint: hint})
+}
+
+// walk reads the kustomization of a directory, and through it all others; kind is what it must be.
+func (g *gate) walk(dir, kind string, at api.Pos) cost {
+	if before, known := g.done[dir]; known {
+		return before
+	}
+	if !g.mayEnter(dir, at) {
+		return cost{}
+	}
+	g.stack = append(g.stack, dir)
+	total := g.read(dir, kind, at)
+	g.stack = g.stack[:len(g.stack)-1]
+	g.done[dir] = total
+	return total
+}
+
+func (g *gate) mayEnter(dir string, at api.Pos) bool {
+	if len(g.stack) >= g.limits.Depth {
+		g.refuse(at, fmt.Sprintf("kustomizations are nested deeper than %d levels", g.limits.Depth), "")
+		return false
+	}
+	for i, from := range g.stack {
+		if below(dir, from) {
+			g.refuse(at, "goes in a circle: "+strings.Join(append(slices.Clip(g.stack[i:]), dir), " → "),
+				"a kustomization may not use itself, one that uses it, or a directory that holds one of these")
+			return false
+		}
+	}
+	return true
+}
+
+// kustomizations are the names of the kustomization files of a directory.
+func (g *gate) kustomizations(dir string) []string {
+	return slices.DeleteFunc(kustomizationNames(), func(name string) bool {
+		_, found := g.entry(dir, name)
+		return !found
+	})
+}
+
+// read checks the kustomization file of a directory, and keeps it.
+func (g *gate) read(dir, kind string, at api.Pos) cost {
+	names := g.kustomizations(dir)
+	if len(names) != 1 {
+		message := fmt.Sprintf("directory %s holds no kustomization", dir)
+		if len(names) > 1 {
+			message = fmt.Sprintf("directory %s holds more than one kustomization: %s", dir, strings.Join(names, ", "))
+		}
+		g.refuse(at, message, "it must hold one file named kustomization.yaml")
+		return cost{}
+	}
+	file := path.Join(dir, names[0])
+	if !g.regular(api.Pos{File: file}, dir, names[0]) {
+		return cost{}
+	}
+	data, ok := g.content(file, api.Pos{File: file})
+	if !ok {
+		return cost{}
+	}
+	k, ok := g.decode(place{dir, file, kind}, data)
+	if !ok || !k.isA(at) {
+		return cost{}
+	}
+	total := k.check()
+	total.add(cost{files: 1, bytes: int64(len(data))})
+	g.keep(file, k.canonical())
+	return total
+}
+
+// keep makes a file part of the job.
+func (g *gate) keep(file string, data []byte) { g.files[file] = data }

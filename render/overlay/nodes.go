@@ -1,0 +1,125 @@
+package overlay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// documents reads YAML as nodes and refuses what can be much larger than it looks: more than the limits, anchors,
+// aliases, merge keys. Positions are true for a whole file only.
+func documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
+	if n := signs(data); n > maxValues {
+		return nil, []api.Problem{{
+			Pos: api.Pos{File: file}, Message: fmt.Sprintf("holds too many values: at most %d are read", maxValues),
+			Hint: "split the file",
+		}}
+	}
+	var out []*yaml.Node
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var n yaml.Node
+		err := dec.Decode(&n)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, []api.Problem{noYAML(file, err)}
+		}
+		root := n.Content[0]
+		if p := modest(file, root, 0); p != nil {
+			return nil, []api.Problem{*p}
+		}
+		out = append(out, root)
+	}
+}
+
+// signs counts the bytes of which at least one stands between two values.
+func signs(data []byte) (n int) {
+	for _, b := range data {
+		switch b {
+		case '\n', ',', ':', '[', '{', '-':
+			n++
+		}
+	}
+	return n
+}
+
+// noYAML takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
+func noYAML(file string, err error) api.Problem {
+	at, message := api.Pos{File: file}, strings.TrimPrefix(err.Error(), "yaml: ")
+	if number, rest, ok := strings.Cut(strings.TrimPrefix(message, "line "), ": "); ok {
+		if n, err := strconv.Atoi(number); err == nil {
+			at.Line, message = n, rest
+		}
+	}
+	return api.Problem{Pos: at, Message: "this is no YAML: " + message}
+}
+
+// modest finds the first node that is refused.
+func modest(file string, n *yaml.Node, depth int) *api.Problem {
+	refuse := func(message, hint string) *api.Problem {
+		return &api.Problem{Pos: api.Pos{File: file, Line: n.Line, Col: n.Column}, Message: message, Hint: hint}
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return refuse("aliases are refused: *"+n.Value, "write the value out")
+	case n.Anchor != "":
+		return refuse("anchors are refused: &"+n.Anchor, "write the value out where it is used")
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge":
+		return refuse("merge keys are refused", "write the fields out")
+	case n.Style&yaml.TaggedStyle != 0:
+		return refuse("tags are refused: "+n.Tag, "write the value without it")
+	case depth > maxYAMLDepth:
+		return refuse(fmt.Sprintf("is nested deeper than %d levels", maxYAMLDepth), "")
+	}
+	for _, c := range n.Content {
+		if p := modest(file, c, depth+1); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// child is the value of a key, capitals aside, as kustomize reads it, or the item of an index, or nil.
+func childOf(n *yaml.Node, key string) *yaml.Node {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if strings.EqualFold(n.Content[i].Value, key) {
+				return n.Content[i+1]
+			}
+		}
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i]
+		}
+	}
+	return nil
+}
+
+// twice finds a key that stands in a mapping a second time. At the top, capitals make no other key.
+func twice(n *yaml.Node, fold func(string) string) *yaml.Node {
+	if n.Kind == yaml.MappingNode {
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := fold(n.Content[i].Value)
+			if seen[key] {
+				return n.Content[i]
+			}
+			seen[key] = true
+		}
+	}
+	for _, c := range n.Content {
+		if key := twice(c, strings.Clone); key != nil {
+			return key
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package overlay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options say how children are started. The zero value is this program itself, which must call Serve when its first
+// argument is Child.
+type Options struct {
+	Program   string   // default: the running one
+	Arguments []string // default: Child
+	Children  int      // at the same time, at most; default: as many as there are processors
+	Limits    Limits
+}
+
+// Cage builds kustomizations in child processes that can reach nothing. It is used by many goroutines at the same time.
+type Cage struct {
+	options Options
+	seats   chan struct{} // one for each child that may work
+	memo    *memo
+
+	mu      sync.Mutex
+	closed  bool
+	idle    []*child            // the one that worked last stands last
+	working map[*child]struct{} // to be ended by Close
+	ended   sync.WaitGroup      // children and their timers
+}
+
+// idleFor is how long a child waits for the next job.
+const idleFor = time.Minute
+
+// errClosed is what a build meets after Close.
+var errClosed = errors.New("the cage is closed")
+
+// New makes a cage; it starts nothing yet.
+func New(o Options) *Cage {
+	o.Children = cmp.Or(max(o.Children, 0), runtime.NumCPU())
+	o.Limits = o.Limits.orDefault()
+	if len(o.Arguments) == 0 {
+		o.Arguments = []string{Child}
+	}
+	return &Cage{options: o, seats: make(chan struct{}, o.Children), memo: newMemo(), working: map[*child]struct{}{}}
+}
+
+// Close ends all children, also those that work, and returns when they are gone. Builds fail from now on.
+func (c *Cage) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	for _, k := range c.idle {
+		c.dismiss(k)
+	}
+	c.idle = nil
+	for k := range c.working {
+		k.kill()
+	}
+	c.mu.Unlock()
+	c.ended.Wait()
+	return nil
+}
+
+// build has a child do one job. What goes wrong with that child, and however long it takes, is an error of this job alone.
+func (c *Cage) build(ctx context.Context, j job) (built, error) {
+	select {
+	case c.seats <- struct{}{}:
+		defer func() { <-c.seats }()
+	case <-ctx.Done():
+		return built{}, context.Cause(ctx)
+	}
+	limit := c.options.Limits.Time
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it takes longer than %s", limit))
+	defer cancel()
+	if k := c.reuse(); k != nil {
+		b, err := c.with(ctx, k, j)
+		if !errors.Is(err, errChild) || ctx.Err() != nil {
+			return b, err
+		}
+		// It may have been killed while it was idle, for the memory that it held, which is no fault of this job.
+	}
+	k, err := c.start()
+	if err != nil {
+		return built{}, err
+	}
+	return c.with(ctx, k, j)
+}
+
+func (c *Cage) with(ctx context.Context, k *child, j job) (built, error) {
+	b, err := k.do(ctx, j)
+	c.giveBack(k, err)
+	return b, err
+}
+
+// reuse gives an idle child, or nil.
+func (c *Cage) reuse() *child {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, k := range slices.Backward(c.idle) {
+		c.idle = c.idle[:n]
+		if k.timer.Stop() {
+			c.working[k] = struct{}{}
+			return k
+		}
+	}
+	return nil
+}
+
+func (c *Cage) start() (*child, error) {
+	program := c.options.Program
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("find this program: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errClosed
+	}
+	k, err := startChild(program, c.options.Arguments, c.options.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("start a child: %w", err)
+	}
+	c.ended.Add(1)
+	c.working[k] = struct{}{}
+	return k, nil
+}
+
+// giveBack keeps a child for the next job unless something is wrong with it, or it is old.
+func (c *Cage) giveBack(k *child, err error) {
+	c.mu.Lock()
+	delete(c.working, k)
+	keep := !c.closed && !errors.Is(err, errChild) && k.worked < c.options.Limits.lifetime()
+	if keep {
+		k.timer = time.AfterFunc(idleFor, func() { c.expire(k) })
+		c.idle = append(c.idle, k)
+	}
+	c.mu.Unlock()
+	if !keep {
+		k.end()
+		c.ended.Done()
+	}
+}
+
+// expire ends a child whose time of waiting is over. It stays in the list: take passes over it.
+func (c *Cage) expire(k *child) {
+	defer c.ended.Done()
+	c.mu.Lock()
+	for i, other := range c.idle {
+		if other == k {
+			c.idle = append(c.idle[:i:i], c.idle[i+1:]...)
+			break
+		}
+	}
+	c.mu.Unlock()
+	k.end()
+}
+
+// dismiss ends an idle child, unless its timer is at it already.
+func (c *Cage) dismiss(k *child) {
+	if k.timer.Stop() {
+		k.end()
+		c.ended.Done()
+	}
+}

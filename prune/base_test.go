@@ -88,3 +88,38 @@ func TestTrimBase(t *testing.T) {
 		t.Errorf("21 of 21 objects of a base: %v", why)
 	}
 }
+
+// Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
+// begun goes on in a source, and waits in a target for its source.
+func TestClosedPeer(t *testing.T) {
+	closed := Peer{Known: true, Closed: &object.Reason{Code: "Suspended"}, Refused: &object.Reason{Code: "TooMuch"}}
+	gone := closed
+	gone.Gone, gone.Refused = true, nil
+	tests := []struct {
+		name  string
+		end   object.End
+		peer  Peer
+		begun bool
+		want  string
+	}{
+		{"source", source, closed, false, "refused: Suspended"},
+		{"target", target, closed, false, "refused: Suspended"},
+		{"source, begun", source, closed, true, "delete Link east"},
+		{"target, begun", target, closed, true, "wait: Suspended"},
+		{"source of what is gone", source, gone, false, "delete Link east"},
+		{"target of what is gone", target, gone, false, "delete Link east"},
+		{"target of what cannot be read", target, Peer{Closed: closed.Closed}, true, "wait: Suspended"},
+	}
+	for _, tt := range tests {
+		in := input(tt.end, sorted(linkKey), linkerd.Mirror{})
+		in.Recorded[0].Leaving = tt.begun
+		v := one(t, in, tt.peer)
+		got := told(v)
+		if v.Waiting != nil {
+			got = "wait: " + v.Waiting.Code
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}

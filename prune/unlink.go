@@ -48,12 +48,12 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 	switch {
 	case inv.Leaving:
 		return nil
+	case peer.Closed != nil && !peer.gone():
+		return object.Because(peer.Closed.Code, "the link's other end may not go: %s", peer.Closed.Message)
 	case refused != nil:
 		return refused
 	case peer.Refused != nil:
 		return object.Because(peer.Refused.Code, "the link's other end may not go: %s", peer.Refused.Message)
-	case peer.Closed != nil && !peer.gone():
-		return object.Because(peer.Closed.Code, "the link's other end may not go: %s", peer.Closed.Message)
 	}
 	return nil
 }

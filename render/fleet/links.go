@@ -3,6 +3,8 @@ package fleet
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/linkwright/linkwright/api"
 )
 
@@ -29,6 +31,9 @@ func (l *loader) origins(f *Fleet) *expansion {
 		}
 	}
 	for _, d := range unique(l, "Mesh", l.meshes) {
+		if ends.tooMuch(d) {
+			break
+		}
 		if m, ok := ends.mesh(d); ok {
 			e.rules = append(e.rules, m)
 		}
@@ -54,6 +59,7 @@ type endings struct {
 	fleet *Fleet
 	names []string
 	hints map[api.ClusterName]string // by undeclared name: thousands of links may share one
+	looks int                        // at labels, for the meshes so far
 }
 
 func clusterNames(f *Fleet) []string {
@@ -92,6 +98,23 @@ func (l *loader) tooMany(e *expansion) bool {
 		}
 	}
 	return false
+}
+
+// tooMuch refuses meshes whose selectors would take more than about a second, before the first one that does.
+func (e *endings) tooMuch(d declared[api.MeshDoc]) bool {
+	const most = 10_000_000 // 1,000 clusters and 5,000 meshes, each with a label or two
+	each := 1
+	for _, s := range []*metav1.LabelSelector{&d.value.Spec.Clusters, d.value.Spec.Hubs} {
+		for _, r := range requirements(s) {
+			each += 1 + len(r.Values)
+		}
+	}
+	if e.looks += each * len(e.fleet.Clusters); e.looks <= most {
+		return false
+	}
+	e.fail(d.at(), fmt.Sprintf("the selectors of all meshes up to Mesh %s are too many, or too long, for %d clusters", d.name(), len(e.fleet.Clusters)),
+		"declare fewer meshes, or choose by fewer labels")
+	return true
 }
 
 // andMore gives "west→east", or "west→east and 3 more".

@@ -98,14 +98,14 @@ func unlinked(x *linted) []api.Problem {
 	if len(x.links)+len(x.meshes) == 0 {
 		return nil
 	}
-	named := map[api.ClusterName]bool{}
+	meant := x.leftAlone()
 	for _, d := range x.links {
-		named[d.value.Spec.Source], named[d.value.Spec.Target] = true, true
+		meant[d.value.Spec.Source], meant[d.value.Spec.Target] = true, true
 	}
 	var out []api.Problem
 	for i := range x.Clusters {
 		c := &x.Clusters[i]
-		if c.leaving() || named[c.Name] || len(x.Out(c.Name))+len(x.In(c.Name)) > 0 || x.leftAlone(i) {
+		if c.leaving() || meant[c.Name] || len(x.Out(c.Name))+len(x.In(c.Name)) > 0 {
 			continue
 		}
 		out = append(out, api.Problem{
@@ -117,14 +117,16 @@ func unlinked(x *linted) []api.Problem {
 	return out
 }
 
-// leftAlone says that a mesh would link the cluster, were there not others Leaving.
-func (x *linted) leftAlone(cluster int) bool {
+// leftAlone gives the clusters that a mesh would link with one that is Leaving.
+func (x *linted) leftAlone() map[api.ClusterName]bool {
+	out := map[api.ClusterName]bool{}
 	for _, m := range x.rules {
-		for _, other := range m.chosen.members {
-			if x.Clusters[other].leaving() && m.chosen.gives(cluster, other) {
-				return true
+		hubLeaves := len(m.active.hubs) < len(m.chosen.hubs)
+		for _, i := range m.active.members {
+			if hubLeaves || len(m.active.members) < len(m.chosen.members) && has(m.active.hubs, i) {
+				out[x.Clusters[i].Name] = true
 			}
 		}
 	}
-	return false
+	return out
 }

@@ -83,8 +83,8 @@ func impossible(x *linted) []api.Problem {
 // asked is what a selector asks of one label, taken together.
 type asked struct {
 	absent, present bool
-	one             bool // of values
-	values, not     []string
+	one             map[string]bool // of these values, where it is not nil
+	none            map[string]bool // of these
 }
 
 // contradiction gives the first label of which the impossible is asked, or nothing.
@@ -95,7 +95,7 @@ func contradiction(s *metav1.LabelSelector) string {
 	labels := map[string]*asked{}
 	for _, r := range requirements(s) {
 		if labels[r.Key] == nil {
-			labels[r.Key] = &asked{}
+			labels[r.Key] = &asked{none: map[string]bool{}}
 		}
 		labels[r.Key].add(r)
 	}
@@ -108,25 +108,31 @@ func contradiction(s *metav1.LabelSelector) string {
 }
 
 func (a *asked) add(r metav1.LabelSelectorRequirement) {
+	values := map[string]bool{}
+	for _, v := range r.Values {
+		values[v] = true
+	}
 	switch r.Operator {
 	case metav1.LabelSelectorOpExists:
 		a.present = true
 	case metav1.LabelSelectorOpDoesNotExist:
 		a.absent = true
 	case metav1.LabelSelectorOpNotIn:
-		a.not = append(a.not, r.Values...)
+		maps.Copy(a.none, values)
 	case metav1.LabelSelectorOpIn:
-		if a.one {
-			r.Values = slices.DeleteFunc(slices.Clone(r.Values), func(v string) bool { return !slices.Contains(a.values, v) })
+		if a.one != nil {
+			maps.DeleteFunc(values, func(v string, _ bool) bool { return !a.one[v] })
 		}
-		a.one, a.values = true, r.Values
+		a.one = values
 	}
 }
 
 func (a *asked) impossible() bool {
-	excluded := func(v string) bool { return slices.Contains(a.not, v) }
-	return a.absent && (a.present || a.one) ||
-		a.one && !slices.ContainsFunc(a.values, func(v string) bool { return !excluded(v) })
+	if a.absent && (a.present || a.one != nil) {
+		return true
+	}
+	maps.DeleteFunc(a.one, func(v string, _ bool) bool { return a.none[v] })
+	return a.one != nil && len(a.one) == 0
 }
 
 // requirements gives a selector in one form: a label is a requirement with one value.

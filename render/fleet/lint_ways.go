@@ -26,7 +26,7 @@ func (x *linted) oneWayExcepts(m *mesh) []api.Problem {
 	for i, e := range m.doc.value.Spec.Except {
 		_, linked := x.Link(e.Pair())
 		_, back := x.Link(reverse(e.Pair()))
-		if linked || !back || slices.Contains(m.idle, i) {
+		if linked || !back || has(m.idle, i) {
 			continue
 		}
 		out = append(out, api.Problem{

@@ -17,7 +17,7 @@ type mesh struct {
 	chosen chosen        // all that its selectors choose
 	active chosen        // without the clusters that are Leaving: these are linked
 	except map[int][]int // targets left out by source, ascending, each once; only what active would link
-	idle   []int         // items of spec.except that leave nothing out
+	idle   []int         // items of spec.except that leave nothing out, ascending
 }
 
 // chosen are the clusters of a mesh as indices, ascending.

@@ -9,22 +9,22 @@ import (
 )
 
 // Bounds of what is read as declarations. They are chosen so that whatever a tree holds, an answer takes less than two
-// seconds and 256 MiB, and are far beyond what people write: 20,000 Links, each a file's worth of text, fit in.
+// seconds and 256 MiB, and are far beyond what people write: 20,000 Links with all that a Link may say fit in.
 const (
-	// MaxFileBytes bounds one file: 10,000 clusters or 30,000 links fit in.
+	// MaxFileBytes bounds one file: 10,000 clusters or as many links fit in.
 	MaxFileBytes = 4 << 20
 	// MaxTreeBytes bounds all files that are read as declarations.
 	MaxTreeBytes = 16 << 20
 	// MaxDocuments bounds the documents of all files.
-	MaxDocuments = 100_000
+	MaxDocuments = 30_000
 	// MaxDepth bounds how deep values stand in one another, as far as brackets and indentation show it; declarations need
 	// eight levels.
 	MaxDepth = 1_000
 	// MaxMarks bounds the characters , [ { : ? # and dashes that begin an item, in all files. The parser makes at most two
-	// nodes of each, and a node costs half a microsecond and 200 bytes, whatever it holds.
-	MaxMarks = 1_000_000
+	// nodes of each, and a node costs half a microsecond and 200 bytes, whatever it holds. A plain Link has nine.
+	MaxMarks = 600_000
 	// MaxDocumentMarks bounds them in one document, all of which is in memory at once.
-	MaxDocumentMarks = 100_000
+	MaxDocumentMarks = 80_000
 	// MaxTold bounds the errors, and the warnings, that are told of one file: who has more has made one mistake many times.
 	MaxTold = 100
 	// MaxToldInAll bounds both for all files together.

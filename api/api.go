@@ -56,7 +56,8 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// Problem is one finding about declarations; Hint says what to do, or is empty.
+// Problem is one finding about declarations; Hint says what to do, or is empty. See is another place that it is about, as
+// the first of two, or zero.
 // Code is a machine's word: of a warning the check that gave it, of an error only where a caller tells it from others, else
 // empty. Package fleet lists them.
 type Problem struct {
@@ -64,9 +65,10 @@ type Problem struct {
 	Warning       bool
 	Message, Hint string
 	Code          string
+	See           Pos
 }
 
-// String gives one line: pos: [warning: ]message (hint).
+// String gives one line: pos: [warning: ]message[, see pos] (hint).
 func (p Problem) String() string {
 	var b strings.Builder
 	if at := p.Pos.String(); at != "" {
@@ -76,6 +78,9 @@ func (p Problem) String() string {
 		b.WriteString("warning: ")
 	}
 	b.WriteString(p.Message)
+	if see := p.See.String(); see != "" {
+		b.WriteString(", see " + see)
+	}
 	if p.Hint != "" {
 		b.WriteString(" (" + p.Hint + ")")
 	}

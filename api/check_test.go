@@ -89,4 +89,8 @@ func TestProblemString(t *testing.T) {
 	if got, want := p.String(), "a.yaml:3:7: warning: no (yes)"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}
+	p.See = Pos{File: "b.yaml", Line: 9}
+	if got, want := p.String(), "a.yaml:3:7: warning: no, see b.yaml:9 (yes)"; got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
 }

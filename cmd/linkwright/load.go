@@ -28,7 +28,11 @@ type origin struct {
 func load(o origin) (*fleet.Fleet, []api.Problem) {
 	f, problems := fleet.Load(o.Commit, o.Tree)
 	for i := range problems {
-		problems[i].Pos.File = path.Join(o.dir, problems[i].Pos.File)
+		p := &problems[i]
+		p.Pos.File = path.Join(o.dir, p.Pos.File)
+		if p.See.File != "" {
+			p.See.File = path.Join(o.dir, p.See.File)
+		}
 	}
 	return f, problems
 }

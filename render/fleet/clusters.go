@@ -63,7 +63,7 @@ func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 		case name == "":
 			l.partial = true
 		case twice:
-			l.fail(at, kind+" "+name+" is declared twice, first at "+before.String(), "remove one")
+			l.failTwice(at, before, kind+" "+name+" is declared twice", "remove one")
 		default:
 			first[name] = at
 			out = append(out, d)
@@ -89,8 +89,8 @@ func (l *loader) sameAccess() {
 		switch {
 		case !d.sound || p == place{} && !a.InCluster:
 		case known && before.name() != d.name():
-			l.fail(d.at("spec", "access"), "cluster "+d.name()+" has the access of cluster "+before.name()+
-				" at "+before.at("spec", "access").String(), "one cluster has one name")
+			l.failTwice(d.at("spec", "access"), before.at("spec", "access"),
+				"cluster "+d.name()+" has the access of cluster "+before.name(), "one cluster has one name")
 		case !known:
 			first[p] = d
 		}
@@ -103,7 +103,7 @@ func (l *loader) policy() api.SyncPolicy {
 		return api.SyncPolicy{}.WithDefaults()
 	}
 	for _, d := range l.policies[1:] {
-		l.fail(d.at(), "there is more than one SyncPolicy, the first at "+l.policies[0].at().String(), "leave one")
+		l.failTwice(d.at(), l.policies[0].at(), "there is more than one SyncPolicy", "leave one")
 	}
 	return l.policies[0].value.Spec.WithDefaults()
 }

@@ -46,7 +46,7 @@ func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) b
 	pair := api.Pair{Source: d.value.Spec.Source, Target: d.value.Spec.Target}
 	before, twice := first[pair]
 	if twice {
-		l.fail(d.at("spec"), fmt.Sprintf("the link %s is declared twice, first at %s", pair, before), "remove one")
+		l.failTwice(d.at("spec"), before, fmt.Sprintf("the link %s is declared twice", pair), "remove one")
 		return false
 	}
 	first[pair] = d.at("spec")

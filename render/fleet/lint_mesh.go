@@ -85,8 +85,8 @@ func replaced(x *linted) []api.Problem {
 	for _, c := range x.clashes {
 		if !c.won.mesh {
 			out = append(out, api.Problem{
-				Pos:     c.won.at,
-				Message: fmt.Sprintf("%s replaces what %s at %s gives for %s", c.won.from, c.lost.from, c.lost.at, c.pair),
+				Pos: c.won.at, See: c.lost.at,
+				Message: fmt.Sprintf("%s replaces what %s gives for %s", c.won.from, c.lost.from, c.pair),
 			})
 		}
 	}

@@ -19,6 +19,11 @@ func (l *loader) fail(at api.Pos, message, hint string) {
 	l.add(api.Problem{Pos: at, Message: message, Hint: hint})
 }
 
+// failTwice is fail for the second of two; the first stands elsewhere.
+func (l *loader) failTwice(at, first api.Pos, message, hint string) {
+	l.add(api.Problem{Pos: at, See: first, Message: message, Hint: hint})
+}
+
 // add keeps a problem, or counts it.
 func (l *loader) add(p api.Problem) {
 	h := heap{p.Pos.File, p.Warning}
@@ -109,5 +114,5 @@ func brief(message string) string {
 func isError(p api.Problem) bool { return !p.Warning }
 
 func compareProblems(a, b api.Problem) int {
-	return cmp.Or(api.ComparePos(a.Pos, b.Pos), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Hint, b.Hint))
+	return cmp.Or(api.ComparePos(a.Pos, b.Pos), cmp.Compare(a.Message, b.Message), api.ComparePos(a.See, b.See), cmp.Compare(a.Hint, b.Hint))
 }

@@ -138,7 +138,7 @@ func problemDocs(m mask, problems []api.Problem) []problemDoc {
 	for _, p := range problems {
 		out = append(out, problemDoc{
 			File: m.line(p.Pos.File), Line: p.Pos.Line, Column: p.Pos.Col, Warning: p.Warning, Code: p.Code,
-			Message: m.line(p.Message), Hint: m.line(p.Hint),
+			Message: m.line(api.Problem{Message: p.Message, See: p.See}.String()), Hint: m.line(p.Hint),
 		})
 	}
 	return out

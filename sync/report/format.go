@@ -134,9 +134,10 @@ func fileName(name string) string {
 	return name
 }
 
-// Line is a problem as one printable line, whatever its author put into it: file:line:col: [warning: ]message (hint).
+// Line is a problem as one printable line, whatever its author put into it: see api.Problem.String.
 func Line(p api.Problem) string {
-	p.Pos.File, p.Message, p.Hint = fileName(p.Pos.File), line(p.Message), line(p.Hint)
+	p.Pos.File, p.See.File = fileName(p.Pos.File), fileName(p.See.File)
+	p.Message, p.Hint = line(p.Message), line(p.Hint)
 	return p.String()
 }
 

@@ -67,20 +67,30 @@ type problemsDoc struct {
 
 type findingDoc struct {
 	Severity string `json:"severity"` // error or warning, as it counts
-	File     string `json:"file"`     // as it is called, whatever is in its name
-	Line     int    `json:"line"`
-	Column   int    `json:"column"` // in characters
-	Code     string `json:"code"`
-	Message  string `json:"message"`
-	Hint     string `json:"hint"`
+	placeDoc
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Hint    string    `json:"hint"`
+	See     *placeDoc `json:"see,omitempty"` // another place that it is about, as the first of two
 }
+
+type placeDoc struct {
+	File   string `json:"file"` // as it is called, whatever is in its name
+	Line   int    `json:"line"`
+	Column int    `json:"column"` // in characters
+}
+
+func (p placeDoc) pos() api.Pos { return api.Pos{File: p.File, Line: p.Line, Col: p.Column} }
 
 func (p Problems) document() problemsDoc {
 	d := problemsDoc{Strict: p.Strict, Clusters: p.Clusters, Links: p.Links, Problems: []findingDoc{}}
 	for _, f := range p.Found {
 		doc := findingDoc{
-			Severity: severityError, File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Col,
+			Severity: severityError, placeDoc: placeDoc{f.Pos.File, f.Pos.Line, f.Pos.Col},
 			Code: f.Code, Message: f.Message, Hint: f.Hint,
+		}
+		if f.See != (api.Pos{}) {
+			doc.See = &placeDoc{f.See.File, f.See.Line, f.See.Col}
 		}
 		if f.Warning && !p.Strict {
 			doc.Severity = severityWarning
@@ -103,10 +113,13 @@ func (d problemsDoc) text() string {
 }
 
 func (f findingDoc) problem() api.Problem {
-	return api.Problem{
-		Pos: api.Pos{File: f.File, Line: f.Line, Col: f.Column}, Warning: f.Severity == severityWarning,
-		Message: f.Message, Hint: f.Hint, Code: f.Code,
+	p := api.Problem{
+		Pos: f.pos(), Warning: f.Severity == severityWarning, Message: f.Message, Hint: f.Hint, Code: f.Code,
 	}
+	if f.See != nil {
+		p.See = f.See.pos()
+	}
+	return p
 }
 
 // sum is the last line: how it ended, and what there is of everything.
@@ -125,7 +138,9 @@ func (d problemsDoc) sum() string {
 	return verdict + ": " + strings.Join(parts, ", ")
 }
 
-// said is message and hint as one printable line.
+// said is all of it but where it is and how bad, as one printable line.
 func (f findingDoc) said() string {
-	return line(api.Problem{Message: f.Message, Hint: f.Hint}.String())
+	p := f.problem()
+	p.Pos, p.Warning = api.Pos{}, false
+	return Line(p)
 }

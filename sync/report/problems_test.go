@@ -22,10 +22,12 @@ func several() Problems {
 	typo.Hint, typo.Code = "did you mean apiServer?", "UnknownField"
 	again := typo
 	again.Pos.Line = 12
+	twice := found("fleet/west.yaml", 3, 18, "Cluster east is declared twice")
+	twice.See = api.Pos{File: "fleet/east.yaml", Line: 3, Col: 18}
 	warning := found("fleet/mesh.yaml", 3, 0, "Mesh prod: selects one cluster: 100% of the fleet")
 	warning.Warning, warning.Code = true, "Lonely"
 	return Problems{
-		Found:   []api.Problem{found("", 0, 0, "there is no Cluster"), typo, again, found("fleet/größe 1.yaml", 0, 0, "cannot be read"), warning},
+		Found:   []api.Problem{found("", 0, 0, "there is no Cluster"), typo, again, found("fleet/größe 1.yaml", 0, 0, "cannot be read"), twice, warning},
 		Rules:   []Rule{{"UnknownField", "A field is misspelled. Strictly decoded, it is refused."}, {"Lonely", "A mesh selects fewer than two clusters."}},
 		Version: "v1.2.3",
 	}
@@ -67,7 +69,7 @@ func TestHostile(t *testing.T) {
 	var p Problems
 	for i, word := range forged() {
 		p.Found = append(p.Found, api.Problem{
-			Pos: api.Pos{File: word, Line: i % 2, Col: i % 2}, Message: word, Hint: word, Code: "Code", Warning: i%2 == 0,
+			Pos: api.Pos{File: word, Line: i % 2, Col: i % 2}, See: api.Pos{File: word, Line: 1}, Message: word, Hint: word, Code: "Code", Warning: i%2 == 0,
 		})
 	}
 	for _, f := range ProblemFormats() {
@@ -83,8 +85,8 @@ func TestHostile(t *testing.T) {
 		t.Fatalf("JSON tells %d problems of %d", len(got), len(want))
 	}
 	for i, f := range told[problemsDoc](t, p, JSON).Problems {
-		if want := strings.ToValidUTF8(forged()[i], "\ufffd"); f.File != want || f.Message != want {
-			t.Errorf("JSON(%q): file %q, message %q", want, f.File, f.Message)
+		if want := strings.ToValidUTF8(forged()[i], "\ufffd"); f.File != want || f.See.File != want || f.Message != want {
+			t.Errorf("JSON(%q): file %q, see %q, message %q", want, f.File, f.See.File, f.Message)
 		}
 	}
 }

@@ -56,11 +56,13 @@ type sarifResult struct {
 	Level        string            `json:"level"`
 	Message      sarifText         `json:"message"`
 	Locations    []sarifLocation   `json:"locations"`
+	Related      []sarifLocation   `json:"relatedLocations,omitempty"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
 }
 
 type sarifLocation struct {
 	Physical sarifPhysical `json:"physicalLocation"`
+	Message  *sarifText    `json:"message,omitempty"`
 }
 
 type sarifPhysical struct {
@@ -95,7 +97,8 @@ func (d problemsDoc) sarif(rules []Rule, version string) sarifLog {
 		seen[same]++
 		run.Results = append(run.Results, sarifResult{
 			RuleID: id, RuleIndex: index[id], Level: f.Severity, Message: sarifText{f.said()},
-			Locations:    []sarifLocation{{f.location()}},
+			Locations:    []sarifLocation{{Physical: f.physical()}},
+			Related:      f.related(),
 			Fingerprints: map[string]string{"linkwright/v1": fingerprint(same, seen[same])},
 		})
 	}
@@ -128,16 +131,24 @@ func sarifRuleOf(r Rule) sarifRule {
 	return sarifRule{ID: r.Code, ShortDescription: sarifText{short}, FullDescription: sarifText{r.Help}, Help: sarifText{r.Help}}
 }
 
-// location is never empty: code scanning refuses the whole log for one result without a file.
-func (f findingDoc) location() sarifPhysical {
-	p := sarifPhysical{Artifact: sarifArtifact{URI: "file://" + uri(f.File)}}
-	if !path.IsAbs(f.File) {
-		p.Artifact = sarifArtifact{URI: uri(cmp.Or(f.File, ".")), BaseID: "%SRCROOT%"}
+// physical is never empty: code scanning refuses the whole log for one result without a file.
+func (at placeDoc) physical() sarifPhysical {
+	p := sarifPhysical{Artifact: sarifArtifact{URI: "file://" + uri(at.File)}}
+	if !path.IsAbs(at.File) {
+		p.Artifact = sarifArtifact{URI: uri(cmp.Or(at.File, ".")), BaseID: "%SRCROOT%"}
 	}
-	if f.Line > 0 {
-		p.Region = &sarifRegion{f.Line, f.Column}
+	if at.Line > 0 {
+		p.Region = &sarifRegion{at.Line, at.Column}
 	}
 	return p
+}
+
+// related is where else to look: shown beside a result, as a link.
+func (f findingDoc) related() []sarifLocation {
+	if f.See == nil {
+		return nil
+	}
+	return []sarifLocation{{Physical: f.See.physical(), Message: &sarifText{"the other place"}}}
 }
 
 // uri escapes a path; a colon, too, since what stands before it would be a scheme.

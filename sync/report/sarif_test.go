@@ -24,8 +24,8 @@ func shapes() map[string]shape {
 		"tool":             {must: "driver"},
 		"driver":           {must: "name", may: "version informationUri rules"},
 		"rule":             {must: "id shortDescription fullDescription help"},
-		"result":           {must: "message ruleId level locations", may: "ruleIndex partialFingerprints"},
-		"location":         {must: "physicalLocation"},
+		"result":           {must: "message ruleId level locations", may: "ruleIndex partialFingerprints relatedLocations"},
+		"location":         {must: "physicalLocation", may: "message"},
 		"physicalLocation": {must: "artifactLocation", may: "region"},
 		"artifactLocation": {must: "uri", may: "uriBaseId"},
 		"region":           {must: "startLine", may: "startColumn"},
@@ -86,15 +86,20 @@ func TestSARIF(t *testing.T) {
 			t.Errorf("result %d: %v", i, result)
 		}
 		prints[result["partialFingerprints"].(map[string]any)["linkwright/v1"]] = true
-		located(t, p.Found[i], result["locations"].([]any))
+		located(t, p.Found[i].Pos, result["locations"].([]any))
+		if see := p.Found[i].See; see != (api.Pos{}) {
+			located(t, see, result["relatedLocations"].([]any))
+		} else if result["relatedLocations"] != nil {
+			t.Errorf("%s: relatedLocations %v", p.Found[i], result["relatedLocations"])
+		}
 	}
 	if len(prints) != len(p.Found) {
 		t.Errorf("%d fingerprints of %d results", len(prints), len(p.Found))
 	}
 }
 
-// located: a result has one place, whose address leads to the file of the problem, from the root of the repository.
-func located(t *testing.T, p api.Problem, locations []any) {
+// located: there is one place, whose address leads to the file, from the root of the repository.
+func located(t *testing.T, p api.Pos, locations []any) {
 	t.Helper()
 	if len(locations) != 1 {
 		t.Fatalf("%s has %d locations", p, len(locations))
@@ -105,7 +110,7 @@ func located(t *testing.T, p api.Problem, locations []any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme, want := "", p.Pos.File
+	scheme, want := "", p.File
 	if path.IsAbs(want) {
 		scheme = "file"
 	} else if artifact["uriBaseId"] != "%SRCROOT%" {
@@ -121,7 +126,7 @@ func located(t *testing.T, p api.Problem, locations []any) {
 	if place["region"] != nil {
 		got = checked(t, "region", place["region"])
 	}
-	for key, n := range map[string]int{"startLine": p.Pos.Line, "startColumn": p.Pos.Col} {
+	for key, n := range map[string]int{"startLine": p.Line, "startColumn": p.Col} {
 		if at, _ := got[key].(float64); int(at) != n {
 			t.Errorf("%s: %s %v", p, key, got[key])
 		}

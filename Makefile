@@ -47,6 +47,7 @@ demo: controlplane build ## three clusters, six links, from a local Git reposito
 
 generate: ## write what is made of api's types and their comments
 	$(GO) generate ./api
+	$(GO) test ./examples -run TestDeclarations -update
 
 fmt: $(LINT) ## format every Go file
 	$(LINT) fmt

@@ -37,7 +37,7 @@ type Meta struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// Cluster is the spec of a Kubernetes cluster that takes part in links.
+// Cluster is what is declared of a Kubernetes cluster.
 type Cluster struct {
 	Access Access `json:"access"`
 	// APIServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster

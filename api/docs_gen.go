@@ -14,7 +14,7 @@ func docs(of string) string {
 	case "Access.kubeconfigSecret":
 		return "kubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the home cluster."
 	case "Cluster":
-		return "Cluster is the spec of a Kubernetes cluster that takes part in links."
+		return "Cluster is what is declared of a Kubernetes cluster."
 	case "Cluster.apiServer":
 		return "apiServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster and for loopback addresses."
 	case "Cluster.overlay":
@@ -60,7 +60,7 @@ func docs(of string) string {
 	case "CredentialMode":
 		return "CredentialMode says where a link's credential comes from."
 	case "CredentialMode=Existing":
-		return "leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target."
+		return "leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target. Where the link uses remote discovery or federation, the control plane's namespace needs one, too, always called cluster-credentials-<target>."
 	case "CredentialMode=LegacyToken":
 		return "lets the target's token controller issue a token that does not expire. It is the default."
 	case "Credentials":
@@ -68,7 +68,7 @@ func docs(of string) string {
 	case "Credentials.mode":
 		return "mode says where the credential comes from."
 	case "Credentials.secretRef":
-		return "secretRef names the Secret of mode Existing, in the source's multicluster namespace; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
+		return "secretRef names the Secret of mode Existing in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
 	case "Except":
 		return "Except is one link that a mesh does not have."
 	case "Except.source":
@@ -102,7 +102,7 @@ func docs(of string) string {
 	case "KubeconfigFile.path":
 		return "path of the file on the machine that linkwright runs on."
 	case "Link":
-		return "Link is one direction: services of Target are mirrored into Source."
+		return "Link is one direction: services of its target are mirrored into its source."
 	case "Link.source":
 		return "source is the Cluster in which mirrors appear."
 	case "Link.target":
@@ -184,7 +184,7 @@ func docs(of string) string {
 	case "SecretKey.name":
 		return "name of the Secret."
 	case "SecretRef":
-		return "SecretRef names a Secret in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig. Links that use remote discovery or federation need one of the name cluster-credentials-<target> in the control plane's namespace, too."
+		return "SecretRef names a Secret in the source's multicluster namespace."
 	case "SecretRef.name":
 		return "name of the Secret."
 	case "SyncPolicy":

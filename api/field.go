@@ -65,6 +65,20 @@ func (f Field) Find(path ...string) (Field, error) {
 	return f, nil
 }
 
+// Paragraphs are all that is said of a field: its description, that of the objects in a list, the meanings of its words.
+func (f Field) Paragraphs() []string {
+	out := strings.Split(f.Description, "\n\n")
+	if f.Of != nil && f.Of.Description != "" {
+		out = append(out, f.Of.Paragraphs()...)
+	}
+	for _, w := range f.Words {
+		if w.Meaning != "" {
+			out = append(out, w.Name+" "+w.Meaning)
+		}
+	}
+	return out
+}
+
 // Below gives the fields of an object, or of the objects that a list or a map holds.
 func (f Field) Below() []Field {
 	for f.Of != nil {

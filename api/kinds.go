@@ -107,12 +107,20 @@ func (w walker) fields(v reflect.Value, path string) []Field {
 			own := v.Type().Name() + "." + name
 			field := w.value(below, path+"."+name, own)
 			field.Name = name
-			field.Description = cmp.Or(fieldDoc(v.Type(), name), field.Description)
+			field.Description = cmp.Or(fieldDoc(v.Type(), name), calledBy(name, field))
 			field.Required = !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
 			out = append(out, field)
 		}
 	}
 	return out
+}
+
+// calledBy is what the type of a field says of itself, said of the field.
+func calledBy(name string, f Field) string {
+	if rest, ok := strings.CutPrefix(f.Description, f.of+" "); ok {
+		return name + " " + rest
+	}
+	return f.Description
 }
 
 func suffixed(keys []string, suffix string) []string {

@@ -18,7 +18,7 @@ type LinkDoc struct {
 	Spec     Link `json:"spec"`
 }
 
-// Link is one direction: services of Target are mirrored into Source.
+// Link is one direction: services of its target are mirrored into its source.
 type Link struct {
 	// Source is the Cluster in which mirrors appear.
 	Source ClusterName `json:"source"`
@@ -54,6 +54,8 @@ const (
 	// LegacyToken lets the target's token controller issue a token that does not expire. It is the default.
 	LegacyToken CredentialMode = "LegacyToken"
 	// Existing leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target.
+	// Where the link uses remote discovery or federation, the control plane's namespace needs one, too, always called
+	// cluster-credentials-<target>.
 	Existing CredentialMode = "Existing"
 )
 
@@ -61,14 +63,13 @@ const (
 type Credentials struct {
 	// Mode says where the credential comes from.
 	Mode CredentialMode `json:"mode,omitempty"`
-	// SecretRef names the Secret of mode Existing, in the source's multicluster namespace; left out, it is
-	// cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret.
+	// SecretRef names the Secret of mode Existing in the source's multicluster namespace, of type
+	// mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a
+	// Link can have one: the links of a Mesh cannot share a Secret.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
 }
 
-// SecretRef names a Secret in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the
-// key kubeconfig. Links that use remote discovery or federation need one of the name cluster-credentials-<target> in
-// the control plane's namespace, too.
+// SecretRef names a Secret in the source's multicluster namespace.
 type SecretRef struct {
 	// Name of the Secret.
 	Name string `json:"name"`

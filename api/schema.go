@@ -80,7 +80,7 @@ func has(name string, words ...string) *schema {
 }
 
 func (f Field) schema() *schema {
-	out := &schema{Description: f.described(), Type: f.Type, Default: f.Default, Examples: f.Examples}
+	out := &schema{Description: strings.Join(f.Paragraphs(), "\n\n"), Type: f.Type, Default: f.Default, Examples: f.Examples}
 	f.Limits.limit(out)
 	switch {
 	case len(f.Words) == 1:
@@ -158,15 +158,3 @@ func (f Field) together(s *schema) {
 
 // without refuses a field.
 func without(name string) *schema { return &schema{Properties: map[string]any{name: false}} }
-
-// described is the description with the meanings of the words.
-func (f Field) described() string {
-	var b strings.Builder
-	b.WriteString(f.Description)
-	for _, w := range f.Words {
-		if w.Meaning != "" {
-			b.WriteString("\n\n" + w.Name + " " + w.Meaning)
-		}
-	}
-	return b.String()
-}

@@ -63,10 +63,13 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestREADME loads its YAML twice: its Link and its Mesh are two ways to declare one pair.
-func TestREADME(t *testing.T) {
+func TestREADME(t *testing.T) { loadsBlocks(t, readme) }
+
+// loadsBlocks loads the YAML of a page twice: its Link and its Mesh are two ways to declare one pair.
+func loadsBlocks(t *testing.T, page string) {
+	t.Helper()
 	var documents []string
-	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(text(t, readme), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(text(t, page), -1) {
 		documents = append(documents, strings.Split(m[1], "---\n")...)
 	}
 	for _, without := range []string{"Link", "Mesh"} {
@@ -77,9 +80,9 @@ func TestREADME(t *testing.T) {
 			}
 		}
 		if len(tree) == len(documents) {
-			t.Errorf("README declares no %s", without)
+			t.Errorf("%s declares no %s", page, without)
 		}
-		loads(t, "README without its "+without, tree)
+		loads(t, page+" without its "+without, tree)
 	}
 }
 
@@ -292,7 +295,7 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%s is too long", p)
 		}
 	}
-	for _, p := range []string{readme, architecture, "../docs/ci.md"} {
+	for _, p := range []string{readme, architecture, declarations, "../docs/ci.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text(t, p), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(p), m[1])); err != nil {
 				t.Errorf("%s: %v", p, err)

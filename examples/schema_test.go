@@ -22,7 +22,7 @@ import (
 // kinds – and is valid by it.
 func TestModelines(t *testing.T) {
 	checked := 0
-	for _, file := range declarations(t) {
+	for _, file := range declared(t) {
 		checked++
 		documents, kinds := decoded(t, file)
 		want := "all"
@@ -47,8 +47,8 @@ func TestModelines(t *testing.T) {
 	}
 }
 
-// declarations are the files of examples; manifests are package deploy's, and overlays hold none.
-func declarations(t *testing.T) []string {
+// declared are the files of examples; manifests are package deploy's, and overlays hold none.
+func declared(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {

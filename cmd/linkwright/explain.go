@@ -81,11 +81,8 @@ func explanation(kind string, path []string, f api.Field) string {
 	if len(f.Examples) > 0 {
 		row("EXAMPLE", text(f.Examples[0]))
 	}
-	b.WriteString("\n" + wrapped(f.Description))
-	for _, word := range f.Words {
-		if word.Meaning != "" {
-			b.WriteString("\n" + wrapped(word.Name+" "+word.Meaning))
-		}
+	for _, paragraph := range f.Paragraphs() {
+		b.WriteString("\n" + wrapped(paragraph))
 	}
 	return b.String() + fieldsBelow(f)
 }
@@ -149,20 +146,17 @@ func firstSentence(text string) string {
 	return text
 }
 
-// wrapped breaks paragraphs into lines for a terminal of 80 columns.
+// wrapped breaks a paragraph into lines for a terminal of 80 columns.
 func wrapped(text string) string {
 	const width = 78
 	var b strings.Builder
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		line := " "
-		for word := range strings.FieldsSeq(paragraph) {
-			if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= width && line != " " {
-				b.WriteString(line + "\n")
-				line = " "
-			}
-			line += " " + word
+	line := " "
+	for word := range strings.FieldsSeq(text) {
+		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= width && line != " " {
+			b.WriteString(line + "\n")
+			line = " "
 		}
-		b.WriteString(line + "\n")
+		line += " " + word
 	}
-	return b.String()
+	return b.String() + line + "\n"
 }

@@ -78,6 +78,7 @@ func TestDeploy(t *testing.T) {
 	b.run(1, "diff")
 	b.run(0, "sync")
 	b.clean()
+	b.extras()
 	b.granted(installed)
 	b.denied()
 }

@@ -68,7 +68,7 @@ func (g grant) allows(r testbed.Request, verb string) bool {
 	if r.Subresource != "" {
 		resource += "/" + r.Subresource
 	}
-	return g.verb == verb && g.group == r.Group && g.resource == resource &&
+	return g.verb == verb && g.group == r.Group && (g.resource == resource || g.resource == "*") &&
 		(g.namespace == "" || g.namespace == r.Namespace) && (g.name == "" || g.name == r.Name)
 }
 

@@ -50,7 +50,8 @@ type Cluster struct {
 	Overlay string `json:"overlay,omitempty"`
 	// State says whether the cluster takes part in links.
 	State ClusterState `json:"state,omitempty"`
-	// Suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted.
+	// Suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted. Removals of links to
+	// and from it do not begin at the other end either. That is told, and no failure.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
@@ -60,8 +61,9 @@ type ClusterState string
 const (
 	// Active lets it take part. It is the default.
 	Active ClusterState = "Active"
-	// Leaving removes every link to and from the cluster at both ends, as if none were declared. Once the report calls
-	// it clean, the declaration can go.
+	// Leaving removes every link to and from the cluster at both ends, as if none were declared, and what its overlay
+	// brought in; prune.maxFraction does not count that. Once the report says that nothing is left, cluster and
+	// declaration can go, in any order.
 	Leaving ClusterState = "Leaving"
 )
 

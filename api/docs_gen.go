@@ -22,7 +22,7 @@ func docs(of string) string {
 	case "Cluster.state":
 		return "state says whether the cluster takes part in links."
 	case "Cluster.suspend":
-		return "suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted."
+		return "suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted. Removals of links to and from it do not begin at the other end either. That is told, and no failure."
 	case "ClusterDoc":
 		return "Cluster declares a Kubernetes cluster that may take part in links: how to reach it, and what differs there from an ordinary installation of Linkerd."
 	case "ClusterName":
@@ -32,7 +32,7 @@ func docs(of string) string {
 	case "ClusterState=Active":
 		return "lets it take part. It is the default."
 	case "ClusterState=Leaving":
-		return "removes every link to and from the cluster at both ends, as if none were declared. Once the report calls it clean, the declaration can go."
+		return "removes every link to and from the cluster at both ends, as if none were declared, and what its overlay brought in; prune.maxFraction does not count that. Once the report says that nothing is left, cluster and declaration can go, in any order."
 	case "Commit":
 		return "Commit is a full hash, or empty for a tree that does not come from Git."
 	case "Controller":
@@ -124,7 +124,7 @@ func docs(of string) string {
 	case "LinkSpec.selector":
 		return "selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and none where the target has no gateway. {} matches nothing, as everywhere in Linkerd."
 	case "LinkSpec.suspend":
-		return "suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted."
+		return "suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no failure. A link that is no longer declared is unlinked, suspended or not."
 	case "Linkerd":
 		return "Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live."
 	case "Linkerd.multiclusterNamespace":

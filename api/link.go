@@ -43,7 +43,8 @@ type LinkSpec struct {
 	Controller          Controller `json:"controller,omitzero"`
 	// Credentials are what the source uses against the target.
 	Credentials Credentials `json:"credentials,omitzero"`
-	// Suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted.
+	// Suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no
+	// failure. A link that is no longer declared is unlinked, suspended or not.
 	Suspend bool `json:"suspend,omitempty"`
 }
 

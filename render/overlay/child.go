@@ -17,6 +17,12 @@ import (
 // errChild says that a child failed, not what it was to build: it is not used again.
 var errChild = errors.New("the build process failed")
 
+// buildError is what a build says against its own input: the same job gives the same again.
+type buildError string
+
+// Error implements error.
+func (e buildError) Error() string { return string(e) }
+
 // child is a process that builds one job after the other.
 type child struct {
 	cmd    *exec.Cmd
@@ -68,7 +74,7 @@ func (k *child) do(ctx context.Context, j job) (built, error) {
 		return built{}, k.failed(err)
 	}
 	if a.Error != "" {
-		return built{}, errors.New(tidy(a.Error))
+		return built{}, buildError(tidy(a.Error))
 	}
 	if err := k.check(j, a.Built); err != nil {
 		return built{}, k.failed(err)

@@ -1,0 +1,140 @@
+package overlay
+
+import "strings"
+
+// field is a row of the table of what an overlay may change of a rendered object. Everything that has no row stays as
+// it was rendered: the pods run with an account that reads other clusters, so whoever chose what runs in them, as whom
+// and with what, would have its credentials.
+type field struct {
+	kind, path string            // kind as object.Key writes it; "*" in a path is the items of a list, by name
+	check      func(any) string  // says what is wrong with the new value, or nothing; nil: any will do
+	keys       func(string) rule // the map may get keys, judged by this; what is rendered in it stays
+}
+
+// fields is the table.
+func fields() []field {
+	const (
+		deployment = "Deployment.apps"
+		disruption = "PodDisruptionBudget.policy"
+		template   = "spec.template.metadata."
+		pod        = "spec.template.spec."
+		container  = "spec.template.spec.containers.*."
+	)
+	return []field{
+		{kind: anyKind, path: "metadata.labels", keys: labelRule},
+		{kind: anyKind, path: "metadata.annotations", keys: annotationRule},
+
+		{kind: deployment, path: "spec.strategy"},
+		{kind: deployment, path: "spec.minReadySeconds"},
+		{kind: deployment, path: "spec.progressDeadlineSeconds"},
+		{kind: deployment, path: "spec.revisionHistoryLimit"},
+		{kind: deployment, path: template + "labels", keys: podLabelRule},
+		{kind: deployment, path: template + "annotations", keys: podAnnotationRule},
+		{kind: deployment, path: pod + "affinity"},
+		{kind: deployment, path: pod + "nodeSelector"},
+		{kind: deployment, path: pod + "tolerations"},
+		{kind: deployment, path: pod + "topologySpreadConstraints"},
+		{kind: deployment, path: pod + "priorityClassName"},
+		{kind: deployment, path: pod + "terminationGracePeriodSeconds"},
+		{kind: deployment, path: pod + "dnsConfig"},
+		{kind: deployment, path: pod + "dnsPolicy"},
+		{kind: deployment, path: pod + "imagePullSecrets"},
+		{kind: deployment, path: pod + "runtimeClassName"},
+		{kind: deployment, path: container + "resources", check: checkResources},
+		{kind: deployment, path: container + "livenessProbe", check: checkProbe},
+		{kind: deployment, path: container + "readinessProbe", check: checkProbe},
+		{kind: deployment, path: container + "startupProbe", check: checkProbe},
+
+		{kind: disruption, path: "spec.minAvailable"},
+		{kind: disruption, path: "spec.maxUnavailable"},
+		{kind: disruption, path: "spec.unhealthyPodEvictionPolicy"},
+
+		{kind: "ServiceAccount", path: "imagePullSecrets"},
+
+		// A Secret is copied to other namespaces by tools that are told so by an annotation.
+		{kind: secretKind, path: "metadata.annotations", keys: noAnnotation},
+	}
+}
+
+const (
+	anyKind    = "*"
+	secretKind = "Secret"
+)
+
+// declared says where a field that overlays must leave alone is declared instead; by kind and path.
+func declared() map[string]string {
+	const (
+		deployment = "Deployment.apps "
+		container  = "Deployment.apps spec.template.spec.containers.*."
+		selector   = "a selector never changes: use labels, with includeSelectors: false, in place of commonLabels"
+		content    = "linkwright writes what is in a Secret, no overlay sees it"
+	)
+	return map[string]string{
+		anyKind + " spec.selector":                   selector,
+		"Link.multicluster.linkerd.io spec":          "declare it in the Link, or in its target's Cluster",
+		deployment + "spec.replicas":                 "declare controller.replicas of the Link",
+		deployment + "spec.template.spec.containers": "no container may come in, go or take another's place: it would run with the account that reads other clusters",
+		container + "args":                           "declare controller.logLevel and controller.headless of the Link",
+		container + "image":                          "declare controller.image of the Link, where --allow-controller-image allows it",
+		secretKind + " data":                         content,
+		secretKind + " stringData":                   content,
+	}
+}
+
+// tree is the table of one kind, by the words of its paths.
+type tree struct {
+	below map[string]*tree
+	leaf  *field
+}
+
+// at gives the branch of a word; nil, where nothing at or below it may change.
+func (t *tree) at(word string) *tree {
+	if t == nil {
+		return nil
+	}
+	return t.below[word]
+}
+
+// grow adds a row; a later one takes the place of an earlier one.
+func (t *tree) grow(words []string, f *field) {
+	if len(words) == 0 {
+		t.leaf = f
+		return
+	}
+	if t.below == nil {
+		t.below = map[string]*tree{}
+	}
+	next, ok := t.below[words[0]]
+	if !ok {
+		next = &tree{}
+		t.below[words[0]] = next
+	}
+	next.grow(words[1:], f)
+}
+
+// table is fields, made fit for looking up.
+type table map[string]*tree
+
+// newTable gives every kind that has rows of its own, and the rows of any kind.
+func newTable() table {
+	rows, out := fields(), table{anyKind: {}}
+	for _, f := range rows {
+		out[f.kind] = &tree{}
+	}
+	for kind, t := range out {
+		for _, f := range rows {
+			if f.kind == anyKind || f.kind == kind {
+				t.grow(strings.Split(f.path, "."), &f)
+			}
+		}
+	}
+	return out
+}
+
+// of gives the rows of a kind.
+func (t table) of(kind string) *tree {
+	if own, ok := t[kind]; ok {
+		return own
+	}
+	return t[anyKind]
+}

@@ -1,0 +1,195 @@
+package overlay
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Reason is the machine's word for an end that is held by its cluster's overlay.
+const Reason = "Overlay"
+
+// Input is one cluster with its overlay: a Component of a tree, which is applied to each of its ends.
+type Input struct {
+	Tree      fs.FS
+	Dir       string  // of the Component
+	At        api.Pos // where spec.overlay stands
+	Cluster   api.ClusterName
+	Owner     string
+	Namespace string          // the cluster's multicluster namespace: what the Component brings in goes there
+	Ends      []object.Wanted // all of the cluster, its base included
+}
+
+// Output is what became of it.
+type Output struct {
+	// Ends are those that came in, in their order. One that was held stays as it was; one that the overlay does not
+	// change is the very same.
+	Ends     []object.Wanted
+	Problems []api.Problem // of the Component; with one of them that is no warning, all ends are held
+	Patches  []Patch       // of the Component; none, if the Component is wrong
+}
+
+// Patch is one patch of a Component. Where none of the clusters that share the Component has an object that it chooses,
+// it does nothing.
+type Patch struct {
+	Pos    api.Pos
+	Text   string // its target, for people
+	Chosen bool   // it chooses an object of an end, or of what the Component brings in
+}
+
+// builder is what an Applier needs of a Cage.
+type builder interface {
+	// check reads the Component that stands in a directory of a tree; at is where it is named. With a problem that is no
+	// warning, what is checked is of no use.
+	check(tree fs.FS, dir string, at api.Pos) (checked, []api.Problem)
+	build(context.Context, job) (built, error)
+	width() int // how many builds run at once
+}
+
+func (c *Cage) check(tree fs.FS, dir string, at api.Pos) (checked, []api.Problem) {
+	return component(tree, dir, at, c.options.Limits)
+}
+
+func (c *Cage) width() int { return cap(c.seats) }
+
+// Applier applies overlays. It remembers what it built, and is safe for concurrent use: it is made once.
+type Applier struct {
+	cage  builder
+	kinds Kinds
+	table table
+	ends  *recent[shaped]
+	bases *recent[*base]
+}
+
+// What an Applier remembers, in bytes: about 5,000 ends in which the overlay changes every object.
+const (
+	endsMemory  = 128 << 20
+	basesMemory = 16 << 20
+)
+
+// NewApplier makes one whose Components build in a cage, and may bring in objects of these kinds.
+func NewApplier(c *Cage, k Kinds) *Applier { return newApplier(c, k) }
+
+func newApplier(c builder, k Kinds) *Applier {
+	return &Applier{cage: c, kinds: k, table: newTable(), ends: newRecent[shaped](endsMemory), bases: newRecent[*base](basesMemory)}
+}
+
+// Apply gives the ends of a cluster as its overlay shapes them. It fails by holding ends: all of them, where the
+// Component itself is wrong; else those that it cannot be applied to.
+func (a *Applier) Apply(ctx context.Context, in Input) Output {
+	c, problems := a.cage.check(in.Tree, in.Dir, in.At)
+	t := &task{Applier: a, in: in, component: c}
+	if !wrong(problems) {
+		problems = append(problems, t.prepare(ctx)...)
+	}
+	if wrong(problems) {
+		return Output{Ends: holdAll(in, problems), Problems: problems}
+	}
+	shapes := t.shapes(ctx)
+	out := Output{Ends: slices.Clone(in.Ends), Problems: problems, Patches: t.patches(shapes)}
+	for i, s := range shapes {
+		if in.Ends[i].Held == nil {
+			out.Ends[i] = s.wanted(in.Ends[i])
+		}
+	}
+	t.addExtras(&out)
+	return out
+}
+
+// task is one call of Apply.
+type task struct {
+	*Applier
+	in        Input
+	component checked
+	choosers  []chooser // by the Component's patches
+	narrow    bool      // the Component changes only what its patches choose
+	base      *base
+}
+
+// prepare looks at the Component apart from any end.
+func (t *task) prepare(ctx context.Context) []api.Problem {
+	for _, p := range t.component.Patches {
+		c, err := newChooser(p.Target)
+		if err != nil {
+			return []api.Problem{{Pos: p.At, Message: fmt.Sprintf("target of a patch: %v", err), Hint: "names and kinds are regular expressions, selectors those of labels"}}
+		}
+		t.choosers = append(t.choosers, c)
+	}
+	t.narrow = t.component.onlyPatches()
+	b, err := t.baseOf(ctx)
+	if err != nil {
+		return []api.Problem{{Pos: t.component.pos(), Message: "build the overlay: " + shorter(err)}}
+	}
+	t.base = b
+	return append(slices.Clone(b.problems), t.taken()...)
+}
+
+// taken finds what the Component brings in though an end holds an object of that name.
+func (t *task) taken() []api.Problem {
+	var out []api.Problem
+	for _, w := range t.in.Ends {
+		for _, o := range w.Objects {
+			if at, ok := t.base.at[o.Key]; ok {
+				out = append(out, api.Problem{
+					Pos: at, Message: fmt.Sprintf("%s is rendered already, for %s", o.Key, w.End),
+					Hint: "change it by a patch with a target, or give yours another name",
+				})
+			}
+		}
+	}
+	return out
+}
+
+// addExtras puts what the Component brings in into the cluster's base.
+func (t *task) addExtras(out *Output) {
+	i := slices.IndexFunc(out.Ends, func(w object.Wanted) bool { return w.End.IsBase() })
+	if len(t.base.objects) == 0 || i >= 0 && out.Ends[i].Held != nil {
+		return
+	}
+	if i < 0 {
+		i = len(out.Ends)
+		out.Ends = append(out.Ends, object.Wanted{End: object.End{Cluster: t.in.Cluster}})
+	}
+	out.Ends[i].Objects = slices.Concat(out.Ends[i].Objects, t.base.objects)
+	slices.SortStableFunc(out.Ends[i].Objects, func(x, y object.Object) int {
+		if x.Phase != y.Phase {
+			return int(x.Phase) - int(y.Phase)
+		}
+		return x.Key.Compare(y.Key)
+	})
+}
+
+// patches says of each patch whether any end, or the base, had something for it.
+func (t *task) patches(shapes []shaped) []Patch {
+	out := make([]Patch, len(t.component.Patches))
+	for i, p := range t.component.Patches {
+		chosen := t.base.chosen[i] || slices.ContainsFunc(shapes, func(s shaped) bool { return s.chosen != nil && s.chosen[i] })
+		out[i] = Patch{Pos: p.At, Text: describe(p.Target), Chosen: chosen}
+	}
+	return out
+}
+
+// wrong says that a problem is more than a warning.
+func wrong(problems []api.Problem) bool {
+	return slices.ContainsFunc(problems, func(p api.Problem) bool { return !p.Warning })
+}
+
+// holdAll holds every end that is not held already.
+func holdAll(in Input, problems []api.Problem) []object.Wanted {
+	first := problems[slices.IndexFunc(problems, func(p api.Problem) bool { return !p.Warning })]
+	more := ""
+	if n := len(problems) - 1; n > 0 {
+		more = fmt.Sprintf("; and %d more: run validate", n)
+	}
+	out := slices.Clone(in.Ends)
+	for i, w := range out {
+		if w.Held == nil {
+			out[i] = object.Wanted{End: w.End, Held: object.Because(Reason, "the overlay %s is wrong: %s%s", in.Dir, first, more)}
+		}
+	}
+	return out
+}

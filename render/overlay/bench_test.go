@@ -1,0 +1,85 @@
+package overlay
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+const benchPatch = "patches:\n- target: {kind: Deployment}\n  patch: '- {op: add, path: /spec/minReadySeconds, value: 3}'\nlabels:\n- pairs: {team: mesh}\n"
+
+// BenchmarkFirst: 1,000 links of about ten objects each, nothing remembered.
+func BenchmarkFirst(b *testing.B) {
+	ends := scene(b, 1000)
+	for b.Loop() {
+		check(b, newApplier(&direct{wide: 2}, DefaultKinds()).Apply(b.Context(), in(ends, benchPatch)))
+	}
+}
+
+// BenchmarkOneChanged: the same, after one link of the thousand has changed.
+func BenchmarkOneChanged(b *testing.B) {
+	ends := scene(b, 1000)
+	a := newApplier(&direct{wide: 2}, DefaultKinds())
+	check(b, a.Apply(b.Context(), in(ends, benchPatch)))
+	n := 0
+	for b.Loop() {
+		n++
+		check(b, a.Apply(b.Context(), in(changed(b, ends, n), benchPatch)))
+	}
+}
+
+// changed gives one end's first object another annotation.
+func changed(tb testing.TB, ends []object.Wanted, n int) []object.Wanted {
+	tb.Helper()
+	out := slices.Clone(ends)
+	out[5].Objects = slices.Clone(out[5].Objects)
+	o := out[5].Objects[0]
+	content, err := decode(o.Body.Bytes())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	content["metadata"].(map[string]any)["annotations"] = map[string]any{"n": fmt.Sprint(n)}
+	if out[5].Objects[0], err = object.Seal(object.Spec{Key: o.Key, Version: o.Version, Phase: o.Phase, Owner: object.DefaultOwner}, content); err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+func check(tb testing.TB, out Output) {
+	tb.Helper()
+	for _, w := range out.Ends {
+		if w.Held != nil {
+			tb.Fatal(w.Held.Message)
+		}
+	}
+}
+
+// BenchmarkBatch: what one build takes, by how many ends it is of.
+func BenchmarkBatch(b *testing.B) {
+	all := scene(b, 100)[1:]
+	d := &direct{}
+	c, _ := d.check(in(nil, benchPatch).Tree, testDir, in(nil, benchPatch).At)
+	for _, n := range []int{1, 2, 3, 4, 6, 8, 16, 32, 100} {
+		var resources []json.RawMessage
+		for _, w := range all[:n] {
+			for _, o := range w.Objects {
+				in, err := newInput(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				resources = append(resources, in.body)
+			}
+		}
+		b.Run(fmt.Sprintf("%d-ends", n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := (job{Files: c.Files, Dir: c.Dir, Component: true, Resources: resources}).run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/end")
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package overlay
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/yaml"
+)
+
+// chooser says which objects the target of a patch chooses. It is kustomize's rule (api/resmap, Select), asked of values.
+type chooser struct {
+	names               *types.SelectorRegex
+	labels, annotations labels.Selector
+}
+
+func newChooser(s types.Selector) (chooser, error) {
+	names, err := types.NewSelectorRegex(&s)
+	if err != nil {
+		return chooser{}, err
+	}
+	c := chooser{names: names}
+	if c.labels, err = labels.Parse(s.LabelSelector); err != nil {
+		return chooser{}, err
+	}
+	c.annotations, err = labels.Parse(s.AnnotationSelector)
+	return c, err
+}
+
+// chooses says that the object is chosen.
+func (c chooser) chooses(content map[string]any) bool {
+	id := identify(content)
+	meta, _ := content["metadata"].(map[string]any)
+	namespace := cmp.Or(id.key.Namespace, resid.TotallyNotANamespace)
+	return c.names.MatchGvk(resid.Gvk{Group: id.key.Group, Version: id.version, Kind: id.key.Kind}) &&
+		c.names.MatchName(id.key.Name) && c.names.MatchNamespace(namespace) &&
+		c.labels.Matches(texts(meta["labels"])) && c.annotations.Matches(texts(meta["annotations"]))
+}
+
+// chosen says that any patch chooses the object.
+func (t *task) chosen(content map[string]any) bool {
+	return slices.ContainsFunc(t.choosers, func(c chooser) bool { return c.chooses(content) })
+}
+
+// onlyPatches says that the Component, and those in it, change an object only by patches that choose it: then no other
+// needs to be built. A patch that chooses by what another one wrote chooses an object that was chosen already.
+func (c checked) onlyPatches() bool {
+	for name, data := range c.Files {
+		if !slices.Contains(kustomizationNames(), path.Base(name)) {
+			continue
+		}
+		var fields map[string]any
+		if yaml.Unmarshal(data, &fields) != nil {
+			return false
+		}
+		if fields["kind"] != types.ComponentKind {
+			continue // it makes objects of its own
+		}
+		for field := range fields {
+			if !slices.Contains([]string{"apiVersion", "kind", "metadata", "resources", "components", "patches"}, field) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// describe says a target in words.
+func describe(s types.Selector) string {
+	var parts []string
+	for _, p := range []struct{ word, value string }{
+		{"group", s.Group},
+		{"version", s.Version},
+		{"kind", s.Kind},
+		{"name", s.Name},
+		{"namespace", s.Namespace},
+		{"labels", s.LabelSelector},
+		{"annotations", s.AnnotationSelector},
+	} {
+		if p.value != "" {
+			parts = append(parts, p.word+" "+p.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// texts gives what of a map is text.
+func texts(v any) labels.Set {
+	m, _ := v.(map[string]any)
+	out := make(labels.Set, len(m))
+	for k, x := range m {
+		if s, ok := x.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package overlay
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// extra is one object that a Component brings in, with all that is wrong with it.
+type extra struct {
+	id      identity
+	content map[string]any
+	origin  string // the file that it stands in
+	faults  []string
+}
+
+// identity is what an object is called.
+type identity struct {
+	key     object.Key
+	version string
+}
+
+// identify reads what an object is called; what is missing or no text is empty.
+func identify(content map[string]any) identity {
+	meta, _ := content["metadata"].(map[string]any)
+	var id identity
+	apiVersion, _ := content["apiVersion"].(string)
+	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
+		id.key.Group, id.version = group, version
+	} else {
+		id.version = apiVersion
+	}
+	id.key.Kind, _ = content["kind"].(string)
+	id.key.Name, _ = meta["name"].(string)
+	id.key.Namespace, _ = meta["namespace"].(string)
+	return id
+}
+
+// house is where extras may go: which kinds, into which namespace.
+type house struct {
+	kinds     Kinds
+	namespace string
+}
+
+// extras judges what a Component makes out of nothing. They are sorted by key.
+func (h house) extras(made []made) ([]extra, error) {
+	out := make([]extra, 0, len(made))
+	for _, m := range made {
+		content, err := decode(m.Body)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, h.judge(content, m.Origin))
+	}
+	slices.SortStableFunc(out, func(a, b extra) int {
+		return cmp.Or(a.id.key.Compare(b.id.key), cmp.Compare(a.origin, b.origin))
+	})
+	for i := 1; i < len(out); i++ {
+		if out[i].id.key == out[i-1].id.key {
+			out[i].faults = append(out[i].faults, "it is there twice: leave one out")
+		}
+	}
+	return out, nil
+}
+
+// judge runs the checks, all of them; the namespace is filled in.
+func (h house) judge(content map[string]any, origin string) extra {
+	e := extra{content: content, origin: origin}
+	meta, _ := content["metadata"].(map[string]any)
+	e.id = identify(content)
+	for _, check := range []func(extra, map[string]any) []string{
+		h.checkKind, h.checkName, h.checkNamespace, checkMetadata, checkMarks, checkFields, checkMonitor, checkSecrets,
+	} {
+		e.faults = append(e.faults, check(e, meta)...)
+	}
+	if meta != nil {
+		meta["namespace"] = h.namespace
+	}
+	if e.id.key.Namespace == "" {
+		e.id.key.Namespace = h.namespace
+	}
+	return e
+}
+
+// checkKind: only what the flag names, and never what gives more than the shape of the mesh.
+func (h house) checkKind(e extra, _ map[string]any) []string {
+	g := groupKind{e.id.key.Kind, e.id.key.Group}
+	switch why := g.forbidden(); {
+	case g.kind == "" || e.id.version == "":
+		return []string{"it needs an apiVersion and a kind"}
+	case why != "":
+		return []string{"no overlay may bring in this kind: " + why}
+	case !h.kinds.allow(g):
+		return []string{fmt.Sprintf("this kind is not allowed here, only %s: leave it out, or run linkwright with --overlay-kinds", h.kinds)}
+	}
+	return nil
+}
+
+// checkName: a name that nothing of ours can have. A disruption budget of a link's controller is called controller-<target>.
+func (h house) checkName(e extra, _ map[string]any) []string {
+	name := e.id.key.Name
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return []string{fmt.Sprintf("%q is no name: it may have lower case letters, digits, dots and dashes between them, %d in all", name, validation.DNS1123SubdomainMaxLength)}
+	}
+	if e.id.key.Kind == "PodDisruptionBudget" && strings.HasPrefix(name, "controller-") {
+		return []string{"disruption budgets called controller-… are those of links: give it another name, or declare controller.podAntiAffinity of the Link"}
+	}
+	return nil
+}
+
+func (h house) checkNamespace(e extra, _ map[string]any) []string {
+	if ns := e.id.key.Namespace; ns != "" && ns != h.namespace {
+		return []string{fmt.Sprintf("namespace %s is not the cluster's multicluster namespace, %s: leave metadata.namespace out", ns, h.namespace)}
+	}
+	return nil
+}
+
+// checkMetadata: names, labels and annotations; the rest is the server's, or would have others delete the object.
+func checkMetadata(_ extra, meta map[string]any) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(meta)) {
+		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k) && meta[k] != nil {
+			out = append(out, "metadata."+k+" must not be set: leave it out")
+		}
+	}
+	return out
+}
+
+// checkMarks: the labels and annotations of extras are judged as those that are added to rendered objects.
+func checkMarks(_ extra, meta map[string]any) []string {
+	var m merge
+	for _, f := range []field{{path: "labels", keys: labelRule}, {path: "annotations", keys: annotationRule}} {
+		at := &spot{shown: "metadata." + f.path, path: f.path, tree: &tree{leaf: &f}, up: &spot{}}
+		m.value(at, nil, meta[f.path])
+	}
+	out := make([]string, len(m.refused))
+	for i, r := range m.refused {
+		out[i] = r.String()
+	}
+	return out
+}
+
+// checkFields: an object of a cluster has a status from its controller alone.
+func checkFields(e extra, _ map[string]any) []string {
+	if e.content["status"] != nil {
+		return []string{"status must not be set: leave it out"}
+	}
+	return nil
+}
+
+// checkSecrets: nothing may point at a Secret; whatever reads it there could carry it anywhere.
+func checkSecrets(e extra, _ map[string]any) []string {
+	if e.id.key.Kind == "ConfigMap" {
+		return nil // its keys are no fields
+	}
+	if at := secretField(&spot{}, e.content); at != "" {
+		return []string{at + " refers to a Secret, which no overlay may: leave it out"}
+	}
+	return nil
+}
+
+// secretField finds the first field whose name says that it holds or names a secret; labels are no fields.
+func secretField(p *spot, v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			below := p.below(k)
+			if strings.Contains(strings.ToLower(k), "secret") {
+				return below.shown
+			}
+			if k == "matchLabels" || k == "labels" || k == "annotations" {
+				continue
+			}
+			if at := secretField(below, v[k]); at != "" {
+				return at
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if at := secretField(p.item(fmt.Sprint(i)), item); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// checkMonitor: a scraper must not be told to carry a credential to an address that the committer chooses.
+func checkMonitor(e extra, _ map[string]any) []string {
+	list := map[string]string{"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}[e.id.key.Kind]
+	if list == "" || e.id.key.Group != "monitoring.coreos.com" {
+		return nil
+	}
+	spec, _ := e.content["spec"].(map[string]any)
+	var out []string
+	if spec["scrapeClass"] != nil {
+		out = append(out, "spec.scrapeClass must not be set: it can bring a credential of the scraper's")
+	}
+	endpoints, _ := spec[list].([]any)
+	for i, endpoint := range endpoints {
+		at := fmt.Sprintf("spec.%s[%d]", list, i)
+		if why := only(endpoint, endpointFields()...); why != "" {
+			out = append(out, at+": "+why)
+		}
+		m, _ := endpoint.(map[string]any)
+		if why := only(m["tlsConfig"], "serverName", "insecureSkipVerify", "minVersion", "maxVersion"); why != "" {
+			out = append(out, at+".tlsConfig: "+why)
+		}
+	}
+	return out
+}
+
+// endpointFields are those of a monitor's endpoint that hold neither a credential nor a proxy.
+func endpointFields() []string {
+	return []string{
+		"port", "portNumber", "targetPort", "path", "scheme", "params", "interval", "scrapeTimeout", "honorLabels",
+		"honorTimestamps", "trackTimestampsStaleness", "metricRelabelings", "relabelings", "followRedirects",
+		"enableHttp2", "filterRunning", "tlsConfig",
+	}
+}
+
+// seal makes the object that goes out.
+func (e extra) seal(owner string) (object.Object, error) {
+	return object.Seal(object.Spec{Key: e.id.key, Version: e.id.version, Phase: object.PhaseExtras, Owner: owner}, e.content)
+}
+
+// decode reads one object, keeping numbers as written.
+func decode(body []byte) (map[string]any, error) {
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, fmt.Errorf("read what was built: %w", err)
+	}
+	if m == nil {
+		return nil, fmt.Errorf("read what was built: an object is empty")
+	}
+	return m, nil
+}

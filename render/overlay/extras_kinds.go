@@ -1,0 +1,252 @@
+package overlay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Kinds says of which kinds an overlay may bring in objects of its own. The zero value allows none.
+type Kinds struct{ words []groupKind }
+
+// groupKind is one kind, or all of a group where kind is empty.
+type groupKind struct{ kind, group string }
+
+// String is the word that ParseKinds reads: Kind, Kind.group or group.
+func (g groupKind) String() string {
+	switch {
+	case g.kind == "":
+		return g.group
+	case slices.Contains(known(), g) || g.group == "":
+		return g.kind
+	}
+	return g.kind + "." + g.group
+}
+
+// known are kinds that may be named without their group.
+func known() []groupKind {
+	return []groupKind{
+		{"ConfigMap", ""},
+		{"HorizontalPodAutoscaler", "autoscaling"},
+		{"LimitRange", ""},
+		{"NetworkPolicy", "networking.k8s.io"},
+		{"PodDisruptionBudget", "policy"},
+		{"PodMonitor", "monitoring.coreos.com"},
+		{"PrometheusRule", "monitoring.coreos.com"},
+		{"ResourceQuota", ""},
+		{"ServiceMonitor", "monitoring.coreos.com"},
+	}
+}
+
+// DefaultKinds are those that cannot give a committer more than the shape of the mesh.
+func DefaultKinds() Kinds {
+	return Kinds{[]groupKind{
+		{"NetworkPolicy", "networking.k8s.io"},
+		{"PodDisruptionBudget", "policy"},
+		{"PodMonitor", "monitoring.coreos.com"},
+		{"ServiceMonitor", "monitoring.coreos.com"},
+		{"", "policy.linkerd.io"},
+	}}
+}
+
+// never is a row of what no flag allows. An empty kind is all of the group; "*." before a group is all groups below it.
+type never struct {
+	groupKind
+	why string
+}
+
+const (
+	grants   = "it grants rights"
+	hooks    = "it changes what the whole cluster accepts"
+	programs = "it runs programs of the committer's choice"
+	secrets  = "it holds or moves secrets"
+	ours     = "linkwright or Linkerd writes it"
+	engines  = "it lets another tool apply what the committer names"
+)
+
+// nevers is the table.
+func nevers() []never {
+	return []never{
+		{groupKind{"", "rbac.authorization.k8s.io"}, grants},
+		{groupKind{"", "authorization.k8s.io"}, grants},
+		{groupKind{"", "authorization.openshift.io"}, grants},
+		{groupKind{"", "authentication.k8s.io"}, grants},
+		{groupKind{"", "certificates.k8s.io"}, grants},
+		{groupKind{"", "admissionregistration.k8s.io"}, hooks},
+		{groupKind{"", "apiextensions.k8s.io"}, hooks},
+		{groupKind{"", "apiregistration.k8s.io"}, hooks},
+		{groupKind{"", "kyverno.io"}, hooks},
+		{groupKind{"", "*.gatekeeper.sh"}, hooks},
+		{groupKind{"Namespace", ""}, hooks},
+		{groupKind{"Node", ""}, hooks},
+		{groupKind{"PersistentVolume", ""}, hooks},
+		{groupKind{"", "apps"}, programs},
+		{groupKind{"", "batch"}, programs},
+		{groupKind{"", "extensions"}, programs},
+		{groupKind{"Pod", ""}, programs},
+		{groupKind{"PodTemplate", ""}, programs},
+		{groupKind{"ReplicationController", ""}, programs},
+		{groupKind{"Binding", ""}, programs},
+		{groupKind{"Alertmanager", "monitoring.coreos.com"}, programs},
+		{groupKind{"Prometheus", "monitoring.coreos.com"}, programs},
+		{groupKind{"PrometheusAgent", "monitoring.coreos.com"}, programs},
+		{groupKind{"ThanosRuler", "monitoring.coreos.com"}, programs},
+		{groupKind{"", "apps.openshift.io"}, programs},
+		{groupKind{"", "serving.knative.dev"}, programs},
+		{groupKind{"", "tekton.dev"}, programs},
+		{groupKind{"", "keda.sh"}, programs},
+		{groupKind{"", "kubevirt.io"}, programs},
+		{groupKind{"", "jobset.x-k8s.io"}, programs},
+		{groupKind{"", "argoproj.io"}, engines},
+		{groupKind{"", "*.toolkit.fluxcd.io"}, engines},
+		{groupKind{"", "helm.cattle.io"}, engines},
+		{groupKind{"", "kustomize.config.k8s.io"}, engines},
+		{groupKind{"Secret", ""}, secrets},
+		{groupKind{"ServiceAccount", ""}, secrets},
+		{groupKind{"", "bitnami.com"}, secrets},
+		{groupKind{"", "cert-manager.io"}, secrets},
+		{groupKind{"", "external-secrets.io"}, secrets},
+		{groupKind{"", "generators.external-secrets.io"}, secrets},
+		{groupKind{"", "secrets-store.csi.x-k8s.io"}, secrets},
+		{groupKind{"", "secrets.hashicorp.com"}, secrets},
+		{groupKind{"", "trust.cert-manager.io"}, secrets},
+		{groupKind{"AlertmanagerConfig", "monitoring.coreos.com"}, secrets},
+		{groupKind{"", "linkwright.dev"}, ours},
+		{groupKind{"", "multicluster.linkerd.io"}, ours},
+		{groupKind{"", "coordination.k8s.io"}, ours},
+		{groupKind{"", "discovery.k8s.io"}, ours},
+		{groupKind{"Endpoints", ""}, ours},
+		{groupKind{"Event", ""}, ours},
+		{groupKind{"Service", ""}, ours},
+	}
+}
+
+// refusedByName are well-known kinds of groups that are refused as a whole, so that the bare word is refused for the
+// right reason.
+func refusedByName() []groupKind {
+	return []groupKind{
+		{"ClusterRole", "rbac.authorization.k8s.io"},
+		{"ClusterRoleBinding", "rbac.authorization.k8s.io"},
+		{"Role", "rbac.authorization.k8s.io"},
+		{"RoleBinding", "rbac.authorization.k8s.io"},
+		{"MutatingWebhookConfiguration", "admissionregistration.k8s.io"},
+		{"ValidatingWebhookConfiguration", "admissionregistration.k8s.io"},
+		{"ValidatingAdmissionPolicy", "admissionregistration.k8s.io"},
+		{"CustomResourceDefinition", "apiextensions.k8s.io"},
+		{"APIService", "apiregistration.k8s.io"},
+		{"DaemonSet", "apps"},
+		{"Deployment", "apps"},
+		{"ReplicaSet", "apps"},
+		{"StatefulSet", "apps"},
+		{"CronJob", "batch"},
+		{"Job", "batch"},
+		{"ExternalSecret", "external-secrets.io"},
+		{"Certificate", "cert-manager.io"},
+		{"Link", "multicluster.linkerd.io"},
+	}
+}
+
+// forbidden says why a kind is never allowed; empty: it may be.
+func (g groupKind) forbidden() string {
+	for _, n := range nevers() {
+		below, wild := strings.CutPrefix(n.group, "*")
+		if (n.group == g.group || wild && strings.HasSuffix(g.group, below)) && (n.kind == "" || n.kind == g.kind) {
+			return n.why
+		}
+	}
+	return ""
+}
+
+// ParseKinds reads the words of --overlay-kinds: a Kind that this program knows, Kind.group, or a group that it knows to
+// be harmless as a whole (policy.linkerd.io). No words at all allow none.
+func ParseKinds(words []string) (Kinds, error) {
+	var k Kinds
+	for _, word := range words {
+		g, err := parseKind(word)
+		if err != nil {
+			return Kinds{}, fmt.Errorf("read kind %q: %w", word, err)
+		}
+		if !slices.Contains(k.words, g) {
+			k.words = append(k.words, g)
+		}
+	}
+	return k, nil
+}
+
+func parseKind(word string) (groupKind, error) {
+	g, err := splitKind(word)
+	if err != nil {
+		return g, err
+	}
+	if why := g.forbidden(); why != "" {
+		return g, fmt.Errorf("no overlay may bring it in: %s", why)
+	}
+	if g.kind == "" && g.group != "policy.linkerd.io" {
+		return g, fmt.Errorf("a whole group is allowed only of policy.linkerd.io: name its kinds, such as Kind.%s", g.group)
+	}
+	return g, nil
+}
+
+func splitKind(word string) (groupKind, error) {
+	if word == "" {
+		return groupKind{}, fmt.Errorf("it is empty: leave it out")
+	}
+	if word[0] < 'A' || word[0] > 'Z' {
+		if faults := validation.IsDNS1123Subdomain(word); len(faults) > 0 || !strings.Contains(word, ".") {
+			return groupKind{}, fmt.Errorf("it is neither a Kind, nor Kind.group, nor a group such as policy.linkerd.io")
+		}
+		return groupKind{group: word}, nil
+	}
+	kind, group, dotted := strings.Cut(word, ".")
+	if dotted {
+		if faults := validation.IsDNS1123Subdomain(group); len(faults) > 0 {
+			return groupKind{}, fmt.Errorf("its group is no name: %s", faults[0])
+		}
+		return groupKind{kind, group}, nil
+	}
+	return bareKind(kind)
+}
+
+// bareKind finds the group of a Kind without one.
+func bareKind(kind string) (groupKind, error) {
+	for _, k := range known() {
+		if k.kind == kind {
+			return k, nil
+		}
+	}
+	for _, k := range refusedByName() {
+		if k.kind == kind {
+			return k, nil
+		}
+	}
+	for _, n := range nevers() {
+		if n.kind == kind {
+			return n.groupKind, nil
+		}
+	}
+	return groupKind{}, fmt.Errorf("write it with its group, such as %s.example.com: this program knows no such Kind", kind)
+}
+
+// Words are what ParseKinds reads to give the same again.
+func (k Kinds) Words() []string {
+	out := make([]string, len(k.words))
+	for i, w := range k.words {
+		out[i] = w.String()
+	}
+	return out
+}
+
+// String lists the words.
+func (k Kinds) String() string {
+	if len(k.words) == 0 {
+		return "none"
+	}
+	return strings.Join(k.Words(), ", ")
+}
+
+// allow says that objects of the kind may come in.
+func (k Kinds) allow(g groupKind) bool {
+	return g.forbidden() == "" && (slices.Contains(k.words, g) || slices.Contains(k.words, groupKind{group: g.group}))
+}

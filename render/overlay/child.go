@@ -64,6 +64,7 @@ func startChild(program string, arguments []string, limits Limits) (*child, erro
 // do sends a job and waits for what becomes of it; when ctx ends, so does the child.
 func (k *child) do(ctx context.Context, j job) (built, error) {
 	began := time.Now()
+	k.stderr.forget()
 	defer func() { k.worked += time.Since(began) }()
 	stop := context.AfterFunc(ctx, k.kill)
 	a, err := k.ask(j)
@@ -138,9 +139,9 @@ func (k *child) check(j job, b built) error {
 // failed makes the end of the child, and what it said last, the error of the job.
 func (k *child) failed(cause error) error {
 	k.end()
-	text := k.stderr.String()
+	text := lastWords(k.stderr.String())
 	switch {
-	case k.cmd.ProcessState.ExitCode() == childFull, strings.Contains(text, "out of memory"):
+	case k.cmd.ProcessState.ExitCode() == childFull, strings.Contains(text, "out of memory"), strings.Contains(text, "pthread_create failed"):
 		cause = fmt.Errorf("it needs more than %d MiB of memory", k.limits.Memory>>20)
 	case text != "":
 		cause = fmt.Errorf("%w: %s", cause, tidy(text))
@@ -152,6 +153,21 @@ func (k *child) reap() {
 	k.kill()
 	_ = k.stdin.Close() // Wait closes stdout and tells how it ended, which is known
 	_ = k.cmd.Wait()
+}
+
+// lastWords is why a process ended: what stands before the stacks of its goroutines. Kustomize's advice is no reason.
+func lastWords(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		switch line = strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "# Warning"):
+		case line == "" && len(out) > 0:
+			return strings.Join(out, " ")
+		default:
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // tidy shortens what a build says to one line, with paths as they stand in the tree. That a directory is no file is
@@ -179,6 +195,12 @@ func (h *head) Write(p []byte) (int, error) {
 	defer h.mu.Unlock()
 	h.text = append(h.text, p[:min(len(p), most-len(h.text))]...)
 	return len(p), nil
+}
+
+func (h *head) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text = nil
 }
 
 func (h *head) String() string {

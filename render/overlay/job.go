@@ -46,8 +46,10 @@ const (
 )
 
 // run builds in this process. It is what a child does; whoever calls it directly has no cage.
-func (j job) run() (built, error) {
-	files := filesys.MakeFsInMemory()
+func (j job) run() (built, error) { return j.runOn(filesys.MakeFsInMemory()) }
+
+// runOn builds on an empty file system.
+func (j job) runOn(files filesys.FileSystem) (built, error) {
 	for name, data := range j.Files {
 		if err := files.WriteFile(path.Join(treeRoot, name), data); err != nil {
 			return built{}, fmt.Errorf("keep %s: %w", name, err)

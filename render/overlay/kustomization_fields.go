@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 )
 
@@ -182,7 +183,7 @@ func (k *kustomization) strategicEntry(entry *types.PatchStrategicMerge, index s
 	}
 	text := string(*entry)
 	if inline(text) {
-		k.text(text, field, index)
+		k.mapping(text, field, index)
 		return
 	}
 	k.yaml(&text, field, index)
@@ -224,6 +225,22 @@ func (k *kustomization) target(p *types.Patch) error {
 		return errors.New("an overlay changes neither names nor kinds: leave out options")
 	}
 	return nil
+}
+
+// mapping is an entry that is a path or a patch, and has letters that no path has.
+func (k *kustomization) mapping(text string, keys ...string) {
+	found, problems := documents(k.file, []byte(text))
+	isPatch := len(problems) == 0 && len(found) > 0 && !slices.ContainsFunc(found, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
+	switch _, f := plain(text); {
+	case isPatch:
+	case f != nil && !strings.ContainsAny(strings.TrimSpace(text), "\n{"):
+		k.refuse(quote(text)+" "+f.message, f.hint, keys...)
+	default:
+		k.text(text, keys...)
+		if len(problems) == 0 {
+			k.refuse("is neither a path nor a patch", "a patch is a mapping, a path leads to a file with one", keys...)
+		}
+	}
 }
 
 // text is a patch that stands in the kustomization itself: positions in it would mislead.

@@ -7,10 +7,34 @@ import (
 	"go.uber.org/goleak"
 )
 
+// What the test binary becomes, by its first argument.
+const (
+	canaryChild = "canary-child" // a child that has a PATH, and so something to start
+	bareChild   = "bare-child"   // the same, without a lock
+	wildChild   = "wild-child"   // misbehaves as the job says
+	brokenOff   = "broken-off"   // a parent that is killed
+	probeChild  = "probe-child"  // locks itself in and tries what it cannot
+)
+
 // TestMain makes children of the test binary, as main does of the program.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == Child {
-		os.Exit(Serve(os.Stdin, os.Stdout))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case Child:
+			os.Exit(Serve(os.Stdin, os.Stdout))
+		case canaryChild:
+			_ = os.Setenv("PATH", os.Args[2])
+			os.Exit(Serve(os.Stdin, os.Stdout))
+		case bareChild:
+			_ = os.Setenv("PATH", os.Args[2])
+			os.Exit(wild())
+		case wildChild:
+			os.Exit(wild())
+		case probeChild:
+			os.Exit(probe())
+		case brokenOff:
+			os.Exit(heavyParent())
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -1,0 +1,304 @@
+package overlay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// wild is a child without a lock that does what the directory of its job says.
+func wild() int {
+	var h hello
+	if err := readFrame(os.Stdin, 1<<10, &h); err != nil {
+		return 1
+	}
+	if err := writeFrame(os.Stdout, h.Bytes, ready{}); err != nil {
+		return 1
+	}
+	for {
+		var q question
+		if err := readFrame(os.Stdin, h.Bytes, &q); err != nil {
+			return 1
+		}
+		a := answer{Number: q.Number}
+		switch q.Job.Dir {
+		case "hang":
+			time.Sleep(time.Hour)
+		case "crash":
+			panic("a bug")
+		case "flood":
+			for {
+				_, _ = os.Stdout.Write(bytes.Repeat([]byte{0xff}, 1<<16))
+			}
+		case "garbage":
+			_, _ = os.Stdout.WriteString("\x00\x00\x00\x04what")
+		case "babble":
+			_, _ = os.Stderr.Write(bytes.Repeat([]byte("bla "), 1<<20))
+			return 1
+		case "replay":
+			a.Number--
+		case "objects":
+			a.Built.Objects = slices.Repeat([]made{{Body: json.RawMessage(`{}`)}}, h.Objects+1)
+		case "origin":
+			a.Built.Objects = []made{{Body: json.RawMessage(`{}`), Origin: "../x"}}
+		case "list":
+			a.Built.Objects = []made{{Body: json.RawMessage(`[]`)}}
+		case "chosen":
+			a.Built.Chosen = []bool{true}
+		default:
+			b, err := q.Job.attempt()
+			if a.Built = b; err != nil {
+				a.Error = err.Error()
+			}
+		}
+		if err := writeFrame(os.Stdout, h.Bytes, a); err != nil {
+			return 1
+		}
+	}
+}
+
+// sound is a job that gives one object.
+func sound() job {
+	return job{Files: map[string][]byte{
+		"kustomization.yaml": []byte("resources: [a.yaml]\n"),
+		"a.yaml":             []byte("apiVersion: v1\nkind: A\nmetadata: {name: a}\n"),
+	}}
+}
+
+// heavy is a job that takes many seconds and much memory: the names of many objects are looked for in many others.
+func heavy() job {
+	var b strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: n%d}\ndata: {a: %s}\n", i, i%7, strings.Repeat("x", 100))
+	}
+	return job{Files: map[string][]byte{
+		"kustomization.yaml": []byte("resources: [a.yaml]\nnamePrefix: x-\n"),
+		"a.yaml":             []byte(b.String()),
+	}}
+}
+
+// large is a job that takes much memory.
+func large() job {
+	j := sound()
+	j.Files["a.yaml"] = []byte(strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: c}\ndata: {a: "+strings.Repeat("x", 1000)+"}\n", 20_000))
+	return j
+}
+
+func TestBuild(t *testing.T) {
+	c := newCage(t, Options{})
+	b, err := c.build(t.Context(), sound())
+	if err != nil || len(b.Objects) != 1 {
+		t.Errorf("build(one object): %+v, %v", b, err)
+	}
+}
+
+func TestMisbehavingChild(t *testing.T) {
+	c := newCage(t, Options{Arguments: []string{wildChild}, Children: 1, Limits: Limits{Time: time.Second}})
+	for _, row := range []struct{ how, want string }{
+		{"hang", "it takes longer than 1s"},
+		{"crash", "panic: a bug"},
+		{"flood", "more than is allowed"},
+		{"garbage", "invalid character"},
+		{"babble", "bla bla"},
+		{"replay", "it answers job"},
+		{"objects", "at most 20000 are allowed"},
+		{"origin", "no file of the job"},
+		{"list", "no JSON object"},
+		{"chosen", "targets are answered"},
+	} {
+		_, err := c.build(t.Context(), job{Dir: row.how})
+		if !errors.Is(err, errChild) || !strings.Contains(err.Error(), row.want) || len(err.Error()) > 5000 {
+			t.Errorf("build(%s): -want +got\n-%s\n+%v", row.how, row.want, err)
+		}
+		if _, err := c.build(t.Context(), sound()); err != nil {
+			t.Errorf("build(a sound job after %s): %v", row.how, err)
+		}
+	}
+}
+
+// A child that was killed while it was idle costs the next job nothing but the time to start another one.
+func TestIdleChildIsKilled(t *testing.T) {
+	c := newCage(t, Options{Children: 1})
+	for range 2 {
+		if _, err := c.build(t.Context(), sound()); err != nil {
+			t.Fatalf("build(): %v", err)
+		}
+		if err := c.idle[0].cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		limits Limits
+		job    job
+		want   string
+	}{
+		{"time", Limits{Time: 300 * time.Millisecond}, heavy(), "it takes longer than 300ms"},
+		{"memory", Limits{Memory: 80 << 20}, large(), "it needs more than 80 MiB of memory"},
+		{"objects", Limits{Objects: 1}, job{Files: map[string][]byte{
+			"kustomization.yaml": []byte("resources: [a.yaml]\n"),
+			"a.yaml":             []byte("apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n"),
+		}}, "2 objects: at most 1 are allowed"},
+		{"frame", Limits{Bytes: 1}, job{Files: map[string][]byte{"a": make([]byte, 2<<20)}}, "more than is allowed"},
+	} {
+		c := newCage(t, Options{Limits: row.limits})
+		_, err := c.build(t.Context(), row.job)
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("build(%s): -want +got\n-%s\n+%v", row.name, row.want, err)
+		}
+	}
+}
+
+func TestGateBounds(t *testing.T) {
+	deep, wide := fstest.MapFS{}, fstest.MapFS{}
+	for i := range 20 {
+		deep[fmt.Sprintf("d%d/kustomization.yaml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "resources: [../d%d]\n", i+1)}
+		wide[fmt.Sprintf("d%d/kustomization.yaml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "resources: [../d%d, ../d%d]\n", i+1, i+1)}
+	}
+	deep["kustomization.yaml"] = &fstest.MapFile{Data: []byte("resources: [d0]\n")}
+	wide["kustomization.yaml"] = &fstest.MapFile{Data: []byte("resources: [d6]\n")}
+	wide["d20/kustomization.yaml"] = &fstest.MapFile{Data: []byte("resources: []\n")}
+	one := func(text string) fstest.MapFS {
+		return fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a.yaml]\n")}, "a.yaml": {Data: []byte(text)}}
+	}
+	for _, row := range []struct {
+		name, want string
+		tree       fstest.MapFS
+	}{
+		{"depth", "d14/kustomization.yaml:1:13: kustomizations are nested deeper than 16 levels", deep},
+		{"files", "kustomization.yaml: reads too much: 32768 files", wide},
+		{"file", "kustomization.yaml:1:13: a.yaml is too large: at most 4 MiB are read (split the file)", one(strings.Repeat("#", maxFile+1))},
+		{"values", "a.yaml: holds too many values", one(strings.Repeat("- a\n", maxValues))},
+		{"documents", "a.yaml: holds too many values", one(strings.Repeat("---\n", maxValues/2))},
+		{"nesting", "a.yaml:1:102: is nested deeper than 100 levels", one(strings.Repeat("[", 200) + strings.Repeat("]", 200))},
+	} {
+		_, problems := newGate(row.tree, Limits{}).root()
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), row.want) {
+			t.Errorf("root(%s): -want +got\n-%s\n+%v", row.name, row.want, problems)
+		}
+	}
+	_, problems := newGate(one(strings.Repeat("#", 2000)), Limits{Bytes: 1000}).root()
+	if want := "with a.yaml the files are too large together"; len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+		t.Errorf("root(bytes): -want +got\n-%s\n+%v", want, problems)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	c := newCage(t, Options{Arguments: []string{wildChild}, Children: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, err := c.build(ctx, job{Dir: "hang"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("build(cancelled): %v", err)
+	}
+	if _, err := c.build(ctx, sound()); !errors.Is(err, context.Canceled) {
+		t.Errorf("build(cancelled before): %v", err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	c := New(Options{Arguments: []string{wildChild}})
+	if _, err := c.build(t.Context(), sound()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := c.build(context.Background(), job{Dir: "hang"}) // Close must end it, not the test
+		done <- err
+	}()
+	for working := 0; working == 0; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		working = len(c.working)
+		c.mu.Unlock()
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("Close(): %v", err)
+	}
+	if err := <-done; err == nil {
+		t.Error("build(during Close): no error")
+	}
+	if _, err := c.build(t.Context(), sound()); !errors.Is(err, errClosed) {
+		t.Errorf("build(after Close): %v", err)
+	}
+	if left := processes(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("processes after Close: %v", left)
+	}
+}
+
+// heavyParent is a process whose child works until one of both is killed.
+func heavyParent() int {
+	_, err := New(Options{}).build(context.Background(), heavy())
+	fmt.Println(err)
+	return 0
+}
+
+// A child ends with its parent, also when that is killed and the child is at work.
+func TestParentIsKilled(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.CommandContext(t.Context(), self, brokenOff)
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for len(children) == 0 {
+		time.Sleep(10 * time.Millisecond)
+		children = processes(t, parent.Process.Pid)
+	}
+	time.Sleep(200 * time.Millisecond) // it has its job
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	for deadline := time.Now().Add(5 * time.Second); alive(children[0]); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the child works on without its parent")
+		}
+	}
+}
+
+// processes are the children of a process, as the kernel lists them.
+func processes(t *testing.T, parent int) (out []int) {
+	lists, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", parent))
+	if err != nil {
+		t.Skip("this machine has no /proc")
+	}
+	for _, thread := range lists {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", parent, thread.Name()))
+		for word := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				out = append(out, pid)
+			}
+		}
+	}
+	return out
+}
+
+// alive says whether a process is there and no mere entry that nobody has asked for.
+func alive(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(text), ") Z ")
+}
+
+func TestServeBadFrames(t *testing.T) {
+	for name, in := range map[string]string{"nothing": "", "no JSON": "\x00\x00\x00\x01x", "too long": "\xff\xff\xff\xff"} {
+		if code := Serve(strings.NewReader(in), io.Discard); code != childBroken {
+			t.Errorf("Serve(%s): -want +got\n-%d\n+%d", name, childBroken, code)
+		}
+	}
+}

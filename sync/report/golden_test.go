@@ -171,6 +171,15 @@ func bases() Report {
 	return r
 }
 
+// refusedWhole is a cluster that cannot be read: what its base lacks is nothing beside that.
+func refusedWhole() Report {
+	why := object.Because("Unreachable", "down")
+	we := link("west", "east")
+	return Report{Clusters: []Cluster{{Name: "east", Step: plan.Step{Cluster: "east", Refused: why, Rows: []plan.Row{
+		{End: at("east", api.Pair{}), Standing: plan.Held, Why: why}, {End: at("east", we), Standing: plan.Held, Why: why},
+	}}}}}
+}
+
 func TestClean(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -180,6 +189,7 @@ func TestClean(t *testing.T) {
 	}{
 		{"steady", steady(), true, Counts{InPlace: 4}},
 		{"suspended and left", asDeclared(), true, Counts{InPlace: 1, Suspended: 4}},
+		{"refused", refusedWhole(), false, Counts{Held: 1, ClustersRefused: 1}},
 		{"bases", bases(), false, Counts{Written: 1, Changing: 1, Held: 1, Waiting: 1}},
 	}
 	for _, tt := range tests {

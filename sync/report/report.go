@@ -55,7 +55,7 @@ func (r Report) Counts() Counts {
 			c.ClustersRefused++
 		}
 		for _, row := range cl.Step.Rows {
-			if !row.Quiet() && (!row.End.IsBase() || row.Standing != plan.Removed) {
+			if !row.End.IsBase() || !row.Quiet() && row.Standing != plan.Removed && cl.Step.Refused == nil {
 				c.count(row.Standing)
 			}
 		}

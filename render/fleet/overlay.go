@@ -53,9 +53,9 @@ func (l *loader) noComponent(at api.Pos, dir string) {
 // componentDirs gives the directories that may be named, sorted.
 func componentDirs(tree fs.FS) []string {
 	out := []string{}
-	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read is told elsewhere
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // what cannot be read is told elsewhere
 		switch {
-		case err != nil || name == ".":
+		case name == ".":
 		case strings.HasPrefix(d.Name(), "."):
 			return skip(d)
 		case d.IsDir() && kustomization(tree, name) != "":

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -81,19 +83,13 @@ func (g *gitFlags) directory(dir string) (origin, error) {
 	if strings.Contains(dir, "://") {
 		return origin{}, usage("%s: of which revision? write REPO@REV", dir)
 	}
-	s, err := source.Dir(dir)
-	if err != nil || g.dir() == "" {
-		return origin{s, prefix(dir)}, err
-	}
-	if !fs.ValidPath(g.dir()) {
+	if !fs.ValidPath(cmp.Or(g.dir(), ".")) {
 		return origin{}, usage("--path %q: must be relative to %s and stay inside it", g.options.Path, dir)
 	}
-	if info, err := fs.Stat(s.Tree, g.dir()); err != nil {
-		return origin{}, fmt.Errorf("open --path: %w", err)
-	} else if !info.IsDir() {
-		return origin{}, fmt.Errorf("open --path: %s is not a directory", g.options.Path)
+	s, err := source.Dir(dir, g.dir())
+	if errors.Is(err, source.ErrPathGone) {
+		err = fmt.Errorf("--path: %w", err)
 	}
-	s.Tree, err = fs.Sub(s.Tree, g.dir())
 	return origin{s, prefix(filepath.Join(dir, g.options.Path))}, err
 }
 

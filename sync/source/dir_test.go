@@ -3,6 +3,7 @@ package source_test
 import (
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -13,7 +14,7 @@ import (
 
 func TestDir(t *testing.T) {
 	r := newRepo(t) // a checkout: it has a .git, which is not looked at
-	snap, err := source.Dir(r.work)
+	snap, err := source.Dir(r.work, "")
 	if err != nil {
 		t.Fatalf("Dir: %v", err)
 	}
@@ -51,18 +52,18 @@ func TestFile(t *testing.T) {
 
 func TestDirRefuses(t *testing.T) {
 	r := newRepo(t)
-	_, err := source.Dir(r.work + "/nope")
+	_, err := source.Dir(r.work+"/nope", "")
 	refuse(t, err, "nope", "no such file or directory")
-	_, err = source.Dir(r.work + "/README.md")
+	_, err = source.Dir(r.work+"/README.md", "")
 	refuse(t, err, "README.md", "not a directory")
 	link(r, "fleet/up.yaml")
-	_, err = source.Dir(r.work)
+	_, err = source.Dir(r.work, "")
 	refuse(t, err, r.work, "fleet/up.yaml: is a symbolic link")
 	if err := os.Remove(r.work + "/fleet/up.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	r.git("init", "-q", "fleet/other")
-	_, err = source.Dir(r.work)
+	_, err = source.Dir(r.work, "")
 	refuse(t, err, "fleet/other: is a repository of its own")
 }
 
@@ -73,4 +74,75 @@ func read(t *testing.T, s source.Snapshot, name string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// A path is opened as Git would: through no link, and without a look beside it.
+func TestDirBelow(t *testing.T) {
+	r := newRepo(t)
+	link(r, "docs/up.md")
+	snap, err := source.Dir(r.work, "fleet")
+	if err != nil {
+		t.Fatalf("Dir(fleet): %v", err)
+	}
+	if diff := cmp.Diff([]string{"east.yaml"}, names(t, snap.Tree)); diff != "" {
+		t.Errorf("names(Tree): -want +got\n%s", diff)
+	}
+	if err := os.Symlink("fleet", r.work+"/other"); err != nil {
+		t.Fatal(err)
+	}
+	r.git("init", "-q", "fleet/own")
+	for below, words := range map[string]string{
+		"nope/fleet":      "there is no nope",
+		"other":           "other is a symbolic link",
+		"other/sub":       "other is a symbolic link",
+		"fleet/east.yaml": "fleet/east.yaml is a file",
+		"fleet/own":       "fleet/own: is a repository of its own",
+		"../x":            "stay inside",
+		"/fleet":          "stay inside",
+	} {
+		_, err := source.Dir(r.work, below)
+		refuse(t, err, words)
+	}
+}
+
+// What a commit holds as a submodule is refused in a work tree, too, where it may be an empty directory.
+func TestDirRefusesAHollowSubmodule(t *testing.T) {
+	r := newRepo(t)
+	r.write(".gitmodules", "[submodule \"a\"]\n\tpath = fleet/other\n\turl = https://git.example.com/other.git\n")
+	if err := os.Mkdir(r.work+"/fleet/other", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for below, words := range map[string]string{"": "fleet/other: is a submodule", "fleet": "other: is a submodule"} {
+		_, err := source.Dir(r.work, below)
+		refuse(t, err, words)
+	}
+	r.write("docs/page.md", "")
+	if _, err := source.Dir(r.work, "docs"); err != nil {
+		t.Errorf("Dir(docs), beside a submodule: %v", err)
+	}
+}
+
+// A directory is bounded as a commit is.
+func TestDirBounds(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(dir+strings.Repeat("/d", source.MaxDepth+1), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := source.Dir(dir, ""); err != nil {
+		t.Errorf("Dir of %d directories in one another: %v", source.MaxDepth, err)
+	}
+	if err := os.Mkdir(dir+strings.Repeat("/d", source.MaxDepth+2), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := source.Dir(dir, "")
+	refuse(t, err, "lies in more than 64 directories")
+	dir = t.TempDir()
+	if err := os.WriteFile(dir+"/large", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(dir+"/large", source.MaxBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = source.Dir(dir, "")
+	refuse(t, err, "large: with it the files would be larger than 64 MiB")
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -53,6 +54,9 @@ func (f *files) add(name string, size int64, read func() ([]byte, error)) error 
 func (f *files) put(name string, n *node) error {
 	if len(f.nodes) > MaxFiles {
 		return fmt.Errorf("%s: with it there would be more than %d files and directories", name, MaxFiles)
+	}
+	if strings.Count(name, "/") > MaxDepth {
+		return fmt.Errorf("%s: lies in more than %d directories", name, MaxDepth)
 	}
 	if f.nodes[name] != nil {
 		return fmt.Errorf("%s: stands twice in its directory", name)

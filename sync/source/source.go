@@ -19,8 +19,8 @@ import (
 
 // What a caller may have to tell apart, because it guards against deleting what is only out of sight.
 var (
-	// ErrPathGone says that the commit is there and Options.Path is no directory in it.
-	ErrPathGone = errors.New("the path is no directory in this commit")
+	// ErrPathGone says that the commit, or the directory, is there and the path is no directory in it.
+	ErrPathGone = errors.New("the path is no directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
 	ErrRefGone = errors.New("no such branch, tag or commit")
 	// ErrRewound says that the branch went back to an ancestor of the commit that Poll gave last.
@@ -31,7 +31,12 @@ var (
 const DefaultTimeout = 30 * time.Second
 
 // Snapshot is one commit, whole. Commit is empty for a plain directory. Tree implements fs.ReadDirFS, fs.ReadFileFS and
-// fs.StatFS, holds directories and regular files only, never changes, and may be read from many goroutines.
+// fs.StatFS, never changes, and may be read from many goroutines.
+//
+// Tree holds directories and regular files only. A symbolic link, a submodule or a device anywhere under Path, whether
+// anything would use it or not, gives an error that names it instead of a snapshot; so no reader of a Tree has to ask
+// whether a name leads elsewhere. (A reader that takes trees from elsewhere, too, sees a link in the type of its
+// fs.DirEntry, and refuses it.) Beside Path nothing is looked at. MaxFiles, MaxBytes, MaxDepth and MaxName are its bounds.
 type Snapshot struct {
 	Commit api.Commit
 	Tree   fs.FS

@@ -243,6 +243,48 @@ func TestPollRefuses(t *testing.T) {
 			change: func(r repo) { link(r, "fleet/sub/up.yaml") }, path: "fleet",
 			words: []string{"sub/up.yaml: is a symbolic link"},
 		},
+		"a symbolic link that nothing uses": {
+			change: func(r repo) { link(r, "fleet/README") }, path: "fleet",
+			words: []string{"README: is a symbolic link", "commit the file itself"},
+		},
+		"a symbolic link in an overlay": {
+			change: func(r repo) {
+				r.write("fleet/overlays/east/kustomization.yaml", "kind: Component\n")
+				link(r, "fleet/overlays/east/secret.txt")
+			}, path: "fleet",
+			words: []string{"overlays/east/secret.txt: is a symbolic link"},
+		},
+		"a dangling symbolic link to a directory": {
+			change: func(r repo) {
+				if err := os.Symlink("/etc/", filepath.Join(r.work, "fleet", ".hidden")); err != nil {
+					r.t.Fatal(err)
+				}
+				r.git("add", "-A")
+			}, path: "fleet",
+			words: []string{".hidden: is a symbolic link"},
+		},
+		"a path through a symbolic link": {
+			change: func(r repo) {
+				if err := os.Symlink("fleet", filepath.Join(r.work, "other")); err != nil {
+					r.t.Fatal(err)
+				}
+				r.git("add", "-A")
+			}, path: "other/sub",
+			is: source.ErrPathGone, words: []string{"other is a symbolic link"},
+		},
+		"a path that is a submodule": {
+			change: func(r repo) {
+				r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",other")
+			}, path: "other",
+			is: source.ErrPathGone, words: []string{"other is a submodule"},
+		},
+		"directories without end": {
+			change: func(r repo) {
+				r.write("fleet"+strings.Repeat("/d", source.MaxDepth+1)+"/a.yaml", "")
+				r.git("add", "-A")
+			},
+			path: "fleet", words: []string{"lies in more than 64 directories"},
+		},
 		"a submodule": {
 			change: func(r repo) {
 				r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",fleet/other")

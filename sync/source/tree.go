@@ -13,12 +13,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Bounds of one snapshot, under Path.
+// Bounds of one snapshot, under Path, be it of a commit or of a directory.
 const (
 	// MaxFiles bounds files and directories together: a tree may name one directory many times over.
 	MaxFiles = 20_000
 	// MaxBytes bounds the sum of the files' sizes.
 	MaxBytes = 64 << 20
+	// MaxDepth bounds directories in one another: names grow with each of them.
+	MaxDepth = 64
+	// MaxName bounds the name of a file or directory, in bytes, as file systems do.
+	MaxName = 255
 )
 
 // tree takes the files under dir out of the objects of a commit.
@@ -31,15 +35,16 @@ func (o *objects) tree(at target, dir string) (plumbing.Hash, fs.FS, error) {
 	if err != nil {
 		return hash, nil, fmt.Errorf("read commit %s: %w", hash, err)
 	}
-	root, err := commit.Tree()
+	top, err := commit.Tree()
 	if err != nil {
 		return hash, nil, fmt.Errorf("read tree of commit %s: %w", hash, err)
 	}
+	root := top
 	if dir != "." {
-		root, err = root.Tree(dir)
+		root, err = top.Tree(dir)
 	}
 	if errors.Is(err, object.ErrDirectoryNotFound) {
-		return hash, nil, fmt.Errorf("%w: %s in %s", ErrPathGone, dir, hash)
+		return hash, nil, fmt.Errorf("%w: %s in %s%s", ErrPathGone, dir, hash, instead(top, dir))
 	}
 	if err != nil {
 		return hash, nil, fmt.Errorf("read %s of commit %s: %w", dir, hash, err)
@@ -48,10 +53,31 @@ func (o *objects) tree(at target, dir string) (plumbing.Hash, fs.FS, error) {
 	return hash, into, o.copy(into, root, ".")
 }
 
+// instead says what stands where a directory was looked for, if it is something that others would follow.
+func instead(root *object.Tree, dir string) string {
+	for i := range len(dir) + 1 {
+		if i < len(dir) && dir[i] != '/' {
+			continue
+		}
+		switch e, err := root.FindEntry(dir[:i]); {
+		case err != nil:
+			return ""
+		case e.Mode == filemode.Symlink:
+			return ": " + dir[:i] + " is a symbolic link"
+		case e.Mode == filemode.Submodule:
+			return ": " + dir[:i] + " is a submodule"
+		}
+	}
+	return ""
+}
+
 // copy fills in one directory and what is below it.
 func (o *objects) copy(into *files, t *object.Tree, dir string) error {
 	for _, e := range t.Entries {
 		name := path.Join(dir, e.Name)
+		if len(e.Name) > MaxName {
+			return fmt.Errorf("%s: holds an entry whose name has more than %d bytes", dir, MaxName)
+		}
 		if !fs.ValidPath(e.Name) || e.Name == "." || strings.Contains(e.Name, "/") {
 			return fmt.Errorf("%s: holds an entry named %q, which is no file name", dir, e.Name)
 		}

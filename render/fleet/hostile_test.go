@@ -31,6 +31,9 @@ type cost struct {
 
 // Every attack is told clearly, or loads, within the bounds: each in a process of its own, so that its peak is its own.
 func TestHostileInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a quarter of a minute of processor time")
+	}
 	if name := os.Getenv(childEnv); name != "" {
 		attacked(t, name)
 		return

@@ -20,6 +20,7 @@ import (
 //	           controller.replicas             1
 //	           controller.logLevel             info
 //	           credentials.mode                LegacyToken
+//	           credentials.ttl                 720h with mode Bound: TokenTTL
 //	           credentials.secretRef.name      cluster-credentials-<target> with mode Existing: SecretFor
 //	           controller.image: follows the source's Linkerd, so it stays empty
 //	Mesh       topology                        Full
@@ -46,6 +47,8 @@ const (
 	// DefaultInterval is how often Git is polled without a SyncPolicy.
 	DefaultInterval = time.Minute
 	defaultInterval = "1m" // the same as people write it
+	// DefaultTTL is how long a token of mode Bound lives.
+	DefaultTTL = 720 * time.Hour
 	// DefaultMaxFraction and DefaultMinAllowed bound a prune without a SyncPolicy.
 	DefaultMaxFraction = 0.3
 	// DefaultMinAllowed objects may always go.
@@ -84,6 +87,14 @@ func (s LinkSpec) SelectorFor(g Gateway) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{ExportedLabel: "true"}}
 	}
 	return nil
+}
+
+// TokenTTL is how long a token of mode Bound is to live. What does not parse was found by Check.
+func (s LinkSpec) TokenTTL() time.Duration {
+	if ttl, err := time.ParseDuration(s.Credentials.TTL); err == nil {
+		return ttl
+	}
+	return DefaultTTL
 }
 
 // SecretFor is the name of the Secret with the credential for target; only mode Existing has a choice.

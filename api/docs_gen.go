@@ -59,6 +59,8 @@ func docs(of string) string {
 		return "lets linkwright render the controller. It is the default."
 	case "CredentialMode":
 		return "CredentialMode says where a link's credential comes from."
+	case "CredentialMode=Bound":
+		return "lets linkwright ask for tokens that expire, and renew them in time. Deleting the Secret that a token is bound to revokes it."
 	case "CredentialMode=Existing":
 		return "leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target. Where the link uses remote discovery or federation, the control plane's namespace needs one, too, always called cluster-credentials-<target>."
 	case "CredentialMode=LegacyToken":
@@ -69,6 +71,8 @@ func docs(of string) string {
 		return "mode says where the credential comes from."
 	case "Credentials.secretRef":
 		return "secretRef names the Secret of mode Existing in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
+	case "Credentials.ttl":
+		return "ttl is how long a token of mode Bound lives: a Go duration from 1h to 8760h, left out 720h; at least 168h for a link with remote discovery or federated services. It is renewed after two thirds of that."
 	case "Except":
 		return "Except is one link that a mesh does not have."
 	case "Except.source":

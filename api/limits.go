@@ -47,6 +47,7 @@ func limits() map[string]Limits {
 		"SecretKey.name":                    name,
 		"SecretKey.key":                     {Pattern: `^[-._a-zA-Z0-9]+$`, MaxLength: 253},
 		"SecretRef.name":                    name,
+		"Credentials.ttl":                   {Pattern: duration},
 		"Linkerd.namespace":                 ns,
 		"Linkerd.multiclusterNamespace":     ns,
 		"Gateway.name":                      {Pattern: `^` + label1035 + `$`, MaxLength: 63},

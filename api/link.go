@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,6 +55,9 @@ type CredentialMode string
 const (
 	// LegacyToken lets the target's token controller issue a token that does not expire. It is the default.
 	LegacyToken CredentialMode = "LegacyToken"
+	// Bound lets linkwright ask for tokens that expire, and renew them in time. Deleting the Secret that a token is bound to
+	// revokes it.
+	Bound CredentialMode = "Bound"
 	// Existing leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target.
 	// Where the link uses remote discovery or federation, the control plane's namespace needs one, too, always called
 	// cluster-credentials-<target>.
@@ -64,6 +68,9 @@ const (
 type Credentials struct {
 	// Mode says where the credential comes from.
 	Mode CredentialMode `json:"mode,omitempty"`
+	// TTL is how long a token of mode Bound lives: a Go duration from 1h to 8760h, left out 720h; at least 168h for a link
+	// with remote discovery or federated services. It is renewed after two thirds of that.
+	TTL string `json:"ttl,omitempty"`
 	// SecretRef names the Secret of mode Existing in the source's multicluster namespace, of type
 	// mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a
 	// Link can have one: the links of a Mesh cannot share a Secret.
@@ -153,6 +160,7 @@ func (s LinkSpec) check() []Finding {
 		under("controller", s.Controller.check()),
 		under("credentials", s.Credentials.check()),
 		under("credentials", s.checkSecretRef()),
+		under("credentials", s.checkTTL()),
 	)
 }
 
@@ -165,6 +173,35 @@ func (c Credentials) check() []Finding {
 		found = append(found, under("secretRef", faultHint("add mode: Existing, or leave secretRef out", "only mode Existing reads a Secret"))...)
 	}
 	return append(found, under("secretRef", under("name", syntax(c.SecretRef.Name, checkDNSName)))...)
+}
+
+// Bounds of credentials.ttl. Renewals come a pass apart at least, which the least leaves room for; the most keeps a token
+// that nobody revokes from living for ever. What the source's control plane uses lives longer: it reads its credential
+// when it starts, and people need time to restart it.
+const (
+	leastTTL, mostTTL = time.Hour, 8760 * time.Hour
+	leastTTLDiscovery = 7 * 24 * time.Hour
+)
+
+func (s LinkSpec) checkTTL() []Finding {
+	c := s.Credentials
+	if c.TTL == "" {
+		return nil
+	}
+	if c.Mode != Bound {
+		return under("ttl", faultHint("add mode: Bound, or leave ttl out", "only tokens of mode Bound expire"))
+	}
+	if found := checkDuration(c.TTL, leastTTL); len(found) > 0 {
+		return under("ttl", found)
+	}
+	switch ttl := s.TokenTTL(); {
+	case ttl > mostTTL:
+		return under("ttl", fault("%s is more than %s", c.TTL, mostTTL))
+	case s.UsesRemoteDiscovery() && ttl < leastTTLDiscovery:
+		return under("ttl", faultHint("at least 168h",
+			"%s is too short for remote discovery and federated services: Linkerd's control plane reads its credential only when it starts", c.TTL))
+	}
+	return nil
 }
 
 // checkSecretRef: the Role of Linkerd's own chart lets its controller read one name only

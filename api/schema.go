@@ -144,7 +144,7 @@ func (f Field) together(s *schema) {
 			s.OneOf = append(s.OneOf, one)
 		}
 	case "Credentials":
-		s.If, s.Else = has("mode", string(Existing)), without("secretRef")
+		s.If, s.Then, s.Else = has("mode", string(Existing)), without("ttl"), without("secretRef")
 	case "Mesh":
 		s.If, s.Then, s.Else = has("topology", string(HubAndSpoke)), &schema{Required: []string{"hubs"}}, without("hubs")
 	case "SyncPolicy":

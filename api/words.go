@@ -13,7 +13,7 @@ type enum interface {
 func (ClusterState) Words() []string { return words(Active, Leaving) }
 
 // Words are the modes of credentials.
-func (CredentialMode) Words() []string { return words(LegacyToken, Existing) }
+func (CredentialMode) Words() []string { return words(LegacyToken, Bound, Existing) }
 
 // Words are the modes of a controller.
 func (ControllerMode) Words() []string { return words(PerLink, External) }

@@ -260,7 +260,7 @@ spec:
 	return text
 }
 
-// links use all that a link can have: remote access by both credentials, and a disruption budget.
+// links use all that a link can have: remote access by both credentials, tokens that expire, and a disruption budget.
 const links = `apiVersion: linkwright.dev/v1alpha1
 kind: Mesh
 metadata: {name: all}
@@ -269,6 +269,7 @@ spec:
   template:
     federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}
     controller: {replicas: 2, podAntiAffinity: true}
+    credentials: {mode: Bound}
 `
 
 func (b *bed) commit(text string) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 )
 
 // guard refuses ends, each with a reason; it sees everything that one commit would take from a cluster.
@@ -38,7 +39,7 @@ func (in Input) judge() map[object.End]*object.Reason {
 		if inv.Leaving && !declared || declared && want.Held != nil {
 			continue
 		}
-		if t := in.drain(taking{end: inv.End, keys: in.surplus(inv)}, want); len(t.keys) > 0 {
+		if t := in.drain(taking{end: inv.End, keys: in.judged(inv)}, want); len(t.keys) > 0 {
 			all = append(all, t)
 		}
 	}
@@ -51,6 +52,11 @@ func (in Input) judge() map[object.End]*object.Reason {
 		}
 	}
 	return refused
+}
+
+// judged is what of an end guards judge.
+func (in Input) judged(inv inventory.Inventory) []object.Key {
+	return slices.DeleteFunc(in.surplus(inv), func(k object.Key) bool { return in.Retired[k] && !in.Seen.Own[k].Keep })
 }
 
 // policyAllows: only Sync takes anything away.

@@ -25,6 +25,9 @@ type Input struct {
 	Policy   api.SyncPolicy
 	Leaving  map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
 
+	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
+	Retired map[object.Key]bool
+
 	needed map[object.Key]bool // see index
 }
 

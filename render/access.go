@@ -23,20 +23,35 @@ func TokenSecret(owner string, source api.ClusterName) object.Key {
 	return object.Key{Kind: "Secret", Namespace: k.Namespace, Name: k.Name + "-token"}
 }
 
-// SourceOf tells by its name to which source's end in a target an object belongs; false for any other object.
+// SourceOf tells by its name to which source's end in a target an object belongs; false for any other object. Secrets end
+// in -token, or in -<n> for the one that the n-th token is bound to.
 func SourceOf(owner string, k object.Key) (api.ClusterName, bool) {
 	name := k.Name
 	switch {
 	case k.Kind == "ClusterRoleBinding":
 		name, _ = strings.CutPrefix(name, object.AccessNamespace+".")
 	case k.Kind == "Secret" && k.Namespace == object.AccessNamespace:
-		name, _ = strings.CutSuffix(name, "-token")
+		account, ok := accountOf(name)
+		if !ok {
+			return "", false
+		}
+		name = account
 	case k.Kind != "ServiceAccount" || k.Namespace != object.AccessNamespace:
 		return "", false
 	}
 	name, ok := strings.CutPrefix(name, owner+".")
 	source := api.ClusterName(name)
 	return source, ok && api.CheckClusterName(source) == nil
+}
+
+// accountOf is the account whose token a Secret holds, or whose n-th token is bound to it.
+func accountOf(secret string) (string, bool) {
+	if account, ok := strings.CutSuffix(secret, "-token"); ok {
+		return account, true
+	}
+	head := strings.TrimRight(secret, "0123456789")
+	account, ok := strings.CutSuffix(head, "-")
+	return account, ok && head != secret
 }
 
 // access renders the source's account, its token and its rights (linkerd2
@@ -47,9 +62,15 @@ func access(b *builder) {
 	sa := coreac.ServiceAccount(account.Name, account.Namespace).WithAutomountServiceAccountToken(false)
 	b.add(named{key: account, version: "v1", phase: object.PhaseRights, meta: &sa.ObjectMetaApplyConfiguration}, sa)
 
-	s := coreac.Secret(token.Name, token.Namespace).WithType(corev1.SecretTypeServiceAccountToken).
-		WithAnnotations(map[string]string{corev1.ServiceAccountNameKey: account.Name})
-	b.add(named{key: token, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
+	if b.Link.Spec.Credentials.Mode == api.LegacyToken || b.KeepToken {
+		s := coreac.Secret(token.Name, token.Namespace).WithType(corev1.SecretTypeServiceAccountToken).
+			WithAnnotations(map[string]string{corev1.ServiceAccountNameKey: account.Name})
+		b.add(named{key: token, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
+	}
+	for _, k := range b.Generations { // empty: what counts is that it is there
+		s := coreac.Secret(k.Name, k.Namespace).WithType(corev1.SecretTypeOpaque)
+		b.add(named{key: k, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
+	}
 
 	name := object.AccessNamespace + "." + account.Name
 	crb := rbacac.ClusterRoleBinding(name).

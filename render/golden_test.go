@@ -70,6 +70,8 @@ type world struct {
 	Owner              string            `json:"owner"`
 	NoToken            bool              `json:"noToken"`            // no credential was issued yet
 	ControlPlaneSecret bool              `json:"controlPlaneSecret"` // it is live in every source
+	Generations        []string          `json:"generations"`        // names of Secrets that tokens are bound to, in every target
+	KeepToken          bool              `json:"keepToken"`          // of the former mode
 	Unknown            []api.ClusterName `json:"unknown"`            // these were not read
 	Missing            []struct {        // of the facts of a cluster
 		Cluster             api.ClusterName `json:"cluster"`
@@ -135,7 +137,10 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w world) 
 	var ends []object.Wanted
 	r := Renderer{Owner: w.Owner}
 	for l := range f.Links() {
-		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret}
+		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret, KeepToken: w.KeepToken}
+		for _, name := range w.Generations {
+			in.Generations = append(in.Generations, object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name})
+		}
 		if !w.NoToken {
 			in.Credential = &linkerd.Credential{Token: object.NewSecret([]byte("token-of-" + l.Source.Name)), Print: "0123456789ab"}
 		}

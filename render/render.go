@@ -24,6 +24,10 @@ type Input struct {
 	// ControlPlaneSecretLive says that the source's control plane holds its credential: only then may
 	// the Linkerd Link name selectors that make it use the credential (else it can panic).
 	ControlPlaneSecretLive bool
+	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; KeepToken keeps the token of mode
+	// LegacyToken there, whatever the mode is now.
+	Generations []object.Key
+	KeepToken   bool
 }
 
 // Renderer renders for one installation. It is a value: same input, same bytes.
@@ -143,10 +147,18 @@ func holdSource(in Input) *object.Reason {
 		return why
 	}
 	if in.Credential == nil {
-		return object.Because("NoCredential", "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
-			in.Link.Target.Name, in.Link.Source.Name)
+		return noCredential(in.Link)
 	}
 	return nil
+}
+
+func noCredential(l fleet.Link) *object.Reason {
+	if l.Spec.Credentials.Mode == api.Bound {
+		return object.Because("NoCredential", "cluster %s has issued no token for %s yet: it is asked for once the account is there and %s can take it",
+			l.Target.Name, l.Source.Name, l.Source.Name)
+	}
+	return object.Because("NoCredential", "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
+		l.Target.Name, l.Source.Name)
 }
 
 func lack(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *object.Reason {

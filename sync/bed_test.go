@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
@@ -171,6 +172,14 @@ func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(syn
 	return o.registry.WithClient(ctx, name, func(c *cluster.Client) error {
 		return f(conn{c, o.bed.Cluster(string(name))})
 	})
+}
+
+func (o *open) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
+	err = o.registry.WithClient(ctx, name, func(c *cluster.Client) error {
+		token, err = c.Token(ctx, r)
+		return err
+	})
+	return token, err
 }
 
 type conn struct {

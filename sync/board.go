@@ -34,6 +34,7 @@ type board struct {
 	shown    map[api.ClusterName][sha256.Size]byte // what others depend on
 	table    map[api.ClusterName]*report.Cluster
 	record   inventory.Record
+	fresh    map[api.Pair]linkerd.Credential // issued, and not yet seen in place
 	pass     int
 
 	recording sync.Mutex // held while the record is written
@@ -53,7 +54,23 @@ func newBoard(l *Loop, term int64) *board {
 		sides: map[api.ClusterName]pair.Side{},
 		shown: map[api.ClusterName][sha256.Size]byte{},
 		table: map[api.ClusterName]*report.Cluster{},
+		fresh: map[api.Pair]linkerd.Credential{},
 	}
+}
+
+// issued keeps a token until it is seen in place; if it is lost before, another one is asked for.
+func (b *board) issued(link api.Pair, token object.Secret) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fresh[link] = linkerd.Credential{Token: token}
+}
+
+// settle forgets tokens that a source has in place, or has no link for any more.
+func (b *board) settle(source api.ClusterName) {
+	maps.DeleteFunc(b.fresh, func(p api.Pair, c linkerd.Credential) bool {
+		l, declared := b.fleet.Link(p)
+		return !declared || p.Source == source && pair.View{Link: l, Source: b.sides[source]}.Holds(c.Token)
+	})
 }
 
 // declare takes a fleet over: the record is read, connections follow, rows of the last pass are forgotten.
@@ -98,6 +115,7 @@ func (b *board) put(name api.ClusterName, side pair.Side) (moved bool) {
 	defer b.mu.Unlock()
 	moved = b.shown[name] != sum
 	b.sides[name], b.shown[name] = side, sum
+	b.settle(name)
 	return moved
 }
 
@@ -133,7 +151,7 @@ func (b *board) world() plan.World {
 		elsewhere[name] = !b.loop.writes(name)
 	}
 	return plan.World{
-		Elsewhere: elsewhere, Pass: b.pass,
+		Elsewhere: elsewhere, Pass: b.pass, Fresh: maps.Clone(b.fresh),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
 	}
@@ -188,6 +206,18 @@ func (b *board) row(name api.ClusterName) []plan.Row {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.table[name].Step.Rows
+}
+
+// due is the first moment after now at which some cluster's step may differ by itself; zero: none.
+func (b *board) due(now time.Time) (first time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, row := range b.table {
+		if at := row.Step.Next; at.After(now) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
 }
 
 // neighbours are the clusters with an end of a link of this one that is leaving – its own end may be gone

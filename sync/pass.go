@@ -51,9 +51,10 @@ type turn struct {
 	name     api.ClusterName
 	step     plan.Step
 	outcomes []object.Outcome
-	moved    bool  // what others depend on
-	first    bool  // of its cluster in this pass
-	err      error // of the home record: nothing was written
+	issued   []api.ClusterName // have a token that they did not have
+	moved    bool              // what others depend on
+	first    bool              // of its cluster in this pass
+	err      error             // of the home record: nothing was written
 }
 
 func newPass(l *Loop, b *board) *pass {
@@ -173,6 +174,7 @@ func (p *pass) start(ctx context.Context) {
 		p.seen[name] = true
 		go func() {
 			t := p.turn(ctx, p.clusters[name], fresh)
+			p.issue(ctx, &t)
 			t.first = first
 			p.done <- t
 		}()
@@ -215,9 +217,14 @@ func (p *pass) next(t turn) {
 		p.ready[t.name] = true
 	case failed > 0:
 		p.due[t.name] = time.Now().Add(again)
-	case !t.step.Next.IsZero():
+	case !t.step.Next.IsZero() && t.step.Next.Before(p.deadline): // else it is not for this pass
 		p.due[t.name] = time.Now().Add(min(patient, max(time.Until(t.step.Next), hasty)<<p.waits[t.name]))
 		p.waits[t.name] = min(p.waits[t.name]+1, doublings)
+	}
+	for _, other := range t.issued {
+		if _, ok := p.clusters[other]; ok && !p.stuck(other) {
+			p.ready[other] = true
+		}
 	}
 	for _, other := range p.board.neighbours(t.name, t.moved) {
 		if _, ok := p.clusters[other]; ok && (t.moved || t.first) && !p.stuck(other) {
@@ -274,6 +281,31 @@ func (p *pass) turn(ctx context.Context, c fleet.Cluster, fresh bool) turn {
 		t.step.Refused = p.loop.why(err)
 	}
 	return t
+}
+
+// issue asks for the tokens that a turn's step needs: what they are bound to was seen. One that is not granted is told as
+// a write that failed.
+func (p *pass) issue(ctx context.Context, t *turn) {
+	for _, n := range t.step.Needs {
+		if ctx.Err() != nil || t.err != nil || !p.loop.writes(n.Link.Source) {
+			return
+		}
+		token, err := p.loop.Clusters.Token(ctx, t.name, n.Request)
+		if err == nil {
+			p.board.issued(n.Link, token)
+			t.issued = append(t.issued, n.Link.Source)
+			continue
+		}
+		t.outcomes = append(t.outcomes, object.Outcome{Err: err, Change: object.Change{
+			End: object.End{Cluster: t.name, Link: n.Link}, Action: object.Create, Key: tokenRequest(n.Request.Account),
+			Why: object.Reason{Code: "Token", Message: "its source needs one"},
+		}})
+	}
+}
+
+// tokenRequest is how a request for a token of an account is called.
+func tokenRequest(account object.Key) object.Key {
+	return object.Key{Group: "authentication.k8s.io", Kind: "TokenRequest", Namespace: account.Namespace, Name: account.Name}
 }
 
 // leaveRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need

@@ -30,6 +30,8 @@ type Clusters interface {
 	Follow(ctx context.Context, clusters []fleet.Cluster) map[api.ClusterName]error
 	// WithCluster calls f with a connection that is f's until it returns.
 	WithCluster(ctx context.Context, name api.ClusterName, f func(Cluster) error) error
+	// Token asks a cluster for a token. It is the only thing that is made and not an object.
+	Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (object.Secret, error)
 }
 
 // Cluster reads and writes one cluster. Writes are idempotent; deleting the absent succeeds.
@@ -115,7 +117,7 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 		}
 		logged.tell(r, err)
 		publish(r)
-		pause := time.NewTimer(time.Until(b.policy().Next(start)))
+		pause := time.NewTimer(time.Until(l.again(b, start)))
 		select {
 		case <-ctx.Done():
 		case <-poke:
@@ -124,6 +126,16 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 		pause.Stop()
 	}
 	return nil
+}
+
+// again is when the next pass begins: as the policy says, or earlier where a token is to be renewed. What a pass waits for
+// in vain is not hurried so.
+func (l *Loop) again(b *board, start time.Time) time.Time {
+	next, now := b.policy().Next(start), time.Now()
+	if due := b.due(now.Add(patient)); !due.IsZero() && due.Before(next) {
+		return due
+	}
+	return next
 }
 
 // pass reads what is declared and makes the clusters so. Without a new fleet the last good one counts.

@@ -131,6 +131,18 @@ func (c *clusters) WithCluster(_ context.Context, name api.ClusterName, f func(s
 	return f(conn{c.registry, name, c.address[name]})
 }
 
+// Token implements sync.Clusters.
+func (c *clusters) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
+	if err := c.failed[name]; err != nil {
+		return object.Secret{}, err
+	}
+	err = c.registry.WithClient(ctx, name, func(client *cluster.Client) error {
+		token, err = client.Token(ctx, r)
+		return err
+	})
+	return token, err
+}
+
 // close ends every connection.
 func (c *clusters) close(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)

@@ -7,9 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -77,12 +75,7 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 func missingCredentials(w plan.World) map[api.Pair]linkerd.Credential {
 	out := standInCredentials(w.Fleet)
 	for l := range w.Fleet.Links() {
-		if l.Spec.Credentials.Mode == api.Existing {
-			delete(out, l.Pair()) // nobody issues it
-			continue
-		}
-		v := pair.View{Link: l, Source: w.Sides[l.Source.Name], Target: w.Sides[l.Target.Name]}
-		if c, err := v.Credential(render.TokenSecret(w.Owner, l.Source.Name)); err != nil || c != nil {
+		if l.Spec.Credentials.Mode == api.Existing || plan.Issued(w, l) {
 			delete(out, l.Pair())
 		}
 	}

@@ -52,6 +52,23 @@ func destined(s corev1.Secret, target api.ClusterName, remote Domains) error {
 	return nil
 }
 
+// TokenOf is the token in a credential's Secret; empty where there is none.
+func TokenOf(secret object.Body) object.Secret {
+	var s corev1.Secret
+	var c givenConfig
+	if json.Unmarshal(secret.Bytes(), &s) != nil || yaml.Unmarshal(s.Data[KubeconfigKey], &c) != nil {
+		return object.Secret{}
+	}
+	for _, x := range c.Contexts {
+		for _, u := range c.Users {
+			if x.Name == c.CurrentContext && u.Name == x.Context.User {
+				return object.NewSecret([]byte(u.User.Token))
+			}
+		}
+	}
+	return object.Secret{}
+}
+
 // givenConfig is what counts of a kubeconfig that somebody else made; anything else in it is ignored.
 type givenConfig struct {
 	CurrentContext string `json:"current-context"`

@@ -83,9 +83,9 @@ func (v View) OwnSecret() *object.Reason {
 // InUse is the code of an end that stays because its peer still uses what it gave.
 const InUse = "InUse"
 
-// StillUsed says why the source may still use the token of the Secret token in the target, although its credential is
-// another one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.
-func (v View) StillUsed(token object.Key, now *linkerd.Credential) *object.Reason {
+// StillUsed says why the source may still use a token of its account in the target, although its credential is another
+// one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.
+func (v View) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	inUse := func(format string, a ...any) *object.Reason {
 		return object.Because(InUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
@@ -99,7 +99,7 @@ func (v View) StillUsed(token object.Key, now *linkerd.Credential) *object.Reaso
 		}
 	}
 	for _, k := range Secrets(v.Link) {
-		if carries(source.Bodies[k], v.Target.Seen.Bodies[token]) {
+		if carries(source.Bodies[k], v.Target.Seen.Bodies[a.Token]) || of(a.Account, linkerd.TokenOf(source.Bodies[k])) {
 			return inUse("%s still carries its token", k)
 		}
 	}
@@ -112,6 +112,12 @@ func (v View) StillUsed(token object.Key, now *linkerd.Credential) *object.Reaso
 		return inUse("%s does not name it yet", link)
 	}
 	return nil
+}
+
+// of says that a token that expires is the account's.
+func of(account object.Key, token object.Secret) bool {
+	c, ok := claimsOf(token)
+	return ok && c.Namespace == account.Namespace && c.Account.Name == account.Name
 }
 
 // carries says that a Secret's kubeconfig holds the token of another Secret.

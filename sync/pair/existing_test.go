@@ -16,6 +16,7 @@ import (
 var (
 	mirrorKey = object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "vault-east"}
 	planeKey  = object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
+	toEast    = Access{Account: object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}, Token: tokenKey}
 	tokenKey  = object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
 )
 
@@ -149,12 +150,12 @@ func TestStillUsed(t *testing.T) {
 			linkerd.CredentialEntry(cred.Print) + `"]}}`))
 		v.Target.Seen.Bodies[tokenKey] = object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`)) // "ours"
 		tt.change(&v)
-		why = v.StillUsed(tokenKey, cred)
+		why = v.StillUsed(toEast, cred)
 		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != InUse || !strings.Contains(why.Message, tt.says)) {
 			t.Errorf("%s: StillUsed: %v, want %q", tt.name, why, tt.says)
 		}
 	}
-	if v := given(t); v.StillUsed(tokenKey, nil) == nil {
+	if v := given(t); v.StillUsed(toEast, nil) == nil {
 		t.Error("StillUsed without another credential: nil")
 	}
 }

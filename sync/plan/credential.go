@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -16,24 +19,35 @@ func (p *planner) view(l fleet.Link) pair.View {
 // credential is what a link's source is to use, or why it cannot be had; neither where facts hold the end already, or
 // no token was issued yet.
 func (p *planner) credential(l fleet.Link) (*linkerd.Credential, *object.Reason) {
-	v, existing := p.view(l), l.Spec.Credentials.Mode == api.Existing
-	if existing && v.OwnSecret() != nil {
+	v, mode := p.view(l), l.Spec.Credentials.Mode
+	if mode == api.Existing && v.OwnSecret() != nil {
 		return nil, v.OwnSecret()
 	}
-	if c, ok := p.Fresh[l.Pair()]; ok {
+	if c, ok := p.Fresh[l.Pair()]; ok && (mode != api.Bound || !pair.Bound(c.Token)) {
 		return &c, nil
 	}
 	switch {
 	case !v.Source.Known || p.stranger(l.Target.Name) != nil:
 		return nil, nil
-	case existing:
+	case mode == api.Existing:
 		return v.Existing()
+	case mode == api.Bound:
+		r := p.rotation(l)
+		return r.Use, r.TooShort(l)
 	}
 	c, err := v.Credential(render.TokenSecret(p.Owner, l.Source.Name))
 	if err != nil {
 		return nil, object.Because("NoCredential", "%v", err)
 	}
 	return c, nil
+}
+
+// Issued says whether a link's source has a credential, or is known to have none that could be used; else it may be one
+// that its target will issue.
+func Issued(w World, l fleet.Link) bool {
+	p := &planner{World: w}
+	c, why := p.credential(l)
+	return c != nil || why != nil
 }
 
 // discovers says whether the source's Linkerd Link may name remote-discovery and federated selectors: once
@@ -50,30 +64,164 @@ func (p *planner) discovers(l fleet.Link) bool {
 	return secret.Mark == object.Ours && !secret.Going || seen.Own[link].Mark == object.Ours && linkerd.Discovers(seen.Bodies[link])
 }
 
-// target is a link's end in its target. What was given to the source stays while the source may still use it: what is
-// seen of it in an earlier pass does not count.
+// target is a link's end in its target. What was given to the source stays while the source may still use it.
 func (p *planner) target(l fleet.Link) object.Wanted {
-	want := p.renderer.Target(render.Input{Link: l, Target: p.facts(l.Target.Name)})
-	account := p.Sides[l.Target.Name].Seen.Own[render.Account(p.Owner, l.Source.Name)]
-	if want.Held != nil || l.Spec.Credentials.Mode != api.Existing || account.Mark != object.Ours {
-		return want
+	in := render.Input{Link: l, Target: p.facts(l.Target.Name)}
+	switch l.Spec.Credentials.Mode {
+	case api.Existing:
+		if why := p.stillUsed(l); why != nil {
+			return object.Wanted{End: object.End{Cluster: l.Target.Name, Link: l.Pair()}, Held: why}
+		}
+	case api.Bound:
+		r := p.rotation(l)
+		in.Generations, in.KeepToken = r.Keep, r.Token
+	default:
+		in.Generations = p.former(l)
+	}
+	if p.policy().Prune.Policy != api.PruneSync { // nothing may be deleted, so nothing is given up
+		in.Generations = p.access(l).With(in.Generations)
+		in.KeepToken = in.KeepToken || p.Sides[l.Target.Name].Seen.Own[p.access(l).Token].Mark == object.Ours
+	}
+	return p.renderer.Target(in)
+}
+
+func (p *planner) access(l fleet.Link) pair.Access {
+	live, known := p.generations[l.Target.Name]
+	if !known {
+		if p.generations == nil {
+			p.generations = map[api.ClusterName]map[object.Key][]int{}
+		}
+		live = p.Sides[l.Target.Name].Generations()
+		p.generations[l.Target.Name] = live
+	}
+	account := render.Account(p.Owner, l.Source.Name)
+	return pair.Access{Account: account, Token: render.TokenSecret(p.Owner, l.Source.Name), Live: live[account]}
+}
+
+// stillUsed: what is seen of the source in an earlier pass does not count.
+func (p *planner) stillUsed(l fleet.Link) *object.Reason {
+	if p.Sides[l.Target.Name].Seen.Own[p.access(l).Account].Mark != object.Ours {
+		return nil // nothing of it works any more
 	}
 	v := p.view(l)
 	if p.stranger(l.Source.Name) != nil || v.Source.Pass != p.Pass {
 		v.Source.Known = false
 	}
 	now, _ := p.credential(l)
-	if why := v.StillUsed(render.TokenSecret(p.Owner, l.Source.Name), now); why != nil {
-		want.Objects, want.Held = nil, why
-	}
-	return want
+	return v.StillUsed(p.access(l), now)
 }
 
-// existing gives looks at what other people's secret managers wrote for the links of a source: whole, and by name.
+func (p *planner) rotation(l fleet.Link) pair.Rotation {
+	v := p.view(l)
+	for _, side := range []struct {
+		name api.ClusterName
+		of   *pair.Side
+	}{{l.Source.Name, &v.Source}, {l.Target.Name, &v.Target}} {
+		if p.stranger(side.name) != nil {
+			side.of.Known = false
+		}
+	}
+	return v.Rotate(p.access(l), p.Fresh[l.Pair()].Token, p.Now)
+}
+
+// former gives the Secrets of tokens from mode Bound that the source may still use: all, until its Secrets and its
+// Linkerd Link are those of the mode that is declared now.
+func (p *planner) former(l fleet.Link) []object.Key {
+	generations := p.access(l).Former()
+	if len(generations) == 0 {
+		return nil
+	}
+	source := p.Sides[l.Source.Name].Seen.Own
+	want := p.source(l)
+	if want.Held != nil {
+		return generations
+	}
+	secrets := map[object.Key]bool{linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name): true}
+	for _, o := range want.Objects {
+		if o.Key.Kind != "Secret" && o.Key.Kind != "Link" {
+			continue
+		}
+		if delete(secrets, o.Key); source[o.Key].Digest != o.Digest {
+			return generations
+		}
+	}
+	for k := range secrets {
+		if source[k].Mark == object.Ours {
+			return generations
+		}
+	}
+	return nil
+}
+
+// rotate adds the tokens that the cluster is to be asked for: for sources that this process writes, and that lack
+// nothing else. Whatever may keep a source's end from being written keeps its token from being issued. It tells of
+// tokens that live shorter than was asked at the ends in place that use them.
+func (p *planner) rotate() {
+	_, out, in := p.declared(p.name)
+	for _, l := range out {
+		i := slices.IndexFunc(p.step.Rows, func(r Row) bool { return r.End.IsSource() && r.End.Link == l.Pair() })
+		if l.Spec.Credentials.Mode == api.Bound && i >= 0 && p.step.Rows[i].Standing == InPlace && p.step.Rows[i].Why == nil {
+			p.step.Rows[i].Why = p.rotation(l).Shortened(l)
+		}
+	}
+	for _, l := range in {
+		if l.Spec.Credentials.Mode != api.Bound || p.leaves(p.name) {
+			continue
+		}
+		r := p.rotation(l)
+		if !r.Renewal.IsZero() && (p.step.Next.IsZero() || r.Renewal.Before(p.step.Next)) {
+			p.step.Next = r.Renewal
+		}
+		if r.Need != nil && !p.Elsewhere[l.Source.Name] && p.takes(l) {
+			p.step.Needs = append(p.step.Needs, Need{Link: l.Pair(), Request: *r.Need})
+		}
+	}
+}
+
+// takes says that the source's end would be written if it had a credential.
+func (p *planner) takes(l fleet.Link) bool {
+	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
+	if p.closed(object.End{Cluster: p.name, Link: l.Pair()}) != nil {
+		return false
+	}
+	side := p.Sides[l.Source.Name]
+	want := p.renderer.Source(render.Input{
+		Link: l, Source: p.facts(l.Source.Name), Target: p.facts(p.name), Credential: &linkerd.Credential{}, ControlPlaneSecretLive: p.discovers(l),
+	})
+	if want.Held != nil {
+		return false
+	}
+	changes, why := End(want, side.Seen, side.Saw)
+	for _, policy := range p.policies {
+		if why == nil {
+			why = policy(p.World, end, changes)
+		}
+	}
+	return why == nil
+}
+
+// retired are the recorded Secrets of tokens of declared ends.
+func (p *planner) retired(in prune.Input) map[object.Key]bool {
+	out := map[object.Key]bool{}
+	for _, inv := range in.Recorded {
+		if _, declared := in.Wanted[inv.End]; !declared || inv.End.IsSource() {
+			continue
+		}
+		for _, k := range inv.Entries {
+			if _, ok := render.SourceOf(p.Owner, k); ok && k.Kind == "Secret" {
+				out[k] = true
+			}
+		}
+	}
+	return out
+}
+
+// existing gives looks at the credentials of a source that tell where a link stands, whole and by name: what secret
+// managers wrote, and tokens that expire.
 func existing(out []fleet.Link) []object.Watch {
 	var watches []object.Watch
 	for _, l := range out {
-		if l.Spec.Credentials.Mode != api.Existing {
+		if l.Spec.Credentials.Mode == api.LegacyToken {
 			continue
 		}
 		for _, k := range pair.Secrets(l) {

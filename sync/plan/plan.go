@@ -67,8 +67,15 @@ type Step struct {
 	Ahead   []object.Change // before anything else, one after the other: our namespace, the base, inventories
 	Changes []object.Change // by phase, then key; what takes something away last
 	After   []object.Change // inventories of ends that are through
+	Needs   []Need          // tokens to ask the cluster for, once all of that is done
 	Rows    []Row           // sorted by end
 	Next    time.Time       // when it may differ although nothing was written; zero: never
+}
+
+// Need is a token that the cluster is to be asked for, for the source of a link.
+type Need struct {
+	Link    api.Pair
+	Request object.TokenRequest
 }
 
 // Writes says how many writes the step plans.
@@ -109,6 +116,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.compare()
 	p.left()
 	p.finish()
+	p.rotate()
 	return s
 }
 
@@ -124,7 +132,8 @@ type planner struct {
 	step     *Step
 	base     *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
-	strangers map[api.ClusterName]*object.Reason // memo of stranger
+	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
+	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 }
 
 // declared gives a cluster with its links out and in; a departed cluster has none.
@@ -234,6 +243,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
 	}
+	in.Retired = p.retired(in)
 	return in
 }
 

@@ -1,0 +1,37 @@
+package prune
+
+import (
+	"testing"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Secrets of tokens that a rotation retires go, however many there are; a mark to keep holds them all the same.
+func TestRetiredIsNotJudged(t *testing.T) {
+	in := input(target, nil, linkerd.Mirror{})
+	token := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}
+	in.Seen.Own[token] = ours(token)
+	in.Recorded = []inventory.Inventory{{End: target, Entries: []object.Key{token}}}
+	in.Wanted[target] = object.Wanted{End: target}
+	none, nothing := 0, 0.0
+	in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = &none, &nothing
+	if refused := Judge(in); refused[target] == nil {
+		t.Fatal("without limits nothing is refused")
+	}
+	in.Retired = map[object.Key]bool{token: true}
+	if refused := Judge(in); refused[target] != nil {
+		t.Errorf("a retired token: %v", refused[target])
+	}
+	if v := Select(in, nil); len(v) != 1 || len(v[0].Go) != 1 {
+		t.Errorf("a retired token does not go: %+v", v)
+	}
+	kept := in.Seen.Own[token]
+	kept.Keep = true
+	in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = nil, nil
+	in.Seen.Own[token] = kept
+	if refused := Judge(in); refused[target] == nil || refused[target].Code != "Kept" {
+		t.Errorf("a retired token with a mark to keep: %v", refused[target])
+	}
+}

@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Token asks for a token of an account, bound to a Secret by name and uid: with that Secret the token ends. The server
+// may grant a shorter life than was asked for; the token says so itself.
+func (c *Client) Token(ctx context.Context, r object.TokenRequest) (object.Secret, error) {
+	token, err := c.token(ctx, r)
+	if err != nil {
+		return object.Secret{}, fmt.Errorf("issue a token of %s: %w", r.Account, err)
+	}
+	return token, nil
+}
+
+func (c *Client) token(ctx context.Context, r object.TokenRequest) (object.Secret, error) {
+	seconds := int64(r.TTL.Seconds())
+	body, err := json.Marshal(authenticationv1.TokenRequest{
+		TypeMeta: metav1.TypeMeta{APIVersion: authenticationv1.SchemeGroupVersion.String(), Kind: "TokenRequest"},
+		Spec: authenticationv1.TokenRequestSpec{
+			Audiences:         []string{}, // the API server's own
+			ExpirationSeconds: &seconds,
+			BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: r.Secret.Name, UID: types.UID(r.UID)},
+		},
+	})
+	if err != nil {
+		return object.Secret{}, err
+	}
+	raw, err := rawJSON(ctx, c.rest.Post().
+		AbsPath("api", "v1", "namespaces", r.Account.Namespace, "serviceaccounts", r.Account.Name, "token").
+		SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body))
+	if err != nil {
+		return object.Secret{}, err
+	}
+	var granted authenticationv1.TokenRequest
+	if json.Unmarshal(raw, &granted) != nil || granted.Status.Token == "" {
+		return object.Secret{}, errors.New("the answer holds no token") // the cause could quote it
+	}
+	return object.NewSecret([]byte(granted.Status.Token)), nil
+}

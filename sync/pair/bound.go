@@ -1,0 +1,220 @@
+package pair
+
+import (
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Access is what a source has in its target: its account, the Secret of a token that does not expire (mode LegacyToken),
+// and the numbers of the account's live generations (see Side.Generations).
+type Access struct {
+	Account, Token object.Key
+	Live           []int
+}
+
+// Rotation is where the tokens of a link of mode Bound stand.
+type Rotation struct {
+	Use     *linkerd.Credential  // what the source is to hold; nil: none is good
+	Life    time.Duration        // of Use, as granted; zero where that is not known
+	Keep    []object.Key         // generations that the target is to hold, oldest first
+	Token   bool                 // and the token of mode LegacyToken
+	Need    *object.TokenRequest // to be asked for now; nil: nothing
+	Renewal time.Time            // when the next generation is due; zero: it is
+}
+
+// Tokens are renewed once two thirds of their granted life are over, which leaves a third for tries; a change of the
+// declared ttl to a shorter one counts at once. No jitter: links were made at different moments.
+const renewAfter, renewOf = 2, 3
+
+// LeastDiscovery is the shortest life of a token that the source's control plane uses: that reads its credential when it
+// starts, and people need time to restart it.
+const LeastDiscovery = 7 * 24 * time.Hour
+
+// TooShort says why the source may not be given what was granted, or nil.
+func (r Rotation) TooShort(l fleet.Link) *object.Reason {
+	if r.Use == nil || !l.Spec.UsesRemoteDiscovery() || r.Life >= LeastDiscovery {
+		return nil
+	}
+	return object.Because("ShortGrant", "the token that cluster %s grants lives %s only, and remote discovery and federated services need %s: its API server limits it (--service-account-max-token-expiration); use another mode, or another selector",
+		l.Target.Name, r.Life, LeastDiscovery)
+}
+
+// Shortened tells that a token in use lives shorter than was asked, or nil.
+func (r Rotation) Shortened(l fleet.Link) *object.Reason {
+	asked := l.Spec.TokenTTL()
+	if r.Use == nil || r.Life >= asked {
+		return nil
+	}
+	return object.Because("ShortGrant", "its token lives %s, not %s: the API server of %s grants no more, or credentials.ttl was raised since it was issued",
+		r.Life, asked, l.Target.Name)
+}
+
+// Rotate decides on the tokens of a link, all of it read from what is live: nothing need be remembered. Fresh is a token
+// that was issued and is not seen in place yet; empty: none.
+//
+//	good       its account and its Secret are the live ones, by uid, and it has not expired
+//	in use     the good one that was issued last, of the source's Secrets and fresh
+//	due        none is in use, or two thirds of its life are over, or it is too short for the control plane
+//	next       when due: the newest generation that no token of the source names, else a new one; a token is asked
+//	           for once its Secret is live, so a token lost in a crash is replaced in the same generation
+//	kept       what the source's Secrets name, what is in use, what is next, and the generation before each of these:
+//	           readers that were not told yet go on until the rotation after next, when that token has expired anyway.
+//	           The token of mode LegacyToken is the generation before the first.
+//
+// Where the source's Secrets were not read, nothing is asked for and nothing taken away.
+func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
+	legacy := v.Target.Seen.Own[a.Token].Mark == object.Ours
+	tokens, read := v.tokens()
+	if !read {
+		return Rotation{Keep: a.Former(), Token: legacy}
+	}
+	t := choice{View: v, Access: a, named: map[int]bool{}, now: now}
+	for _, token := range tokens {
+		t.names(token)
+		t.consider(token)
+	}
+	t.consider(fresh)
+	r := Rotation{Use: t.use, Life: t.best.life()}
+	keep := t.kept()
+	if t.due() {
+		next := t.next()
+		keep = append(keep, t.withFormer(next)...)
+		r.Need = t.need(next)
+	} else {
+		r.Renewal = t.renewal()
+	}
+	slices.Sort(keep)
+	keep = slices.Compact(keep)
+	r.Token = legacy && (keep[0] == 0 || t.use == nil)
+	r.Keep = keysOf(a.Account, slices.DeleteFunc(keep, func(n int) bool { return n == 0 }))
+	return r
+}
+
+// tokens are those of the source's Secrets that are ours; false where one of them was not read.
+func (v View) tokens() (out []object.Secret, read bool) {
+	if !v.Source.Known || !v.Target.Known {
+		return nil, false
+	}
+	for _, k := range Secrets(v.Link) {
+		live, body := v.Source.Seen.Own[k], v.Source.Seen.Bodies[k]
+		switch {
+		case live.IsZero() && v.Source.Saw(k), !live.IsZero() && live.Mark != object.Ours:
+		case len(body.Bytes()) == 0:
+			return nil, false
+		default:
+			out = append(out, linkerd.TokenOf(body))
+		}
+	}
+	return out, true
+}
+
+// Holds says that every Secret of the link in the source carries the token.
+func (v View) Holds(token object.Secret) bool {
+	for _, k := range Secrets(v.Link) {
+		if string(linkerd.TokenOf(v.Source.Seen.Bodies[k]).Bytes()) != string(token.Bytes()) {
+			return false
+		}
+	}
+	return true
+}
+
+// choice is one call of Rotate.
+type choice struct {
+	View
+	Access
+	named map[int]bool // by tokens of the source, good or not; 0: that of mode LegacyToken
+	use   *linkerd.Credential
+	best  claims
+	now   time.Time
+}
+
+func (t *choice) names(token object.Secret) {
+	c, ok := claimsOf(token)
+	if !ok {
+		t.named[0] = t.named[0] || len(token.Bytes()) > 0
+		return
+	}
+	t.named[numberOf(t.Account, object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name})] = true
+}
+
+func (t *choice) consider(token object.Secret) {
+	if c, ok := claimsOf(token); ok && t.good(c) && (t.use == nil || c.Issued.After(t.best.Issued)) {
+		t.best = c
+		t.use = &linkerd.Credential{Token: token, Print: token.Print(t.Source.Facts.UID)}
+	}
+}
+
+func (t *choice) good(c claims) bool {
+	secret := object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name}
+	bound, account := t.Target.Seen.Own[secret], t.Target.Seen.Own[t.Account]
+	return numberOf(t.Account, secret) > 0 && bound.Mark == object.Ours && !bound.Going && bound.UID == c.Secret.UID &&
+		account.UID == c.Account.UID && t.now.Before(c.Expires)
+}
+
+func (t *choice) renewal() time.Time {
+	life := min(t.best.life(), t.Link.Spec.TokenTTL())
+	return t.best.Issued.Add(life / renewOf * renewAfter)
+}
+
+func (t *choice) due() bool {
+	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort()
+}
+
+// tooShort: once a fresh one of the same length was granted, asking again is of no use.
+func (t *choice) tooShort() bool {
+	return t.Link.Spec.UsesRemoteDiscovery() && t.best.life() < LeastDiscovery && t.named[t.bestNumber()]
+}
+
+func (t *choice) bestNumber() int {
+	return numberOf(t.Account, object.Key{Kind: "Secret", Namespace: t.best.Namespace, Name: t.best.Secret.Name})
+}
+
+// next is the generation to ask a token of.
+func (t *choice) next() int {
+	newest := t.bestNumber()
+	for n := range t.named {
+		newest = max(newest, n)
+	}
+	if len(t.Live) > 0 && t.Live[len(t.Live)-1] > newest {
+		return t.Live[len(t.Live)-1]
+	}
+	return newest + 1
+}
+
+func (t *choice) need(next int) *object.TokenRequest {
+	key := generation(t.Account, next)
+	secret, account := t.Target.Seen.Own[key], t.Target.Seen.Own[t.Account]
+	if secret.Mark != object.Ours || secret.Going || account.Mark != object.Ours || account.Going {
+		return nil
+	}
+	return &object.TokenRequest{Account: t.Account, Secret: key, UID: secret.UID, TTL: t.Link.Spec.TokenTTL()}
+}
+
+// kept are the live generations that are used or may be, and those before them.
+func (t *choice) kept() []int {
+	var out []int
+	if t.use != nil {
+		out = append(out, t.withFormer(t.bestNumber())...)
+	}
+	for n := range t.named {
+		if n == 0 || slices.Contains(t.Live, n) {
+			out = append(out, t.withFormer(n)...)
+		}
+	}
+	return out
+}
+
+// withFormer adds the newest live generation before n; 0 where there is none.
+func (t *choice) withFormer(n int) []int {
+	former := 0
+	for _, m := range t.Live {
+		if m < n {
+			former = m
+		}
+	}
+	return []int{former, n}
+}

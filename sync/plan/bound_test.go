@@ -1,0 +1,420 @@
+package plan
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+const bound = "  credentials: {mode: Bound}\n"
+
+var accountKey = object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
+
+func generation(n int) object.Key {
+	return object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: fmt.Sprintf("linkwright.west-%d", n)}
+}
+
+// issuer is east's API server, and what a process remembers of the tokens it got.
+type issuer struct {
+	*sim
+	limit  time.Duration // of what is granted; 0: none
+	refuse bool
+	issued int
+}
+
+func newIssuer(t *testing.T, spec string) *issuer {
+	t.Helper()
+	i := &issuer{sim: newSim(t, declare(t, two, linkDoc("west", "east", spec)), two...)}
+	i.world.Fresh = map[api.Pair]linkerd.Credential{}
+	i.play = append(i.play, playUIDs())
+	return i
+}
+
+// playUIDs gives every Secret that is made an identity of its own.
+func playUIDs() func(pair.Side) {
+	made := 0
+	return func(s pair.Side) {
+		for k, r := range s.Seen.Own {
+			if k.Namespace == object.AccessNamespace && r.UID == "simulated" {
+				made++
+				r.UID = fmt.Sprintf("uid-%d", made)
+				s.Seen.Own[k] = r
+			}
+		}
+	}
+}
+
+// turn is one of a pass: the step, then the tokens it needs; what is in place is forgotten. The source's token is good
+// after every turn once it has one.
+func (i *issuer) turn(name api.ClusterName, policies ...Policy) Step {
+	i.t.Helper()
+	had := i.accepted()
+	s := i.sim.turn(name, policies...)
+	for _, n := range s.Needs {
+		if i.refuse {
+			continue
+		}
+		i.issued++
+		i.world.Fresh[n.Link] = linkerd.Credential{Token: i.grant(n.Request)}
+	}
+	for p, c := range i.world.Fresh {
+		l, _ := i.world.Fleet.Link(p)
+		if l.Source == nil || (pair.View{Link: l, Source: i.live["west"]}).Holds(c.Token) {
+			delete(i.world.Fresh, p)
+		}
+	}
+	if had && !i.accepted() {
+		i.t.Errorf("%s's step took the token away that the source uses: %v", name, words(s))
+	}
+	return s
+}
+
+func (i *issuer) grant(r object.TokenRequest) object.Secret {
+	i.t.Helper()
+	seen := i.live["east"].Seen
+	if seen.Own[r.Secret].UID != r.UID || seen.Own[r.Account].IsZero() {
+		i.t.Errorf("a token is asked for that cannot be issued: %+v", r)
+	}
+	life := r.TTL
+	if i.limit > 0 {
+		life = min(life, i.limit)
+	}
+	payload, err := json.Marshal(map[string]any{
+		"iat": i.world.Now.Unix(), "exp": i.world.Now.Add(life).Unix(),
+		"kubernetes.io": map[string]any{
+			"namespace":      r.Account.Namespace,
+			"secret":         map[string]any{"name": r.Secret.Name, "uid": r.UID},
+			"serviceaccount": map[string]any{"name": r.Account.Name, "uid": seen.Own[r.Account].UID},
+		},
+	})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return object.NewSecret([]byte("e30." + base64.RawURLEncoding.EncodeToString(payload) + ".c2ln"))
+}
+
+// inUse is the token in west's Secret for its mirror, and what it is bound to.
+func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64) {
+	token = linkerd.TokenOf(i.live["west"].Seen.Bodies[mirrorKey])
+	parts := strings.Split(string(token.Bytes()), ".")
+	if len(parts) != 3 {
+		return token, "", "", 0
+	}
+	raw, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	var c struct {
+		Exp int64
+		K   struct{ Secret struct{ Name, UID string } } `json:"kubernetes.io"`
+	}
+	_ = json.Unmarshal(raw, &c)
+	return token, c.K.Secret.Name, c.K.Secret.UID, c.Exp
+}
+
+// accepted says that east takes the token that west uses: what it hangs on is there, by uid, and it has not expired.
+func (i *issuer) accepted() bool {
+	token, secret, uid, expires := i.inUse()
+	if secret == "" {
+		var legacy corev1.Secret
+		return json.Unmarshal(i.live["east"].Seen.Bodies[tokenKey].Bytes(), &legacy) == nil &&
+			len(legacy.Data["token"]) > 0 && string(legacy.Data["token"]) == string(token.Bytes())
+	}
+	bound := i.live["east"].Seen.Own[object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret}]
+	return bound.UID == uid && i.world.Now.Unix() < expires
+}
+
+func (i *issuer) settle(policies ...Policy) map[api.ClusterName]Step {
+	i.t.Helper()
+	for range 30 {
+		last, moved := map[api.ClusterName]Step{}, false
+		for _, c := range two {
+			before := i.issued
+			last[c] = i.turn(c, policies...)
+			moved = moved || last[c].Writes() > 0 || i.issued > before
+		}
+		if !moved {
+			return last
+		}
+	}
+	i.t.Fatal("the clusters come to no rest")
+	return nil
+}
+
+func (i *issuer) inPlace(policies ...Policy) {
+	i.t.Helper()
+	for c, step := range i.settle(policies...) {
+		allInPlace(i.t, c, step)
+	}
+	if !i.accepted() {
+		i.t.Error("west has no token that east takes")
+	}
+}
+
+// tokens lists the Secrets of tokens in east.
+func (i *issuer) tokens() (out []string) {
+	for _, name := range i.names("east") {
+		if secret, ok := strings.CutPrefix(name, "Secret linkwright-access/linkwright.west-"); ok {
+			out = append(out, secret)
+		}
+	}
+	return out
+}
+
+// east makes account and Secret, is asked for a token, and only then west is written.
+func TestBoundFirstLink(t *testing.T) {
+	i := newIssuer(t, bound)
+	same(t, "west's rows", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(i.turn("west")))
+	first := i.turn("east")
+	if len(first.Needs) > 0 {
+		t.Error("a token is asked for before the Secret it hangs on is seen")
+	}
+	same(t, "tokens in east", []string{"1"}, i.tokens())
+	second := i.turn("east")
+	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Own[generation(1)].UID, TTL: api.DefaultTTL}
+	if len(second.Needs) != 1 || second.Needs[0].Request != want || second.Writes() > 0 {
+		t.Errorf("east's second step: %+v, %v", second.Needs, words(second))
+	}
+	if third := i.turn("east"); len(third.Needs) > 0 {
+		t.Error("a token is asked for twice")
+	}
+	i.inPlace()
+	if _, secret, _, _ := i.inUse(); secret != "linkwright.west-1" || i.issued != 1 || len(i.world.Fresh) > 0 {
+		t.Errorf("west uses %s, %d tokens were issued, %d are remembered", secret, i.issued, len(i.world.Fresh))
+	}
+	step := i.turn("east")
+	if at := i.world.Now.Add(api.DefaultTTL * 2 / 3); !step.Next.Equal(at) {
+		t.Errorf("the next step of east: %v, want %v", step.Next, at)
+	}
+}
+
+// Time passes: at two thirds of a token's life the next generation takes over; one generation overlaps. A restart in
+// between asks for nothing.
+func TestRotation(t *testing.T) {
+	i := newIssuer(t, all+bound)
+	i.inPlace()
+	for n, want := range [][]string{{"1", "2"}, {"2", "3"}, {"3", "4"}} {
+		i.world.Now = i.world.Now.Add(api.DefaultTTL*2/3 - time.Second)
+		i.world.Fresh = map[api.Pair]linkerd.Credential{}
+		i.inPlace()
+		if i.issued != n+1 {
+			t.Fatalf("%d tokens were issued before the %dth was due", i.issued, n+2)
+		}
+		i.world.Now = i.world.Now.Add(time.Second)
+		i.inPlace()
+		same(t, "tokens in east", want, i.tokens())
+		if _, secret, _, _ := i.inUse(); i.issued != n+2 || secret != "linkwright.west-"+want[1] {
+			t.Errorf("%d tokens were issued, west uses %s", i.issued, secret)
+		}
+	}
+}
+
+// A rotation changes the Secrets and the Link's entry, and nothing else of the source.
+func TestRotationWrites(t *testing.T) {
+	i := newIssuer(t, all+bound)
+	i.inPlace()
+	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	same(t, "east's writes", []string{
+		"update ConfigMap linkwright-access/linkwright.west.east", "create Secret linkwright-access/linkwright.west-2",
+	}, words(i.turn("east")))
+	i.turn("east")
+	same(t, "west's writes", []string{
+		"update Secret linkerd/cluster-credentials-east", "update Secret linkerd-multicluster/cluster-credentials-east",
+		"update Link.multicluster.linkerd.io linkerd-multicluster/east",
+	}, words(i.turn("west")))
+}
+
+// A process that dies between the grant and the write loses the token: the next one asks again, for the same Secret.
+func TestCrashBeforeTheWrite(t *testing.T) {
+	i := newIssuer(t, bound)
+	i.inPlace()
+	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	for range 3 {
+		i.turn("east")
+		i.turn("east")
+		if len(i.world.Fresh) != 1 {
+			t.Fatal("no token was issued")
+		}
+		clear(i.world.Fresh)
+	}
+	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
+	i.inPlace()
+	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
+	if _, secret, _, _ := i.inUse(); secret != "linkwright.west-2" {
+		t.Errorf("west uses %s", secret)
+	}
+}
+
+// One Secret was written, the other not: the newer token counts, and both carry it.
+func TestCrashBetweenSecrets(t *testing.T) {
+	i := newIssuer(t, all+bound)
+	i.inPlace()
+	old, body := i.live["west"].Seen.Own[mirrorKey], i.live["west"].Seen.Bodies[mirrorKey]
+	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.inPlace()
+	i.live["west"].Seen.Own[mirrorKey], i.live["west"].Seen.Bodies[mirrorKey] = old, body
+	same(t, "west's writes", []string{"update Secret linkerd-multicluster/cluster-credentials-east"}, words(i.turn("west")))
+	if i.inPlace(); i.issued != 2 {
+		t.Errorf("%d tokens were issued", i.issued)
+	}
+}
+
+// A token whose Secret or account is gone is no token: a new generation takes its place, whatever the names.
+func TestRevoked(t *testing.T) {
+	for name, revoke := range map[string]func(pair.Side){
+		"the Secret is deleted": func(s pair.Side) { remove(s, generation(1)) },
+		"another Secret has its name": func(s pair.Side) {
+			r := s.Seen.Own[generation(1)]
+			r.UID = "another"
+			s.Seen.Own[generation(1)] = r
+		},
+		"the account is another one": func(s pair.Side) {
+			r := s.Seen.Own[accountKey]
+			r.UID = "another"
+			s.Seen.Own[accountKey] = r
+		},
+	} {
+		i := newIssuer(t, bound)
+		i.inPlace()
+		revoke(i.live["east"])
+		i.inPlace()
+		if _, secret, _, _ := i.inUse(); secret != "linkwright.west-2" || i.issued != 2 {
+			t.Errorf("%s: west uses %s, %d were issued", name, secret, i.issued)
+		}
+	}
+}
+
+// Long away: the token expired. Whoever reads the source's Secret meanwhile has none; the next generation mends it.
+func TestExpired(t *testing.T) {
+	i := newIssuer(t, bound)
+	i.inPlace()
+	i.world.Now = i.world.Now.Add(2 * api.DefaultTTL)
+	i.inPlace()
+	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
+}
+
+// What keeps the source's end from being written keeps its token from being issued.
+func TestNothingIssuedInVain(t *testing.T) {
+	suspended := func(_ World, end object.End, _ []object.Change) *object.Reason {
+		if end.IsSource() {
+			return object.Because("Suspended", "")
+		}
+		return nil
+	}
+	for name, change := range map[string]func(*issuer) []Policy{
+		"suspended":                        func(*issuer) []Policy { return []Policy{suspended} },
+		"another process writes west":      func(i *issuer) []Policy { i.world.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
+		"west is down":                     func(i *issuer) []Policy { i.down["west"] = true; return nil },
+		"west is another cluster":          func(i *issuer) []Policy { i.world.UIDs["west"] = "other"; return nil },
+		"an object is in the way, foreign": func(i *issuer) []Policy { i.manage("x", mirrorKey); return nil },
+	} {
+		i := newIssuer(t, bound)
+		policies := change(i)
+		for range 4 {
+			i.turn("east", policies...)
+		}
+		if i.issued > 0 {
+			t.Errorf("%s: %d tokens were issued", name, i.issued)
+		}
+	}
+}
+
+// Under a policy that deletes nothing, generations are kept, and none is in the way of the next.
+func TestRotationWithoutDeletes(t *testing.T) {
+	i := newIssuer(t, bound+"---\napiVersion: "+api.GroupVersion+"\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {policy: UpsertOnly}}\n")
+	i.inPlace(PrunePolicy)
+	for range 3 {
+		i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+		i.inPlace(PrunePolicy)
+	}
+	same(t, "tokens in east", []string{"1", "2", "3", "4"}, i.tokens())
+}
+
+// A server that grants less is told of; remote discovery is not given what ends within a week.
+func TestShortGrant(t *testing.T) {
+	i := newIssuer(t, bound)
+	i.limit = 24 * time.Hour
+	i.inPlace()
+	same(t, "west's rows", []string{"west base: in place", "west→east in west: in place ShortGrant"}, standings(i.turn("west")))
+	i.world.Now = i.world.Now.Add(16 * time.Hour)
+	if i.inPlace(); i.issued != 2 {
+		t.Errorf("%d tokens were issued, the second after two thirds of what was granted", i.issued)
+	}
+
+	i = newIssuer(t, all+bound)
+	i.limit = 24 * time.Hour
+	last := i.settle()
+	same(t, "west's rows", []string{"west base: in place", "west→east in west: held ShortGrant"}, standings(last["west"]))
+	if i.issued != 1 {
+		t.Errorf("%d tokens were issued", i.issued)
+	}
+	i.limit = 0
+	clear(i.world.Fresh)
+	i.inPlace()
+}
+
+// A change of mode keeps the source's access at every step, which every turn checks.
+func TestLegacyTokenToBoundAndBack(t *testing.T) {
+	i := newIssuer(t, all)
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", all+bound))
+	i.refuse = true
+	last := i.settle()
+	same(t, "west's rows without a grant", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(last["west"]))
+	same(t, "tokens without a grant", []string{"1", "token"}, i.tokens())
+	i.refuse = false
+	i.inPlace()
+	same(t, "tokens of the first generation", []string{"1", "token"}, i.tokens())
+	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.inPlace()
+	same(t, "tokens of the second generation", []string{"1", "2"}, i.tokens())
+
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	i.turn("east")
+	same(t, "tokens before west's turn", []string{"1", "2", "token"}, i.tokens())
+	i.inPlace()
+	same(t, "tokens of the other mode", []string{"token"}, i.tokens())
+}
+
+func TestBoundToExisting(t *testing.T) {
+	i := newIssuer(t, bound)
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", handed))
+	last := i.settle()
+	same(t, "east's rows", []string{"east base: in place", "west→east in east: held InUse"}, standings(last["east"]))
+	r := i.live["west"].Seen.Own[mirrorKey]
+	r.Mark = object.Unmarked
+	i.live["west"].Seen.Own[mirrorKey] = r
+	i.settle()
+	same(t, "tokens while the Secret carries ours", []string{"1"}, i.tokens())
+	i.manage(theToken, mirrorKey)
+	i.settle()
+	if left := i.names("east"); slices.ContainsFunc(left, func(n string) bool {
+		return strings.Contains(n, "linkwright.west-") || strings.Contains(n, "ServiceAccount")
+	}) {
+		t.Errorf("left in east: %v", left)
+	}
+}
+
+// An unlink takes all generations, and a cluster's lost inventory is made anew of their names.
+func TestBoundUnlinked(t *testing.T) {
+	i := newIssuer(t, all+bound)
+	i.inPlace()
+	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
+	i.inPlace()
+	remove(i.live["east"], object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"})
+	i.world.Fleet = declare(t, two, "")
+	for range 30 {
+		i.sim.turn("west")
+		i.sim.turn("east")
+	}
+	same(t, "east", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, i.names("east"))
+}

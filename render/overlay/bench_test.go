@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
@@ -11,18 +12,55 @@ import (
 
 const benchPatch = "patches:\n- target: {kind: Deployment}\n  patch: '- {op: add, path: /spec/minReadySeconds, value: 3}'\nlabels:\n- pairs: {team: mesh}\n"
 
+func benchCage(b *testing.B) *Cage {
+	b.Helper()
+	c := New(Options{})
+	b.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return c
+}
+
+// BenchmarkSmall: 20 clusters with an overlay and a link each, the start of the processes included.
+func BenchmarkSmall(b *testing.B) {
+	ends := scene(b, 1)
+	for b.Loop() {
+		c := New(Options{})
+		a := NewApplier(c, DefaultKinds())
+		for i := range 20 {
+			check(b, a.Apply(b.Context(), in(ends, fmt.Sprintf("labels:\n- pairs: {number: n%d}\n", i)+"resources: [policy.yaml]\n", "policy.yaml", policy)))
+		}
+		if err := c.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkFirst: 1,000 links of about ten objects each, nothing remembered.
 func BenchmarkFirst(b *testing.B) {
 	ends := scene(b, 1000)
+	c := benchCage(b)
 	for b.Loop() {
-		check(b, newApplier(&direct{wide: 2}, DefaultKinds()).Apply(b.Context(), in(ends, benchPatch)))
+		check(b, NewApplier(c, DefaultKinds()).Apply(b.Context(), in(ends, benchPatch)))
+	}
+}
+
+// BenchmarkFirstPatched: the same of a Component that only patches one object of each link.
+func BenchmarkFirstPatched(b *testing.B) {
+	ends := scene(b, 1000)
+	c := benchCage(b)
+	patches, _, _ := strings.Cut(benchPatch, "labels:")
+	for b.Loop() {
+		check(b, NewApplier(c, DefaultKinds()).Apply(b.Context(), in(ends, patches)))
 	}
 }
 
 // BenchmarkOneChanged: the same, after one link of the thousand has changed.
 func BenchmarkOneChanged(b *testing.B) {
 	ends := scene(b, 1000)
-	a := newApplier(&direct{wide: 2}, DefaultKinds())
+	a := NewApplier(benchCage(b), DefaultKinds())
 	check(b, a.Apply(b.Context(), in(ends, benchPatch)))
 	n := 0
 	for b.Loop() {
@@ -62,7 +100,7 @@ func BenchmarkBatch(b *testing.B) {
 	all := scene(b, 100)[1:]
 	d := &direct{}
 	c, _ := d.check(in(nil, benchPatch).Tree, testDir, in(nil, benchPatch).At)
-	for _, n := range []int{1, 2, 3, 4, 6, 8, 16, 32, 100} {
+	for _, n := range []int{1, 2, 4, 8, 16, 100} { // about ten objects each
 		var resources []json.RawMessage
 		for _, w := range all[:n] {
 			for _, o := range w.Objects {

@@ -82,9 +82,12 @@ func (t *task) keyOf(w object.Wanted) inputHash {
 	})
 }
 
-// batchEnds is how many ends are built at once: kustomize takes a fixed time for a build, and more than linear for its
-// objects (see the benchmarks).
-const batchEnds = 4
+// How many ends are built at once: kustomize takes a fixed time for a build, and more than linear for its objects (see the
+// benchmarks). Where only what patches choose is built, an end mostly gives one or two.
+const (
+	batchEnds  = 4
+	narrowEnds = 12
+)
 
 // buildAll builds the ends of these indices in batches, several at once.
 func (t *task) buildAll(ctx context.Context, todo []int, out []shaped) {
@@ -104,9 +107,13 @@ func (t *task) buildAll(ctx context.Context, todo []int, out []shaped) {
 func (t *task) batches(todo []int) [][]int {
 	var out [][]int
 	var keys map[object.Key]bool
+	most := batchEnds
+	if t.narrow {
+		most = narrowEnds
+	}
 	for _, i := range todo {
 		last := len(out) - 1
-		fits := last >= 0 && len(out[last]) < batchEnds &&
+		fits := last >= 0 && len(out[last]) < most &&
 			!slices.ContainsFunc(t.in.Ends[i].Objects, func(o object.Object) bool { return keys[o.Key] })
 		if !fits {
 			out, keys, last = append(out, nil), map[object.Key]bool{}, last+1

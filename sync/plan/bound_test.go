@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -359,62 +358,4 @@ func TestShortGrant(t *testing.T) {
 	i.limit = 0
 	clear(i.world.Fresh)
 	i.inPlace()
-}
-
-// A change of mode keeps the source's access at every step, which every turn checks.
-func TestLegacyTokenToBoundAndBack(t *testing.T) {
-	i := newIssuer(t, all)
-	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", all+bound))
-	i.refuse = true
-	last := i.settle()
-	same(t, "west's rows without a grant", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(last["west"]))
-	same(t, "tokens without a grant", []string{"1", "token"}, i.tokens())
-	i.refuse = false
-	i.inPlace()
-	same(t, "tokens of the first generation", []string{"1", "token"}, i.tokens())
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
-	i.inPlace()
-	same(t, "tokens of the second generation", []string{"1", "2"}, i.tokens())
-
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
-	i.turn("east")
-	same(t, "tokens before west's turn", []string{"1", "2", "token"}, i.tokens())
-	i.inPlace()
-	same(t, "tokens of the other mode", []string{"token"}, i.tokens())
-}
-
-func TestBoundToExisting(t *testing.T) {
-	i := newIssuer(t, bound)
-	i.inPlace()
-	i.world.Fleet = declare(t, two, linkDoc("west", "east", handed))
-	last := i.settle()
-	same(t, "east's rows", []string{"east base: in place", "west→east in east: held InUse"}, standings(last["east"]))
-	r := i.live["west"].Seen.Own[mirrorKey]
-	r.Mark = object.Unmarked
-	i.live["west"].Seen.Own[mirrorKey] = r
-	i.settle()
-	same(t, "tokens while the Secret carries ours", []string{"1"}, i.tokens())
-	i.manage(theToken, mirrorKey)
-	i.settle()
-	if left := i.names("east"); slices.ContainsFunc(left, func(n string) bool {
-		return strings.Contains(n, "linkwright.west-") || strings.Contains(n, "ServiceAccount")
-	}) {
-		t.Errorf("left in east: %v", left)
-	}
-}
-
-// An unlink takes all generations, and a cluster's lost inventory is made anew of their names.
-func TestBoundUnlinked(t *testing.T) {
-	i := newIssuer(t, all+bound)
-	i.inPlace()
-	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
-	i.inPlace()
-	remove(i.live["east"], object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"})
-	i.world.Fleet = declare(t, two, "")
-	for range 30 {
-		i.sim.turn("west")
-		i.sim.turn("east")
-	}
-	same(t, "east", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, i.names("east"))
 }

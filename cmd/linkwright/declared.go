@@ -8,9 +8,11 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// declared is what a branch of a repository declares; an unchanged commit is loaded once.
+// declared is what a branch of a repository declares. An unchanged commit is loaded once, unless it gave no fleet: what
+// prevented that may have been this machine.
 type declared struct {
 	poll     func(context.Context) (source.Snapshot, error)
+	load     func(context.Context, origin) (*fleet.Fleet, []api.Problem)
 	dir      string // of the tree in its repository
 	last     api.Commit
 	loaded   bool
@@ -25,8 +27,8 @@ func (d *declared) Next(ctx context.Context) (*fleet.Fleet, []api.Problem, error
 		return nil, nil, err
 	}
 	if !d.loaded || s.Commit != d.last {
-		d.fleet, d.problems = load(origin{s, d.dir})
-		d.last, d.loaded = s.Commit, true
+		d.fleet, d.problems = d.load(ctx, origin{s, d.dir})
+		d.last, d.loaded = s.Commit, d.fleet != nil
 	}
 	return d.fleet, d.problems, nil
 }

@@ -56,8 +56,7 @@ Values of secrets are shown as short hashes. Exit code 1: there are differences.
 			return d.finish(c, out.Format)
 		},
 	}
-	f.git.add(c.Flags())
-	f.home.add(c.Flags())
+	f.add(c.Flags())
 	f.home.addImages(c.Flags())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
 	out.add(c.Flags(), report.Formats())
@@ -91,7 +90,7 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	return nil
 }
 
-func (f *common) loadRevision(c *cobra.Command, s *source.Source, rev string) (*fleet.Fleet, error) {
+func (f *common) loadRevision(c *cobra.Command, k *kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
 		return nil, usage("REV1..REV2: both revisions must be named")
 	}
@@ -99,7 +98,7 @@ func (f *common) loadRevision(c *cobra.Command, s *source.Source, rev string) (*
 	if err != nil {
 		return nil, err
 	}
-	fl, err := loadOr(c.ErrOrStderr(), origin{snap, f.git.dir()})
+	fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), origin{snap, f.git.dir()})
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
 	}
@@ -116,15 +115,20 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
-	a, err := f.loadRevision(c, src, from)
+	k, err := f.overlays.open(f.home.owner)
 	if err != nil {
 		return difference{}, err
 	}
-	b, err := f.loadRevision(c, src, to)
+	defer k.close()
+	a, err := f.loadRevision(c, k, src, from)
 	if err != nil {
 		return difference{}, err
 	}
-	renderer := f.home.renderer()
+	b, err := f.loadRevision(c, k, src, to)
+	if err != nil {
+		return difference{}, err
+	}
+	renderer := f.home.renderer(k)
 	before, _ := plan.Simulate(o.world(a), renderer)
 	after, steps := plan.Simulate(o.next(before, b), renderer, plan.Suspend, plan.PrunePolicy)
 	return difference{Diff: worldsDiff(f.home.owner, before, after, steps), world: after}, nil
@@ -186,14 +190,14 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	if err != nil {
 		return difference{}, err
 	}
-	defer e.clusters.close(ctx)
+	defer e.close(ctx)
 	e.readOnly()
 	if rev != "" {
 		src, err := f.git.open()
 		if err != nil {
 			return difference{}, err
 		}
-		e.loop.Declared = &declared{dir: f.git.dir(), poll: func(ctx context.Context) (source.Snapshot, error) { return src.At(ctx, rev) }}
+		e.loop.Declared = &declared{dir: f.git.dir(), load: e.kustomize.load, poll: func(ctx context.Context) (source.Snapshot, error) { return src.At(ctx, rev) }}
 	}
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

@@ -84,8 +84,8 @@ func (h *homeFlags) addImages(f *pflag.FlagSet) {
 }
 
 // renderer renders what may be written here.
-func (h *homeFlags) renderer() plan.Renderer {
-	return images{render.Renderer{Owner: h.owner}, h.images}
+func (h *homeFlags) renderer(k *kustomize) plan.Renderer {
+	return overlays{images{render.Renderer{Owner: h.owner}, h.images}, k}
 }
 
 func (h *homeFlags) addLog(f *pflag.FlagSet) {

@@ -25,10 +25,8 @@ type origin struct {
 	dir string
 }
 
-// load gives the fleet that a tree declares, or nil, and all problems, whose files are named so that editors and CI find
-// them. It is the one place where a tree becomes a fleet.
-func load(o origin) (*fleet.Fleet, []api.Problem) {
-	f, problems := fleet.Load(o.Commit, o.Tree)
+// place names the files of problems as they are seen from where people are.
+func (o origin) place(problems []api.Problem) []api.Problem {
 	for i := range problems {
 		p := &problems[i]
 		p.Pos.File = path.Join(o.dir, p.Pos.File)
@@ -36,12 +34,12 @@ func load(o origin) (*fleet.Fleet, []api.Problem) {
 			p.See.File = path.Join(o.dir, p.See.File)
 		}
 	}
-	return f, problems
+	return problems
 }
 
 // loadOr tells the problems on stderr, and turns a tree without a fleet into an exit code.
-func loadOr(stderr io.Writer, o origin) (*fleet.Fleet, error) {
-	f, problems := load(o)
+func (k *kustomize) loadOr(ctx context.Context, stderr io.Writer, o origin) (*fleet.Fleet, error) {
+	f, problems := k.load(ctx, o)
 	for _, p := range problems {
 		say(stderr, report.Line(p))
 	}

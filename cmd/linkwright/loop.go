@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 
@@ -18,14 +19,27 @@ import (
 
 // common are the flags of every command that reads clusters.
 type common struct {
-	git  gitFlags
-	home homeFlags
+	git      gitFlags
+	home     homeFlags
+	overlays kustomizeFlags
+}
+
+func (f *common) add(flags *pflag.FlagSet) {
+	f.git.add(flags)
+	f.home.add(flags)
+	f.overlays.add(flags)
 }
 
 // engine is the loop with its connections.
 type engine struct {
-	loop     *sync.Loop
-	clusters *clusters
+	loop      *sync.Loop
+	clusters  *clusters
+	kustomize *kustomize
+}
+
+func (e *engine) close(ctx context.Context) {
+	e.clusters.close(ctx)
+	e.kustomize.close()
 }
 
 // open wires the loop. It connects to nothing but what in-cluster configuration needs.
@@ -45,16 +59,20 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	k, err := f.overlays.open(f.home.owner)
+	if err != nil {
+		return nil, err
+	}
 	c, err := openClusters(ctx, &f.home)
 	if err != nil {
 		return nil, err
 	}
-	return &engine{clusters: c, loop: &sync.Loop{
+	return &engine{clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{poll: src.Poll, dir: f.git.dir()},
+		Declared: &declared{poll: src.Poll, load: k.load, dir: f.git.dir()},
 		Clusters: c,
 		Home:     c.homeConn(),
-		Renderer: f.home.renderer(),
+		Renderer: f.home.renderer(k),
 		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
 		Accepted: accepted,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"os"
 
 	"github.com/linkwright/linkwright/api"
@@ -42,7 +43,7 @@ func (o *offline) world(f *fleet.Fleet) plan.World {
 	for _, c := range f.Clusters {
 		w.Sides[c.Name] = o.side(c)
 	}
-	w.Fresh = standInCredentials(f)
+	w.Fresh = standInCredentials(f.Links())
 	return w
 }
 
@@ -51,9 +52,9 @@ func (o *offline) side(c fleet.Cluster) pair.Side {
 }
 
 // standInCredentials are the same on both sides of a diff.
-func standInCredentials(f *fleet.Fleet) map[api.Pair]linkerd.Credential {
+func standInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credential {
 	out := map[api.Pair]linkerd.Credential{}
-	for l := range f.Links() {
+	for l := range links {
 		p := l.Pair()
 		token := fmt.Sprintf("<token of %s in %s>", p.Source, p.Target)
 		out[p] = linkerd.Credential{Token: object.NewSecret([]byte(token)), Print: "standin"}

@@ -13,7 +13,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
-	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -45,7 +44,12 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if err != nil {
 				return err
 			}
-			fl, err := loadOr(c.ErrOrStderr(), from)
+			k, err := f.overlays.open(f.home.owner)
+			if err != nil {
+				return err
+			}
+			defer k.close()
+			fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), from)
 			if err != nil {
 				return err
 			}
@@ -53,11 +57,10 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if err != nil {
 				return err
 			}
-			return printEnds(c.OutOrStdout(), o, fl, only)
+			return printEnds(c.OutOrStdout(), o.world(fl), overlays{render.Renderer{Owner: o.owner}, k}, only)
 		},
 	}
-	f.git.add(c.Flags())
-	f.home.add(c.Flags())
+	f.add(c.Flags())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts: cluster name → facts, as --save-facts writes it")
 	c.Flags().StringVar(&saveFacts, "save-facts", "", "read the clusters of --repo and write their facts to this file")
 	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
@@ -65,20 +68,20 @@ With --save-facts the clusters are read, and their facts are written to a file f
 }
 
 // printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
-func printEnds(w io.Writer, o *offline, f *fleet.Fleet, only []string) error {
-	world, _ := plan.Simulate(o.world(f), render.Renderer{Owner: o.owner})
+func printEnds(w io.Writer, world plan.World, r plan.Renderer, only []string) error {
 	wanted := map[api.ClusterName]bool{}
 	for _, name := range only {
-		if _, ok := f.Cluster(api.ClusterName(name)); !ok {
+		if _, ok := world.Fleet.Cluster(api.ClusterName(name)); !ok {
 			return usage("--cluster %s: no such cluster is declared", name)
 		}
 		wanted[api.ClusterName(name)] = true
 	}
-	for _, c := range f.Clusters {
+	world, _ = plan.Simulate(world, r)
+	for _, c := range world.Fleet.Clusters {
 		if len(only) > 0 && !wanted[c.Name] {
 			continue
 		}
-		for _, end := range plan.Wants(world, c.Name, render.Renderer{Owner: o.owner}) {
+		for _, end := range plan.Wants(world, c.Name, r) {
 			if err := printEnd(w, end, world.Sides[c.Name].Facts.UID); err != nil {
 				return err
 			}
@@ -106,7 +109,7 @@ func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) e
 	if err != nil {
 		return err
 	}
-	defer e.clusters.close(ctx)
+	defer e.close(ctx)
 	e.readOnly()
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

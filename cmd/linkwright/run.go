@@ -36,12 +36,11 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 			if err != nil {
 				return err
 			}
-			defer e.clusters.close(c.Context())
+			defer e.close(c.Context())
 			return e.serve(c.Context(), &f.home, s)
 		},
 	}
-	f.git.add(c.Flags())
-	f.home.add(c.Flags())
+	f.add(c.Flags())
 	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
 	f.home.addLog(c.Flags())

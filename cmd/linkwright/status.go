@@ -26,7 +26,7 @@ func statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer e.clusters.close(c.Context())
+			defer e.close(c.Context())
 			e.readOnly()
 			r, failed := e.loop.Once(c.Context(), noTerm)
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
@@ -35,8 +35,7 @@ func statusCommand() *cobra.Command {
 			return verdict(r, failed)
 		},
 	}
-	f.git.add(c.Flags())
-	f.home.add(c.Flags())
+	f.add(c.Flags())
 	f.home.addImages(c.Flags())
 	out.add(c.Flags(), report.Formats())
 	return c

@@ -34,7 +34,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			if err != nil {
 				return err
 			}
-			defer e.clusters.close(c.Context())
+			defer e.close(c.Context())
 			e.loop.Patience = wait
 			locks, err := e.locks(&f.home)
 			if err != nil {
@@ -55,8 +55,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			return told
 		},
 	}
-	f.git.add(c.Flags())
-	f.home.add(c.Flags())
+	f.add(c.Flags())
 	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
 	out.add(c.Flags(), report.Formats())

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -11,13 +12,15 @@ import (
 func validateCommand() *cobra.Command {
 	var g gitFlags
 	var out format
+	var o kustomizeFlags
 	var strict bool
 	c := &cobra.Command{
 		Use:   "validate [PATH | REPO@REV]",
 		Short: "Check declarations, without any cluster",
 		Long: `Check declarations, without any cluster: all problems of all files in one run, each with
 file:line:col and what to do. PATH is a directory or one file; files are named from the working
-directory or, of REPO@REV, from the repository's root.
+directory or, of REPO@REV, from the repository's root. Overlays are built, and tried on what every
+cluster would hold.
 
   -o text     a line for each problem, and one that sums up
   -o json     the same for machines
@@ -34,7 +37,12 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 			if err != nil {
 				return err
 			}
-			p := problemsOf(load(from))
+			k, err := o.open(object.DefaultOwner)
+			if err != nil {
+				return err
+			}
+			defer k.close()
+			p := problemsOf(k.validate(c.Context(), from))
 			p.Strict, p.Version = strict, versionString()
 			if err := p.Write(c.OutOrStdout(), out.Format); err != nil {
 				return err
@@ -46,6 +54,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 		},
 	}
 	g.add(c.Flags())
+	o.add(c.Flags())
 	out.add(c.Flags(), report.ProblemFormats())
 	c.Flags().BoolVar(&strict, "strict", false, "let warnings count as errors")
 	return c
@@ -57,6 +66,7 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	for _, r := range fleet.Rules() {
 		p.Rules = append(p.Rules, report.Rule(r))
 	}
+	p.Rules = append(p.Rules, report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."})
 	if f == nil {
 		return p
 	}

@@ -73,7 +73,7 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 
 // missingCredentials are stand-ins for what targets have not issued yet.
 func missingCredentials(w plan.World) map[api.Pair]linkerd.Credential {
-	out := standInCredentials(w.Fleet)
+	out := standInCredentials(w.Fleet.Links())
 	for l := range w.Fleet.Links() {
 		if l.Spec.Credentials.Mode == api.Existing || plan.Issued(w, l) {
 			delete(out, l.Pair())

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Every example is valid without a warning, and is rendered whole.
+func TestExamples(t *testing.T) {
+	const examples = "../../examples"
+	entries, err := os.ReadDir(examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == "install" {
+			continue
+		}
+		found++
+		dir := filepath.Join(examples, e.Name())
+		for _, args := range [][]string{{"validate", "--strict", dir}, {"render", dir}} {
+			var out, problems bytes.Buffer
+			if code := run(t.Context(), args, &out, &problems); code != exitDone {
+				t.Errorf("%v: exit code %d\n%s%s", args, code, out.String(), problems.String())
+			}
+			if bytes.Contains(out.Bytes(), []byte("held:")) || args[0] == "render" && !bytes.Contains(out.Bytes(), []byte("kind: Link\n")) {
+				t.Errorf("%v leaves something out:\n%s", args, out.String())
+			}
+		}
+	}
+	if found < 7 {
+		t.Errorf("%d examples found", found)
+	}
+}

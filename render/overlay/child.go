@@ -141,7 +141,7 @@ func (k *child) failed(cause error) error {
 	k.end()
 	text := lastWords(k.stderr.String())
 	switch {
-	case k.cmd.ProcessState.ExitCode() == childFull, strings.Contains(text, "out of memory"), strings.Contains(text, "pthread_create failed"):
+	case k.cmd.ProcessState.ExitCode() == childFull, outOfMemory(text):
 		cause = fmt.Errorf("it needs more than %d MiB of memory", k.limits.Memory>>20)
 	case text != "":
 		cause = fmt.Errorf("%w: %s", cause, tidy(text))
@@ -153,6 +153,12 @@ func (k *child) reap() {
 	k.kill()
 	_ = k.stdin.Close() // Wait closes stdout and tells how it ended, which is known
 	_ = k.cmd.Wait()
+}
+
+// outOfMemory knows what the runtimes of Go and C say when the kernel gives no more.
+func outOfMemory(text string) bool {
+	return strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory") ||
+		strings.Contains(text, "pthread_create failed")
 }
 
 // lastWords is why a process ended: what stands before the stacks of its goroutines. Kustomize's advice is no reason.

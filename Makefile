@@ -98,6 +98,7 @@ fuzz: ## every fuzz target for FUZZTIME
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: ## the figures of docs/performance.md
 	$(GO) test -run '^$$' -bench . -timeout 60m ./render/fleet ./render/overlay
+	$(GO) test -run '^$$' -bench Validate -timeout 10m ./cmd/linkwright
 
 tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
 

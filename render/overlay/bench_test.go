@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/object"
 )
@@ -69,6 +70,47 @@ func BenchmarkOneChanged(b *testing.B) {
 	}
 }
 
+// BenchmarkAgainstAlone: 100 links by us, and by kustomize alone over all their objects at once, in turns; alone/ours is how
+// many times as long it takes.
+func BenchmarkAgainstAlone(b *testing.B) {
+	ends := scene(b, 100)
+	cage := benchCage(b)
+	var alone, ours time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		check(b, NewApplier(cage, DefaultKinds()).Apply(b.Context(), in(ends, benchPatch)))
+		middle := time.Now()
+		if _, err := wholeJob(b, ends).run(); err != nil {
+			b.Fatal(err)
+		}
+		ours, alone = ours+middle.Sub(begin), alone+time.Since(middle)
+	}
+	b.ReportMetric(alone.Seconds()/ours.Seconds(), "alone/ours")
+}
+
+// wholeJob is one build of all objects.
+func wholeJob(tb testing.TB, ends []object.Wanted) job {
+	tb.Helper()
+	d := &direct{}
+	c, _ := d.check(in(nil, benchPatch).Tree, testDir, in(nil, benchPatch).At)
+	return job{Files: c.Files, Dir: c.Dir, Component: true, Resources: bodies(tb, ends)}
+}
+
+func bodies(tb testing.TB, ends []object.Wanted) []json.RawMessage {
+	tb.Helper()
+	var out []json.RawMessage
+	for _, w := range ends {
+		for _, o := range w.Objects {
+			in, err := newInput(o)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			out = append(out, in.body)
+		}
+	}
+	return out
+}
+
 // changed gives one end's first object another annotation.
 func changed(tb testing.TB, ends []object.Wanted, n int) []object.Wanted {
 	tb.Helper()
@@ -98,22 +140,11 @@ func check(tb testing.TB, out Output) {
 // BenchmarkBatch: what one build takes, by how many ends it is of.
 func BenchmarkBatch(b *testing.B) {
 	all := scene(b, 100)[1:]
-	d := &direct{}
-	c, _ := d.check(in(nil, benchPatch).Tree, testDir, in(nil, benchPatch).At)
 	for _, n := range []int{1, 2, 4, 8, 16, 100} { // about ten objects each
-		var resources []json.RawMessage
-		for _, w := range all[:n] {
-			for _, o := range w.Objects {
-				in, err := newInput(o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				resources = append(resources, in.body)
-			}
-		}
+		j := wholeJob(b, all[:n])
 		b.Run(fmt.Sprintf("%d-ends", n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := (job{Files: c.Files, Dir: c.Dir, Component: true, Resources: resources}).run(); err != nil {
+				if _, err := j.run(); err != nil {
 					b.Fatal(err)
 				}
 			}

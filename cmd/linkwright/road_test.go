@@ -29,6 +29,7 @@ func TestRoad(t *testing.T) {
 	t.Run("a typo prunes nothing", func(t *testing.T) { l.t = t; l.typo() })
 	t.Run("bad clusters stop nobody", func(t *testing.T) { l.t = t; l.badClusters() })
 	t.Run("occupied is left alone", func(t *testing.T) { l.t = t; l.occupied() })
+	t.Run("an overlay comes and goes", func(t *testing.T) { l.t = t; l.overlaid() })
 	t.Run("another cluster under the name", func(t *testing.T) { l.t = t; l.anotherCluster() })
 	t.Run("two processes, an end each", func(t *testing.T) { l.t = t; l.twoProcesses() })
 	t.Run("a lost lease", func(t *testing.T) { l.t = t; l.lostLease() })

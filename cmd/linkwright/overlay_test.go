@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const quiet = `apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+labels:
+- pairs: {example.com/team: mesh}
+patches:
+- target: {kind: Deployment}
+  patch: '- {op: add, path: /spec/minReadySeconds, value: 3}'
+resources: [policy.yaml]
+`
+
+// overlaid: an overlay shapes the ends of its cluster and brings in a policy; what is wrong with it takes nothing away, and
+// what it brought in goes with it.
+func (l *lab) overlaid() {
+	both := link("west", "east", "") + link("east", "west", "")
+	plain, shaped := l.clusters()+both, strings.Replace(l.clusters(), "spec: {access: {kubeconfigSecret: {name: west}}", "spec: {overlay: overlays/quiet, access: {kubeconfigSecret: {name: west}}", 1)+both
+	l.put("overlays/quiet/policy.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: quiet}\nspec: {podSelector: {}}\n")
+	l.put("overlays/quiet/kustomization.yaml", quiet)
+	l.commit(shaped)
+	l.must(exitDifferent, []string{"NetworkPolicy.networking.k8s.io linkerd-multicluster/quiet", "+  minReadySeconds: 3"}, "diff")
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.isOverlaid(3, true)
+	before := l.writes()
+	l.must(exitDone, []string{"2 links in place", "nothing to write"}, "sync")
+	if n := l.writes(); n != before {
+		l.t.Errorf("a second pass sent %d writes", n-before)
+	}
+	policies := l.client("west").NetworkingV1().NetworkPolicies("linkerd-multicluster")
+	if err := policies.Delete(l.t.Context(), "quiet", metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.isOverlaid(3, true)
+
+	before = l.writes()
+	l.put("overlays/quiet/kustomization.yaml", strings.Replace(quiet, "- {op: add, path: /spec/minReadySeconds, value: 3}",
+		"- {op: replace, path: /spec/template/spec/containers/0/image, value: example.com/x}", 1))
+	l.commit(shaped)
+	l.must(exitPartial, []string{"image must not be changed", "kustomization.yaml:6"}, "sync")
+	l.isOverlaid(3, true)
+	l.put("overlays/quiet/kustomization.yaml", strings.Replace(quiet, "policy.yaml", "https://example.com/policy.yaml", 1))
+	l.commit(shaped)
+	l.must(exitInvalid, []string{"overlays/quiet/kustomization.yaml:8", "is a URL"}, "sync")
+	l.isOverlaid(3, true)
+	if n := l.writes() - before; n > len(l.Clusters) { // the commit, in each base
+		l.t.Errorf("overlays that are wrong sent %d writes", n)
+	}
+
+	l.git("rm", "-rq", "overlays")
+	l.commit(plain)
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.isOverlaid(0, false)
+}
+
+// put writes a file of the repository; the next commit has it.
+func (l *lab) put(name, text string) {
+	l.t.Helper()
+	file := filepath.Join(l.repo, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) isOverlaid(minReady int32, policy bool) {
+	l.t.Helper()
+	d, err := l.client("west").AppsV1().Deployments("linkerd-multicluster").Get(l.t.Context(), "controller-east", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if _, labelled := d.Labels["example.com/team"]; d.Spec.MinReadySeconds != minReady || labelled != policy {
+		l.t.Errorf("the controller: minReadySeconds %d, labels %v", d.Spec.MinReadySeconds, d.Labels)
+	}
+	_, err = l.client("west").NetworkingV1().NetworkPolicies("linkerd-multicluster").Get(l.t.Context(), "quiet", metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) || (err == nil) != policy {
+		l.t.Errorf("the policy: %v, want it there: %t", err, policy)
+	}
+}

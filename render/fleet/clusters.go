@@ -39,14 +39,13 @@ func (l *loader) noCluster() {
 func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
 	docs := unique(l, "Cluster", l.clusters)
 	slices.SortFunc(docs, func(a, b declared[api.ClusterDoc]) int { return strings.Compare(a.name(), b.name()) })
-	components := l.components()
 	out := make([]Cluster, 0, len(docs))
 	for _, d := range docs {
 		out = append(out, Cluster{
 			Name:   api.ClusterName(d.name()),
 			Labels: d.value.Metadata.Labels,
 			Spec:   d.value.Spec.WithDefaults(),
-			At:     d.at(), Overlay: components[d.value.Spec.Overlay],
+			At:     d.at(), Overlay: l.component(d),
 		})
 	}
 	return out, docs

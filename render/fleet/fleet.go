@@ -22,11 +22,11 @@ type Cluster struct {
 // leaving says that the cluster takes part in no link any more.
 func (c *Cluster) leaving() bool { return c.Spec.State == api.Leaving }
 
-// Overlay is a kustomize Component in the tree that declared its cluster; clusters that name one directory share it.
+// Overlay is a kustomize Component in the tree that declared its cluster; several clusters may name one directory.
 type Overlay struct {
 	Tree fs.FS
 	Dir  string
-	At   api.Pos // of the first cluster that names it
+	At   api.Pos // of this cluster's spec.overlay
 }
 
 // Link is one direction of a fleet, declared itself or by a mesh. Everything it points at belongs to the fleet and is

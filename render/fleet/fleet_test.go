@@ -155,8 +155,8 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Clusters that name one directory share one overlay, which says where it is named first.
-func TestOverlayIsShared(t *testing.T) {
+// Each cluster's overlay says where that cluster names it.
+func TestOverlay(t *testing.T) {
 	tree := meshOf(3)
 	for _, name := range []string{"c0001", "c0002"} {
 		f := tree["clusters/"+name+".yaml"]
@@ -164,12 +164,14 @@ func TestOverlayIsShared(t *testing.T) {
 	}
 	tree["overlays/all/Kustomization"] = &fstest.MapFile{Data: []byte("kind: Component\n")}
 	f := load(t, tree)
-	if f.Clusters[0].Overlay != nil || f.Clusters[1].Overlay != f.Clusters[2].Overlay {
-		t.Errorf("overlays: %v, %v, %v", f.Clusters[0].Overlay, f.Clusters[1].Overlay, f.Clusters[2].Overlay)
+	if f.Clusters[0].Overlay != nil {
+		t.Errorf("%s has an overlay: %v", f.Clusters[0].Name, f.Clusters[0].Overlay)
 	}
-	o := f.Clusters[1].Overlay
-	if _, err := fs.Stat(o.Tree, path.Join(o.Dir, "Kustomization")); err != nil || o.At.String() != "clusters/c0001.yaml:8:12" {
-		t.Errorf("overlay %s at %s: %v", o.Dir, o.At, err)
+	for _, c := range f.Clusters[1:] {
+		o := c.Overlay
+		if _, err := fs.Stat(o.Tree, path.Join(o.Dir, "Kustomization")); err != nil || o.At.String() != "clusters/"+string(c.Name)+".yaml:8:12" {
+			t.Errorf("overlay %s at %s: %v", o.Dir, o.At, err)
+		}
 	}
 }
 

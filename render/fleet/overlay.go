@@ -9,21 +9,17 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// components gives what clusters name as their overlay, by directory. One that is not there is an error for each cluster
-// that names it.
-func (l *loader) components() map[string]*Overlay {
-	out := map[string]*Overlay{}
-	for _, d := range l.clusters {
-		dir := d.value.Spec.Overlay
-		switch {
-		case dir == "" || out[dir] != nil || badOverlay(d.value):
-		case kustomization(l.tree, dir) == "":
-			l.noComponent(d.at("spec", "overlay"), dir)
-		default:
-			out[dir] = &Overlay{Tree: l.tree, Dir: dir, At: d.at("spec", "overlay")}
-		}
+// component gives what a cluster names as its overlay, or nil; one that is not there is an error.
+func (l *loader) component(d declared[api.ClusterDoc]) *Overlay {
+	dir, at := d.value.Spec.Overlay, d.at("spec", "overlay")
+	switch {
+	case dir == "" || badOverlay(d.value):
+		return nil
+	case kustomization(l.tree, dir) == "":
+		l.noComponent(at, dir)
+		return nil
 	}
-	return out
+	return &Overlay{Tree: l.tree, Dir: dir, At: at}
 }
 
 // badOverlay says that the path alone was refused.

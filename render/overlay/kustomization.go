@@ -46,7 +46,11 @@ func (g *gate) decode(p place, data []byte) (*kustomization, bool) {
 		return nil, false
 	}
 	if !k.known() {
-		return nil, false
+		sound, err := yaml.Marshal(k.nodes)
+		if err != nil {
+			return nil, false
+		}
+		data = sound // it is not built any more: the rest is judged so that all problems are told
 	}
 	if err := k.value.Unmarshal(data); err != nil {
 		k.mistyped(err)
@@ -76,22 +80,24 @@ func (k *kustomization) refuse(message, hint string, keys ...string) {
 	k.gate.refuse(k.at(keys...), api.Path(keys).String()+": "+message, hint)
 }
 
-// known refuses fields that kustomize does not know, and those that we do not let it know.
+// known refuses fields that kustomize does not know, and those that we do not let it know, and takes them away.
 func (k *kustomization) known() bool {
-	names, ok := fieldNames(), true
+	names, sound := fieldNames(), []*yaml.Node(nil)
 	for i := 0; i+1 < len(k.nodes.Content); i += 2 {
 		key := k.nodes.Content[i]
 		n := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, key.Value) })
 		if n < 0 {
 			k.gate.refuse(k.pos(key), key.Value+": unknown field", api.DidYouMean(key.Value, names))
-			ok = false
 			continue
 		}
 		if hint, refused := k.refused(names[n]); refused {
 			k.gate.refuse(k.pos(key), key.Value+": is refused here", hint)
-			ok = false
+			continue
 		}
+		sound = append(sound, key, k.nodes.Content[i+1])
 	}
+	ok := len(sound) == len(k.nodes.Content)
+	k.nodes.Content = sound
 	return ok
 }
 

@@ -65,11 +65,11 @@ func (b *board) issued(link api.Pair, token object.Secret) {
 	b.fresh[link] = linkerd.Credential{Token: token}
 }
 
-// settle forgets tokens that a source has in place, or has no link for any more.
+// settle forgets tokens that a source has in place, or has no link of mode Bound for any more.
 func (b *board) settle(source api.ClusterName) {
 	maps.DeleteFunc(b.fresh, func(p api.Pair, c linkerd.Credential) bool {
 		l, declared := b.fleet.Link(p)
-		return !declared || p.Source == source && pair.View{Link: l, Source: b.sides[source]}.Holds(c.Token)
+		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && pair.View{Link: l, Source: b.sides[source]}.Holds(c.Token)
 	})
 }
 

@@ -23,7 +23,7 @@ func (p *planner) credential(l fleet.Link) (*linkerd.Credential, *object.Reason)
 	if mode == api.Existing && v.OwnSecret() != nil {
 		return nil, v.OwnSecret()
 	}
-	if c, ok := p.Fresh[l.Pair()]; ok && (mode != api.Bound || !pair.Bound(c.Token)) {
+	if c, ok := p.Fresh[l.Pair()]; ok && !pair.Bound(c.Token) { // a stand-in: what was issued is for mode Bound alone
 		return &c, nil
 	}
 	switch {

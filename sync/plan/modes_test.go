@@ -66,3 +66,31 @@ func TestBoundUnlinked(t *testing.T) {
 	}
 	same(t, "east", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, i.names("east"))
 }
+
+// A token that was issued, and not written before the mode changed, is no credential of the other mode.
+func TestModeChangesWithATokenUnderWay(t *testing.T) {
+	underWay := func(spec string) *issuer {
+		i := newIssuer(t, bound)
+		i.inPlace()
+		i.world.Now = i.world.Now.Add(api.DefaultTTL * 3 / 4)
+		i.turn("east")
+		i.turn("east")
+		if len(i.world.Fresh) != 1 {
+			t.Fatal("no token is under way")
+		}
+		i.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
+		return i
+	}
+	i := underWay(vault)
+	before := i.names("west")
+	last := i.settle()
+	same(t, "west's rows without the Secret", []string{"west base: in place", "west→east in west: held NoSecret"}, standings(last["west"]))
+	same(t, "east's rows without the Secret", []string{"east base: in place", "west→east in east: held InUse"}, standings(last["east"]))
+	same(t, "west", before, i.names("west"))
+	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
+
+	i = underWay("")
+	same(t, "west's rows without a token", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(i.turn("west")))
+	i.inPlace()
+	same(t, "tokens in east", []string{"token"}, i.tokens())
+}

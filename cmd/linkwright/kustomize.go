@@ -61,7 +61,10 @@ func (k *kustomize) validate(ctx context.Context, o origin) (*fleet.Fleet, []api
 
 // fleet loads a tree; its overlays are looked at once all else is right.
 func (k *kustomize) fleet(ctx context.Context, o origin, look func(context.Context, *fleet.Fleet) []api.Problem) (*fleet.Fleet, []api.Problem) {
-	tree, problems := k.cage.Flatten(ctx, o.Tree)
+	tree, problems, err := k.cage.Flatten(ctx, o.Tree)
+	if err != nil {
+		problems = append(problems, api.Problem{Message: err.Error()})
+	}
 	if slices.ContainsFunc(problems, isError) {
 		return nil, o.place(problems)
 	}

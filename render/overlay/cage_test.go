@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -56,6 +57,9 @@ func wild() int {
 			a.Built.Objects = []made{{Body: json.RawMessage(`[]`)}}
 		case "chosen":
 			a.Built.Chosen = []bool{true}
+		case "killed":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			time.Sleep(time.Hour)
 		default:
 			b, err := q.Job.attempt()
 			if a.Built = b; err != nil {
@@ -105,21 +109,28 @@ func TestBuild(t *testing.T) {
 
 func TestMisbehavingChild(t *testing.T) {
 	c := newCage(t, Options{Arguments: []string{wildChild}, Children: 1, Limits: Limits{Time: time.Second}})
-	for _, row := range []struct{ how, want string }{
-		{"hang", "it takes longer than 1s"},
-		{"crash", "panic: a bug"},
-		{"flood", "more than is allowed"},
-		{"garbage", "invalid character"},
-		{"babble", "bla bla"},
-		{"replay", "it answers job"},
-		{"objects", "at most 20000 are allowed"},
-		{"origin", "no file of the job"},
-		{"list", "no JSON object"},
-		{"chosen", "targets are answered"},
+	for _, row := range []struct {
+		how, want string
+		blamed    bool
+	}{
+		{"hang", "it takes longer than 1s", true},
+		{"crash", "panic: a bug", true},
+		{"killed", "is out of memory", false},
+		{"flood", "more than is allowed", false},
+		{"garbage", "invalid character", false},
+		{"babble", "bla bla", false},
+		{"replay", "it answers job", false},
+		{"objects", "at most 20000 are allowed", false},
+		{"origin", "no file of the job", false},
+		{"list", "no JSON object", false},
+		{"chosen", "targets are answered", false},
 	} {
 		_, err := c.build(t.Context(), job{Dir: row.how})
 		if !errors.Is(err, errChild) || !strings.Contains(err.Error(), row.want) || len(err.Error()) > 5000 {
 			t.Errorf("build(%s): -want +got\n-%s\n+%v", row.how, row.want, err)
+		}
+		if _, blamed := blames(err); blamed != row.blamed {
+			t.Errorf("blames(%v): -want +got\n-%v\n+%v", err, row.blamed, blamed)
 		}
 		if _, err := c.build(t.Context(), sound()); err != nil {
 			t.Errorf("build(a sound job after %s): %v", row.how, err)
@@ -159,6 +170,9 @@ func TestBounds(t *testing.T) {
 		_, err := c.build(t.Context(), row.job)
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("build(%s): -want +got\n-%s\n+%v", row.name, row.want, err)
+		}
+		if hint, blamed := blames(err); !blamed || hint == "" {
+			t.Errorf("blames(%s): %v, hint %q", row.name, blamed, hint)
 		}
 	}
 }

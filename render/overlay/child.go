@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -22,6 +24,21 @@ type buildError string
 
 // Error implements error.
 func (e buildError) Error() string { return string(e) }
+
+// boundError is a bound that a build exceeds: what it was given is to be changed, not this machine.
+type boundError struct{ error }
+
+// Unwrap gives what became of the build.
+func (e boundError) Unwrap() error { return e.error }
+
+// blames says that an error of a build is about what it was given, and what to do about it; else this machine failed.
+func blames(err error) (hint string, blamed bool) {
+	if _, ok := errors.AsType[boundError](err); ok {
+		return "let it hold less: the bounds of a build are in docs/kustomize.md", true
+	}
+	_, blamed = errors.AsType[buildError](err)
+	return "", blamed
+}
 
 // child is a process that builds one job after the other.
 type child struct {
@@ -35,8 +52,9 @@ type child struct {
 	number uint64
 	worked time.Duration
 	timer  *time.Timer // while it is idle
+	ours   atomic.Bool // it was killed here
 	kill   func()
-	end    func() // kills the process, and returns when it is gone and nothing of it is left
+	wait   func() // returns when the process is gone and nothing of it is left
 }
 
 // startChild starts a program with nothing but three pipes.
@@ -56,8 +74,11 @@ func startChild(program string, arguments []string, limits Limits) (*child, erro
 	if err := k.cmd.Start(); err != nil {
 		return nil, err
 	}
-	k.kill = sync.OnceFunc(func() { _ = k.cmd.Process.Kill() }) // it may be gone already
-	k.end = sync.OnceFunc(k.reap)
+	k.kill = sync.OnceFunc(func() {
+		k.ours.Store(true)
+		_ = k.cmd.Process.Kill() // it may be gone already
+	})
+	k.wait = sync.OnceFunc(k.reap)
 	return k, nil
 }
 
@@ -69,18 +90,30 @@ func (k *child) do(ctx context.Context, j job) (built, error) {
 	stop := context.AfterFunc(ctx, k.kill)
 	a, err := k.ask(j)
 	if !stop() { // it was killed, or is about to be
-		return built{}, fmt.Errorf("%w: %w", errChild, context.Cause(ctx))
+		return built{}, k.late(context.Cause(ctx))
 	}
 	if err != nil {
 		return built{}, k.failed(err)
 	}
-	if a.Error != "" {
+	switch {
+	case a.Exceeds:
+		return built{}, boundError{buildError(tidy(a.Error))}
+	case a.Error != "":
 		return built{}, buildError(tidy(a.Error))
 	}
 	if err := k.check(j, a.Built); err != nil {
 		return built{}, k.failed(err)
 	}
 	return a.Built, nil
+}
+
+// late is the end of a job that was not waited for. Before the child had the job, that is not about the job.
+func (k *child) late(cause error) error {
+	err := fmt.Errorf("%w: %w", errChild, cause)
+	if k.number > 0 && errors.Is(cause, errTime) {
+		return boundError{err}
+	}
+	return err
 }
 
 // ask exchanges frames: the first time, hello and ready before the job.
@@ -92,7 +125,10 @@ func (k *child) ask(j job) (answer, error) {
 		}
 	}
 	k.number++
-	if err := writeFrame(k.stdin, limit, question{Number: k.number, Job: j}); err != nil {
+	switch err := writeFrame(k.stdin, limit, question{Number: k.number, Job: j}); {
+	case errors.Is(err, errFrameTooLong):
+		return answer{}, boundError{fmt.Errorf("send the job: %w", err)}
+	case err != nil:
 		return answer{}, fmt.Errorf("send the job: %w", err)
 	}
 	var a answer
@@ -138,21 +174,58 @@ func (k *child) check(j job, b built) error {
 
 // failed makes the end of the child, and what it said last, the error of the job.
 func (k *child) failed(cause error) error {
+	killed := k.gone(cause)
 	k.end()
-	text := lastWords(k.stderr.String())
-	switch {
+	switch text := lastWords(k.stderr.String()); {
+	case k.number == 0: // it has no job yet
+		cause = said(cause, text)
 	case k.cmd.ProcessState.ExitCode() == childFull, outOfMemory(text):
-		cause = fmt.Errorf("it needs more than %d MiB of memory", k.limits.Memory>>20)
-	case text != "":
-		cause = fmt.Errorf("%w: %s", cause, tidy(text))
+		cause = boundError{fmt.Errorf("it needs more than %d MiB of memory", k.limits.Memory>>20)}
+	case killed:
+		cause = errMachineFull
+	case crashed(text):
+		cause = fmt.Errorf("%w: %w", cause, buildError(tidy(text)))
+	default:
+		cause = said(cause, text)
 	}
 	return fmt.Errorf("%w: %w", errChild, cause)
 }
 
-func (k *child) reap() {
+// errMachineFull is what it mostly means when a process is killed by nobody.
+var errMachineFull = errors.New("it was killed from outside: the machine, or the limit of the container, is out of memory")
+
+// gone says that the child was killed, and not here. One that closed its pipes is about to end, and may say why.
+func (k *child) gone(cause error) bool {
+	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) || errors.Is(cause, syscall.EPIPE) {
+		late := time.AfterFunc(time.Second, k.kill)
+		defer late.Stop()
+		k.wait()
+	}
+	return !k.ours.Load() && killed(k.cmd.ProcessState)
+}
+
+// end kills the process, and returns when it is gone.
+func (k *child) end() {
 	k.kill()
+	k.wait()
+}
+
+func (k *child) reap() {
 	_ = k.stdin.Close() // Wait closes stdout and tells how it ended, which is known
 	_ = k.cmd.Wait()
+}
+
+// said adds what a process said last.
+func said(cause error, text string) error {
+	if text == "" {
+		return cause
+	}
+	return fmt.Errorf("%w: %s", cause, tidy(text))
+}
+
+// crashed knows what the runtime of Go says where the code that it runs is the cause.
+func crashed(text string) bool {
+	return strings.HasPrefix(text, "panic: ") || strings.Contains(text, "goroutine stack exceeds")
 }
 
 // outOfMemory knows what the runtimes of Go and C say when the kernel gives no more.

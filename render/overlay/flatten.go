@@ -3,6 +3,7 @@ package overlay
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 
 	"sigs.k8s.io/yaml"
@@ -11,29 +12,39 @@ import (
 )
 
 // Flatten gives a tree whose root holds no Kustomization as it is, and starts nothing for it. Another one is built: what
-// comes back is the tree with a method Built, which gives the result. A tree is nil after a problem.
-func (c *Cage) Flatten(ctx context.Context, tree fs.FS) (fs.FS, []api.Problem) {
+// comes back is the tree with a method Built, which gives the result. Problems are what is wrong with the tree, bounds that
+// it exceeds among them; an error is what this machine failed at, and says nothing about the tree. After either, no tree
+// comes back, and the next call tries again.
+func (c *Cage) Flatten(ctx context.Context, tree fs.FS) (fs.FS, []api.Problem, error) {
 	g := newGate(tree, c.options.Limits)
 	if len(g.kustomizations(".")) == 0 {
-		return tree, nil
+		return tree, nil, nil
 	}
 	root, problems := g.root()
 	if len(problems) > 0 {
-		return nil, problems
+		return nil, problems, nil
 	}
 	if stream, known := c.memo.get(root.Hash); known {
-		return flat{tree, stream}, nil
+		return flat{tree, stream}, nil, nil
 	}
-	b, err := c.build(ctx, job{Files: root.Files, Dir: root.Dir})
-	if err != nil {
-		return nil, []api.Problem{{Pos: api.Pos{File: root.File}, Message: "cannot be built: " + err.Error()}}
+	stream, err := c.stream(ctx, job{Files: root.Files, Dir: root.Dir})
+	if hint, blamed := blames(err); blamed {
+		return nil, []api.Problem{{Pos: api.Pos{File: root.File}, Message: "cannot be built: " + err.Error(), Hint: hint}}, nil
 	}
-	stream, err := b.stream()
 	if err != nil {
-		return nil, []api.Problem{{Pos: api.Pos{File: root.File}, Message: "cannot be read after it was built: " + err.Error()}}
+		return nil, nil, fmt.Errorf("build %s: %w", root.File, err)
 	}
 	c.memo.put(root.Hash, stream)
-	return flat{tree, stream}, nil
+	return flat{tree, stream}, nil, nil
+}
+
+// stream builds, and gives all objects as one stream.
+func (c *Cage) stream(ctx context.Context, j job) ([]byte, error) {
+	b, err := c.build(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return b.stream()
 }
 
 // stream is all objects, in kustomize's order, as YAML documents.

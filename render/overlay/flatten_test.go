@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -94,7 +96,10 @@ func lines(problems []api.Problem) string {
 func TestFlatten(t *testing.T) {
 	c := newCage(t, Options{})
 	goldens(t, "flatten", func(t *testing.T, tree fstest.MapFS) string {
-		flat, problems := c.Flatten(t.Context(), tree)
+		flat, problems, err := c.Flatten(t.Context(), tree)
+		if err != nil {
+			t.Fatalf("Flatten(): %v", err)
+		}
 		if (flat == nil) != (len(problems) > 0) {
 			t.Errorf("Flatten(): a tree %v with problems %v", flat, problems)
 		}
@@ -126,9 +131,9 @@ func TestComponent(t *testing.T) {
 func TestFlattenWithoutKustomization(t *testing.T) {
 	c := newCage(t, Options{Program: "/does/not/exist"})
 	tree := fstest.MapFS{"east.yaml": {Data: []byte("kind: Cluster\n")}, "overlays/kustomization.yaml": {Data: []byte("kind: Component\n")}}
-	flat, problems := c.Flatten(t.Context(), tree)
-	if len(problems) > 0 {
-		t.Fatalf("Flatten(): %v", problems)
+	flat, problems, err := c.Flatten(t.Context(), tree)
+	if len(problems) > 0 || err != nil {
+		t.Fatalf("Flatten(): %v, %v", problems, err)
 	}
 	if diff := cmp.Diff(fs.FS(tree), flat); diff != "" {
 		t.Errorf("Flatten(a plain tree): -want +got\n%s", diff)
@@ -141,18 +146,56 @@ func TestFlattenRemembers(t *testing.T) {
 		"east.yaml":          {Data: []byte("apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: east}\n")},
 	}
 	c := newCage(t, Options{})
-	if _, problems := c.Flatten(t.Context(), tree); len(problems) > 0 {
-		t.Fatalf("Flatten(): %v", problems)
+	if _, problems, err := c.Flatten(t.Context(), tree); len(problems) > 0 || err != nil {
+		t.Fatalf("Flatten(): %v, %v", problems, err)
 	}
 	c.options.Program = "/does/not/exist" // whoever starts another child fails
 	c.endIdle()
 	tree["notes.md"] = &fstest.MapFile{Data: []byte("nothing of the build\n")}
-	if _, problems := c.Flatten(t.Context(), tree); len(problems) > 0 {
-		t.Errorf("Flatten(the same inputs): %v", problems)
+	if _, problems, err := c.Flatten(t.Context(), tree); len(problems) > 0 || err != nil {
+		t.Errorf("Flatten(the same inputs): %v, %v", problems, err)
 	}
 	tree["east.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: Other\nmetadata: {name: east}\n")}
-	if _, problems := c.Flatten(t.Context(), tree); len(problems) == 0 {
+	if _, problems, err := c.Flatten(t.Context(), tree); len(problems) > 0 || err == nil {
 		t.Error("Flatten(another input): built without a child")
+	}
+}
+
+// What this machine fails at is an error; a bound that the tree exceeds is a problem of the tree. Neither is remembered.
+func TestFlattenFailure(t *testing.T) {
+	tree := fstest.MapFS{
+		"kustomization.yaml": {Data: []byte("resources: [a.yaml]\n")},
+		"a.yaml":             {Data: sound().Files["a.yaml"]},
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, row := range []struct {
+		name    string
+		ctx     context.Context
+		program string
+		time    time.Duration
+		error   string
+	}{
+		{"no program", t.Context(), "/does/not/exist", 0, "build kustomization.yaml: start a child: "},
+		{"no child", t.Context(), "/bin/false", 0, "build kustomization.yaml: the build process failed: "},
+		{"not waited for", ended, "", 0, "context canceled"},
+		{"before it has its job", t.Context(), "", time.Millisecond, "it takes longer than 1ms"},
+	} {
+		c := newCage(t, Options{Program: row.program, Limits: Limits{Time: row.time}})
+		flat, problems, err := c.Flatten(row.ctx, tree)
+		if flat != nil || len(problems) > 0 || err == nil || !strings.Contains(err.Error(), row.error) {
+			t.Errorf("Flatten(%s): %v, %v, -want +got\n-%s\n+%v", row.name, flat, problems, row.error, err)
+		}
+		c.options.Program, c.options.Limits.Time = "", time.Minute
+		if flat, problems, err := c.Flatten(t.Context(), tree); flat == nil {
+			t.Errorf("Flatten(again, after %s): %v, %v", row.name, problems, err)
+		}
+	}
+	tree["a.yaml"].Data = append(tree["a.yaml"].Data, "---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n"...)
+	_, problems, err := newCage(t, Options{Limits: Limits{Objects: 1}}).Flatten(t.Context(), tree)
+	want := "kustomization.yaml: cannot be built: 2 objects: at most 1 are allowed (let it hold less: the bounds of a build are in docs/kustomize.md)\n"
+	if diff := cmp.Diff(want, lines(problems)); diff != "" || err != nil {
+		t.Errorf("Flatten(too many objects): %v, -want +got\n%s", err, diff)
 	}
 }
 

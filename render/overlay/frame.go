@@ -35,9 +35,10 @@ type question struct {
 }
 
 type answer struct {
-	Number uint64 `json:"number"`
-	Built  built  `json:"built"`
-	Error  string `json:"error,omitempty"`
+	Number  uint64 `json:"number"`
+	Built   built  `json:"built"`
+	Error   string `json:"error,omitempty"`
+	Exceeds bool   `json:"exceeds,omitempty"` // a bound is the error
 }
 
 // writeFrame sends a value in one write.

@@ -40,6 +40,9 @@ const idleFor = time.Minute
 // errClosed is what a build meets after Close.
 var errClosed = errors.New("the cage is closed")
 
+// errTime says that a build took too long.
+var errTime = errors.New("it takes longer than")
+
 // New makes a cage; it starts nothing yet.
 func New(o Options) *Cage {
 	o.Children = cmp.Or(max(o.Children, 0), runtime.NumCPU())
@@ -75,7 +78,7 @@ func (c *Cage) build(ctx context.Context, j job) (built, error) {
 		return built{}, context.Cause(ctx)
 	}
 	limit := c.options.Limits.Time
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it takes longer than %s", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w %s", errTime, limit))
 	defer cancel()
 	if k := c.reuse(); k != nil {
 		b, err := c.with(ctx, k, j)

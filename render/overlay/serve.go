@@ -81,13 +81,13 @@ func reply(stdout io.Writer, h hello, q question) error {
 	case err != nil:
 		a.Error = err.Error()
 	case len(b.Objects) > h.Objects:
-		a.Error = fmt.Sprintf("%d objects: at most %d are allowed", len(b.Objects), h.Objects)
+		a.Exceeds, a.Error = true, fmt.Sprintf("%d objects: at most %d are allowed", len(b.Objects), h.Objects)
 	default:
 		a.Built = b
 	}
 	err = writeFrame(stdout, h.Bytes, a)
 	if errors.Is(err, errFrameTooLong) {
-		err = writeFrame(stdout, h.Bytes, answer{Number: q.Number, Error: "the result is too large: " + err.Error()})
+		err = writeFrame(stdout, h.Bytes, answer{Number: q.Number, Exceeds: true, Error: "the result is too large: " + err.Error()})
 	}
 	return err
 }

@@ -31,6 +31,10 @@ type Output struct {
 	Ends     []object.Wanted
 	Problems []api.Problem // of the Component; with one of them that is no warning, all ends are held
 	Patches  []Patch       // of the Component; none, if the Component is wrong
+	// Err is that this machine could not build the Component, or not with some ends: the first reason. It is no fault of
+	// the tree, nothing stands about it in Problems, and the next call tries again. The ends that it concerns, which are all
+	// if it is the Component alone, are held.
+	Err error
 }
 
 // Patch is one patch of a Component. Where none of the clusters that share the Component has an object that it chooses,
@@ -58,11 +62,12 @@ func (c *Cage) width() int { return cap(c.seats) }
 
 // Applier applies overlays. It remembers what it built, and is safe for concurrent use: it is made once.
 type Applier struct {
-	cage  builder
-	kinds Kinds
-	table table
-	ends  *recent[shaped]
-	bases *recent[*base]
+	cage     builder
+	kinds    Kinds
+	table    table
+	ends     *recent[shaped]
+	bases    *recent[*base]
+	setbacks *setbacks
 }
 
 // What an Applier remembers, in bytes: about 5,000 ends in which the overlay changes every object.
@@ -75,7 +80,10 @@ const (
 func NewApplier(c *Cage, k Kinds) *Applier { return newApplier(c, k) }
 
 func newApplier(c builder, k Kinds) *Applier {
-	return &Applier{cage: c, kinds: k, table: newTable(), ends: newRecent[shaped](endsMemory), bases: newRecent[*base](basesMemory)}
+	return &Applier{
+		cage: c, kinds: k, table: newTable(),
+		ends: newRecent[shaped](endsMemory), bases: newRecent[*base](basesMemory), setbacks: &setbacks{},
+	}
 }
 
 // Apply gives the ends of a cluster as its overlay shapes them. It fails by holding ends: all of them, where the
@@ -84,16 +92,23 @@ func (a *Applier) Apply(ctx context.Context, in Input) Output {
 	c, problems := a.cage.check(in.Tree, in.Dir, in.At)
 	t := &task{Applier: a, in: in, component: c}
 	if !wrong(problems) {
-		problems = append(problems, t.prepare(ctx)...)
+		more, err := t.prepare(ctx)
+		if err != nil {
+			return Output{Ends: hold(in, object.Because(Reason, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
+		}
+		problems = append(problems, more...)
 	}
 	if wrong(problems) {
-		return Output{Ends: holdAll(in, problems), Problems: problems}
+		return Output{Ends: hold(in, reason(in, problems)), Problems: problems}
 	}
 	shapes := t.shapes(ctx)
 	out := Output{Ends: slices.Clone(in.Ends), Problems: problems, Patches: t.patches(shapes)}
 	for i, s := range shapes {
 		if in.Ends[i].Held == nil {
 			out.Ends[i] = s.wanted(in.Ends[i])
+		}
+		if out.Err == nil {
+			out.Err = s.failure
 		}
 	}
 	t.addExtras(&out)
@@ -110,22 +125,25 @@ type task struct {
 	base      *base
 }
 
-// prepare looks at the Component apart from any end.
-func (t *task) prepare(ctx context.Context) []api.Problem {
+// prepare looks at the Component apart from any end; an error is one of this machine.
+func (t *task) prepare(ctx context.Context) ([]api.Problem, error) {
 	for _, p := range t.component.Patches {
 		c, err := newChooser(p.Target)
 		if err != nil {
-			return []api.Problem{{Pos: p.At, Message: fmt.Sprintf("target of a patch: %v", err), Hint: "names and kinds are regular expressions, selectors those of labels"}}
+			return []api.Problem{{Pos: p.At, Message: fmt.Sprintf("target of a patch: %v", err), Hint: "names and kinds are regular expressions, selectors those of labels"}}, nil
 		}
 		t.choosers = append(t.choosers, c)
 	}
 	t.narrow = t.component.onlyPatches()
 	b, err := t.baseOf(ctx)
 	if err != nil {
-		return []api.Problem{{Pos: t.component.pos(), Message: "build the overlay: " + shorter(err)}}
+		if _, blamed := blames(err); blamed {
+			return t.blame(err), nil
+		}
+		return nil, err
 	}
 	t.base = b
-	return append(slices.Clone(b.problems), t.taken()...)
+	return append(slices.Clone(b.problems), t.taken()...), nil
 }
 
 // taken finds what the Component brings in though an end holds an object of that name.
@@ -178,17 +196,22 @@ func wrong(problems []api.Problem) bool {
 	return slices.ContainsFunc(problems, func(p api.Problem) bool { return !p.Warning })
 }
 
-// holdAll holds every end that is not held already.
-func holdAll(in Input, problems []api.Problem) []object.Wanted {
+// reason is why the ends of a cluster are held whose Component is wrong.
+func reason(in Input, problems []api.Problem) *object.Reason {
 	first := problems[slices.IndexFunc(problems, func(p api.Problem) bool { return !p.Warning })]
 	more := ""
 	if n := len(problems) - 1; n > 0 {
 		more = fmt.Sprintf("; and %d more: run validate", n)
 	}
+	return object.Because(Reason, "the overlay %s is wrong: %s%s", in.Dir, first, more)
+}
+
+// hold holds every end that is not held already.
+func hold(in Input, why *object.Reason) []object.Wanted {
 	out := slices.Clone(in.Ends)
 	for i, w := range out {
 		if w.Held == nil {
-			out[i] = object.Wanted{End: w.End, Held: object.Because(Reason, "the overlay %s is wrong: %s%s", in.Dir, first, more)}
+			out[i] = object.Wanted{End: w.End, Held: why}
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -18,18 +19,25 @@ type base struct {
 	problems []api.Problem
 }
 
-// baseOf builds the Component without any end; an error is one of the build.
+// baseOf builds the Component without any end. An error that may be over at the next try is for a while the answer to all
+// that name this Component: it may have taken as long as a build may, and many clusters share one.
 func (t *task) baseOf(ctx context.Context) (*base, error) {
 	key := t.hash(func(io.Writer) {})
 	if b, ok := t.bases.find(key); ok {
 		return b, nil
 	}
-	done, err := t.cage.build(ctx, t.job(nil))
-	if err != nil {
+	if err := t.setbacks.find(t.component.Hash); err != nil {
 		return nil, err
 	}
-	b, err := t.newBase(done)
-	if err != nil {
+	began := time.Now()
+	b, err := t.buildBase(ctx)
+	switch {
+	case err != nil && lasting(err):
+		b = &base{problems: t.blame(err)}
+	case err != nil && ctx.Err() == nil:
+		t.setbacks.note(t.component.Hash, err, time.Since(began))
+		return nil, err
+	case err != nil:
 		return nil, err
 	}
 	size := int64(0)
@@ -37,6 +45,24 @@ func (t *task) baseOf(ctx context.Context) (*base, error) {
 		size += int64(len(o.Body.Bytes())) + entryOverhead
 	}
 	t.bases.keep(key, b, size)
+	return b, nil
+}
+
+// blame makes an error of the build a problem of the Component.
+func (t *task) blame(err error) []api.Problem {
+	hint, _ := blames(err)
+	return []api.Problem{{Pos: t.component.pos(), Message: "build the overlay: " + shorter(err), Hint: hint}}
+}
+
+func (t *task) buildBase(ctx context.Context) (*base, error) {
+	done, err := t.cage.build(ctx, t.job(nil))
+	if err != nil {
+		return nil, err
+	}
+	b, err := t.newBase(done)
+	if err != nil {
+		return nil, buildError(err.Error())
+	}
 	return b, nil
 }
 

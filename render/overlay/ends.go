@@ -20,7 +20,8 @@ type shaped struct {
 	changed map[int]object.Object
 	chosen  []bool // by patches
 	held    *object.Reason
-	passing bool // held by what may be over at the next try: not remembered
+	passing bool  // held by what may be over at the next try: not remembered
+	failure error // of this machine, by which it is held
 }
 
 func (s shaped) wanted(w object.Wanted) object.Wanted {
@@ -139,8 +140,7 @@ func (t *task) buildBatch(ctx context.Context, batch []int, out []shaped, failur
 		return
 	}
 	err := t.build(ctx, batch, out)
-	var lasting buildError
-	if err != nil && !errors.As(err, &lasting) {
+	if err != nil && !lasting(err) {
 		failures.Add(1)
 	}
 	switch {
@@ -152,14 +152,22 @@ func (t *task) buildBatch(ctx context.Context, batch []int, out []shaped, failur
 	default:
 		for _, i := range batch {
 			out[i] = t.failed(i, err)
-			out[i].passing = lasting == ""
 		}
 	}
 }
 
+// lasting says that an error is one of what is built, which it will be at every try.
+func lasting(err error) bool {
+	_, ok := errors.AsType[buildError](err)
+	return ok
+}
+
 // failed holds an end that could not be built. What its patches choose is known nevertheless.
 func (t *task) failed(i int, err error) shaped {
-	s := shaped{chosen: make([]bool, len(t.choosers)), passing: true}
+	s := shaped{chosen: make([]bool, len(t.choosers)), passing: !lasting(err)}
+	if _, blamed := blames(err); !blamed {
+		s.failure = err
+	}
 	for _, o := range t.in.Ends[i].Objects {
 		if in, err := newInput(o); err == nil {
 			choose(t.choosers, s.chosen, in.before)
@@ -184,16 +192,36 @@ func shorter(err error) string {
 		ReplaceAllString(err.Error(), "$1")
 }
 
-// build runs the Component over the objects of some ends, and compares what comes out.
+// build runs the Component over the objects of some ends, and compares what comes out. What is wrong with what comes out
+// is an error of the build.
 func (t *task) build(ctx context.Context, batch []int, out []shaped) error {
-	var inputs []input
-	var resources []json.RawMessage
+	inputs, resources, err := t.inputs(batch)
+	if err != nil {
+		return buildError(err.Error())
+	}
+	var done built
+	if len(inputs) > 0 {
+		if done, err = t.cage.build(ctx, t.job(resources)); err != nil {
+			return err
+		}
+	}
+	for _, i := range batch {
+		out[i] = shaped{chosen: make([]bool, len(t.choosers))}
+	}
+	if err := t.judge(done, inputs, out); err != nil {
+		return buildError(err.Error())
+	}
+	return nil
+}
+
+// inputs are the objects of some ends as they go into a build.
+func (t *task) inputs(batch []int) (inputs []input, resources []json.RawMessage, err error) {
 	for _, i := range batch {
 		for j, o := range t.in.Ends[i].Objects {
 			in, err := newInput(o)
 			switch {
 			case err != nil:
-				return err
+				return nil, nil, err
 			case t.narrow && !t.chosen(in.before):
 				continue
 			}
@@ -201,19 +229,14 @@ func (t *task) build(ctx context.Context, batch []int, out []shaped) error {
 			inputs, resources = append(inputs, in), append(resources, in.body)
 		}
 	}
-	var done built
-	var err error
-	if len(inputs) > 0 {
-		if done, err = t.cage.build(ctx, t.job(resources)); err != nil {
-			return err
-		}
-	}
+	return inputs, resources, nil
+}
+
+// judge makes the shapes of ends out of what came out for their objects.
+func (t *task) judge(done built, inputs []input, out []shaped) error {
 	results, err := t.results(done, inputs)
 	if err != nil {
 		return err
-	}
-	for _, i := range batch {
-		out[i] = shaped{chosen: make([]bool, len(t.choosers))}
 	}
 	blame := map[int][]offence{}
 	for n, in := range inputs {

@@ -11,6 +11,7 @@ const (
 	dataCall     = 0
 	dataArch     = 4
 	dataArgument = 16
+	dataSecond   = 24
 )
 
 // filter is the program that judges each system call of a child: what is in allowed passes, all else fails with EPERM,
@@ -32,6 +33,9 @@ func filter(self int) []unix.SockFilter {
 		equal(unix.SYS_CLONE, 0, 4), load(dataArgument), anyBit(unix.CLONE_THREAD, 0, 1), result(unix.SECCOMP_RET_ALLOW), deny(),
 		// A signal to one's own threads is how the runtime preempts, one to somebody else is not.
 		equal(unix.SYS_TGKILL, 0, 4), load(dataArgument), equal(uint32(self), 0, 1), result(unix.SECCOMP_RET_ALLOW), deny(),
+		// A descriptor may be asked about; told to signal somebody when there is something to read it may not be.
+		equal(unix.SYS_FCNTL, 0, 5), load(dataSecond), equal(unix.F_GETFL, 1, 0), equal(unix.F_GETFD, 0, 1),
+		result(unix.SECCOMP_RET_ALLOW), deny(),
 	)
 	for _, call := range slices.Sorted(slices.Values(calls)) {
 		p = append(p, equal(uint32(call), 0, 1), result(unix.SECCOMP_RET_ALLOW))
@@ -43,7 +47,7 @@ func filter(self int) []unix.SockFilter {
 // connects, starts, renames or signals anything. (A call of the x32 ABI has a bit in its number that none of these has.)
 func allowed() []uintptr {
 	return append(machineAllowed(),
-		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_FCNTL, unix.SYS_PREAD64,
+		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_PREAD64,
 		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
 		unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
 		unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY, unix.SYS_RESTART_SYSCALL,

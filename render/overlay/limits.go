@@ -9,7 +9,7 @@ import (
 // Limits bound what a repository may ask of us. The zero value of each field is its default.
 type Limits struct {
 	Time    time.Duration // of one build; default 30 s
-	Memory  int64         // bytes that a child may hold; default 512 MiB
+	Memory  int64         // bytes that a child may hold; default 256 MiB
 	Bytes   int64         // of all files that a build reads, each as often as it is used, and of its result; default 64 MiB, at most 1 GiB
 	Files   int           // that a build reads, each as often as it is used; default 10,000
 	Objects int           // in the result; default 20,000
@@ -29,7 +29,7 @@ const (
 func (l Limits) orDefault() Limits {
 	return Limits{
 		Time:    cmp.Or(l.Time, 30*time.Second),
-		Memory:  cmp.Or(l.Memory, 512<<20),
+		Memory:  cmp.Or(l.Memory, 256<<20),
 		Bytes:   min(cmp.Or(l.Bytes, 64<<20), maxBytes),
 		Files:   cmp.Or(l.Files, 10_000),
 		Objects: cmp.Or(l.Objects, 20_000),

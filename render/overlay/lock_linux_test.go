@@ -113,3 +113,15 @@ func TestLock(t *testing.T) {
 		}
 	}
 }
+
+// Where memory runs out, the kernel is to take a child, not its parent.
+func TestOffer(t *testing.T) {
+	c := newCage(t, Options{Children: 1})
+	if _, err := c.build(t.Context(), sound()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", c.idle[0].cmd.Process.Pid))
+	if diff := cmp.Diff("1000\n", string(text)); diff != "" || err != nil {
+		t.Errorf("oom_score_adj of a child: %v, -want +got\n%s", err, diff)
+	}
+}

@@ -10,8 +10,10 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	segment "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 )
 
 // resource is where a kind is served.
@@ -35,6 +37,17 @@ func (r resource) path(namespace, name string) []string {
 		at = append(at, name)
 	}
 	return at
+}
+
+// lead has a request go to a path. Groups, versions and names are what people wrote: a part that would lead elsewhere is no
+// part of a path, and fails the request before it goes out.
+func lead(req *rest.Request, parts []string) *rest.Request {
+	for _, part := range parts {
+		if part == "" || len(segment.IsValidPathSegmentName(part)) > 0 {
+			return req.Name(part)
+		}
+	}
+	return req.AbsPath(parts...)
 }
 
 // kinds is what discovery told, by group and version.
@@ -188,7 +201,7 @@ func (c *Client) versions(ctx context.Context, group string) ([]string, error) {
 }
 
 func (c *Client) ask(ctx context.Context, path []string, into any) error {
-	raw, err := rawJSON(ctx, c.rest.Get().AbsPath(path...))
+	raw, err := rawJSON(ctx, lead(c.rest.Get(), path))
 	if err != nil {
 		return err
 	}

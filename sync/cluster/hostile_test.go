@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/object"
@@ -218,4 +219,34 @@ func TestExplain(t *testing.T) {
 	if got := Explain(errors.Join(errors.New("a"), errors.New("b"))).Message; got != "a; b" {
 		t.Errorf("Explain of two errors: got %q, want one line", got)
 	}
+}
+
+// No group, version, namespace or name leads a request elsewhere: nothing goes out.
+func TestPathsLeadNowhereElse(t *testing.T) {
+	for _, w := range []object.Watch{
+		{Group: "policy.linkerd.io", Version: "../../api/v1/namespaces/x/secrets/y", Kind: "Server"},
+		{Group: "..", Version: "v1", Kind: "Server"},
+		{Group: "a/b", Version: "v1", Kind: "Server"},
+		{Version: "v1", Kind: "Secret", Namespace: "ns/../../x"},
+		{Version: "v1", Kind: "Secret", Namespace: ".."},
+		{Version: "v1", Kind: "Secret", Namespace: "ns", Names: []string{"../../nodes"}},
+		{Version: "v1", Kind: "Secret", Namespace: "ns", Names: []string{"a%2fb"}},
+	} {
+		c := hostile(t, answers{})
+		c.http.RegisterProtocol("http", elsewhere{t})
+		c.kinds.set(schema.GroupVersion{Version: "v1"}, map[string]resource{
+			"Secret": {GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, plural: "secrets", namespaced: true},
+		})
+		if _, err := c.Observe(t.Context(), []object.Watch{w}); err == nil || !strings.Contains(err.Error(), "invalid resource name") {
+			t.Errorf("Observe(%+v): %v, want an invalid name", w, err)
+		}
+	}
+}
+
+// elsewhere is where no request may go.
+type elsewhere struct{ t *testing.T }
+
+func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	e.t.Errorf("a request went to %s", r.URL)
+	return nil, errors.New("refused")
 }

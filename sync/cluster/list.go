@@ -40,7 +40,7 @@ func (c *Client) pages(ctx context.Context, r resource, w object.Watch) ([]item,
 	}
 	var all []item
 	for next := ""; ; {
-		req := c.rest.Get().AbsPath(r.path(w.Namespace, "")...).Param("limit", strconv.Itoa(pageSize))
+		req := lead(c.rest.Get(), r.path(w.Namespace, "")).Param("limit", strconv.Itoa(pageSize))
 		if w.Selector != "" {
 			req.Param("labelSelector", w.Selector)
 		}
@@ -189,8 +189,8 @@ func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]item, 
 }
 
 // one reads an object; of the key only namespace and name are asked.
-func (c *Client) one(ctx context.Context, as reading, at object.Key) (item, error) {
-	req := c.rest.Get().AbsPath(as.path(at.Namespace, at.Name)...)
+func (c *Client) one(ctx context.Context, as reading, key object.Key) (item, error) {
+	req := lead(c.rest.Get(), as.path(key.Namespace, key.Name))
 	if as.depth == object.Whole {
 		raw, err := rawJSON(ctx, req)
 		if err != nil {

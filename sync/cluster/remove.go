@@ -71,7 +71,7 @@ func (c *Client) delete(ctx context.Context, r resource, ch object.Change) (gone
 	if err != nil {
 		return false, err
 	}
-	answer := c.rest.Delete().AbsPath(r.path(ch.Key.Namespace, ch.Key.Name)...).
+	answer := lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body).Do(ctx)
 	if err := answer.Error(); err != nil {
 		if missing(err) == ch.Key.Name {

@@ -37,8 +37,8 @@ func (c *Client) token(ctx context.Context, r object.TokenRequest) (object.Secre
 	if err != nil {
 		return object.Secret{}, err
 	}
-	raw, err := rawJSON(ctx, c.rest.Post().
-		AbsPath("api", "v1", "namespaces", r.Account.Namespace, "serviceaccounts", r.Account.Name, "token").
+	path := []string{"api", "v1", "namespaces", r.Account.Namespace, "serviceaccounts", r.Account.Name, "token"}
+	raw, err := rawJSON(ctx, lead(c.rest.Post(), path).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body))
 	if err != nil {
 		return object.Secret{}, err

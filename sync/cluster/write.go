@@ -107,7 +107,7 @@ func (c *Client) request(ctx context.Context, ch object.Change) (*rest.Request, 
 	if ch.Action == object.Release {
 		kind = types.MergePatchType
 	}
-	req := c.rest.Patch(kind).AbsPath(r.path(ch.Key.Namespace, ch.Key.Name)...).
+	req := lead(c.rest.Patch(kind), r.path(ch.Key.Namespace, ch.Key.Name)).
 		Param("fieldManager", c.manager()).Body(body)
 	if kind == types.ApplyPatchType {
 		req.Param("force", "true")

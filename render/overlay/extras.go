@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,12 +96,23 @@ func (h house) checkKind(e extra, _ map[string]any) []string {
 	switch why := g.forbidden(); {
 	case g.kind == "" || e.id.version == "":
 		return []string{"it needs an apiVersion and a kind"}
+	case !e.isNamed():
+		return []string{"its apiVersion or kind is none: they are written such as policy.linkerd.io/v1beta3 and Server"}
 	case why != "":
 		return []string{"no overlay may bring in this kind: " + why}
 	case !h.kinds.allow(g):
 		return []string{fmt.Sprintf("this kind is not allowed here, only %s: leave it out, or run linkwright with --overlay-kinds", h.kinds)}
 	}
 	return nil
+}
+
+// isNamed says that apiVersion and kind are well formed: requests to the cluster are made of them.
+func (e extra) isNamed() bool {
+	apiVersion, _ := e.content["apiVersion"].(string)
+	group := e.id.key.Group
+	return (len(validation.IsDNS1123Subdomain(group)) == 0 || apiVersion == e.id.version) &&
+		regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`).MatchString(e.id.version) &&
+		regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(e.id.key.Kind)
 }
 
 // checkName: a name that nothing of ours can have. A disruption budget of a link's controller is called controller-<target>.

@@ -124,7 +124,9 @@ var help = regexp.MustCompile(`(?m)^ +(-\w, )?--([a-z-]+)(?: \w+)? {2,}(.*)$`)
 func TestFlags(t *testing.T) {
 	depend(t, "../cmd/linkwright/*.go")
 	program := filepath.Join(t.TempDir(), "linkwright")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/linkwright").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/linkwright")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build linkwright: %v\n%s", err, out)
 	}
 	commands := []string{"run", "sync", "diff", "render", "status", "validate"}

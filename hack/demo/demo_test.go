@@ -20,6 +20,7 @@ func TestScript(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	linkwright := filepath.Join(t.TempDir(), "linkwright")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", linkwright, "../../cmd/linkwright")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build linkwright: %v\n%s", err, out)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// declared is what a branch of a repository declares. An unchanged commit is loaded once, unless it gave no fleet: what
-// prevented that may have been this machine.
+// declared is what a branch of a repository declares. An unchanged commit is loaded once, unless it gave no fleet: a build
+// that took too long may be quicker the next time.
 type declared struct {
 	poll     func(context.Context) (source.Snapshot, error)
-	load     func(context.Context, origin) (*fleet.Fleet, []api.Problem)
+	load     func(context.Context, origin) (*fleet.Fleet, []api.Problem, error)
 	dir      string // of the tree in its repository
 	last     api.Commit
 	loaded   bool
@@ -27,8 +27,11 @@ func (d *declared) Next(ctx context.Context) (*fleet.Fleet, []api.Problem, error
 		return nil, nil, err
 	}
 	if !d.loaded || s.Commit != d.last {
-		d.fleet, d.problems = d.load(ctx, origin{s, d.dir})
-		d.last, d.loaded = s.Commit, d.fleet != nil
+		f, problems, err := d.load(ctx, origin{s, d.dir})
+		if err != nil {
+			return nil, nil, err // of this machine: the next pass tries again
+		}
+		d.fleet, d.problems, d.last, d.loaded = f, problems, s.Commit, f != nil
 	}
 	return d.fleet, d.problems, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,5 +34,17 @@ func TestExamples(t *testing.T) {
 	}
 	if found < 7 {
 		t.Errorf("%d examples found", found)
+	}
+}
+
+// Who interrupts a build is not told that the declarations are wrong.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, command := range []string{"validate", "render"} {
+		var out, problems bytes.Buffer
+		if code := run(ctx, []string{command, "../../examples/overlay"}, &out, &problems); code != exitError || out.Len() > 0 {
+			t.Errorf("%s: exit code %d\n%s%s", command, code, out.String(), problems.String())
+		}
 	}
 }

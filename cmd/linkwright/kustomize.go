@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -28,14 +29,16 @@ func (k *kustomizeFlags) add(f *pflag.FlagSet) {
 		"kinds of the objects that overlays may bring in: Kind, Kind.group, or policy.linkerd.io")
 }
 
-// open starts nothing: the first build does.
-func (k *kustomizeFlags) open(owner string) (*kustomize, error) {
+// open starts nothing: the first build does. Once ctx has ended, no build goes on.
+func (k *kustomizeFlags) open(ctx context.Context, owner string) (*kustomize, error) {
 	kinds, err := overlay.ParseKinds(k.kinds)
 	if err != nil {
 		return nil, usage("--overlay-kinds: %w", err)
 	}
 	cage := overlay.New(overlay.Options{})
-	return &kustomize{owner: owner, cage: cage, applier: overlay.NewApplier(cage, kinds)}, nil
+	out := &kustomize{owner: owner, cage: cage, applier: overlay.NewApplier(cage, kinds)}
+	context.AfterFunc(ctx, out.close)
+	return out, nil
 }
 
 // kustomize builds trees and applies overlays, in children of this process.
@@ -49,42 +52,52 @@ type kustomize struct {
 func (k *kustomize) close() { _ = k.cage.Close() } // it fails at nothing that could be told
 
 // load gives the fleet that a tree declares, built if it says so, or nil, and all problems, whose files are named so
-// that editors and CI find them. It is the one place where a tree becomes a fleet.
-func (k *kustomize) load(ctx context.Context, o origin) (*fleet.Fleet, []api.Problem) {
-	return k.fleet(ctx, o, k.components)
+// that editors and CI find them. It is the one place where a tree becomes a fleet. What is no fault of the tree is an
+// error; an overlay that this machine cannot build now is none: the ends that it shapes are held, and tell it.
+func (k *kustomize) load(ctx context.Context, o origin) (*fleet.Fleet, []api.Problem, error) {
+	return k.fleet(ctx, o, func(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
+		return k.components(ctx, f), ctx.Err()
+	})
 }
 
 // validate is load, and every overlay tried on all that its clusters would hold.
-func (k *kustomize) validate(ctx context.Context, o origin) (*fleet.Fleet, []api.Problem) {
+func (k *kustomize) validate(ctx context.Context, o origin) (*fleet.Fleet, []api.Problem, error) {
 	return k.fleet(ctx, o, k.rehearse)
 }
 
+// look judges the overlays of a fleet.
+type look func(context.Context, *fleet.Fleet) ([]api.Problem, error)
+
 // fleet loads a tree; its overlays are looked at once all else is right.
-func (k *kustomize) fleet(ctx context.Context, o origin, look func(context.Context, *fleet.Fleet) []api.Problem) (*fleet.Fleet, []api.Problem) {
+func (k *kustomize) fleet(ctx context.Context, o origin, at look) (*fleet.Fleet, []api.Problem, error) {
 	tree, problems, err := k.cage.Flatten(ctx, o.Tree)
-	if err != nil {
-		problems = append(problems, api.Problem{Message: err.Error()})
-	}
-	if slices.ContainsFunc(problems, isError) {
-		return nil, o.place(problems)
+	if err != nil || slices.ContainsFunc(problems, isError) {
+		return nil, o.place(problems), err
 	}
 	f, more := fleet.Load(o.Commit, tree)
 	if problems = append(problems, more...); f != nil {
-		problems = append(problems, look(ctx, f)...)
+		more, err = at(ctx, f)
+		problems = append(problems, more...)
 	}
-	if slices.ContainsFunc(problems, isError) {
+	if err != nil || slices.ContainsFunc(problems, isError) {
 		f = nil
 	}
-	return f, o.place(problems)
+	return f, o.place(problems), err
 }
 
 func isError(p api.Problem) bool { return !p.Warning }
 
+// looking is how long a commit's overlays are looked at before its fleet is taken as it is: what is wrong with the others
+// holds their ends.
+const looking = time.Minute
+
 // components builds every overlay by itself: what is wrong with one is known before any cluster is asked.
 func (k *kustomize) components(ctx context.Context, f *fleet.Fleet) []api.Problem {
+	ctx, cancel := context.WithTimeout(ctx, looking)
+	defer cancel()
 	var out findings
 	for _, c := range f.Clusters {
-		if c.Overlay != nil {
+		if c.Overlay != nil && ctx.Err() == nil {
 			base := render.Renderer{Owner: k.owner}.Complete(c, nil)
 			out.add(k.applier.Apply(ctx, k.input(c, base)).Problems...)
 		}
@@ -101,7 +114,7 @@ func (k *kustomize) input(c fleet.Cluster, ends []object.Wanted) overlay.Input {
 
 // rehearse applies every overlay to all ends of its clusters, as they are rendered without any cluster: so it also finds
 // an end that an overlay cannot be applied to, and a patch that does nothing anywhere.
-func (k *kustomize) rehearse(ctx context.Context, f *fleet.Fleet) []api.Problem {
+func (k *kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
 	var out findings
 	patches := map[overlay.Patch]bool{} // that chose something, without Chosen
 	w := k.rehearsal(f)
@@ -110,6 +123,9 @@ func (k *kustomize) rehearse(ctx context.Context, f *fleet.Fleet) []api.Problem 
 			continue
 		}
 		result := k.applier.Apply(ctx, k.input(c, plan.Wants(w, c.Name, render.Renderer{Owner: k.owner})))
+		if err := cmp.Or(ctx.Err(), result.Err); err != nil {
+			return out.sorted(), fmt.Errorf("apply the overlay %s of cluster %s: %w", c.Overlay.Dir, c.Name, err)
+		}
 		out.add(result.Problems...)
 		for _, p := range result.Patches {
 			chosen := p.Chosen
@@ -129,7 +145,7 @@ func (k *kustomize) rehearse(ctx context.Context, f *fleet.Fleet) []api.Problem 
 			})
 		}
 	}
-	return out.sorted()
+	return out.sorted(), nil
 }
 
 // refused tells of the first end that an overlay cannot be applied to, for all of its cluster.

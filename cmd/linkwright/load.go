@@ -39,9 +39,12 @@ func (o origin) place(problems []api.Problem) []api.Problem {
 
 // loadOr tells the problems on stderr, and turns a tree without a fleet into an exit code.
 func (k *kustomize) loadOr(ctx context.Context, stderr io.Writer, o origin) (*fleet.Fleet, error) {
-	f, problems := k.load(ctx, o)
+	f, problems, err := k.load(ctx, o)
 	for _, p := range problems {
 		say(stderr, report.Line(p))
+	}
+	if err != nil {
+		return nil, err
 	}
 	if f == nil {
 		return nil, exit{exitInvalid, nil}
@@ -49,14 +52,41 @@ func (k *kustomize) loadOr(ctx context.Context, stderr io.Writer, o origin) (*fl
 	return f, nil
 }
 
-// find reads what an argument names: REPO@REV, a directory, or one file.
-func (g *gitFlags) find(ctx context.Context, arg string) (origin, error) {
+// find reads what an argument names: REPO@REV, a directory, or one file; without one --repo, else the working directory.
+func (g *gitFlags) find(ctx context.Context, args []string) (origin, error) {
+	switch {
+	case g.options.Repo != "" && len(args) > 0:
+		return origin{}, usage("--repo and %s: name one of the two", args[0])
+	case g.options.Repo != "":
+		return g.head(ctx)
+	case g.options.Ref != "":
+		return origin{}, usage("--ref goes with --repo: else write REPO@REV")
+	case len(args) == 0:
+		return g.directory(".")
+	}
+	return g.named(ctx, args[0])
+}
+
+// head is what --repo and --ref name.
+func (g *gitFlags) head(ctx context.Context) (origin, error) {
+	s, err := g.open()
+	if err != nil {
+		return origin{}, err
+	}
+	snap, err := s.Poll(ctx)
+	return origin{snap, g.dir()}, err
+}
+
+func (g *gitFlags) named(ctx context.Context, arg string) (origin, error) {
 	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
 		return g.file(arg)
 	} else if err == nil || !strings.Contains(arg, "@") {
 		return g.directory(arg)
 	}
 	at := strings.LastIndex(arg, "@")
+	if strings.ContainsAny(arg[at+1:], ":") {
+		return origin{}, usage("%s: of which revision? write %s@REV", arg, arg)
+	}
 	g.options.Repo = arg[:at]
 	s, err := g.open()
 	if err != nil {

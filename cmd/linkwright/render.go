@@ -40,11 +40,11 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if saveFacts != "" {
 				return f.saveFacts(c.Context(), c.ErrOrStderr(), saveFacts)
 			}
-			from, err := f.git.find(c.Context(), argument(args))
+			from, err := f.git.find(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			k, err := f.overlays.open(f.home.owner)
+			k, err := f.overlays.open(c.Context(), f.home.owner)
 			if err != nil {
 				return err
 			}

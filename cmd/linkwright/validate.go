@@ -33,16 +33,20 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
   linkwright validate https://git.example.com/mesh/fleet.git@main`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			from, err := g.find(c.Context(), argument(args))
+			from, err := g.find(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			k, err := o.open(object.DefaultOwner)
+			k, err := o.open(c.Context(), object.DefaultOwner)
 			if err != nil {
 				return err
 			}
 			defer k.close()
-			p := problemsOf(k.validate(c.Context(), from))
+			fl, problems, err := k.validate(c.Context(), from)
+			if err != nil {
+				return err
+			}
+			p := problemsOf(fl, problems)
 			p.Strict, p.Version = strict, versionString()
 			if err := p.Write(c.OutOrStdout(), out.Format); err != nil {
 				return err
@@ -75,11 +79,4 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 		p.Links++
 	}
 	return p
-}
-
-func argument(args []string) string {
-	if len(args) == 0 {
-		return "."
-	}
-	return args[0]
 }

@@ -122,6 +122,21 @@ func (v View) Holds(token object.Secret) bool {
 	return true
 }
 
+// Took says that the source uses the credential now, and no other: every Secret of the link carries it, one that the link
+// no longer has is gone, and Linkerd was told.
+func (v View) Took(now *linkerd.Credential) bool {
+	if !v.Source.Known || now == nil || !v.Holds(now.Token) {
+		return false
+	}
+	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
+	plane := linkerd.ControlPlaneSecret(at, v.Link.Target.Name)
+	if source.Own[plane].Mark == object.Ours && !slices.Contains(Secrets(v.Link), plane) {
+		return false
+	}
+	_, entries := linkerd.Announced(source.Bodies[linkerd.LinkKey(at, v.Link.Target.Name)])
+	return slices.Contains(entries, linkerd.CredentialEntry(now.Print))
+}
+
 // choice is one call of Rotate.
 type choice struct {
 	View

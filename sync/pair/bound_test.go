@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 const day = 24 * time.Hour
@@ -160,6 +161,33 @@ func TestHolds(t *testing.T) {
 	v := rotating(t, issued(1, start), 1)
 	if !v.Holds(issued(1, start)) || v.Holds(issued(2, start)) || v.Holds(object.Secret{}) {
 		t.Error("Holds: not exactly the token that is there")
+	}
+}
+
+func TestTook(t *testing.T) {
+	tests := []struct {
+		name, entry string
+		now         *linkerd.Credential
+		change      func(*View)
+		want        bool
+	}{
+		{"carried and announced", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(*View) {}, true},
+		{"not announced", "old", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(*View) {}, false},
+		{"another is carried", "new", &linkerd.Credential{Token: issued(2, start), Print: "new"}, func(*View) {}, false},
+		{"there is none", "new", nil, func(*View) {}, false},
+		{"source not known", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *View) { v.Source.Known = false }, false},
+		{"a Secret that the link no longer has", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *View) {
+			v.Source.Seen.Own[linkerd.ControlPlaneSecret(v.Link.Source.Spec.Linkerd, "east")] = object.Record{UID: "u", Mark: object.Ours}
+		}, false},
+	}
+	for _, tt := range tests {
+		v := rotating(t, issued(1, start), 1)
+		v.Source.Seen.Bodies[linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east")] =
+			object.NewBody([]byte(`{"spec":{"excludedAnnotations":["` + linkerd.CredentialEntry(tt.entry) + `"]}}`))
+		tt.change(&v)
+		if got := v.Took(tt.now); got != tt.want {
+			t.Errorf("%s: Took: got %t, want %t", tt.name, got, tt.want)
+		}
 	}
 }
 

@@ -124,33 +124,21 @@ func (p *planner) rotation(l fleet.Link) pair.Rotation {
 	return v.Rotate(p.access(l), p.Fresh[l.Pair()].Token, p.Now)
 }
 
-// former gives the Secrets of tokens from mode Bound that the source may still use: all, until its Secrets and its
-// Linkerd Link are those of the mode that is declared now.
+// former gives the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that
+// is declared now gives it. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
 func (p *planner) former(l fleet.Link) []object.Key {
 	generations := p.access(l).Former()
 	if len(generations) == 0 {
 		return nil
 	}
-	source := p.Sides[l.Source.Name].Seen.Own
-	want := p.source(l)
-	if want.Held != nil {
-		return generations
+	v := p.view(l)
+	if p.stranger(l.Source.Name) != nil {
+		v.Source.Known = false
 	}
-	secrets := map[object.Key]bool{linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name): true}
-	for _, o := range want.Objects {
-		if o.Key.Kind != "Secret" && o.Key.Kind != "Link" {
-			continue
-		}
-		if delete(secrets, o.Key); source[o.Key].Digest != o.Digest {
-			return generations
-		}
+	if now, _ := p.credential(l); v.Took(now) {
+		return nil
 	}
-	for k := range secrets {
-		if source[k].Mark == object.Ours {
-			return generations
-		}
-	}
-	return nil
+	return generations
 }
 
 // rotate adds the tokens that the cluster is to be asked for: for sources that this process writes, and that lack
@@ -165,6 +153,7 @@ func (p *planner) rotate() {
 		}
 	}
 	for _, l := range in {
+		p.outlived(l)
 		if l.Spec.Credentials.Mode != api.Bound || p.leaves(p.name) {
 			continue
 		}
@@ -175,6 +164,14 @@ func (p *planner) rotate() {
 		if r.Need != nil && !p.Elsewhere[l.Source.Name] && p.takes(l) {
 			p.step.Needs = append(p.step.Needs, Need{Link: l.Pair(), Request: *r.Need})
 		}
+	}
+}
+
+// outlived tells at an end in place of tokens from mode Bound that its source may still use: so it is looked at again.
+func (p *planner) outlived(l fleet.Link) {
+	i := slices.IndexFunc(p.step.Rows, func(r Row) bool { return !r.End.IsSource() && r.End.Link == l.Pair() })
+	if l.Spec.Credentials.Mode == api.LegacyToken && i >= 0 && p.step.Rows[i].Standing == InPlace && p.step.Rows[i].Why == nil && len(p.former(l)) > 0 {
+		p.step.Rows[i].Why = object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
 	}
 }
 
@@ -217,11 +214,12 @@ func (p *planner) retired(in prune.Input) map[object.Key]bool {
 }
 
 // existing gives looks at the credentials of a source that tell where a link stands, whole and by name: what secret
-// managers wrote, and tokens that expire.
-func existing(out []fleet.Link) []object.Watch {
+// managers wrote, and tokens that expire, also where those are still in the target from a former mode.
+func (w World) existing(out []fleet.Link) []object.Watch {
 	var watches []object.Watch
 	for _, l := range out {
-		if l.Spec.Credentials.Mode == api.LegacyToken {
+		former := w.Sides[l.Target.Name].Generations()[render.Account(w.Owner, l.Source.Name)]
+		if l.Spec.Credentials.Mode == api.LegacyToken && len(former) == 0 {
 			continue
 		}
 		for _, k := range pair.Secrets(l) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -93,4 +94,43 @@ func TestModeChangesWithATokenUnderWay(t *testing.T) {
 	same(t, "west's rows without a token", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(i.turn("west")))
 	i.inPlace()
 	same(t, "tokens in east", []string{"token"}, i.tokens())
+}
+
+// An overlay changes digests, and not what the source logs in by: tokens of the former mode go nevertheless, once it is
+// in use, and not before.
+func TestFormerTokensWithAnOverlay(t *testing.T) {
+	i := newIssuer(t, all+bound)
+	i.change = labelled(t, "west")
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	i.turn("east")
+	i.turn("east")
+	same(t, "tokens before west's turn", []string{"1", "token"}, i.tokens())
+	last := i.turn("east")
+	same(t, "east's rows before west's turn", []string{"east base: in place", "west→east in east: in place InUse"}, standings(last))
+	i.inPlace()
+	same(t, "tokens of the other mode", []string{"token"}, i.tokens())
+}
+
+// labelled plays an overlay that labels every object of a cluster.
+func labelled(t *testing.T, cluster api.ClusterName) func(object.Wanted) object.Wanted {
+	return func(want object.Wanted) object.Wanted {
+		if want.End.Cluster != cluster {
+			return want
+		}
+		want.Objects = slices.Clone(want.Objects)
+		for i, o := range want.Objects {
+			var content map[string]any
+			if err := json.Unmarshal(o.Body.Bytes(), &content); err != nil {
+				t.Fatal(err)
+			}
+			content["metadata"].(map[string]any)["labels"].(map[string]any)["team"] = "mesh"
+			labelled, err := object.Seal(object.Spec{Key: o.Key, Version: o.Version, Phase: o.Phase, Owner: owner}, content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Objects[i] = labelled
+		}
+		return want
+	}
 }

@@ -38,6 +38,7 @@ type sim struct {
 	steps   int
 	checked bool                                // step by step
 	extras  map[api.ClusterName][]object.Object // what overlays bring into each base
+	change  func(object.Wanted) object.Wanted   // what they do to each end
 }
 
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
@@ -90,13 +91,14 @@ func (s *sim) now() World {
 }
 
 func (s *sim) renderer() Renderer {
-	return withExtras{render.Renderer{Owner: s.world.Owner}, s.extras}
+	return withExtras{render.Renderer{Owner: s.world.Owner}, s.extras, s.change}
 }
 
-// withExtras plays overlays: each base holds what is given for its cluster.
+// withExtras plays overlays: each base holds what is given for its cluster, and change is done to each end.
 type withExtras struct {
 	render.Renderer
 	extras map[api.ClusterName][]object.Object
+	change func(object.Wanted) object.Wanted
 }
 
 func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
@@ -104,6 +106,9 @@ func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wan
 	for i, want := range ends {
 		if want.End.IsBase() {
 			ends[i].Objects = r.extras[c.Name]
+		}
+		if r.change != nil {
+			ends[i] = r.change(ends[i])
 		}
 	}
 	return ends

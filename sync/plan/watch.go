@@ -28,7 +28,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
 	out = append(out, render.Watches(l, w.discovering(c.Name))...)
 	_, links, _ := w.declared(c.Name)
-	out = append(out, existing(links)...)
+	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)
 	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras)), nil
 }

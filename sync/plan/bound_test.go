@@ -309,10 +309,19 @@ func TestNothingIssuedInVain(t *testing.T) {
 		return nil
 	}
 	for name, change := range map[string]func(*issuer) []Policy{
-		"suspended":                        func(*issuer) []Policy { return []Policy{suspended} },
-		"another process writes west":      func(i *issuer) []Policy { i.world.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
-		"west is down":                     func(i *issuer) []Policy { i.down["west"] = true; return nil },
-		"west is another cluster":          func(i *issuer) []Policy { i.world.UIDs["west"] = "other"; return nil },
+		"suspended":                   func(*issuer) []Policy { return []Policy{suspended} },
+		"another process writes west": func(i *issuer) []Policy { i.world.Elsewhere = map[api.ClusterName]bool{"west": true}; return nil },
+		"west is down":                func(i *issuer) []Policy { i.down["west"] = true; return nil },
+		"west is another cluster":     func(i *issuer) []Policy { i.world.UIDs["west"] = "other"; return nil },
+		"west's overlay holds it": func(i *issuer) []Policy {
+			i.change = func(want object.Wanted) object.Wanted {
+				if want.End.IsSource() {
+					want.Objects, want.Held = nil, object.Because("Overlay", "")
+				}
+				return want
+			}
+			return nil
+		},
 		"an object is in the way, foreign": func(i *issuer) []Policy { i.manage("x", mirrorKey); return nil },
 	} {
 		i := newIssuer(t, bound)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/linkwright/linkwright/api"
@@ -182,13 +183,17 @@ func (p *planner) takes(l fleet.Link) bool {
 		return false
 	}
 	side := p.Sides[l.Source.Name]
-	want := p.renderer.Source(render.Input{
-		Link: l, Source: p.facts(l.Source.Name), Target: p.facts(p.name), Credential: &linkerd.Credential{}, ControlPlaneSecretLive: p.discovers(l),
-	})
-	if want.Held != nil {
+	granted := *p
+	if granted.Fresh = maps.Clone(p.Fresh); granted.Fresh == nil {
+		granted.Fresh = map[api.Pair]linkerd.Credential{}
+	}
+	granted.Fresh[l.Pair()] = linkerd.Credential{} // a stand-in
+	wants := granted.wants(l.Source.Name)          // with its overlay, which may hold the end
+	i := slices.IndexFunc(wants, func(want object.Wanted) bool { return want.End == end })
+	if i < 0 || wants[i].Held != nil {
 		return false
 	}
-	changes, why := End(want, side.Seen, side.Saw)
+	changes, why := End(wants[i], side.Seen, side.Saw)
 	for _, policy := range p.policies {
 		if why == nil {
 			why = policy(p.World, end, changes)

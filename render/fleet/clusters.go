@@ -30,7 +30,7 @@ func (l *loader) join(commit api.Commit) *linted {
 
 // noCluster is a problem only where all could be read.
 func (l *loader) noCluster() {
-	if len(l.clusters) == 0 && l.found > 0 && !l.partial {
+	if len(l.clusters) == 0 && l.found > 0 && !l.partial && len(l.maybe) == 0 {
 		l.problems = append(l.problems, api.Problem{Code: NoCluster, Message: "no Cluster is declared", Hint: "is --path right?"})
 	}
 }
@@ -60,7 +60,7 @@ func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 		before, twice := first[name]
 		switch {
 		case name == "":
-			l.partial = true
+			l.partial = l.partial || kind == "Cluster" // nothing refers to another kind by name
 		case twice:
 			l.failTwice(at, before, kind+" "+name+" is declared twice", "remove one")
 		default:

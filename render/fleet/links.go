@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +21,7 @@ type origin struct {
 // origins gives all declarations that give links, checked against the clusters.
 func (l *loader) origins(f *Fleet) *expansion {
 	e := &expansion{clusters: f.Clusters, declared: make([][]target, len(f.Clusters)), clashes: map[[2]*origin]*clash{}}
-	ends := endings{loader: l, fleet: f, names: clusterNames(f), hints: map[api.ClusterName]string{}}
+	ends := endings{loader: l, fleet: f, names: l.known(f), hints: map[api.ClusterName]string{}}
 	unique(l, "Link", l.links) // only to fail: what else is wrong with the second one is told as well
 	first := map[api.Pair]api.Pos{}
 	for _, d := range l.links {
@@ -70,12 +72,21 @@ func clusterNames(f *Fleet) []string {
 	return out
 }
 
-// find gives the index of the cluster that a field of a document names. Nothing is called undeclared while a part of the
-// tree is unread.
+// known are the names that may be meant: also those whose documents are broken.
+func (l *loader) known(f *Fleet) []string {
+	return slices.Concat(clusterNames(f), slices.Sorted(maps.Keys(l.maybe)))
+}
+
+// find gives the index of the cluster that a field of a document names. Nothing is called undeclared that may be declared
+// in what could not be read.
 func (e *endings) find(name api.ClusterName, d document, field ...string) (int, bool) {
 	i, found := e.fleet.index(name)
-	if found || name == "" || e.partial {
+	if found || name == "" {
 		return i, found
+	}
+	if e.partial || e.maybe[string(name)] {
+		e.silent = e.silent || e.partial
+		return 0, false
 	}
 	hint, known := e.hints[name]
 	if !known && e.room(heap{file: d.file}) > 0 {

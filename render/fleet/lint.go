@@ -25,6 +25,7 @@ const (
 	NothingMirrored    = "NothingMirrored"
 	Unlinked           = "Unlinked"
 	UnusedOverlay      = "UnusedOverlay"
+	Unjudged           = "Unjudged"
 )
 
 // Rule is one kind of warning: its Code, and in one sentence what it says.
@@ -36,7 +37,7 @@ func Rules() []Rule {
 	for _, c := range checks() {
 		out = append(out, c.Rule)
 	}
-	return out
+	return append(out, Rule{Unjudged, "Something is not judged before the errors beside it are mended."})
 }
 
 // check judges what is valid and may still not be what was meant.
@@ -107,6 +108,8 @@ func lint(x *linted, broken bool) []api.Problem {
 	var out []api.Problem
 	for _, c := range checks() {
 		if broken && c.when == whole {
+			// A link that is broken leaves its clusters unlinked: that alone says nothing.
+			x.withheld = x.withheld || c.Code != Unlinked && len(c.find(x)) > 0
 			continue
 		}
 		for _, p := range c.find(x) {
@@ -115,6 +118,22 @@ func lint(x *linted, broken bool) []api.Problem {
 		}
 	}
 	return out
+}
+
+// unjudged says what was left out because of errors, so that nobody takes those that are told for all.
+func (l *loader) unjudged() []api.Problem {
+	var what string
+	switch {
+	case l.silent && l.withheld:
+		what = "names that lead nowhere, and some warnings,"
+	case l.silent:
+		what = "names that lead nowhere"
+	case l.withheld:
+		what = "some warnings"
+	default:
+		return nil
+	}
+	return []api.Problem{{Code: Unjudged, Warning: true, Message: what + " are judged once these errors are mended"}}
 }
 
 // firstOf keeps the first problems by position, and says in the last of them how many more there are: ten show what

@@ -28,7 +28,7 @@ const (
 // directory below the root that holds a kustomization file is kustomize's own, with all that is below it. A tree with a
 // kustomization file in its root must be Built.
 func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
-	l := &loader{tree: tree, types: types{}, untold: map[heap]int{}, count: map[heap]int{}}
+	l := &loader{tree: tree, types: types{}, untold: map[heap]int{}, count: map[heap]int{}, maybe: map[string]bool{}}
 	if built, ok := tree.(Built); ok {
 		l.readBuilt(built)
 	} else if !l.unbuilt(tree) {
@@ -36,7 +36,7 @@ func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
 	}
 	f := l.fleet(commit)
 	if slices.ContainsFunc(l.problems, isError) {
-		return nil, l.tell()
+		return nil, append(l.tell(), l.unjudged()...)
 	}
 	return f, l.tell()
 }
@@ -60,6 +60,10 @@ type loader struct {
 	full     bool  // a bound is reached, and nothing further is read
 	partial  bool  // something could not be read, so that what is missing may be declared all the same
 	unsure   bool  // a kustomization cannot be read, so that what it names is unknown
+
+	maybe    map[string]bool // names in documents whose kind is unknown: any may be a cluster
+	silent   bool            // a name that is not declared was not told, since any may be declared all the same
+	withheld bool            // a check found something that it cannot be trusted with
 }
 
 // declared is one document and its value; sound says that nothing was wrong with it alone.
@@ -85,9 +89,20 @@ func (l *loader) decode(p parsed) {
 	case "SyncPolicy":
 		l.policies = append(l.policies, decode[api.SyncPolicyDoc](l, p))
 	default:
-		version := text(child(p.root, "apiVersion"))
-		l.partial = l.partial || version == "" || strings.HasPrefix(version, ours)
+		if version := text(child(p.root, "apiVersion")); version == "" || strings.HasPrefix(version, ours) {
+			l.misread(p)
+		}
 	}
+}
+
+// misread is for a document of ours whose kind is unknown: if it has a name, only what has that name is unsure.
+func (l *loader) misread(p parsed) {
+	name := text(child(child(p.root, "metadata"), "name"))
+	if name == "" {
+		l.partial = true
+		return
+	}
+	l.maybe[name] = true
 }
 
 // kind reads the head of a document, or says why it is none of ours.

@@ -23,9 +23,9 @@ func (p parsed) pos(n *yaml.Node) api.Pos {
 func (p parsed) at(keys ...string) api.Pos { return p.pos(deepest(p.root, keys)) }
 
 // named adds to a problem without a place whose it is.
-func (p parsed) named(problem api.Problem) api.Problem {
-	if problem.Pos.Line == 0 {
-		problem.Message = identity(p.root) + ": " + problem.Message
+func named(problem api.Problem, identity string) api.Problem {
+	if problem.Pos.Line == 0 && identity != "" {
+		problem.Message = identity + ": " + problem.Message
 	}
 	return problem
 }
@@ -77,6 +77,7 @@ func identity(n *yaml.Node) string {
 type document struct {
 	file     string
 	declares string // metadata.name, or empty
+	identity string // kind and name
 	root     place
 }
 
@@ -98,7 +99,10 @@ const deepestField = 12
 
 // kept is the document without what a declaration cannot refer to: the texts, and all that is deeper than any field.
 func (p parsed) kept() document {
-	return document{file: p.file, declares: text(child(child(p.root, "metadata"), "name")), root: placeOf(p.root, deepestField)}
+	return document{
+		file: p.file, root: placeOf(p.root, deepestField),
+		declares: text(child(child(p.root, "metadata"), "name")), identity: identity(p.root),
+	}
 }
 
 func placeOf(n *yaml.Node, depth int) place {

@@ -1,9 +1,11 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -48,7 +50,9 @@ func (l *loader) onlyLink(d declared[api.LinkDoc], first map[api.Pair]api.Pos) b
 	pair := api.Pair{Source: d.value.Spec.Source, Target: d.value.Spec.Target}
 	before, twice := first[pair]
 	if twice {
-		l.failTwice(d.at("spec"), before, fmt.Sprintf("the link %s is declared twice", pair), "remove one")
+		l.add(named(api.Problem{
+			Pos: d.at("spec"), See: before, Message: fmt.Sprintf("the link %s is declared twice", pair), Hint: "remove one",
+		}, d.identity))
 		return false
 	}
 	first[pair] = d.at("spec")
@@ -90,11 +94,26 @@ func (e *endings) find(name api.ClusterName, d document, field ...string) (int, 
 	}
 	hint, known := e.hints[name]
 	if !known && e.room(heap{file: d.file}) > 0 {
-		hint = api.DidYouMean(string(name), e.names)
+		hint = cmp.Or(e.affixed(string(name)), api.DidYouMean(string(name), e.names))
 		e.hints[name] = hint
 	}
-	e.fail(d.at(field...), fmt.Sprintf("%s: cluster %q is not declared", api.Path(field), name), hint)
+	e.failIn(d, field, fmt.Sprintf("cluster %q is not declared", name), hint)
 	return 0, false
+}
+
+// affixed is for the trap of kustomize: it changes the names of clusters, and not where they are named.
+func (e *endings) affixed(name string) string {
+	if _, built := e.tree.(Built); !built {
+		return ""
+	}
+	for _, field := range []string{"namePrefix", "nameSuffix"} {
+		for _, known := range clusterNames(e.fleet) {
+			if field == "namePrefix" && strings.HasSuffix(known, name) || field == "nameSuffix" && strings.HasPrefix(known, name) {
+				return fmt.Sprintf("did you mean %s? %s does not change spec.source, spec.target and spec.except", known, field)
+			}
+		}
+	}
+	return ""
 }
 
 // tooMany refuses meshes that would not fit into memory, before they are expanded. Overlapping meshes are errors

@@ -21,7 +21,7 @@ type written struct {
 }
 
 func (w written) problem(hint, format string, args ...any) api.Problem {
-	return api.Problem{Pos: w.doc.at(w.path...), Message: w.path.String() + ": " + fmt.Sprintf(format, args...), Hint: hint}
+	return w.doc.problem(api.Finding{Path: w.path, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // spec is a LinkSpec where it is declared.

@@ -111,20 +111,23 @@ func (l *loader) kind(p parsed) string {
 		l.fail(p.at(), "expected a declaration, found "+describe(p.root), "")
 		return ""
 	}
+	fail := func(n *yaml.Node, message, hint string) {
+		l.add(named(api.Problem{Pos: p.pos(n), Message: message, Hint: hint}, identity(p.root)))
+	}
 	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
 	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
 	switch {
 	case version == nil:
-		l.fail(p.at(), "apiVersion is missing", "want "+api.GroupVersion)
+		fail(p.root, "apiVersion is missing", "want "+api.GroupVersion)
 	case strings.HasPrefix(text(version), ours) && text(version) != api.GroupVersion:
-		l.fail(p.pos(version), "this linkwright knows apiVersion "+api.GroupVersion+", and not "+describe(version), otherVersion(text(version)))
+		fail(version, "this linkwright knows apiVersion "+api.GroupVersion+", and not "+describe(version), otherVersion(text(version)))
 	case text(version) != api.GroupVersion:
-		l.fail(p.pos(version), strings.TrimSuffix("this is no declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
+		fail(version, strings.TrimSuffix("this is no declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
 			foreignHint(kind))
 	case child(p.root, "kind") == nil:
-		l.fail(p.at(), "kind is missing", "Cluster, Link, Mesh or SyncPolicy")
+		fail(p.root, "kind is missing", "Cluster, Link, Mesh or SyncPolicy")
 	case !slices.Contains(kinds, kind):
-		l.fail(p.at("kind"), "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(child(p.root, "kind")),
+		fail(child(p.root, "kind"), "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(child(p.root, "kind")),
 			api.DidYouMean(kind, kinds))
 	default:
 		return kind
@@ -160,7 +163,7 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 	}
 	out.sound = len(w.problems)+w.more == 0
 	for _, problem := range w.problems {
-		l.add(p.named(problem))
+		l.add(named(problem, out.identity))
 	}
 	l.untold[heap{file: p.file}] += w.more
 	for _, f := range out.value.Check() {
@@ -169,7 +172,7 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 		}
 		out.sound = false
 		if h := (heap{file: p.file}); l.room(h) > 0 {
-			l.add(p.named(out.problem(f)))
+			l.add(out.problem(f))
 		} else {
 			l.untold[h]++
 		}
@@ -179,5 +182,10 @@ func decode[T interface{ Check() []api.Finding }](l *loader, p parsed) declared[
 
 // problem gives a finding the position of the deepest field of its path that is written.
 func (d document) problem(f api.Finding) api.Problem {
-	return api.Problem{Pos: d.at(f.Path...), Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}
+	return named(api.Problem{Pos: d.at(f.Path...), Message: f.Path.String() + ": " + f.Message, Hint: f.Hint}, d.identity)
+}
+
+// failIn is fail for a field of a document.
+func (l *loader) failIn(d document, path api.Path, message, hint string) {
+	l.add(d.problem(api.Finding{Path: path, Message: message, Hint: hint}))
 }

@@ -61,7 +61,7 @@ func (e *endings) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
 func (e *endings) selector(d declared[api.MeshDoc], s *metav1.LabelSelector, field string) (labels.Selector, bool) {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil && d.sound {
-		e.fail(d.at("spec", field), "spec."+field+": "+err.Error(), "")
+		e.failIn(d.document, api.Path{"spec", field}, err.Error(), "")
 	}
 	return selector, err == nil
 }

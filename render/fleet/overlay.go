@@ -16,7 +16,7 @@ func (l *loader) component(d declared[api.ClusterDoc]) *Overlay {
 	case dir == "" || badOverlay(d.value):
 		return nil
 	case kustomization(l.tree, dir) == "":
-		l.noComponent(at, dir)
+		l.noComponent(d.document, dir)
 		return nil
 	}
 	return &Overlay{Tree: l.tree, Dir: dir, At: at}
@@ -32,18 +32,18 @@ func badOverlay(c api.ClusterDoc) bool {
 	return false
 }
 
-func (l *loader) noComponent(at api.Pos, dir string) {
-	message, hint := fmt.Sprintf("spec.overlay: %q is no directory of this tree", short(dir)), ""
+func (l *loader) noComponent(d document, dir string) {
+	message, hint := fmt.Sprintf("%q is no directory of this tree", short(dir)), ""
 	if isDir(l.tree, dir) {
-		message = fmt.Sprintf("spec.overlay: the directory %q holds no kustomization.yaml", short(dir))
+		message = fmt.Sprintf("the directory %q holds no kustomization.yaml", short(dir))
 	}
-	if l.room(heap{file: at.File}) > 0 {
+	if l.room(heap{file: d.file}) > 0 {
 		if l.dirs == nil {
 			l.dirs = componentDirs(l.tree)
 		}
 		hint = nearestDir(dir, l.dirs)
 	}
-	l.fail(at, message, hint)
+	l.failIn(d, api.Path{"spec", "overlay"}, message, hint)
 }
 
 // componentDirs gives the directories that may be named, sorted.

@@ -93,7 +93,8 @@ func replaced(x *linted) []api.Problem {
 	return out
 }
 
-// unlinked warns of clusters without a link. One whose last peer is Leaving has lost its links on purpose.
+// unlinked warns of clusters without a link: not of one whose last peer is Leaving, which has lost its links on purpose,
+// nor of those of a mesh that links nothing, which is told of the mesh. More than ten have mostly one cause.
 func unlinked(x *linted) []api.Problem {
 	if len(x.links)+len(x.meshes) == 0 {
 		return nil
@@ -114,13 +115,23 @@ func unlinked(x *linted) []api.Problem {
 			Hint:    "does it have the labels that a Mesh selects?",
 		})
 	}
+	const most = 10
+	if more := len(out) - 1; more >= most {
+		out = out[:1]
+		out[0].Message = fmt.Sprintf("%s and %d more", out[0].Message, more)
+	}
 	return out
 }
 
-// leftAlone gives the clusters that a mesh would link with one that is Leaving.
+// leftAlone gives the clusters that a mesh would link with one that is Leaving, or with others if it had any, or a hub.
 func (x *linted) leftAlone() map[api.ClusterName]bool {
 	out := map[api.ClusterName]bool{}
 	for _, m := range x.rules {
+		if m.chosen.size() == 0 { // see small and noHub
+			for _, i := range m.chosen.members {
+				out[x.Clusters[i].Name] = true
+			}
+		}
 		hubLeaves := len(m.active.hubs) < len(m.chosen.hubs)
 		for _, i := range m.active.members {
 			if hubLeaves || len(m.active.members) < len(m.chosen.members) && has(m.active.hubs, i) {

@@ -182,8 +182,8 @@ func TestTook(t *testing.T) {
 	}
 	for _, tt := range tests {
 		v := rotating(t, issued(1, start), 1)
-		v.Source.Seen.Bodies[linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east")] =
-			object.NewBody([]byte(`{"spec":{"excludedAnnotations":["` + linkerd.CredentialEntry(tt.entry) + `"]}}`))
+		announced := `{"spec":{"excludedAnnotations":["` + linkerd.CredentialEntry(tt.entry) + `"]}}`
+		v.Source.Seen.Bodies[linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east")] = object.NewBody([]byte(announced))
 		tt.change(&v)
 		if got := v.Took(tt.now); got != tt.want {
 			t.Errorf("%s: Took: got %t, want %t", tt.name, got, tt.want)

@@ -72,9 +72,10 @@ func (t *task) newBase(done built) (*base, error) {
 		return nil, err
 	}
 	b := &base{at: map[object.Key]api.Pos{}, chosen: make([]bool, len(t.choosers))}
+	places := places{t.component, map[string]map[called]api.Pos{}}
 	for _, e := range extras {
 		choose(t.choosers, b.chosen, e.content)
-		at := t.component.position(e)
+		at := places.of(e)
 		b.at[e.id.key] = at
 		for _, fault := range e.faults {
 			b.problems = append(b.problems, api.Problem{Pos: at, Message: fmt.Sprintf("%s: %s", e.id.key, fault)})

@@ -8,13 +8,35 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// position says where an extra stands: the line of its document in its file; the kustomization for what is generated,
-// and for what is called otherwise there.
-func (c checked) position(e extra) api.Pos {
-	file, ok := c.Files[e.origin]
+// places says where extras stand: the line of a document in its file; the kustomization for what is generated, the file
+// for what is called otherwise there. Each file is read once.
+type places struct {
+	component checked
+	files     map[string]map[called]api.Pos
+}
+
+// called is what a document says that it is.
+type called struct{ kind, name string }
+
+func (p places) of(e extra) api.Pos {
+	file, ok := p.component.Files[e.origin]
 	if !ok {
-		return c.pos()
+		return p.component.pos()
 	}
+	found, ok := p.files[e.origin]
+	if !ok {
+		found = placesIn(e.origin, file)
+		p.files[e.origin] = found
+	}
+	if at, ok := found[called{e.id.key.Kind, e.id.key.Name}]; ok {
+		return at
+	}
+	return api.Pos{File: e.origin}
+}
+
+// placesIn finds where each document of a file begins; of those that are called alike the first counts.
+func placesIn(name string, file []byte) map[called]api.Pos {
+	out := map[called]api.Pos{}
 	d := yaml.NewDecoder(bytes.NewReader(file))
 	for {
 		var doc struct {
@@ -22,10 +44,11 @@ func (c checked) position(e extra) api.Pos {
 			Metadata struct{ Name yaml.Node }
 		}
 		if err := d.Decode(&doc); err != nil {
-			return api.Pos{File: e.origin}
+			return out
 		}
-		if doc.Kind.Value == e.id.key.Kind && doc.Metadata.Name.Value == e.id.key.Name {
-			return api.Pos{File: e.origin, Line: doc.Kind.Line, Col: doc.Kind.Column}
+		key := called{doc.Kind.Value, doc.Metadata.Name.Value}
+		if _, known := out[key]; !known {
+			out[key] = api.Pos{File: name, Line: doc.Kind.Line, Col: doc.Kind.Column}
 		}
 	}
 }

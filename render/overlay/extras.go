@@ -204,40 +204,6 @@ func secretField(p *spot, v any) string {
 	return ""
 }
 
-// checkMonitor: a scraper must not be told to carry a credential to an address that the committer chooses.
-func checkMonitor(e extra, _ map[string]any) []string {
-	list := map[string]string{"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}[e.id.key.Kind]
-	if list == "" || e.id.key.Group != "monitoring.coreos.com" {
-		return nil
-	}
-	spec, _ := e.content["spec"].(map[string]any)
-	var out []string
-	if spec["scrapeClass"] != nil {
-		out = append(out, "spec.scrapeClass must not be set: it can bring a credential of the scraper's")
-	}
-	endpoints, _ := spec[list].([]any)
-	for i, endpoint := range endpoints {
-		at := fmt.Sprintf("spec.%s[%d]", list, i)
-		if why := only(endpoint, endpointFields()...); why != "" {
-			out = append(out, at+": "+why)
-		}
-		m, _ := endpoint.(map[string]any)
-		if why := only(m["tlsConfig"], "serverName", "insecureSkipVerify", "minVersion", "maxVersion"); why != "" {
-			out = append(out, at+".tlsConfig: "+why)
-		}
-	}
-	return out
-}
-
-// endpointFields are those of a monitor's endpoint that hold neither a credential nor a proxy.
-func endpointFields() []string {
-	return []string{
-		"port", "portNumber", "targetPort", "path", "scheme", "params", "interval", "scrapeTimeout", "honorLabels",
-		"honorTimestamps", "trackTimestampsStaleness", "metricRelabelings", "relabelings", "followRedirects",
-		"enableHttp2", "filterRunning", "tlsConfig",
-	}
-}
-
 // seal makes the object that goes out.
 func (e extra) seal(owner string) (object.Object, error) {
 	return object.Seal(object.Spec{Key: e.id.key, Version: e.id.version, Phase: object.PhaseExtras, Owner: owner}, e.content)

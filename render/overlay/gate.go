@@ -23,7 +23,7 @@ type gate struct {
 
 	entries  map[string][]fs.DirEntry // of directories that were looked at
 	files    map[string][]byte        // what was allowed, by path
-	seen     map[string]bool          // files whose YAML was judged
+	seen     map[string]int64         // files whose YAML was judged, and how many objects are in each
 	bytes    int64                    // of files
 	done     map[string]cost          // of kustomizations, by directory
 	stack    []string                 // directories from the root to the one that is being read
@@ -52,18 +52,27 @@ type checked struct {
 	Hash    string            // of Dir and Files: equal hashes build alike
 }
 
-// cost is what a kustomization makes kustomize read, where each file counts as often as it is used.
-type cost struct{ files, bytes int64 }
+// cost is what a kustomization makes kustomize read and do, where each file counts as often as it is used.
+type cost struct {
+	files, bytes, objects int64
+	changes               int64 // items that change all objects of whoever names this: of Components
+	chain                 int64 // the most changes that any object goes through
+	steps                 int64 // objects × changes × chain, of all kustomizations together
+}
 
 func (c *cost) add(d cost) {
 	c.files = min(c.files+d.files, math.MaxInt32)
 	c.bytes = min(c.bytes+d.bytes, math.MaxInt32<<8)
+	c.objects = min(c.objects+d.objects, math.MaxInt32)
+	c.changes = min(c.changes+d.changes, math.MaxInt16)
+	c.chain = max(c.chain, d.chain)
+	c.steps = min(c.steps+d.steps, math.MaxInt32)
 }
 
 func newGate(tree fs.FS, limits Limits) *gate {
 	return &gate{
 		tree: tree, limits: limits.orDefault(),
-		entries: map[string][]fs.DirEntry{}, files: map[string][]byte{}, seen: map[string]bool{}, done: map[string]cost{}, links: map[string]links{},
+		entries: map[string][]fs.DirEntry{}, files: map[string][]byte{}, seen: map[string]int64{}, done: map[string]cost{}, links: map[string]links{},
 	}
 }
 
@@ -89,10 +98,8 @@ func component(tree fs.FS, dir string, at api.Pos, limits Limits) (checked, []ap
 func (g *gate) check(dir, kind string, at api.Pos) (checked, []api.Problem) {
 	total := g.walk(dir, kind, at)
 	names := g.kustomizations(dir)
-	if len(names) == 1 && (total.files > int64(g.limits.Files) || total.bytes > g.limits.Bytes) {
-		g.refuse(api.Pos{File: path.Join(dir, names[0])}, fmt.Sprintf(
-			"reads too much: %d files of %d bytes together, where one counts as often as it is used", total.files, total.bytes),
-			fmt.Sprintf("at most %d files and %d MiB are read", g.limits.Files, g.limits.Bytes>>20))
+	if len(names) == 1 {
+		g.within(total, api.Pos{File: path.Join(dir, names[0])})
 	}
 	if len(g.problems) > 0 {
 		slices.SortStableFunc(g.problems, func(a, b api.Problem) int { return api.ComparePos(a.Pos, b.Pos) })
@@ -183,7 +190,8 @@ func (g *gate) read(dir, kind string, at api.Pos) cost {
 	if !ok || !k.isA(at) {
 		return cost{}
 	}
-	total := k.check()
+	k.bounded()
+	total := k.steps(k.check())
 	total.add(cost{files: 1, bytes: int64(len(data))})
 	g.keep(file, k.canonical())
 	return total

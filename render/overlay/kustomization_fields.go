@@ -51,6 +51,7 @@ func (k *kustomization) resource(entry *string, keys ...string) {
 		k.total.add(k.gate.walk(name, types.KustomizationKind, k.at(keys...)))
 	default:
 		k.load(name, true, keys)
+		k.total.add(cost{objects: k.gate.seen[name]})
 	}
 }
 
@@ -126,10 +127,10 @@ func (k *kustomization) load(name string, isYAML bool, keys []string) {
 		}
 		g.keep(name, data)
 	}
-	if isYAML && !g.seen[name] {
-		g.seen[name] = true
-		_, problems := documents(name, data)
+	if _, judged := g.seen[name]; isYAML && !judged {
+		found, problems := documents(name, data)
 		g.problems = append(g.problems, problems...)
+		g.seen[name] = objectsIn(found)
 	}
 	k.total.add(cost{files: 1, bytes: int64(len(data))})
 }

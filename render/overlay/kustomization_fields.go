@@ -37,9 +37,20 @@ func (k *kustomization) check() cost {
 	for i := range v.ConfigMapGenerator {
 		k.sources(&v.ConfigMapGenerator[i].KvPairSources, "configMapGenerator", strconv.Itoa(i))
 	}
+	k.once(v.Resources, "resources")
+	k.once(v.Components, "components")
 	k.patches()
 	k.labels()
 	return k.total
+}
+
+// once refuses what is named a second time: kustomize would make the same objects again.
+func (k *kustomization) once(entries []string, field string) {
+	for i, entry := range entries {
+		if slices.Contains(entries[:i], entry) {
+			k.refuse(quote(entry)+" stands here twice", "name it once", field, strconv.Itoa(i))
+		}
+	}
 }
 
 // resource is a file of objects, or a directory with a Kustomization.

@@ -194,7 +194,7 @@ func (a Access) check() []Finding {
 	case 1:
 		return a.KubeconfigSecret.check()
 	}
-	return faultHint("leave exactly one", "there are %d ways of access: %s", len(ways), strings.Join(ways, ", "))
+	return faultHint("leave out all but one", "there are %d ways of access: %s", len(ways), strings.Join(ways, ", "))
 }
 
 func (s *SecretKey) check() []Finding {

@@ -143,7 +143,7 @@ func (p SyncPolicy) checkSchedule() []Finding {
 		return nil
 	}
 	if p.Interval != "" {
-		return faultHint("leave one", "there is an interval, too")
+		return faultHint("leave out interval or schedule", "there is an interval, too")
 	}
 	if _, err := parseSchedule(p.Schedule); err != nil {
 		return faultHint(`five fields, such as "*/5 * * * *"`, "%q is no schedule: %v", p.Schedule, err)

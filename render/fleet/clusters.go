@@ -102,7 +102,7 @@ func (l *loader) policy() api.SyncPolicy {
 		return api.SyncPolicy{}.WithDefaults()
 	}
 	for _, d := range l.policies[1:] {
-		l.failTwice(d.at(), l.policies[0].at(), "there is more than one SyncPolicy", "leave one")
+		l.failTwice(d.at(), l.policies[0].at(), "there is more than one SyncPolicy", "leave out all but one")
 	}
 	return l.policies[0].value.Spec.WithDefaults()
 }

@@ -47,6 +47,16 @@ func (w *walker) nearest(key string, f fields) string {
 	return api.DidYouMean(key, f.names())
 }
 
+// meant marks the absent field that an unknown one is nearest to: to say that it is required would be said twice.
+func (w *walker) meant(n *yaml.Node, at api.Path, key string, f fields) {
+	if w.full() {
+		return
+	}
+	if near, ok := api.Nearest(key, f.names()); ok && child(n, near) == nil {
+		w.broken[strings.Join(join(at, near), "\x00")] = true
+	}
+}
+
 // saidOf says whether the field, or one above it, is broken.
 func (w *walker) saidOf(at api.Path) bool {
 	for i := range len(at) + 1 {
@@ -94,6 +104,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		switch {
 		case f == nil:
 			w.fail(e.keyNode, below, "unknown field", w.nearest(e.key, fields))
+			w.meant(n, at, e.key, fields)
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
 		}

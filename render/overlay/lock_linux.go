@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,9 @@ import (
 // calls; an older one, or one that was built without it, does not, and then the other walls stand alone.
 func lockIn(h hello) (filtered bool, err error) {
 	offer()
+	if err := shed(); err != nil {
+		return false, err
+	}
 	if err := bound(h); err != nil {
 		return false, err
 	}
@@ -31,6 +35,30 @@ func lockIn(h hello) (filtered bool, err error) {
 
 // offer has the kernel end this process before its parent where memory runs out. Where that cannot be said, it chooses itself.
 func offer() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600) }
+
+// shed closes what this process was handed beside the standard files. What its own runtime opened goes at an exec, which
+// what came through one did not.
+func shed() error {
+	const standard = 2
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("list open files: %w", err)
+	}
+	for _, f := range files {
+		fd, err := strconv.Atoi(f.Name())
+		if err != nil {
+			return fmt.Errorf("list open files: %w", err)
+		}
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if gone := err != nil; gone || fd <= standard || flags&unix.FD_CLOEXEC != 0 {
+			continue
+		}
+		if err := unix.Close(fd); err != nil {
+			return fmt.Errorf("close file %d: %w", fd, err)
+		}
+	}
+	return nil
+}
 
 // bound sets limits that nothing in here can raise again.
 func bound(h hello) error {

@@ -125,3 +125,30 @@ func TestOffer(t *testing.T) {
 		t.Errorf("oom_score_adj of a child: %v, -want +got\n%s", err, diff)
 	}
 }
+
+// A file that this process was started with, and that a child would inherit, is not there once it builds.
+func TestShed(t *testing.T) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], 0); err != nil { // no O_CLOEXEC
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(unix.Close(ends[0]), unix.Close(ends[1])) }()
+	pipe, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", ends[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCage(t, Options{Children: 1})
+	if _, err := c.build(t.Context(), sound()); err != nil {
+		t.Fatal(err)
+	}
+	dir := fmt.Sprintf("/proc/%d/fd", c.idle[0].cmd.Process.Pid)
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files of the child: %v, %v", files, err)
+	}
+	for _, f := range files {
+		if to, _ := os.Readlink(dir + "/" + f.Name()); to == pipe {
+			t.Errorf("the child holds %s, as %s", pipe, f.Name())
+		}
+	}
+}

@@ -115,7 +115,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
-	k, err := f.overlays.open(c.Context(), f.home.owner)
+	k, err := f.overlays.open(c.Context(), f.home.owner, warner(c.ErrOrStderr()))
 	if err != nil {
 		return difference{}, err
 	}

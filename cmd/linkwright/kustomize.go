@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -30,15 +31,21 @@ func (k *kustomizeFlags) add(f *pflag.FlagSet) {
 }
 
 // open starts nothing: the first build does. Once ctx has ended, no build goes on.
-func (k *kustomizeFlags) open(ctx context.Context, owner string) (*kustomize, error) {
+// It may have something to warn of.
+func (k *kustomizeFlags) open(ctx context.Context, owner string, warn func(string)) (*kustomize, error) {
 	kinds, err := overlay.ParseKinds(k.kinds)
 	if err != nil {
 		return nil, usage("--overlay-kinds: %w", err)
 	}
-	cage := overlay.New(overlay.Options{})
+	cage := overlay.New(overlay.Options{Warn: warn})
 	out := &kustomize{owner: owner, cage: cage, applier: overlay.NewApplier(cage, kinds)}
 	context.AfterFunc(ctx, out.close)
 	return out, nil
+}
+
+// warner tells people on stderr.
+func warner(stderr io.Writer) func(string) {
+	return func(text string) { say(stderr, "linkwright: warning: "+text) }
 }
 
 // kustomize builds trees and applies overlays, in children of this process.

@@ -44,7 +44,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if err != nil {
 				return err
 			}
-			k, err := f.overlays.open(c.Context(), f.home.owner)
+			k, err := f.overlays.open(c.Context(), f.home.owner, warner(c.ErrOrStderr()))
 			if err != nil {
 				return err
 			}

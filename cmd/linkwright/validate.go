@@ -37,7 +37,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 			if err != nil {
 				return err
 			}
-			k, err := o.open(c.Context(), object.DefaultOwner)
+			k, err := o.open(c.Context(), object.DefaultOwner, warner(c.ErrOrStderr()))
 			if err != nil {
 				return err
 			}

@@ -151,6 +151,21 @@ func TestIdleChildIsKilled(t *testing.T) {
 	}
 }
 
+// A missing lock is told once, however many children miss it.
+func TestWarn(t *testing.T) {
+	var warnings []string
+	c := newCage(t, Options{Arguments: []string{wildChild}, Children: 1, Warn: func(text string) { warnings = append(warnings, text) }})
+	for range 2 {
+		if _, err := c.build(t.Context(), sound()); err != nil {
+			t.Fatalf("build(): %v", err)
+		}
+		c.endIdle()
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "filters no system calls") {
+		t.Errorf("warnings of two children without a lock: %q", warnings)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -19,6 +19,7 @@ type Options struct {
 	Arguments []string // default: Child
 	Children  int      // at the same time, at most; default: as many as there are processors, but two
 	Limits    Limits
+	Warn      func(string) // told, once, that this machine cannot lock children in as it should; may be nil
 }
 
 // Cage builds kustomizations in child processes that can reach nothing. It is used by many goroutines at the same time.
@@ -26,6 +27,7 @@ type Cage struct {
 	options Options
 	seats   chan struct{} // one for each child that may work
 	memo    *memo
+	warned  sync.Once
 
 	mu      sync.Mutex
 	closed  bool
@@ -96,9 +98,15 @@ func (c *Cage) build(ctx context.Context, j job) (built, error) {
 
 func (c *Cage) with(ctx context.Context, k *child, j job) (built, error) {
 	b, err := k.do(ctx, j)
+	if k.number > 0 && !k.locked && c.options.Warn != nil {
+		c.warned.Do(func() { c.options.Warn(unlocked) })
+	}
 	c.giveBack(k, err)
 	return b, err
 }
+
+// unlocked is the warning where a wall is missing.
+const unlocked = "this machine filters no system calls: builds of kustomize are kept in by the other walls alone (docs/kustomize.md)"
 
 // reuse gives an idle child, or nil.
 func (c *Cage) reuse() *child {

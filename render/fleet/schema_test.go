@@ -46,6 +46,9 @@ func TestSchemasAgreeWithLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == "built" }) {
+			continue // people write what kustomize builds from, and schemas are for what people write
+		}
 		tree, out := treeOf(archive)
 		docs := declarations(t, tree)
 		refused, faulty := schemas.refuse(docs), wrong(docs, out)

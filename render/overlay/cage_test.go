@@ -196,11 +196,13 @@ func TestGateBounds(t *testing.T) {
 	deep, wide := fstest.MapFS{}, fstest.MapFS{}
 	for i := range 20 {
 		deep[fmt.Sprintf("d%d/kustomization.yaml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "resources: [../d%d]\n", i+1)}
-		wide[fmt.Sprintf("d%d/kustomization.yaml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "resources: [../d%d, ../d%d]\n", i+1, i+1)}
+		both := &fstest.MapFile{Data: fmt.Appendf(nil, "resources: [../d%d, ../e%d]\n", i+1, i+1)}
+		wide[fmt.Sprintf("d%d/kustomization.yaml", i)], wide[fmt.Sprintf("e%d/kustomization.yaml", i)] = both, both
 	}
 	deep["kustomization.yaml"] = &fstest.MapFile{Data: []byte("resources: [d0]\n")}
 	wide["kustomization.yaml"] = &fstest.MapFile{Data: []byte("resources: [d6]\n")}
-	wide["d20/kustomization.yaml"] = &fstest.MapFile{Data: []byte("resources: []\n")}
+	none := &fstest.MapFile{Data: []byte("resources: []\n")}
+	wide["d20/kustomization.yaml"], wide["e20/kustomization.yaml"] = none, none
 	one := func(text string) fstest.MapFS {
 		return fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a.yaml]\n")}, "a.yaml": {Data: []byte(text)}}
 	}

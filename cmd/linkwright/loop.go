@@ -59,7 +59,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := f.overlays.open(ctx, f.home.owner, func(text string) { log.Warn(text) })
+	k, err := f.overlays.open(ctx, f.home.owner, func(text string) { log.Warn("kustomize is not locked in", "why", text) })
 	if err != nil {
 		return nil, err
 	}

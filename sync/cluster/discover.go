@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	segment "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -43,7 +43,7 @@ func (r resource) path(namespace, name string) []string {
 // part of a path, and fails the request before it goes out.
 func lead(req *rest.Request, parts []string) *rest.Request {
 	for _, part := range parts {
-		if part == "" || len(segment.IsValidPathSegmentName(part)) > 0 {
+		if part == "" || len(content.IsPathSegmentName(part)) > 0 {
 			return req.Name(part)
 		}
 	}

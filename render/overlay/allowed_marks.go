@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,14 +17,17 @@ type rule string
 type mark struct{ name, why string }
 
 const (
-	byLinkerd   = "Linkerd finds its parts by it"
-	byEngine    = "another tool would take the object for its own"
-	byCopies    = "a tool would copy the object, or its secret, to another namespace"
-	byCloud     = "the pod would get a cloud's credentials"
-	byWebhook   = "a webhook would put a program into the pod, which runs with the account that reads other clusters"
-	byWriter    = "its own controller writes it"
-	noName      = "it is no name: a name has at most 63 letters, digits, dashes, dots and underscores, and before it perhaps a domain and a slash"
-	byKustomize = "kustomize keeps its own books in it"
+	byLinkerd       = "Linkerd finds its parts by it"
+	byEngine        = "another tool would take the object for its own"
+	byCopies        = "a tool would copy the object, or its secret, to another namespace"
+	byCloud         = "the pod would get a cloud's credentials"
+	byWebhook       = "a webhook would put a program into the pod, which runs with the account that reads other clusters"
+	byNetwork       = "the pod would get another network"
+	byRuntime       = "it tells the container runtime how to run the pod"
+	byWriter        = "its own controller writes it"
+	noName          = "it is no name: a name has at most 63 letters, digits, dashes, dots and underscores, and before it perhaps a domain and a slash"
+	noPodAnnotation = "a pod gets no annotations but the few that docs/overlays.md lists: others can tell a webhook, or what runs the pod, to change it"
+	byKustomize     = "kustomize keeps its own books in it"
 )
 
 // marks are the same for every object.
@@ -59,6 +63,14 @@ func marks() []mark {
 		{"eks.amazonaws.com/", byCloud},
 		{"iam.gke.io/", byCloud},
 		{"azure.workload.identity/", byCloud},
+		{"iam.amazonaws.com/", byCloud},
+		{"pod-identity.alibabacloud.com/", byCloud},
+		{"keel.sh/", "a tool would change the image"},
+		{"k8s.ovn.org/", byNetwork},
+		{"v1.multus-cni.io/", byNetwork},
+		{"io.katacontainers.", byRuntime},
+		{"io.kubernetes.cri-o.", byRuntime},
+		{"run.oci.", byRuntime},
 		{"kubed.appscode.com/", byCopies},
 		{"reflector.v1.k8s.emberstack.com/", byCopies},
 		{"replicator.v1.mittwald.de/", byCopies},
@@ -79,7 +91,7 @@ func podMarks() []mark {
 		{"inject.istio.io/", byWebhook},
 		{"instrumentation.opentelemetry.io/", byWebhook},
 		{"istio.io/", byWebhook},
-		{"k8s.v1.cni.cncf.io/", "the pod would get another network"},
+		{"k8s.v1.cni.cncf.io/", byNetwork},
 		{"kuma.io/", byWebhook},
 		{"oneagent.dynatrace.com/", byWebhook},
 		{"proxy.istio.io/", byWebhook},
@@ -91,8 +103,14 @@ func podMarks() []mark {
 	}
 }
 
-// suspects are parts of an annotation's name that webhooks use where they are told which program to run: pods get none
-// of them, for webhooks that podMarks does not know.
+// podAnnotations are those that a pod may get, beside proxySettings. A name that ends in a slash is all that begin so.
+// Webhooks and runtimes are told by annotations what to put into a pod and how to run it, and nobody knows all of them.
+func podAnnotations() []string {
+	return []string{"cluster-autoscaler.kubernetes.io/", "kubectl.kubernetes.io/restartedAt", "prometheus.io/"}
+}
+
+// suspects are parts of a label's name that webhooks use where they are told which program to run: pods get none of them,
+// for webhooks that podMarks does not know.
 func suspects() []string { return []string{"image", "inject", "sidecar", "volume"} }
 
 // proxySettings are Linkerd's annotations that a pod may get: sizes, ports, times and logs of its proxy. The others
@@ -169,7 +187,15 @@ func podLabelRule(key string) rule {
 	if ofLinkerd(key) {
 		return byLinkerd
 	}
-	return among(podMarks(), key)
+	if why := among(podMarks(), key); why != "" {
+		return why
+	}
+	for _, word := range suspects() {
+		if strings.Contains(strings.ToLower(key), word) {
+			return rule("a name with the word " + word + " can tell a webhook which program to put into the pod")
+		}
+	}
+	return ""
 }
 
 func podAnnotationRule(key string) rule {
@@ -180,15 +206,12 @@ func podAnnotationRule(key string) rule {
 	case ofLinkerd(key):
 		return proxyRule(key)
 	}
-	if why := among(podMarks(), key); why != "" {
-		return why
-	}
-	for _, word := range suspects() {
-		if strings.Contains(strings.ToLower(key), word) {
-			return rule("a name with the word " + word + " can tell a webhook which program to put into the pod")
+	for _, name := range podAnnotations() {
+		if key == name || !isWhole(name) && strings.HasPrefix(key, name) {
+			return ""
 		}
 	}
-	return ""
+	return cmp.Or(among(podMarks(), key), noPodAnnotation)
 }
 
 // ofLinkerd says that a key's prefix is linkerd.io or below it.

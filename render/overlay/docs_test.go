@@ -20,7 +20,7 @@ func TestPage(t *testing.T) {
 	want := string(text)
 	for name, table := range map[string]string{
 		"fields": fieldsPage(), "marks": marksPage(marks()), "podmarks": marksPage(podMarks()), "never": neverPage(),
-		"proxy": "\n" + quoted(proxySettings()) + "\n", "suspects": quoted(suspects()), "kinds": quoted(DefaultKinds().Words()), "known": knownPage(),
+		"proxy": "\n" + quoted(proxySettings()) + "\n", "suspects": quoted(suspects()), "podannotations": podAnnotationsPage(), "kinds": quoted(DefaultKinds().Words()), "known": knownPage(),
 	} {
 		before, rest, opened := strings.Cut(want, "<!-- "+name+" -->")
 		_, after, closed := strings.Cut(rest, "<!-- /"+name+" -->")
@@ -65,6 +65,17 @@ func TestPageExample(t *testing.T) {
 }
 
 func quoted(list []string) string { return "`" + strings.Join(list, "`, `") + "`" }
+
+func podAnnotationsPage() string {
+	var out []string
+	for _, name := range podAnnotations() {
+		if !isWhole(name) {
+			name += "*"
+		}
+		out = append(out, name)
+	}
+	return quoted(out)
+}
 
 func fieldsPage() string {
 	var b strings.Builder

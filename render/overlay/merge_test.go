@@ -289,14 +289,19 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s is not refused on pods", key)
 		}
 	}
-	for _, key := range slices.Concat(proxySettings(), []string{"team", "example.com/component", "prometheus.io/scrape", "kubectl.kubernetes.io/restartedAt", "app.kubernetes.io/part-of"}) {
+	for _, key := range slices.Concat(proxySettings(), []string{"prometheus.io/scrape", "kubectl.kubernetes.io/restartedAt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) {
 		if why := podAnnotationRule(key); why != "" {
 			t.Errorf("annotation %s of a pod is refused: %s", key, why)
 		}
 	}
-	for _, key := range []string{"config.linkerd.io/proxy-image", "config.linkerd.io/proxy-version", "config.linkerd.io/init-image", "config.linkerd.io/debug-image", "config.linkerd.io/debug-image-version", "config.linkerd.io/enable-debug-sidecar", "config.linkerd.io/proxy-uid", "config.linkerd.io/trace-collector", "config.alpha.linkerd.io/proxy-new", "new.linkerd.io/any", "example.com/Inject", ""} {
+	for _, key := range []string{"config.linkerd.io/proxy-image", "config.linkerd.io/proxy-version", "config.linkerd.io/init-image", "config.linkerd.io/debug-image", "config.linkerd.io/debug-image-version", "config.linkerd.io/enable-debug-sidecar", "config.linkerd.io/proxy-uid", "config.linkerd.io/trace-collector", "config.alpha.linkerd.io/proxy-new", "new.linkerd.io/any", "example.com/Inject", "team", "example.com/component", "prometheus.io", "kubectl.kubernetes.io/restartedAtAll", ""} {
 		if podAnnotationRule(key) == "" {
 			t.Errorf("annotation %q of a pod is not refused", key)
+		}
+	}
+	for _, key := range []string{"azure.workload.identity/use", "example.com/inject-agent", "Sidecar"} {
+		if podLabelRule(key) == "" {
+			t.Errorf("label %q of a pod is not refused", key)
 		}
 	}
 }

@@ -265,30 +265,35 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMarks: of each table at least its rows, and what is like them but harmless.
+// TestMarks: every row of the tables of marks.
 func TestMarks(t *testing.T) {
+	rules := map[string]func(string) rule{
+		"label": labelRule, "annotation": annotationRule, "label of a pod": podLabelRule, "annotation of a pod": podAnnotationRule,
+	}
 	for _, m := range marks() {
-		key := m.name
-		if !isWhole(key) {
-			key += "any"
-		}
-		for name, rule := range map[string]func(string) rule{
-			"label": labelRule, "annotation": annotationRule, "label of a pod": podLabelRule, "annotation of a pod": podAnnotationRule,
-		} {
-			if rule(key) == "" {
+		for name, rule := range rules {
+			if key := example(m.name); rule(key) == "" {
 				t.Errorf("%s %s is not refused", name, key)
 			}
 		}
 	}
 	for _, m := range podMarks() {
-		key := m.name
-		if !isWhole(key) {
-			key += "any"
-		}
-		if podLabelRule(key) == "" || podAnnotationRule(key) == "" {
+		if key := example(m.name); podLabelRule(key) == "" || podAnnotationRule(key) == "" {
 			t.Errorf("%s is not refused on pods", key)
 		}
 	}
+}
+
+// example is a key that a row is about.
+func example(row string) string {
+	if isWhole(row) {
+		return row
+	}
+	return row + "any"
+}
+
+// TestPodMarks: what pods may be told, and what is like it and refused.
+func TestPodMarks(t *testing.T) {
 	for _, key := range slices.Concat(proxySettings(), []string{"prometheus.io/scrape", "kubectl.kubernetes.io/restartedAt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) {
 		if why := podAnnotationRule(key); why != "" {
 			t.Errorf("annotation %s of a pod is refused: %s", key, why)

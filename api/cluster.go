@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,6 +165,9 @@ func (c Cluster) check() []Finding {
 func checkOverlay(dir string) []Finding {
 	if dir == "" || dir != "." && fs.ValidPath(dir) && !strings.ContainsAny(dir, `:\`) {
 		return nil
+	}
+	if plain := path.Clean(dir); plain != "." && fs.ValidPath(plain) && !strings.ContainsAny(plain, `:\`) {
+		return faultHint("write it as "+plain, "%q is no plain path", dir)
 	}
 	return faultHint("such as overlays/east, from the root of the declarations", "%q is no directory of this tree", dir)
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -103,7 +105,7 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		below, f := join(at, e.key), fields.find(e.key)
 		switch {
 		case f == nil:
-			w.fail(e.keyNode, below, "unknown field", w.nearest(e.key, fields))
+			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
 			w.meant(n, at, e.key, fields)
 		case e.value.ShortTag() != "!!null":
 			out[e.key] = w.value(e.value, f.typ, below)
@@ -115,6 +117,17 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		}
 	}
 	return out
+}
+
+// misplaced is the hint for a field that people are used to write in such a place.
+func misplaced(t reflect.Type, e entry) string {
+	switch {
+	case t == reflect.TypeFor[metav1.LabelSelector]() && e.value.Kind == yaml.ScalarNode:
+		return fmt.Sprintf("write matchLabels: {%s: %s}", short(e.key), short(e.value.Value))
+	case t == reflect.TypeFor[api.LinkSpec]() && (e.key == "source" || e.key == "target"):
+		return "a mesh gives source and target itself"
+	}
+	return ""
 }
 
 // require refuses a field that is absent or an empty text.

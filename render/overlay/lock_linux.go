@@ -69,7 +69,7 @@ func bound(h hello) error {
 		resource int
 		limit    uint64
 	}{
-		{"memory", unix.RLIMIT_DATA, memory + 128<<20}, // the runtime takes 64 MiB at once; the watch is more exact
+		{"memory", unix.RLIMIT_DATA, overhead * (memory + 128<<20)}, // the runtime takes 64 MiB at once; the watch is more exact
 		{"processor time", unix.RLIMIT_CPU, cpu},
 		{"open files", unix.RLIMIT_NOFILE, files},
 		{"size of files", unix.RLIMIT_FSIZE, 0},

@@ -1,0 +1,6 @@
+//go:build race
+
+package overlay
+
+// overhead is by how much more memory the race detector has a program take.
+const overhead = 8

@@ -39,21 +39,25 @@ func syntaxError(data []byte, err error) *fault {
 			line = min(line+1, lines(data)) // the parser's own errors, unlike its scanner's, count lines from 0
 		}
 	}
-	return &fault{line: line, message: "this is no YAML: " + message, hint: tabHint(data, line)}
+	col, hint := begins(data, line)
+	return &fault{line: line, col: col, message: "this is no YAML: " + message, hint: hint}
 }
 
-// tabHint is for the one invisible mistake.
-func tabHint(data []byte, line int) string {
+// begins is the column of the first word of a line, since the parser gives none; of a tab before it, the one invisible
+// mistake, with a hint.
+func begins(data []byte, line int) (col int, hint string) {
 	number := 0
 	for text := range bytes.Lines(data) {
-		if number++; number == line {
-			blank := len(text) - len(bytes.TrimLeft(text, " \t"))
-			if bytes.IndexByte(text[:blank], '\t') >= 0 {
-				return "indent with spaces: YAML allows no tabs there"
-			}
+		if number++; number < line {
+			continue
 		}
+		blank := len(text) - len(bytes.TrimLeft(text, " \t"))
+		if tab := bytes.IndexByte(text[:blank], '\t'); tab >= 0 {
+			return tab + 1, "indent with spaces: YAML allows no tabs there"
+		}
+		return blank + 1, ""
 	}
-	return ""
+	return 1, ""
 }
 
 func lines(data []byte) int {

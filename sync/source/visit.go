@@ -2,12 +2,7 @@ package source
 
 import (
 	"context"
-	"crypto/tls"
 	"net/http"
-
-	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/plumbing/transport/file"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -18,13 +13,6 @@ type visit struct {
 	who  credentials
 	path string
 	http *http.Transport
-}
-
-// leave closes the connections that http keeps for the next request of a visit.
-func (v *visit) leave() {
-	if v.http != nil {
-		v.http.CloseIdleConnections()
-	}
 }
 
 // snapshot reads rev; last is given again when rev still names it. A last that is empty guards nothing.
@@ -59,20 +47,4 @@ func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	return Snapshot{Commit: api.Commit(commit.String()), Tree: tree}, nil
-}
-
-// open begins a session. Only ssh connects already; ctx ends it, also while the server says nothing.
-func (v *visit) open(ctx context.Context) (transport.UploadPackSession, error) {
-	end := new(v.end) // a copy: go-git rewrites it when it follows a redirect
-	switch end.Protocol {
-	case "ssh":
-		return dialSSH(ctx, end, v.who)
-	case "file":
-		return file.DefaultClient.NewUploadPackSession(end, nil)
-	}
-	if v.http == nil {
-		v.http = http.DefaultTransport.(*http.Transport).Clone()
-		v.http.TLSClientConfig = &tls.Config{RootCAs: v.who.ca, MinVersion: tls.VersionTLS12}
-	}
-	return githttp.NewClient(&http.Client{Transport: v.http}).NewUploadPackSession(end, v.who.http())
 }

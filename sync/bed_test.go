@@ -131,10 +131,19 @@ type text struct {
 func (d *text) set(yaml string) { d.commit, d.yaml = d.commit+1, yaml }
 
 // Next implements sync.Declared.
-func (d *text) Next(context.Context) (*fleet.Fleet, []api.Problem, error) {
-	f, problems := fleet.Load(api.Commit(fmt.Sprintf("%040d", d.commit)), fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
-	return f, problems, nil
+func (d *text) Next(context.Context) (sync.Declaration, error) {
+	commit := api.Commit(fmt.Sprintf("%040d", d.commit))
+	f, problems := fleet.Load(commit, fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
+	return sync.Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
 }
+
+// At implements sync.Declared: texts are not kept.
+func (d *text) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
+	return sync.Declaration{}, fmt.Errorf("commit %s is not kept", commit)
+}
+
+// Follows implements sync.Declared: texts follow each other.
+func (d *text) Follows(context.Context, api.Commit, api.Commit) error { return nil }
 
 // open connects by the configurations of the bed.
 type open struct {

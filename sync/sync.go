@@ -17,10 +17,23 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Declared gives the fleet that is declared now, with warnings; without a fleet, the problems or the
-// error that prevent it. It never gives part of one.
+// Declaration is what one commit declares, whole, with warnings; without a fleet, the problems that prevent it.
+// A plain directory has no commit.
+type Declaration struct {
+	Commit   api.Commit
+	Fleet    *fleet.Fleet
+	Problems []api.Problem
+}
+
+// Declared reads the history of declarations. An error comes with the commit, and nothing else, where that much is known.
 type Declared interface {
-	Next(ctx context.Context) (*fleet.Fleet, []api.Problem, error)
+	// Next gives what the head declares now.
+	Next(ctx context.Context) (Declaration, error)
+	// At gives what an older commit declared.
+	At(ctx context.Context, commit api.Commit) (Declaration, error)
+	// Follows says why commit may not be applied where last was applied: it does not descend from it, or that is not
+	// known; nil: it may. A definite answer is remembered.
+	Follows(ctx context.Context, commit, last api.Commit) error
 }
 
 // Clusters are the open connections.
@@ -81,15 +94,15 @@ func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
 func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
-	f, problems, err := l.Declared.Next(ctx)
-	if err == nil && f == nil {
-		err = invalid(problems)
+	d, err := l.Declared.Next(ctx)
+	if err == nil && d.Fleet == nil {
+		err = invalid(d.Problems)
 	}
 	if err != nil {
 		return plan.World{}, err
 	}
 	b := newBoard(l, term)
-	if err := b.declare(ctx, f); err != nil {
+	if err := b.declare(ctx, d.Fleet); err != nil {
 		return plan.World{}, err
 	}
 	newPass(l, b).meet(ctx)
@@ -140,15 +153,16 @@ func (l *Loop) again(b *board, start time.Time) time.Time {
 
 // pass reads what is declared and makes the clusters so. Without a new fleet the last good one counts.
 func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
-	f, problems, err := l.Declared.Next(ctx)
-	if err == nil && f == nil {
+	d, err := l.Declared.Next(ctx)
+	if err == nil && d.Fleet == nil {
 		err = ErrInvalid
 	}
+	f := d.Fleet
 	if f == nil {
 		f = b.fleet
 	}
 	start := time.Now()
-	r := report.Report{Problems: problems, ReadOnly: l.ReadOnly}
+	r := report.Report{Head: d.Commit, Problems: d.Problems, ReadOnly: l.ReadOnly}
 	if err != nil {
 		r.Err = err.Error()
 	}

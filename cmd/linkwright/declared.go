@@ -5,33 +5,76 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/source"
 )
+
+// repository is what is asked of a source.
+type repository interface {
+	Poll(ctx context.Context) (source.Snapshot, error)
+	At(ctx context.Context, rev string) (source.Snapshot, error)
+	Follows(ctx context.Context, commit, last api.Commit) error
+}
+
+// trusting is a source whose Poll guards its history, for as long as the process lives.
+type trusting struct{ *source.Source }
+
+// Follows implements repository.
+func (trusting) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+
+// pinned has one revision for its head.
+type pinned struct {
+	repository
+	rev string
+}
+
+// Poll implements repository.
+func (p pinned) Poll(ctx context.Context) (source.Snapshot, error) { return p.At(ctx, p.rev) }
 
 // declared is what a branch of a repository declares. An unchanged commit is loaded once, unless it gave no fleet: a build
 // that took too long may be quicker the next time.
 type declared struct {
-	poll     func(context.Context) (source.Snapshot, error)
-	load     func(context.Context, origin) (*fleet.Fleet, []api.Problem, error)
-	dir      string // of the tree in its repository
-	last     api.Commit
-	loaded   bool
-	fleet    *fleet.Fleet
-	problems []api.Problem
+	source repository
+	load   func(context.Context, origin) (*fleet.Fleet, []api.Problem, error)
+	dir    string // of the tree in its repository
+	last   sync.Declaration
 }
 
 // Next implements sync.Declared.
-func (d *declared) Next(ctx context.Context) (*fleet.Fleet, []api.Problem, error) {
-	s, err := d.poll(ctx)
+func (d *declared) Next(ctx context.Context) (sync.Declaration, error) {
+	s, err := d.source.Poll(ctx)
 	if err != nil {
-		return nil, nil, err
+		return sync.Declaration{}, err
 	}
-	if !d.loaded || s.Commit != d.last {
-		f, problems, err := d.load(ctx, origin{s, d.dir})
-		if err != nil {
-			return nil, nil, err // of this machine: the next pass tries again
-		}
-		d.fleet, d.problems, d.last, d.loaded = f, problems, s.Commit, f != nil
+	if d.last.Fleet != nil && d.last.Commit == s.Commit {
+		return d.last, nil
 	}
-	return d.fleet, d.problems, nil
+	next, err := d.read(ctx, s)
+	if err == nil {
+		d.last = next
+	}
+	return next, err
+}
+
+// At implements sync.Declared.
+func (d *declared) At(ctx context.Context, commit api.Commit) (sync.Declaration, error) {
+	s, err := d.source.At(ctx, string(commit))
+	if err != nil {
+		return sync.Declaration{}, err
+	}
+	return d.read(ctx, s)
+}
+
+// Follows implements sync.Declared.
+func (d *declared) Follows(ctx context.Context, commit, last api.Commit) error {
+	return d.source.Follows(ctx, commit, last)
+}
+
+// read makes a declaration of a tree. Its errors are of this machine: the next pass tries again.
+func (d *declared) read(ctx context.Context, s source.Snapshot) (sync.Declaration, error) {
+	f, problems, err := d.load(ctx, origin{s, d.dir})
+	if err != nil {
+		return sync.Declaration{Commit: s.Commit}, err
+	}
+	return sync.Declaration{Commit: s.Commit, Fleet: f, Problems: problems}, nil
 }

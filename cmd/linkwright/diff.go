@@ -197,7 +197,7 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 		if err != nil {
 			return difference{}, err
 		}
-		e.loop.Declared = &declared{dir: f.git.dir(), load: e.kustomize.load, poll: func(ctx context.Context) (source.Snapshot, error) { return src.At(ctx, rev) }}
+		e.loop.Declared = &declared{source: pinned{trusting{src}, rev}, load: e.kustomize.load, dir: f.git.dir()}
 	}
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

@@ -69,7 +69,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	}
 	return &engine{clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{poll: src.Poll, load: k.load, dir: f.git.dir()},
+		Declared: &declared{source: trusting{src}, load: k.load, dir: f.git.dir()},
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(k),

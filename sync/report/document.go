@@ -13,6 +13,7 @@ import (
 // document is a report as it may be shown: JSON is exactly this, the other formats are made of it.
 type document struct {
 	Commit   string       `json:"commit,omitempty"`
+	Head     string       `json:"head,omitempty"`  // the newest that was seen, in force or not
 	Error    string       `json:"error,omitempty"` // why there was no pass, or only one of the last good commit
 	ReadOnly bool         `json:"readOnly"`        // nothing was written anywhere
 	Clean    bool         `json:"clean"`           // everything declared is in place or suspended, and nothing failed
@@ -91,7 +92,7 @@ func (r Report) document() document {
 	m := redacting(bodiesOf(r))
 	counts := r.Counts()
 	d := document{
-		Commit: string(r.Commit), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Clean: r.Clean(), Seconds: r.Took.Seconds(),
+		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
 			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed,
 		},

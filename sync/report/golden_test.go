@@ -171,6 +171,14 @@ func bases() Report {
 	return r
 }
 
+// rewound is a head that is not in force: the last good one is kept up.
+func rewound() Report {
+	r := steady()
+	r.Head = "89abcdef0123456789abcdef0123456789abcdef"
+	r.Err = "commit 89abcdef0123 does not descend from 0123456789ab"
+	return r
+}
+
 // refusedWhole is a cluster that cannot be read: what its base lacks is nothing beside that.
 func refusedWhole() Report {
 	why := object.Because("Unreachable", "down")
@@ -201,7 +209,7 @@ func TestClean(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	for name, r := range map[string]Report{
-		"steady": steady(), "first": first(), "planned": planned(), "as-declared": asDeclared(), "bases": bases(),
+		"steady": steady(), "first": first(), "planned": planned(), "as-declared": asDeclared(), "bases": bases(), "rewound": rewound(),
 		"no-fleet": {Err: "the declarations are invalid", Problems: []api.Problem{
 			{Pos: api.Pos{File: "links.yaml", Line: 4, Col: 3}, Message: `unknown field "sorce"`, Hint: `did you mean "source"?`},
 		}},

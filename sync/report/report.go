@@ -19,7 +19,8 @@ type Cluster struct {
 
 // Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
 type Report struct {
-	Commit   api.Commit
+	Commit   api.Commit // in force
+	Head     api.Commit // the newest that was seen, in force or not; empty: none could be read
 	Problems []api.Problem
 	Clusters []Cluster
 	Err      string // why there was no pass, or only one of the last good commit

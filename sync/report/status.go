@@ -9,6 +9,7 @@ import (
 // status is how things stand, without what was written.
 type status struct {
 	Commit   string          `json:"commit,omitempty"`
+	Head     string          `json:"head,omitempty"` // the newest that was seen, in force or not
 	Error    string          `json:"error,omitempty"`
 	Clean    bool            `json:"clean"`
 	Problems []problemDoc    `json:"problems"`
@@ -26,7 +27,7 @@ type clusterStatus struct {
 
 func statusOf(d document) status {
 	s := status{
-		Commit: d.Commit, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links,
+		Commit: d.Commit, Head: d.Head, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links,
 		Clusters: []clusterStatus{}, doc: d,
 	}
 	for _, c := range d.Clusters {

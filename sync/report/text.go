@@ -128,10 +128,18 @@ func (d document) sum() string {
 		}
 	}
 	line := strings.Join(parts, "; ")
-	if d.Commit != "" {
-		line += " (commit " + api.Commit(d.Commit).Short() + ")"
+	return line + d.commits()
+}
+
+// commits names the commit in force, and the head where that is another one.
+func (d document) commits() string {
+	switch {
+	case d.Commit == "":
+		return ""
+	case d.Head == "" || d.Head == d.Commit:
+		return " (commit " + api.Commit(d.Commit).Short() + ")"
 	}
-	return line
+	return " (commit " + api.Commit(d.Commit).Short() + "; head " + api.Commit(d.Head).Short() + " is not in force)"
 }
 
 func (d document) sumWrites() string {

@@ -244,7 +244,8 @@ func TestReasons(t *testing.T) {
 func rooms() []string {
 	return []string{
 		"api", "object", "render/fleet", "render/linkerd", "render", "render/overlay", "prune/inventory", "prune",
-		"sync/pair", "sync/plan", "sync/report", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web", "cmd/linkwright",
+		"sync/pair", "sync/plan", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web",
+		"cmd/linkwright",
 	}
 }
 

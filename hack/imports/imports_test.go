@@ -39,6 +39,7 @@ func table() map[string]row {
 		"sync/pair":       {pure: true, imports: "object render/fleet render/linkerd"},
 		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/fleet render/linkerd sync/pair"},
 		"sync/report":     {pure: true, imports: "api object sync/plan"},
+		"sync/trust":      {pure: true},
 		"sync/forge":      {},
 		"sync/source":     {imports: "api"},
 		"sync/cluster":    {imports: "api object"},

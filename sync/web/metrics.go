@@ -28,6 +28,7 @@ func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label tells the version.", []string{"version"}},
 		{"linkwright_clusters", gauge, "Clusters by state after the last pass: ready, unread, or refused (read, and not written by a rule).", []string{"state"}},
+		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},
 		{"linkwright_last_pass_timestamp_seconds", gauge, "When the last pass ended, as a Unix time; 0 before the first.", nil},
 		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it stands by.", nil},
 		{"linkwright_links", gauge, "Links by standing after the last pass.", []string{"standing"}},
@@ -64,6 +65,9 @@ func newMetrics(version string) *metrics {
 	m.lead(true)
 	for _, result := range []string{"clean", "partial", "failed"} {
 		m.add("linkwright_passes_total", 0, result)
+	}
+	for result := range hookResults() {
+		m.add("linkwright_hook_requests_total", 0, result)
 	}
 	m.add("linkwright_writes_total", 0, "written")
 	m.add("linkwright_writes_total", 0, "failed")

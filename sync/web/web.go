@@ -1,4 +1,4 @@
-// Package web shows the last report: JSON, health and metrics.
+// Package web shows the last report: JSON, health and metrics; and hears that Git has something new.
 package web
 
 import (
@@ -86,6 +86,12 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	say(w, "ok")
+}
+
+func (s *Server) standsBy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standby
 }
 
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,183 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	maxHookBody = 25 << 20 // bytes; GitHub's own bound, and nobody sends more
+	// Each that is too short is a mistake, and each that is too many work for whoever sends a body.
+	minHookSecret, maxHookSecrets = 16, 8
+	// Requests in a second, and at once. More would not poll more often: polls take turns.
+	hookRate, hookBurst = 10, 20
+	hookBodies          = 16 // read at once
+	hookWords           = "The signature is missing or wrong.\n"
+)
+
+// HookOptions say who may ask for a poll.
+type HookOptions struct {
+	// SecretFile holds the secrets that senders sign with, one on a line, each of them valid. It is read for every request.
+	SecretFile string
+	// Poke is sent to for every request that is believed; one that waits there stands for all that come meanwhile. Its
+	// capacity must be at least one.
+	Poke chan<- struct{}
+	// Log gets results, never anything that a request holds.
+	Log *slog.Logger
+}
+
+// hook answers who says that Git has something new. It believes a signature alone, and all it does is say "look now": who
+// could forge one would gain a poll.
+type hook struct {
+	HookOptions
+	server *Server
+	limit  *rate.Limiter
+	bodies chan struct{}
+	// Strangers do not fill a log.
+	refusals, errors rate.Sometimes
+}
+
+// Hook answers POST of /hook. It fails where the secrets cannot be read, or are none that protect.
+func (s *Server) Hook(o HookOptions) (http.Handler, error) {
+	if _, err := o.secrets(); err != nil {
+		return nil, err
+	}
+	h := &hook{
+		HookOptions: o, server: s, limit: rate.NewLimiter(hookRate, hookBurst),
+		bodies:   make(chan struct{}, hookBodies),
+		refusals: rate.Sometimes{Interval: time.Minute}, errors: rate.Sometimes{Interval: time.Minute},
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /hook", h)
+	return mux, nil
+}
+
+// secrets reads the file. The errors name it, and lines by their number.
+func (o HookOptions) secrets() (hookSecrets, error) {
+	raw, err := os.ReadFile(o.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("read hook secret: %w", err)
+	}
+	var out hookSecrets
+	n := 0
+	for line := range bytes.Lines(raw) {
+		n++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if len(line) < minHookSecret {
+			return nil, fmt.Errorf("hook secret %s:%d: is shorter than %d bytes: make one with openssl rand -hex 32", o.SecretFile, n, minHookSecret)
+		}
+		out = append(out, line)
+	}
+	switch {
+	case len(out) == 0:
+		return nil, fmt.Errorf("hook secret %s: is empty: make one with openssl rand -hex 32", o.SecretFile)
+	case len(out) > maxHookSecrets:
+		return nil, fmt.Errorf("hook secret %s: holds %d secrets, and at most %d can be valid at once: take the old ones out", o.SecretFile, len(out), maxHookSecrets)
+	}
+	return out, nil
+}
+
+// hookResult is what becomes of a request, as its sender sees it and as it is counted.
+type hookResult struct {
+	name  string
+	code  int
+	words string
+	after string // seconds until it may be worth another try
+}
+
+// hookResults is every result there is; the names are the metric's label.
+func hookResults() map[string]hookResult {
+	out := map[string]hookResult{}
+	for _, r := range []hookResult{
+		{"accepted", http.StatusAccepted, "A pass begins.\n", ""},
+		{"ping", http.StatusOK, "The signature is right.\n", ""},
+		{"refused", http.StatusUnauthorized, hookWords, ""},
+		{"large", http.StatusRequestEntityTooLarge, "The body is too large.\n", ""},
+		{"cut", http.StatusRequestTimeout, "The body did not arrive.\n", ""},
+		{"limited", http.StatusTooManyRequests, "Too many requests.\n", "1"},
+		{"standby", http.StatusServiceUnavailable, "Another replica leads.\n", "1"},
+		{"error", http.StatusServiceUnavailable, "The secret cannot be read here.\n", "60"},
+	} {
+		out[r.name] = r
+	}
+	return out
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	r := hookResults()[h.judge(w, q)]
+	h.server.metrics.add("linkwright_hook_requests_total", 1, r.name)
+	switch r.name {
+	case "accepted", "ping":
+		h.Log.Info("hook", "result", r.name)
+	default:
+		h.refusals.Do(func() { h.Log.Warn("hook", "result", r.name) })
+	}
+	if r.after != "" {
+		w.Header().Set("Retry-After", r.after)
+	}
+	head(w, "text/plain; charset=utf-8")
+	w.WriteHeader(r.code)
+	_, _ = w.Write([]byte(r.words)) // the client went away: nobody is left to tell
+}
+
+// judge names the result, and pokes where the request is believed. What is cheap to see comes before the body.
+func (h *hook) judge(w http.ResponseWriter, q *http.Request) string {
+	p, ok := proofOf(q.Header)
+	switch {
+	case h.server.standsBy():
+		return "standby"
+	case !ok:
+		return "refused"
+	case q.ContentLength > maxHookBody:
+		return "large"
+	case !h.limit.Allow():
+		return "limited"
+	}
+	select {
+	case h.bodies <- struct{}{}:
+		defer func() { <-h.bodies }()
+	default:
+		return "limited"
+	}
+	secrets, err := h.secrets()
+	if err != nil {
+		h.errors.Do(func() { h.Log.Error("hook secret cannot be used", "error", err) })
+		return "error"
+	}
+	right, err := p.holds(secrets, http.MaxBytesReader(w, q.Body, maxHookBody))
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return "large"
+	case err != nil:
+		return "cut"
+	case !right:
+		return "refused"
+	case ping(q.Header):
+		return "ping"
+	}
+	select {
+	case h.Poke <- struct{}{}:
+	default: // one waits already, and will see this push, too
+	}
+	return "accepted"
+}
+
+// ping says that the sender only tries the address.
+func ping(h http.Header) bool {
+	names := []string{"X-Github-Event", "X-Forgejo-Event", "X-Gitea-Event", "X-Event-Key"}
+	return slices.ContainsFunc(names, func(n string) bool {
+		event := h.Get(n)
+		return event == "ping" || event == "diagnostics:ping"
+	})
+}

@@ -29,7 +29,8 @@ the lease linkwright-<owner> in the home cluster, so several replicas are one wr
 With --observe it reads, plans and reports, and writes nothing and needs no lease.
 
 HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON. /healthz answers as long as the
-process does, or fails with --max-pass-age where passes no longer end: then a restart may help.`,
+process does, or fails with --max-pass-age where passes no longer end: then a restart may help. With
+--hook-secret-file a signed POST of /hook begins a pass at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.open(c.Context(), c.ErrOrStderr())
@@ -53,36 +54,48 @@ type serving struct {
 	listen  string
 	observe bool
 	maxAge  time.Duration
+	hook    hookFlags
 }
 
 func (s *serving) add(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
 	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
 	f.DurationVar(&s.maxAge, "max-pass-age", 0, "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
+	s.hook.add(f)
 }
 
-// serve runs terms beside the HTTP server until ctx ends or one of the two fails.
+// serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
-	l, err := net.Listen("tcp", s.listen)
+	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString()}), make(chan struct{}, 1)
+	doors, err := s.doors(ctx, server, poke, e.loop.Log)
 	if err != nil {
-		return fmt.Errorf("listen on --listen: %w", err)
+		return err
 	}
-	e.loop.Log.Info("listening", "address", l.Addr().String())
-	server := web.New(web.Options{MaxAge: s.maxAge, Version: versionString()})
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveHTTP(ctx, l, server.Handler()) })
-	g.Go(func() error { return e.terms(ctx, h, server, s.observe) })
+	for _, d := range doors {
+		e.loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
+		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
+	}
+	g.Go(func() error {
+		return e.terms(ctx, h, s.observe, daemon{server: server, poke: poke})
+	})
 	return g.Wait()
 }
 
+// daemon is what terms tell, and hear.
+type daemon struct {
+	server *web.Server
+	poke   <-chan struct{}
+}
+
 // terms leads, pass after pass, whenever the lease is ours.
-func (e *engine) terms(ctx context.Context, h *homeFlags, server *web.Server, observe bool) error {
+func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
 	e.loop.Patience = defaultWait
 	term := func(ctx context.Context, term int64) error {
-		server.SetStandby(false)
-		defer server.SetStandby(true)
+		d.server.SetStandby(false)
+		defer d.server.SetStandby(true)
 		e.loop.Log.Info("term begins", "term", term)
-		return e.loop.Run(ctx, term, nil, server.Publish)
+		return e.loop.Run(ctx, term, d.poke, d.server.Publish)
 	}
 	if observe {
 		e.readOnly()
@@ -92,7 +105,7 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, server *web.Server, ob
 	if err != nil {
 		return err
 	}
-	server.SetStandby(true)
+	d.server.SetStandby(true)
 	return lead(ctx, locks, lease.Lock.Hold, term)
 }
 

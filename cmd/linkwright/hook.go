@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/sync/web"
+)
+
+// hookFlags say who may ask a daemon for a pass, and where.
+type hookFlags struct {
+	secretFile, listen string
+}
+
+func (h *hookFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&h.secretFile, "hook-secret-file", "", "file with the secret that senders of /hook sign with; on several lines several; read anew for each request (default: no /hook)")
+	f.StringVar(&h.listen, "hook-listen", "", "address of an HTTP server of its own for /hook (default: that of --listen)")
+}
+
+// door is an address, and who answers there.
+type door struct {
+	listener net.Listener
+	handler  http.Handler
+	purpose  string
+}
+
+// doors opens the addresses to listen on. Where one cannot be opened, none is.
+func (s serving) doors(ctx context.Context, server *web.Server, poke chan<- struct{}, log *slog.Logger) ([]door, error) {
+	if s.hook.secretFile == "" {
+		if s.hook.listen != "" {
+			return nil, usage("--hook-listen goes with --hook-secret-file: without a secret nobody is believed")
+		}
+		main, err := listen(ctx, "--listen", s.listen)
+		return []door{{main, server.Handler(), "all"}}, err
+	}
+	hook, err := server.Hook(web.HookOptions{SecretFile: s.hook.secretFile, Poke: poke, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("--hook-secret-file: %w", err)
+	}
+	main, err := listen(ctx, "--listen", s.listen)
+	if err != nil {
+		return nil, err
+	}
+	if s.hook.listen == "" {
+		both := http.NewServeMux()
+		both.Handle("/", server.Handler())
+		both.Handle("/hook", hook)
+		return []door{{main, both, "all"}}, nil
+	}
+	apart, err := listen(ctx, "--hook-listen", s.hook.listen)
+	if err != nil {
+		_ = main.Close() // nobody was told of it yet
+		return nil, err
+	}
+	return []door{{main, server.Handler(), "all but hooks"}, {apart, hook, "hooks"}}, nil
+}
+
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", flag, err)
+	}
+	return l, nil
+}

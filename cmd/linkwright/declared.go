@@ -16,12 +16,6 @@ type repository interface {
 	Follows(ctx context.Context, commit, last api.Commit) error
 }
 
-// trusting is a source whose Poll guards its history, for as long as the process lives.
-type trusting struct{ *source.Source }
-
-// Follows implements repository.
-func (trusting) Follows(context.Context, api.Commit, api.Commit) error { return nil }
-
 // pinned has one revision for its head.
 type pinned struct {
 	repository

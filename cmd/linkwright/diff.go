@@ -115,6 +115,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
+	defer src.Close() //nolint:errcheck // what was wanted of it was read
 	k, err := f.overlays.open(c.Context(), f.home.owner, warner(c.ErrOrStderr()))
 	if err != nil {
 		return difference{}, err
@@ -193,11 +194,7 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	defer e.close(ctx)
 	e.readOnly()
 	if rev != "" {
-		src, err := f.git.open()
-		if err != nil {
-			return difference{}, err
-		}
-		e.loop.Declared = &declared{source: pinned{trusting{src}, rev}, load: e.kustomize.load, dir: f.git.dir()}
+		e.loop.Declared = &declared{source: pinned{e.source, rev}, load: e.kustomize.load, dir: f.git.dir()}
 	}
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

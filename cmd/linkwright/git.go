@@ -14,8 +14,11 @@ type gitFlags struct {
 func (g *gitFlags) add(f *pflag.FlagSet) {
 	o := &g.options
 	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path")
-	f.StringVar(&o.Ref, "ref", "", "branch, tag or refs/… to follow (default: the remote's HEAD)")
+	f.StringVar(&o.Ref, "ref", "", "branch, tag, refs/…, commit or semver:RANGE of tags to follow (default: the remote's HEAD)")
 	f.StringVar(&o.Path, "path", "", "directory of the declarations inside the repository (default: all of it)")
+	f.StringArrayVar(&o.Include, "include", nil, "read only what this pattern chooses, in .gitignore's syntax, below --path (repeatable)")
+	f.StringArrayVar(&o.Exclude, "exclude", nil, "do not read what this pattern names, in .gitignore's syntax, below --path (repeatable)")
+	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; may be deleted at any time (default: a temporary one)")
 	f.StringVar(&o.Auth.Username, "git-username", "", "user for --git-password-file (default: git)")
 	f.StringVar(&o.Auth.PasswordFile, "git-password-file", "", "file with the password or access token for https, sent as basic authentication")
 	f.StringVar(&o.Auth.TokenFile, "git-token-file", "", "file with a bearer token for https")

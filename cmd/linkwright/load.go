@@ -73,6 +73,7 @@ func (g *gitFlags) head(ctx context.Context) (origin, error) {
 	if err != nil {
 		return origin{}, err
 	}
+	defer s.Close() //nolint:errcheck // a snapshot is in memory
 	snap, err := s.Poll(ctx)
 	return origin{snap, g.dir()}, err
 }
@@ -92,6 +93,7 @@ func (g *gitFlags) named(ctx context.Context, arg string) (origin, error) {
 	if err != nil {
 		return origin{}, err
 	}
+	defer s.Close() //nolint:errcheck // a snapshot is in memory
 	snap, err := s.At(ctx, arg[at+1:])
 	return origin{snap, g.dir()}, err
 }
@@ -114,7 +116,9 @@ func (g *gitFlags) directory(dir string) (origin, error) {
 	if !fs.ValidPath(cmp.Or(g.dir(), ".")) {
 		return origin{}, usage("--path %q: must be relative to %s and stay inside it", g.options.Path, dir)
 	}
-	s, err := source.Dir(dir, g.dir())
+	o := g.options
+	o.Path = g.dir()
+	s, err := source.Dir(dir, o)
 	if errors.Is(err, source.ErrPathGone) {
 		err = fmt.Errorf("--path: %w", err)
 	}
@@ -126,6 +130,6 @@ func (g *gitFlags) file(name string) (origin, error) {
 	if g.options.Path != "" {
 		return origin{}, usage("--path: %s is a file", name)
 	}
-	s, err := source.File(name)
+	s, err := source.File(name, g.options)
 	return origin{s, prefix(filepath.Dir(name))}, err
 }

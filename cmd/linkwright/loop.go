@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/source"
 )
 
 // common are the flags of every command that reads clusters.
@@ -33,11 +34,13 @@ func (f *common) add(flags *pflag.FlagSet) {
 // engine is the loop with its connections.
 type engine struct {
 	loop      *sync.Loop
+	source    *source.Source
 	clusters  *clusters
 	kustomize *kustomize
 }
 
 func (e *engine) close(ctx context.Context) {
+	_ = e.source.Close() // a temporary directory that stays harms nobody
 	e.clusters.close(ctx)
 	e.kustomize.close()
 }
@@ -67,9 +70,9 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine{clusters: c, kustomize: k, loop: &sync.Loop{
+	return &engine{source: src, clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{source: trusting{src}, load: k.load, dir: f.git.dir()},
+		Declared: &declared{source: src, load: k.load, dir: f.git.dir()},
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(k),

@@ -9,57 +9,109 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/config"
 )
 
-// Dir gives the directory below of a plain directory on this machine, read once, under the rules that a commit is read
-// under: what passes here passes from Git, with the same bounds. An empty one is dir itself; nothing beside it is looked
-// at, but what dir's .gitmodules says. The .git of dir is left out; Commit is empty.
-func Dir(dir, below string) (Snapshot, error) {
+// Dir gives a plain directory on this machine, read once, under the rules that a commit is read under: what passes here
+// passes from Git, with the same bounds. Of the options Path, Include and Exclude count; nothing beside Path is looked at,
+// but what dir's .gitmodules says. The .git of dir is left out; Commit is empty.
+func Dir(dir string, o Options) (Snapshot, error) {
+	chosen, err := newChoice(o)
+	if err != nil {
+		return Snapshot{}, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read directory: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	into := newFiles()
-	if err := into.dir(root, cmp.Or(below, ".")); err != nil {
+	tree, err := readDir(root, path.Clean(cmp.Or(o.Path, ".")), chosen)
+	if err != nil {
 		return Snapshot{}, fmt.Errorf("read directory %s: %w", dir, err)
 	}
-	return Snapshot{Tree: into}, nil
+	return Snapshot{Tree: tree}, nil
 }
 
-// dir fills in what is below a path.
-func (f *files) dir(root *os.Root, at string) error {
+func readDir(root *os.Root, at string, c choice) (*files, error) {
 	modules, err := submodules(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sub, err := descend(root, at)
-	if err != nil {
-		return err
+	if err := descend(root, at); err != nil {
+		return nil, err
 	}
-	defer sub.Close() //nolint:errcheck // nothing was written
-	err = fs.WalkDir(sub.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return walk(f, sub, name, d)
-	})
-	if err != nil {
-		return err
-	}
-	return f.hollow(at, modules)
+	return build(&plain{root: root, below: at, modules: modules}, entry{name: ".", dir: true}, c, nil)
 }
 
-// descend opens a directory below the root; it follows no link, as Git would not.
-func descend(root *os.Root, at string) (*os.Root, error) {
+// plain is a shelf: a directory of this machine.
+type plain struct {
+	root    *os.Root
+	below   string   // where the tree begins
+	modules []string // what .gitmodules names
+}
+
+// list implements shelf.
+func (p *plain) list(at string, _ entry) ([]entry, error) {
+	lines, err := fs.ReadDir(p.root.FS(), path.Join(p.below, at))
+	if err != nil {
+		return nil, err
+	}
+	var out []entry
+	for _, d := range lines {
+		if d.Name() != ".git" { // of at itself, or of a second work tree; further down, what holds one is refused as a whole
+			out = append(out, p.entry(path.Join(at, d.Name()), d))
+		}
+	}
+	return out, nil
+}
+
+func (p *plain) entry(at string, d fs.DirEntry) entry {
+	e := entry{name: d.Name(), dir: d.IsDir()}
+	switch {
+	case d.IsDir() && p.has(at, ".git"):
+		e.bad = refused(at, errors.New("a repository of its own"), "commit the files themselves")
+	case d.IsDir() && slices.Contains(p.modules, path.Join(p.below, at)) && !p.has(at, "."):
+		e.bad = refused(at, errModule, "commit the files themselves")
+	case d.Type()&fs.ModeSymlink != 0:
+		e.bad = refused(at, errLink, "put the file itself there")
+	case !d.IsDir() && !d.Type().IsRegular():
+		e.bad = refused(at, errors.New("no regular file"), "take it away")
+	}
+	return e
+}
+
+// has says that something of that name, or with "." anything at all, is in a directory.
+func (p *plain) has(at, name string) bool {
+	at = path.Join(p.below, at)
+	if name != "." {
+		_, err := p.root.Lstat(path.Join(at, name))
+		return err == nil
+	}
+	lines, err := fs.ReadDir(p.root.FS(), at)
+	return err != nil || len(lines) > 0
+}
+
+// open implements shelf. A file that is replaced by something else before it is read is not what was listed.
+func (p *plain) open(at string, _ entry) (int64, func() ([]byte, error), error) {
+	at = path.Join(p.below, at)
+	info, err := p.root.Lstat(at)
+	if err != nil {
+		return 0, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, nil, errChanged
+	}
+	return info.Size(), func() ([]byte, error) { return p.root.ReadFile(at) }, nil
+}
+
+// descend makes sure that a path below the root is a directory; it follows no link, as Git would not.
+func descend(root *os.Root, at string) error {
 	if !fs.ValidPath(at) {
-		return nil, fmt.Errorf("path %q: must be relative to the directory and stay inside it", at)
+		return fmt.Errorf("path %q: must be relative to the directory and stay inside it", at)
 	}
 	if at == "." {
-		return root.OpenRoot(".")
+		return nil
 	}
 	for i := range len(at) + 1 {
 		if i < len(at) && at[i] != '/' {
@@ -68,19 +120,19 @@ func descend(root *os.Root, at string) (*os.Root, error) {
 		info, err := root.Lstat(at[:i])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("%w: there is no %s", ErrPathGone, at[:i])
+			return fmt.Errorf("%w: there is no %s", ErrPathGone, at[:i])
 		case err != nil:
-			return nil, err
+			return err
 		case info.Mode().Type() == fs.ModeSymlink:
-			return nil, fmt.Errorf("%w: %s is a symbolic link", ErrPathGone, at[:i])
+			return fmt.Errorf("%w: %s is a symbolic link", ErrPathGone, at[:i])
 		case !info.IsDir():
-			return nil, fmt.Errorf("%w: %s is a file", ErrPathGone, at[:i])
+			return fmt.Errorf("%w: %s is a file", ErrPathGone, at[:i])
 		}
 	}
 	if _, err := root.Lstat(at + "/.git"); err == nil {
-		return nil, refused(at, "a repository of its own", "commit the files themselves")
+		return refused(at, errors.New("a repository of its own"), "commit the files themselves")
 	}
-	return root.OpenRoot(at)
+	return nil
 }
 
 // submodules gives the paths that .gitmodules names. Where one was never checked out, nothing else in a work tree tells it
@@ -109,22 +161,12 @@ func submodules(root *os.Root) ([]string, error) {
 	return slices.Sorted(slices.Values(out)), nil
 }
 
-// hollow refuses submodules that are not checked out.
-func (f *files) hollow(at string, modules []string) error {
-	for _, name := range modules {
-		below := name
-		if at != "." {
-			below = strings.TrimPrefix(name, at+"/")
-		}
-		if n := f.nodes[below]; n != nil && n.dir && len(n.entries) == 0 && (at == "." || below != name) {
-			return refused(below, "a submodule", "commit the files themselves")
-		}
+// File gives one file of this machine as a tree of its own, under the rules of Dir. Path does not count.
+func File(name string, o Options) (Snapshot, error) {
+	chosen, err := newChoice(o)
+	if err != nil {
+		return Snapshot{}, err
 	}
-	return nil
-}
-
-// File gives one file of this machine as a tree of its own, under the rules of Dir.
-func File(name string) (Snapshot, error) {
 	dir, base := filepath.Split(name)
 	root, err := os.OpenRoot(cmp.Or(dir, "."))
 	if err != nil {
@@ -135,42 +177,21 @@ func File(name string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read file: %w", err)
 	}
-	into := newFiles()
-	if err := walk(into, root, base, fs.FileInfoToDirEntry(info)); err != nil {
+	one := &single{plain{root: root, below: "."}, fs.FileInfoToDirEntry(info)}
+	tree, err := build(one, entry{name: ".", dir: true}, chosen, nil)
+	if err != nil {
 		return Snapshot{}, fmt.Errorf("read file: %w", err)
 	}
-	return Snapshot{Tree: into}, nil
+	return Snapshot{Tree: tree}, nil
 }
 
-func walk(into *files, root *os.Root, name string, d fs.DirEntry) error {
-	switch {
-	case name == ".":
-		return nil
-	case name == ".git" && d.IsDir():
-		return fs.SkipDir
-	case name == ".git":
-		return nil // of a second work tree, or of a submodule's
-	case path.Base(name) == ".git":
-		return refused(path.Dir(name), "a repository of its own", "commit the files themselves")
-	case d.IsDir():
-		return into.mkdir(name)
-	case d.Type()&fs.ModeSymlink != 0:
-		return refused(name, "a symbolic link", "put the file itself there")
-	case !d.Type().IsRegular():
-		return refused(name, "no regular file", "take it away")
-	}
-	info, err := d.Info()
-	if err != nil {
-		return err
-	}
-	return into.add(name, info.Size(), func() ([]byte, error) { return read(root, name, info.Size()) })
+// single is a directory of which one file is seen.
+type single struct {
+	plain
+	file fs.DirEntry
 }
 
-// read takes a file that still has the size it was counted with.
-func read(root *os.Root, name string, size int64) ([]byte, error) {
-	data, err := root.ReadFile(name)
-	if err == nil && int64(len(data)) != size {
-		return nil, errors.New("it changed while it was read")
-	}
-	return data, err
+// list implements shelf.
+func (s *single) list(string, entry) ([]entry, error) {
+	return []entry{s.entry(s.file.Name(), s.file)}, nil
 }

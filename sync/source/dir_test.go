@@ -14,7 +14,7 @@ import (
 
 func TestDir(t *testing.T) {
 	r := newRepo(t) // a checkout: it has a .git, which is not looked at
-	snap, err := source.Dir(r.work, "")
+	snap, err := source.Dir(r.work, source.Options{})
 	if err != nil {
 		t.Fatalf("Dir: %v", err)
 	}
@@ -36,7 +36,7 @@ func TestDir(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	r := newRepo(t)
-	snap, err := source.File(r.work + "/fleet/east.yaml")
+	snap, err := source.File(r.work + "/fleet/east.yaml", source.Options{})
 	if err != nil {
 		t.Fatalf("File: %v", err)
 	}
@@ -44,26 +44,26 @@ func TestFile(t *testing.T) {
 		t.Errorf("names(Tree): -want +got\n%s", diff)
 	}
 	link(r, "fleet/up.yaml")
-	_, err = source.File(r.work + "/fleet/up.yaml")
+	_, err = source.File(r.work + "/fleet/up.yaml", source.Options{})
 	refuse(t, err, "up.yaml: is a symbolic link")
-	_, err = source.File(r.work + "/fleet/nope.yaml")
+	_, err = source.File(r.work + "/fleet/nope.yaml", source.Options{})
 	refuse(t, err, "nope.yaml", "no such file or directory")
 }
 
 func TestDirRefuses(t *testing.T) {
 	r := newRepo(t)
-	_, err := source.Dir(r.work+"/nope", "")
+	_, err := source.Dir(r.work+"/nope", source.Options{})
 	refuse(t, err, "nope", "no such file or directory")
-	_, err = source.Dir(r.work+"/README.md", "")
+	_, err = source.Dir(r.work+"/README.md", source.Options{})
 	refuse(t, err, "README.md", "not a directory")
 	link(r, "fleet/up.yaml")
-	_, err = source.Dir(r.work, "")
+	_, err = source.Dir(r.work, source.Options{})
 	refuse(t, err, r.work, "fleet/up.yaml: is a symbolic link")
 	if err := os.Remove(r.work + "/fleet/up.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	r.git("init", "-q", "fleet/other")
-	_, err = source.Dir(r.work, "")
+	_, err = source.Dir(r.work, source.Options{})
 	refuse(t, err, "fleet/other: is a repository of its own")
 }
 
@@ -80,7 +80,7 @@ func read(t *testing.T, s source.Snapshot, name string) string {
 func TestDirBelow(t *testing.T) {
 	r := newRepo(t)
 	link(r, "docs/up.md")
-	snap, err := source.Dir(r.work, "fleet")
+	snap, err := source.Dir(r.work, source.Options{Path: "fleet"})
 	if err != nil {
 		t.Fatalf("Dir(fleet): %v", err)
 	}
@@ -100,7 +100,7 @@ func TestDirBelow(t *testing.T) {
 		"../x":            "stay inside",
 		"/fleet":          "stay inside",
 	} {
-		_, err := source.Dir(r.work, below)
+		_, err := source.Dir(r.work, source.Options{Path: below})
 		refuse(t, err, words)
 	}
 }
@@ -113,11 +113,11 @@ func TestDirRefusesAHollowSubmodule(t *testing.T) {
 		t.Fatal(err)
 	}
 	for below, words := range map[string]string{"": "fleet/other: is a submodule", "fleet": "other: is a submodule"} {
-		_, err := source.Dir(r.work, below)
+		_, err := source.Dir(r.work, source.Options{Path: below})
 		refuse(t, err, words)
 	}
 	r.write("docs/page.md", "")
-	if _, err := source.Dir(r.work, "docs"); err != nil {
+	if _, err := source.Dir(r.work, source.Options{Path: "docs"}); err != nil {
 		t.Errorf("Dir(docs), beside a submodule: %v", err)
 	}
 }
@@ -128,13 +128,13 @@ func TestDirBounds(t *testing.T) {
 	if err := os.MkdirAll(dir+strings.Repeat("/d", source.MaxDepth+1), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := source.Dir(dir, ""); err != nil {
+	if _, err := source.Dir(dir, source.Options{}); err != nil {
 		t.Errorf("Dir of %d directories in one another: %v", source.MaxDepth, err)
 	}
 	if err := os.Mkdir(dir+strings.Repeat("/d", source.MaxDepth+2), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := source.Dir(dir, "")
+	_, err := source.Dir(dir, source.Options{})
 	refuse(t, err, "lies in more than 64 directories")
 	dir = t.TempDir()
 	if err := os.WriteFile(dir+"/large", nil, 0o600); err != nil {
@@ -143,6 +143,6 @@ func TestDirBounds(t *testing.T) {
 	if err := os.Truncate(dir+"/large", source.MaxBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = source.Dir(dir, "")
+	_, err = source.Dir(dir, source.Options{})
 	refuse(t, err, "large: with it the files would be larger than 64 MiB")
 }

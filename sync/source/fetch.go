@@ -5,143 +5,151 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/storage/memory"
-
-	"github.com/linkwright/linkwright/api"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// MaxFetch bounds, in bytes, both the pack that a server sends and the objects in it. It counts the whole commit, not
-// only Path: Git cannot fetch a directory.
-const MaxFetch = 512 << 20
+// maxHaves bounds the commits that a request names as held: the newest ones are the likeliest to be near.
+const maxHaves = 16
 
-// objects are what one fetch brought. They live until the tree is built: every commit is fetched whole into a store of
-// its own, so that memory holds one commit's files and not the sum of all that were ever polled.
-type objects struct {
-	*memory.Storage
-	left int64
-}
-
-// SetEncodedObject counts what a pack unpacks to; a small pack may unpack to much.
-func (o *objects) SetEncodedObject(obj plumbing.EncodedObject) (plumbing.Hash, error) {
-	if o.left -= obj.Size(); o.left < 0 {
-		return plumbing.ZeroHash, errTooLarge()
+// fetch brings a target into the store, and says which commit it is. It asks for one commit without its ancestors, and
+// tells which ones we hold whole, as shallow ones: the server then leaves out what they have, and takes nothing else for
+// granted. The store is marked only once the commit is there.
+func (v *visit) fetch(ctx context.Context, at target) (target, error) {
+	if err := v.store.bound(); err != nil {
+		return at, err
 	}
-	return o.Storage.SetEncodedObject(obj)
-}
-
-func errTooLarge() error {
-	return fmt.Errorf("the commit holds more than %d MiB: keep declarations in a repository of their own", MaxFetch>>20)
-}
-
-// fetch asks for a target: one commit without its ancestors, unless it has to be looked for.
-func fetch(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, at target) (*objects, error) {
-	request := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
-	request.Wants = at.want
-	if !at.history && refs.Capabilities.Supports(capability.Shallow) {
-		request.Depth = packp.DepthCommits(1)
-		if err := request.Capabilities.Set(capability.Shallow); err != nil {
-			return nil, err
+	err := v.bring(ctx, at)
+	if errors.Is(err, ErrRefGone) && len(at.tips) > 0 {
+		at = target{want: at.tips, commit: at.commit, history: true}
+		err = v.bring(ctx, at)
+	}
+	if err != nil {
+		return at, err
+	}
+	o := v.store.objects()
+	defer o.close()
+	if len(at.commit) < 40 {
+		hash, err := o.commitIn(at.commit)
+		if err != nil {
+			return at, err
 		}
+		at.commit = hash.String()
 	}
-	pack, err := upload(ctx, s, request)
-	if err != nil {
-		return nil, err
+	hash := plumbing.NewHash(at.commit)
+	if _, err := o.find(plumbing.CommitObject, hash); at.history && errors.Is(err, plumbing.ErrObjectNotFound) {
+		return at, ErrRefGone
+	} else if err != nil {
+		return at, err
 	}
-	defer pack.Close() //nolint:errcheck // the pack carries a checksum, which was compared
-	into := &objects{Storage: memory.NewStorage(), left: MaxFetch}
-	bounded := &io.LimitedReader{R: pack, N: MaxFetch}
-	err = packfile.UpdateObjectStorage(into, bounded)
-	if err != nil && bounded.N <= 0 {
-		return nil, errTooLarge()
-	}
-	return into, err
+	return at, v.store.hold(hash)
 }
 
-// upload gives the pack that the server makes of a request.
-func upload(ctx context.Context, s transport.UploadPackSession, r *packp.UploadPackRequest) (io.ReadCloser, error) {
-	response, err := s.UploadPack(ctx, r)
-	if err != nil && strings.Contains(err.Error(), "not our ref") { // git's words; go-git has no type for them
-		return nil, fmt.Errorf("%w: the server has none that it lets us read", ErrRefGone)
-	}
+// bring asks once and stores what comes.
+func (v *visit) bring(ctx context.Context, at target) error {
+	response, err := v.upload(ctx, func(refs *packp.AdvRefs) *packp.UploadPackRequest {
+		return v.request(refs, at)
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	switch {
-	case r.Capabilities.Supports(capability.Sideband64k):
-		return demuxed{sideband.NewDemuxer(sideband.Sideband64k, response), response}, nil
-	case r.Capabilities.Supports(capability.Sideband):
-		return demuxed{sideband.NewDemuxer(sideband.Sideband, response), response}, nil
-	}
-	return response, nil
+	defer response.Close() //nolint:errcheck // the pack carries a checksum, which was compared
+	return v.store.add(ctx, response)
 }
 
-type demuxed struct {
+func (v *visit) request(refs *packp.AdvRefs, at target) *packp.UploadPackRequest {
+	r := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
+	r.Wants = at.want
+	if at.history || !refs.Capabilities.Supports(capability.Shallow) {
+		return r // whoever knows of no shallow commits would think that we hold the ancestors, too
+	}
+	_ = r.Capabilities.Set(capability.Shallow) // it takes no arguments, so none can be wrong
+	r.Depth = packp.DepthCommits(1)
+	held := v.store.held()
+	held = held[max(0, len(held)-maxHaves):]
+	r.Shallows = append(r.Shallows, held...)
+	r.Haves = append(r.Haves, held...)
+	return r
+}
+
+// pack is the server's answer to a request: a pack, and which of the commits that we named it has.
+type pack struct {
 	io.Reader
 	io.Closer
+	common []plumbing.Hash
 }
 
-// forward makes sure that a head did not go back. We ask for the head and say that we have the last commit: where the
-// head is its ancestor, nothing is missing, and the server sends a pack of no objects. Of any other pack only the count
-// in its first twelve bytes is read. A server that forgot the last commit cannot know, and sends something.
-func (v *visit) forward(ctx context.Context, to target, last api.Commit) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	session, err := v.open(ctx)
-	if err != nil {
-		return err
+// upload asks the server. One that answers nothing without multi_ack, as Azure DevOps, is asked again with it, and so for
+// as long as this process lives; since we say all in one round, the answer is the same but for more lines before the pack.
+func (v *visit) upload(ctx context.Context, request func(*packp.AdvRefs) *packp.UploadPackRequest) (*pack, error) {
+	for {
+		multi := *v.multiAck
+		refs, err := v.refs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r := request(refs)
+		if multi {
+			_ = r.Capabilities.Set(capability.MultiACKDetailed) // it takes no arguments, so none can be wrong
+		}
+		session := v.use()
+		response, err := session.UploadPack(ctx, r)
+		if err == nil {
+			return unpacked(r, response, session), nil
+		}
+		_ = session.Close() // a better error is on its way
+		if multi || ctx.Err() != nil || !wantsMultiAck(err) {
+			return nil, gone(err)
+		}
+		*v.multiAck = true
 	}
-	defer session.Close() //nolint:errcheck // it was cut off on purpose
-	refs, err := session.AdvertisedReferencesContext(ctx)
-	if err != nil {
-		return err
-	}
-	request := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
-	request.Wants, request.Haves = to.want, []plumbing.Hash{plumbing.NewHash(string(last))}
-	pack, err := upload(ctx, session, request)
-	if err != nil {
-		return err
-	}
-	defer pack.Close() //nolint:errcheck // it was cut off on purpose
-	_, count, err := packfile.NewScanner(pack).Header()
-	if err != nil {
-		return err
-	}
-	cancel()
-	_, _ = io.Copy(io.Discard, pack) // lets a local server feel the cut; it would wait for a reader
-	if count == 0 {
-		return fmt.Errorf("%w: %s is an ancestor of %s, which was given before; push a commit that reverts instead",
-			ErrRewound, api.Commit(to.commit).Short(), last.Short())
-	}
-	return nil
 }
 
-// one finds the commit that a target names among what was fetched.
-func (o *objects) one(at target) (plumbing.Hash, error) {
-	if full := plumbing.NewHash(at.commit); len(at.commit) == 40 {
-		if _, ok := o.Commits[full]; !ok {
-			return full, ErrRefGone
-		}
-		return full, nil
+// wantsMultiAck says that a server's answer is what Azure DevOps answers without it: 400 over https, nothing over ssh.
+func wantsMultiAck(err error) bool {
+	var (
+		wrapped *plumbing.UnexpectedError // has no Unwrap
+		status  *githttp.Err
+	)
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
 	}
-	var found []plumbing.Hash
-	for hash := range o.Commits {
-		if strings.HasPrefix(hash.String(), at.commit) {
-			found = append(found, hash)
-		}
+	return errors.Is(err, transport.ErrEmptyUploadPackRequest) || errors.Is(err, io.EOF) ||
+		errors.As(err, &status) && status.StatusCode() == http.StatusBadRequest
+}
+
+func gone(err error) error {
+	if strings.Contains(err.Error(), "not our ref") { // git's words; go-git has no type for them
+		return fmt.Errorf("%w: the server has none that it lets us read", ErrRefGone)
 	}
-	switch len(found) {
-	case 0:
-		return plumbing.ZeroHash, ErrRefGone
-	case 1:
-		return found[0], nil
+	return err
+}
+
+func unpacked(r *packp.UploadPackRequest, response *packp.UploadPackResponse, session io.Closer) *pack {
+	p := &pack{Reader: response, Closer: closers{response, session}, common: response.ACKs}
+	switch {
+	case r.Capabilities.Supports(capability.Sideband64k):
+		p.Reader = sideband.NewDemuxer(sideband.Sideband64k, response)
+	case r.Capabilities.Supports(capability.Sideband):
+		p.Reader = sideband.NewDemuxer(sideband.Sideband, response)
 	}
-	return plumbing.ZeroHash, errors.New("several commits begin so: give more digits")
+	return p
+}
+
+// closers are closed in their order.
+type closers []io.Closer
+
+func (c closers) Close() error {
+	var errs []error
+	for _, one := range c {
+		errs = append(errs, one.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 var (
@@ -18,66 +18,68 @@ var (
 	errNotDir = errors.New("is not a directory")
 )
 
-// files is a tree in memory, by slash-separated path; "." is its root. It is filled once and only read afterwards.
-type files struct {
-	nodes map[string]*node
-	bytes int64
-}
+// files is a tree in memory. It never changes once it is given away: what two commits have in common, their trees share.
+type files struct{ root *node }
 
 // node is a file or a directory, its own fs.FileInfo and fs.DirEntry.
 type node struct {
 	name    string
 	dir     bool
+	hash    plumbing.Hash // of the object in Git; zero on this machine
 	data    []byte
 	entries []fs.DirEntry // of a directory, by name
+	sum     sum
 }
 
-func newFiles() *files {
-	return &files{nodes: map[string]*node{".": {name: ".", dir: true}}}
+// sum is what a node and all below it come to.
+type sum struct {
+	nodes int
+	bytes int64
+	hits  uint64 // a bit for each pattern of Include that chose something
 }
 
-// mkdir adds a directory whose parent is there.
-func (f *files) mkdir(name string) error { return f.put(name, &node{name: path.Base(name), dir: true}) }
-
-// add adds a file whose parent is there; read is called only when the file fits in.
-func (f *files) add(name string, size int64, read func() ([]byte, error)) error {
-	if f.bytes += size; f.bytes > MaxBytes {
-		return fmt.Errorf("%s: with it the files would be larger than %d MiB together", name, MaxBytes>>20)
-	}
-	data, err := read()
-	if err != nil {
-		return fmt.Errorf("read file %s: %w", name, err)
-	}
-	return f.put(name, &node{name: path.Base(name), data: data})
+func (s *sum) add(o sum) {
+	s.nodes += o.nodes
+	s.bytes += o.bytes
+	s.hits |= o.hits
 }
 
-func (f *files) put(name string, n *node) error {
-	if len(f.nodes) > MaxFiles {
-		return fmt.Errorf("%s: with it there would be more than %d files and directories", name, MaxFiles)
+// child gives the entry of that name, or nil.
+func (n *node) child(name string) *node {
+	if n == nil {
+		return nil
 	}
-	if strings.Count(name, "/") > MaxDepth {
-		return fmt.Errorf("%s: lies in more than %d directories", name, MaxDepth)
-	}
-	if f.nodes[name] != nil {
-		return fmt.Errorf("%s: stands twice in its directory", name)
-	}
-	f.nodes[name] = n
-	parent := f.nodes[path.Dir(name)]
-	// Git sorts a directory as if its name ended in a slash, so the place is not always the last one.
-	i, _ := slices.BinarySearchFunc(parent.entries, n.name, func(e fs.DirEntry, s string) int {
+	i, ok := slices.BinarySearchFunc(n.entries, name, func(e fs.DirEntry, s string) int {
 		return cmp.Compare(e.Name(), s)
 	})
-	parent.entries = slices.Insert(parent.entries, i, fs.DirEntry(n))
-	return nil
+	if !ok {
+		return nil
+	}
+	return n.entries[i].(*node)
+}
+
+// blobs gives the contents of all files below a node, by their hash.
+func (n *node) blobs(into map[plumbing.Hash][]byte) {
+	if !n.dir {
+		into[n.hash] = n.data
+	}
+	for _, e := range n.entries {
+		e.(*node).blobs(into)
+	}
 }
 
 func (f *files) find(op, name string) (*node, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
-	n := f.nodes[name]
-	if n == nil {
-		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	n := f.root
+	if name == "." {
+		return n, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if n = n.child(part); n == nil {
+			return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		}
 	}
 	return n, nil
 }

@@ -2,40 +2,71 @@ package source
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
 
-func empty() ([]byte, error) { return nil, nil }
+func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o600) }
 
-func TestFilesBounds(t *testing.T) {
-	f := newFiles()
-	if err := f.add("large", MaxBytes, empty); err != nil {
-		t.Errorf("add: %v, and it fits exactly", err)
-	}
-	err := f.add("drop", 1, func() ([]byte, error) { t.Error("a file that does not fit was read"); return nil, nil })
-	if err == nil || !strings.Contains(err.Error(), "drop: with it the files would be larger than 64 MiB") {
-		t.Errorf("add of one byte too many: %v", err)
-	}
-	f = newFiles()
-	for i := range MaxFiles {
-		if err := f.add(fmt.Sprintf("%05d", i), 0, empty); err != nil {
-			t.Fatalf("add: %v", err)
+// rows is a shelf of one directory.
+type rows struct {
+	entries []entry
+	size    int64
+	t       *testing.T
+}
+
+func (r rows) list(string, entry) ([]entry, error) { return r.entries, nil }
+
+func (r rows) open(at string, _ entry) (int64, func() ([]byte, error), error) {
+	return r.size, func() ([]byte, error) {
+		if r.size > MaxBytes {
+			r.t.Errorf("%s, which does not fit, was read", at)
 		}
+		return make([]byte, r.size), nil
+	}, nil
+}
+
+func named(n int) (out []entry) {
+	for i := range n {
+		out = append(out, entry{name: fmt.Sprintf("%05d", i)})
 	}
-	if err := f.mkdir("one"); err == nil || !strings.Contains(err.Error(), "more than 20000 files and directories") {
-		t.Errorf("mkdir of one too many: %v", err)
+	return out
+}
+
+func TestBuildBounds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rows  rows
+		words string
+	}{
+		"the most bytes":      {rows{entries: named(1), size: MaxBytes}, ""},
+		"one byte too many":   {rows{entries: named(1), size: MaxBytes + 1}, "00000: with it the files would be larger than 64 MiB"},
+		"the most files":      {rows{entries: named(MaxFiles)}, ""},
+		"one file too many":   {rows{entries: named(MaxFiles + 1)}, "20000: with it there would be more than 20000 files and directories"},
+		"a name that is long": {rows{entries: []entry{{name: strings.Repeat("a", MaxName+1)}}}, "whose name has more than 255 bytes"},
+		"no name":             {rows{entries: []entry{{name: ".."}}}, "which is no file name"},
+		// A tree object may name a file twice; which of both it means is not for us to guess.
+		"a double": {rows{entries: append(named(2), named(1)...)}, "00000: stands twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.rows.t = t
+			_, err := build(tt.rows, entry{name: ".", dir: true}, choice{}, nil)
+			if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+				t.Errorf("build: %v; want %q", err, tt.words)
+			}
+		})
 	}
 }
 
-// A tree object may name a file twice; which of both it means is not for us to guess.
-func TestFilesRefuseADouble(t *testing.T) {
-	f := newFiles()
-	if err := f.add("a", 0, empty); err != nil {
+// What is left out counts no bounds, but it may not be looked at for ever.
+func TestBuildLooksAtSoMuch(t *testing.T) {
+	c, err := newChoice(Options{Include: []string{"*.yaml"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.mkdir("a"); err == nil || !strings.Contains(err.Error(), "stands twice") {
-		t.Errorf("mkdir of a name that is taken: %v", err)
+	_, err = build(rows{entries: named(MaxLooked + 1)}, entry{name: ".", dir: true}, c, nil)
+	if err == nil || !strings.Contains(err.Error(), "more than 1000000 entries were looked at") {
+		t.Errorf("build: %v", err)
 	}
 }
 

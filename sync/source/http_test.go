@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -27,6 +28,7 @@ type server struct {
 	*httptest.Server
 	requests atomic.Int32
 	ca       string
+	before   func(w http.ResponseWriter, q *http.Request, body string) bool // true: it has answered; may be nil
 }
 
 func serve(t *testing.T, r repo, allow func(*http.Request) bool) *server {
@@ -42,6 +44,16 @@ func serve(t *testing.T, r repo, allow func(*http.Request) bool) *server {
 			// A server that repeats what it was sent must not make us repeat it.
 			http.Error(w, "who is "+q.Header.Get("Authorization")+canary+"?", http.StatusUnauthorized)
 			return
+		}
+		if s.before != nil {
+			body, err := io.ReadAll(q.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			q.Body = io.NopCloser(bytes.NewReader(body))
+			if s.before(w, q, string(body)) {
+				return
+			}
 		}
 		backend.ServeHTTP(w, q)
 	}))
@@ -91,12 +103,15 @@ func TestPollOverHTTPS(t *testing.T) {
 	if got := poll(t, s); string(got.Commit) != head {
 		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
 	}
-	if got := srv.requests.Swap(0); got != 4 {
-		t.Errorf("a poll of a moved head made %d requests, want 4: twice listing and asking", got)
+	if got := srv.requests.Swap(0); got != 2 {
+		t.Errorf("a poll of a moved head made %d requests, want 2: the listing and the fetch", got)
 	}
-	r.git("push", "-q", "-f", "origin", "HEAD~1:main")
-	_, err := s.Poll(t.Context())
-	refuse(t, err, "the history was rewound")
+	if err := s.Follows(t.Context(), api.Commit(head), first.Commit); err != nil {
+		t.Errorf("Follows: %v", err)
+	}
+	if got := srv.requests.Swap(0); got != 0 {
+		t.Errorf("whether a commit follows its parent took %d requests, want none", got)
+	}
 }
 
 // shallow says that a request, if it is one for objects, asks for no ancestors, or names what it has.

@@ -28,6 +28,9 @@ func (v *visit) open(ctx context.Context) (transport.UploadPackSession, error) {
 
 // leave closes the connections that http keeps for the next request of a visit.
 func (v *visit) leave() {
+	if v.session != nil {
+		_ = v.session.Close() // all that was wanted of it was its listing
+	}
 	if v.http != nil {
 		v.http.CloseIdleConnections()
 	}

@@ -8,10 +8,17 @@ type Options struct {
 	// Repo is https://, ssh:// or git@host:path; with AllowFile also file:// or an absolute path; http:// only to a
 	// loopback host, else with AllowInsecureHTTP. Proxies come from the environment, for http and https alone.
 	Repo string
-	// Ref is a branch, a tag or a full name (refs/…); empty is the branch that the remote's HEAD names.
+	// Ref is a branch, a tag, a full name (refs/…), a commit, or semver:RANGE for the highest version among the tags; empty
+	// is the branch that the remote's HEAD names.
 	Ref string
 	// Path is the directory that becomes the root of Tree; empty is the whole repository.
 	Path string
+	// Include and Exclude are patterns in the syntax of .gitignore, relative to Path. Where there are any, only what Include
+	// chooses is read, and nothing that Exclude names: it may be a link, a submodule, or larger than the bounds.
+	Include, Exclude []string
+	// Cache is the directory of the store, which several Sources and processes may share; empty is a temporary one, which
+	// Close removes. It may be deleted at any time.
+	Cache string
 	Auth Auth
 	// CAFile holds PEM certificates to trust instead of the system's.
 	CAFile string

@@ -15,8 +15,9 @@ import (
 // target is what to fetch, and which commit to take out of it.
 type target struct {
 	want    []plumbing.Hash
-	commit  string // digits of its hash: all 40, or the first ones
-	history bool   // all that want reaches, else its tips alone
+	commit  string          // digits of its hash: all 40, or the first ones
+	history bool            // all that want reaches, else its tips alone
+	tips    []plumbing.Hash // what to look through where the server does not give want
 }
 
 // names says that the target is this commit.
@@ -28,7 +29,11 @@ func (t target) names(c api.Commit) bool { return strings.HasPrefix(string(c), t
 //	refs/pull/7/head that ref
 //	main             a branch, else a tag
 //	1f3a, 40 digits  a commit
+//	semver:>=1.2 <2  the highest version among the tags that lies within the range
 func find(refs *packp.AdvRefs, rev string) (target, error) {
+	if rule, ok := strings.CutPrefix(rev, semverPrefix); ok {
+		return highest(refs, rule)
+	}
 	if rev == "" || rev == "HEAD" {
 		if refs.Head == nil {
 			return target{}, fmt.Errorf("%w: the remote's HEAD names no branch; name one", ErrRefGone)
@@ -42,7 +47,7 @@ func find(refs *packp.AdvRefs, rev string) (target, error) {
 			}
 		}
 	}
-	if t, ok := commit(refs, strings.ToLower(rev)); ok {
+	if t, ok := tipOf(refs, strings.ToLower(rev)); ok {
 		return t, nil
 	}
 	return target{}, ErrRefGone
@@ -61,24 +66,30 @@ func tip(refs *packp.AdvRefs, name string) (target, bool) {
 	return target{want: []plumbing.Hash{hash}, commit: commit.String()}, true
 }
 
-// commit is a commit by its digits: the tip of a ref, else one that the server gives by hash, else somewhere in the
-// history of all branches and tags. (The last is what the protocol leaves: an abbreviated hash cannot be asked for.)
-func commit(refs *packp.AdvRefs, digits string) (target, bool) {
+// tipOf is a commit by its digits: the tip of a ref, else one that the server gives by hash, else somewhere in the history of
+// all branches and tags. (The last is what the protocol leaves: an abbreviated hash cannot be asked for.) Of a server that
+// does not say that it gives any commit, one is asked for all the same, and the history if it gives none: over http, Git's own
+// does. On a connection it would hang up, in the middle of what we say; there the history is asked for at once (see visit).
+func tipOf(refs *packp.AdvRefs, digits string) (target, bool) {
 	if !regexp.MustCompile(`^[0-9a-f]{4,40}$`).MatchString(digits) {
 		return target{}, false
 	}
-	all := target{commit: digits, history: true}
+	var tips []plumbing.Hash
 	for name := range refs.References {
 		t, _ := tip(refs, name)
 		if t.commit == digits {
 			return t, true
 		}
 		if strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
-			all.want = append(all.want, t.want...)
+			tips = append(tips, t.want...)
 		}
 	}
-	if len(digits) == 40 && refs.Capabilities.Supports(capability.AllowReachableSHA1InWant) {
-		return target{want: []plumbing.Hash{plumbing.NewHash(digits)}, commit: digits}, true
+	if len(digits) < 40 {
+		return target{want: tips, commit: digits, history: true}, true
 	}
-	return all, true
+	t := target{want: []plumbing.Hash{plumbing.NewHash(digits)}, commit: digits, tips: tips}
+	if refs.Capabilities.Supports(capability.AllowReachableSHA1InWant) {
+		t.tips = nil
+	}
+	return t, true
 }

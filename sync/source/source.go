@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"sync"
+	"strings"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -23,8 +25,10 @@ var (
 	ErrPathGone = errors.New("the path is no directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
 	ErrRefGone = errors.New("no such branch, tag or commit")
-	// ErrRewound says that the branch went back to an ancestor of the commit that Poll gave last.
+	// ErrRewound says that a commit does not descend from another one that it should follow.
 	ErrRewound = errors.New("the history was rewound")
+	// ErrForgotten says that the repository does not have the commit any more that another one should follow.
+	ErrForgotten = errors.New("the repository has forgotten the last commit")
 )
 
 // DefaultTimeout bounds one Poll or At, from the first packet to the last file.
@@ -42,13 +46,18 @@ type Snapshot struct {
 	Tree   fs.FS
 }
 
-// Source polls one ref of one repository. It may be used from several goroutines; polls take turns.
+// Source polls one ref of one repository. It may be used from several goroutines; they take turns.
 type Source struct {
 	options Options
 	remote  remote
+	choice  choice
 
-	mu   sync.Mutex
-	last Snapshot // what Poll gave; mu
+	turn     chan struct{} // holds one token; who has it may use what follows
+	store    *store
+	last     Snapshot // what Poll gave
+	before   *files   // the tree that was built last
+	lineages lineages
+	multiAck bool
 }
 
 // New checks the options and connects to nothing. Its errors never hold the URL's credentials.
@@ -64,9 +73,26 @@ func New(o Options) (*Source, error) {
 	if !fs.ValidPath(o.Path) {
 		return nil, fmt.Errorf("path %q: must be relative to the repository and stay inside it", o.Path)
 	}
+	if err := checkRef(o.Ref); err != nil {
+		return nil, err
+	}
+	chosen, err := newChoice(o)
+	if err != nil {
+		return nil, err
+	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Repo = at.name
-	return &Source{options: o, remote: at}, nil
+	s := &Source{options: o, remote: at, choice: chosen, turn: make(chan struct{}, 1)}
+	s.store, s.lineages = newStore(o.Cache, at.name), lineages{}
+	s.turn <- struct{}{}
+	return s, nil
+}
+
+// Close gives up the store; a temporary one is removed. Snapshots stay as they are; the Source must not be used any more.
+func (s *Source) Close() error {
+	<-s.turn
+	s.store.release()
+	return nil
 }
 
 // String names the repository without its credentials.
@@ -76,38 +102,81 @@ func (s *Source) String() string { return s.remote.name }
 func (s *Source) GoString() string { return s.String() }
 
 // Poll gives the snapshot at the ref's head. While the head stands still the very same Snapshot comes back, for the price
-// of one ref listing. A head that moved by force is a new snapshot, unless it went back (ErrRewound): then, as with every
-// other error, nothing new is given until the branch moves on. A new process does not know what an older one was given.
+// of one ref listing; a pinned commit costs no request once it was given. Whatever the head is, is given: whether it may be
+// applied after another one, Follows tells.
 func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	snap, err := s.read(ctx, s.options.Ref, s.last)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	s.last = snap
-	return snap, nil
+	var snap Snapshot
+	err := s.visit(ctx, s.options.Ref, func(ctx context.Context, v *visit) (err error) {
+		if s.last.Commit != "" && strings.EqualFold(string(s.last.Commit), s.options.Ref) {
+			snap = s.last
+			return nil
+		}
+		if snap, err = v.snapshot(ctx, s.options.Ref, s.last); err == nil {
+			s.last = snap
+		}
+		return err
+	})
+	return snap, err
 }
 
 // At gives the snapshot of a branch, a tag, or a commit that a branch or tag reaches, by its hash or four digits of it and
-// more. Neighbours like main~1 are not understood. A commit that no ref names may cost fetching the whole history.
+// more. Neighbours like main~1 are not understood. A commit that the store holds costs no request; one that no ref names may
+// cost fetching the whole history.
 func (s *Source) At(ctx context.Context, rev string) (Snapshot, error) {
-	return s.read(ctx, rev, Snapshot{})
+	if err := checkRef(rev); err != nil {
+		return Snapshot{}, err
+	}
+	var snap Snapshot
+	err := s.visit(ctx, rev, func(ctx context.Context, v *visit) (err error) {
+		snap, err = v.snapshot(ctx, rev, Snapshot{})
+		return err
+	})
+	return snap, err
 }
 
-// read visits the server once.
-func (s *Source) read(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
+// Follows says whether commit is last or descends from it: nil, or an error that is ErrRewound, or ErrForgotten when the
+// repository does not have last any more. With any other error it is not known. The server is asked, unless the store holds
+// commit and last is a parent of it; answers that cannot change are remembered.
+func (s *Source) Follows(ctx context.Context, commit, last api.Commit) error {
+	if commit == last {
+		return nil
+	}
+	if !plumbing.IsHash(string(commit)) || !plumbing.IsHash(string(last)) {
+		return fmt.Errorf("compare %q with %q: want two hashes of 40 digits", commit, last)
+	}
+	return s.visit(ctx, string(commit), func(ctx context.Context, v *visit) error {
+		if err, ok := s.lineages[[2]api.Commit{commit, last}]; ok {
+			return err
+		}
+		err := v.descent(ctx, plumbing.NewHash(string(commit)), plumbing.NewHash(string(last)))
+		s.lineages.keep(commit, last, err)
+		return err
+	})
+}
+
+// visit takes its turn, and explains what went wrong.
+func (s *Source) visit(ctx context.Context, rev string, f func(context.Context, *visit) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	who, err := s.options.credentials(s.remote)
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("read %s: %w", s.remote.name, err)
+		return fmt.Errorf("read %s: %w", s.remote.name, err)
 	}
-	v := visit{remote: s.remote, who: who, path: s.options.Path}
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return s.explain(who, rev, context.Cause(ctx))
+	}
+	v := &visit{
+		remote: s.remote, who: who, path: s.options.Path, choice: s.choice,
+		store: s.store, before: s.before, multiAck: &s.multiAck,
+	}
 	defer v.leave()
-	snap, err := v.snapshot(ctx, rev, last)
+	err = f(ctx, v)
+	s.before = v.before
 	if err != nil {
-		return Snapshot{}, s.explain(who, rev, err)
+		return s.explain(who, rev, err)
 	}
-	return snap, nil
+	return nil
 }

@@ -80,6 +80,11 @@ func open(t *testing.T, o source.Options) *source.Source {
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
 	return s
 }
 
@@ -186,24 +191,6 @@ func TestPollWhenTheLastCommitIsForgotten(t *testing.T) {
 	r.git("-C", r.bare, "gc", "-q", "--prune=now")
 	if got, head := poll(t, s), r.git("rev-parse", "HEAD"); string(got.Commit) != head {
 		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
-	}
-}
-
-func TestPollRefusesARewoundHistory(t *testing.T) {
-	r := newRepo(t)
-	for _, name := range []string{"a", "b", "c"} {
-		r.write(name, name)
-		r.push(name)
-	}
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
-	snap := poll(t, s)
-	r.git("push", "-q", "-f", "origin", "HEAD~2:main")
-	if _, err := s.Poll(t.Context()); !errors.Is(err, source.ErrRewound) {
-		t.Fatalf("Poll of a rewound branch: %v", err)
-	}
-	r.git("push", "-q", "-f", "origin", "HEAD:main")
-	if again := poll(t, s); again != snap {
-		t.Error("the head is back, and the snapshot is another one")
 	}
 }
 

@@ -138,9 +138,7 @@ func TestPollOverSSH(t *testing.T) {
 	if got := poll(t, s); string(got.Commit) != head {
 		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
 	}
-	r.git("push", "-q", "-f", "origin", "HEAD~1:main")
-	_, err = s.Poll(t.Context())
-	refuse(t, err, "the history was rewound")
+	lineage(t, r, s)
 
 	o.Repo += "-nope"
 	_, err = open(t, o).Poll(t.Context())

@@ -3,127 +3,112 @@ package source
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Bounds of one snapshot, under Path, be it of a commit or of a directory.
-const (
-	// MaxFiles bounds files and directories together: a tree may name one directory many times over.
-	MaxFiles = 20_000
-	// MaxBytes bounds the sum of the files' sizes.
-	MaxBytes = 64 << 20
-	// MaxDepth bounds directories in one another: names grow with each of them.
-	MaxDepth = 64
-	// MaxName bounds the name of a file or directory, in bytes, as file systems do.
-	MaxName = 255
-)
-
-// tree takes the files under dir out of the objects of a commit.
-func (o *objects) tree(at target, dir string) (plumbing.Hash, fs.FS, error) {
-	hash, err := o.one(at)
+// tree reads the files under dir of a commit; what an older tree of the same choice has is taken from there.
+func (o *objects) tree(commit plumbing.Hash, dir string, c choice, before *files) (*files, error) {
+	top, err := o.treeOf(commit)
 	if err != nil {
-		return hash, nil, err
+		return nil, err
 	}
-	commit, err := object.GetCommit(o, hash)
-	if err != nil {
-		return hash, nil, fmt.Errorf("read commit %s: %w", hash, err)
-	}
-	top, err := commit.Tree()
-	if err != nil {
-		return hash, nil, fmt.Errorf("read tree of commit %s: %w", hash, err)
-	}
-	root := top
-	if dir != "." {
-		root, err = top.Tree(dir)
-	}
-	if errors.Is(err, object.ErrDirectoryNotFound) {
-		return hash, nil, fmt.Errorf("%w: %s in %s%s", ErrPathGone, dir, hash, instead(top, dir))
-	}
-	if err != nil {
-		return hash, nil, fmt.Errorf("read %s of commit %s: %w", dir, hash, err)
-	}
-	into := newFiles()
-	return hash, into, o.copy(into, root, ".")
-}
-
-// instead says what stands where a directory was looked for, if it is something that others would follow.
-func instead(root *object.Tree, dir string) string {
+	root := entry{name: ".", dir: true, hash: top}
 	for i := range len(dir) + 1 {
-		if i < len(dir) && dir[i] != '/' {
+		if dir == "." || i < len(dir) && dir[i] != '/' {
 			continue
 		}
-		switch e, err := root.FindEntry(dir[:i]); {
-		case err != nil:
-			return ""
-		case e.Mode == filemode.Symlink:
-			return ": " + dir[:i] + " is a symbolic link"
-		case e.Mode == filemode.Submodule:
-			return ": " + dir[:i] + " is a submodule"
+		if root, err = o.step(root, dir[:i]); err != nil {
+			return nil, fmt.Errorf("%w in %s", err, commit)
 		}
 	}
-	return ""
+	root.name = "."
+	return build(o, root, c, before)
 }
 
-// copy fills in one directory and what is below it.
-func (o *objects) copy(into *files, t *object.Tree, dir string) error {
-	for _, e := range t.Entries {
-		name := path.Join(dir, e.Name)
-		if len(e.Name) > MaxName {
-			return fmt.Errorf("%s: holds an entry whose name has more than %d bytes", dir, MaxName)
-		}
-		if !fs.ValidPath(e.Name) || e.Name == "." || strings.Contains(e.Name, "/") {
-			return fmt.Errorf("%s: holds an entry named %q, which is no file name", dir, e.Name)
-		}
-		if err := o.entry(into, e, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (o *objects) entry(into *files, e object.TreeEntry, name string) error {
-	switch e.Mode {
-	case filemode.Regular, filemode.Executable, filemode.Deprecated:
-		return o.file(into, e.Hash, name)
-	case filemode.Dir:
-		if err := into.mkdir(name); err != nil {
-			return err
-		}
-		below, err := object.GetTree(o, e.Hash)
-		if err != nil {
-			return fmt.Errorf("read directory %s: %w", name, err)
-		}
-		return o.copy(into, below, name)
-	case filemode.Symlink:
-		return refused(name, "a symbolic link", "commit the file itself")
-	case filemode.Submodule:
-		return refused(name, "a submodule", "commit the files themselves")
-	}
-	return refused(name, fmt.Sprintf("of mode %s", e.Mode), "commit a regular file")
-}
-
-func (o *objects) file(into *files, hash plumbing.Hash, name string) error {
-	blob, err := object.GetBlob(o, hash)
+// treeOf gives the tree of a commit.
+func (o *objects) treeOf(hash plumbing.Hash) (plumbing.Hash, error) {
+	c, err := o.commit(hash)
 	if err != nil {
-		return fmt.Errorf("read file %s: %w", name, err)
+		return plumbing.ZeroHash, fmt.Errorf("read commit %s: %w", hash, err)
 	}
-	return into.add(name, blob.Size, func() ([]byte, error) {
-		r, err := blob.Reader()
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close() //nolint:errcheck // it reads from memory
-		return io.ReadAll(r)
-	})
+	return c.TreeHash, nil
 }
 
-func refused(name, what, hint string) error {
-	return fmt.Errorf("%s: is %s, and only regular files and directories are read (%s)", name, what, hint)
+func (o *objects) commit(hash plumbing.Hash) (*object.Commit, error) {
+	obj, err := o.decodable(plumbing.CommitObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	c := &object.Commit{}
+	return c, c.Decode(obj)
+}
+
+// step goes down into the directory at a path; it follows nothing else.
+func (o *objects) step(from entry, at string) (entry, error) {
+	entries, err := o.list(path.Dir(at), from)
+	if err != nil {
+		return entry{}, err
+	}
+	for _, e := range entries {
+		switch {
+		case e.name != path.Base(at):
+		case errors.Is(e.bad, errLink):
+			return e, fmt.Errorf("%w: %s is a symbolic link", ErrPathGone, at)
+		case errors.Is(e.bad, errModule):
+			return e, fmt.Errorf("%w: %s is a submodule", ErrPathGone, at)
+		case !e.dir:
+			return e, fmt.Errorf("%w: %s is a file", ErrPathGone, at)
+		default:
+			return e, nil
+		}
+	}
+	return entry{}, fmt.Errorf("%w: there is no %s", ErrPathGone, at)
+}
+
+var (
+	errLink   = errors.New("a symbolic link")
+	errModule = errors.New("a submodule")
+)
+
+// list implements shelf.
+func (o *objects) list(at string, e entry) ([]entry, error) {
+	obj, err := o.decodable(plumbing.TreeObject, e.hash)
+	if err != nil {
+		return nil, fmt.Errorf("read directory %s: %w", at, err)
+	}
+	t := &object.Tree{}
+	if err := t.Decode(obj); err != nil {
+		return nil, fmt.Errorf("read directory %s: %w", at, err)
+	}
+	out := make([]entry, len(t.Entries))
+	for i, e := range t.Entries {
+		out[i] = entry{name: e.Name, hash: e.Hash, dir: e.Mode == filemode.Dir || e.Mode == filemode.Submodule}
+		out[i].bad = unreadable(path.Join(at, e.Name), e.Mode)
+	}
+	return out, nil
+}
+
+func unreadable(at string, mode filemode.FileMode) error {
+	switch mode {
+	case filemode.Regular, filemode.Executable, filemode.Deprecated, filemode.Dir:
+		return nil
+	case filemode.Symlink:
+		return refused(at, errLink, "commit the file itself")
+	case filemode.Submodule:
+		return refused(at, errModule, "commit the files themselves")
+	}
+	return refused(at, fmt.Errorf("of mode %s", mode), "commit a regular file")
+}
+
+// open implements shelf.
+func (o *objects) open(_ string, e entry) (int64, func() ([]byte, error), error) {
+	obj, err := o.find(plumbing.BlobObject, e.hash)
+	if err != nil {
+		return 0, nil, err
+	}
+	return obj.Size(), func() ([]byte, error) { return o.read(obj, e.hash) }, nil
 }

@@ -2,7 +2,14 @@ package source
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -10,19 +17,31 @@ import (
 // visit is one call at a server, with the credentials of that moment. Its connections live no longer than it.
 type visit struct {
 	remote
-	who  credentials
-	path string
-	http *http.Transport
+	who      credentials
+	path     string
+	choice   choice
+	store    *store
+	before   *files // an older tree, or nil
+	multiAck *bool  // the server wants it
+	http     *http.Transport
+	session  transport.UploadPackSession // open, its refs listed, and no pack asked for; or nil
+	listed   *packp.AdvRefs              // of session
 }
 
-// snapshot reads rev; last is given again when rev still names it. A last that is empty guards nothing.
+// errNotHeld says that the store does not hold a commit.
+var errNotHeld = errors.New("the store does not hold it")
+
+// snapshot reads rev; last is given again when rev still names it. A commit that the store holds costs no request.
 func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
-	session, err := v.open(ctx)
-	if err != nil {
+	if err := v.store.open(); err != nil {
 		return Snapshot{}, err
 	}
-	defer session.Close() //nolint:errcheck // everything wanted was read, or a better error is on its way
-	refs, err := session.AdvertisedReferencesContext(ctx)
+	if plumbing.IsHash(rev) {
+		if snap, err := v.stored(target{commit: plumbing.NewHash(rev).String()}); !mayHeal(err) {
+			return snap, err
+		}
+	}
+	refs, err := v.refs(ctx)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -30,21 +49,94 @@ func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapsh
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if last.Commit != "" {
-		if at.names(last.Commit) {
-			return last, nil
+	at = v.reachable(at)
+	if last.Commit != "" && at.names(last.Commit) {
+		return last, nil
+	}
+	return v.target(ctx, at)
+}
+
+// reachable asks for the history at once where a server hangs up on whoever asks for what it did not advertise.
+func (v *visit) reachable(at target) target {
+	if len(at.tips) == 0 || strings.HasPrefix(v.end.Protocol, "http") {
+		return at
+	}
+	return target{want: at.tips, commit: at.commit, history: true}
+}
+
+// target gives a target's snapshot. What is missing is fetched; what turns out to be damaged is fetched once more, into a
+// new store.
+func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
+	for tries := 0; ; tries++ {
+		snap, err := v.stored(at)
+		if !mayHeal(err) || tries == 2 {
+			return snap, err
 		}
-		if err := v.forward(ctx, at, last.Commit); err != nil {
+		if !errors.Is(err, errNotHeld) {
+			err = v.store.renew()
+		} else {
+			err = nil
+		}
+		var got target
+		if err == nil {
+			got, err = v.fetch(ctx, at)
+		}
+		switch {
+		case err == nil:
+			at = got
+		case !mayHeal(err):
 			return Snapshot{}, err
 		}
 	}
-	objects, err := fetch(ctx, session, refs, at)
+}
+
+func mayHeal(err error) bool {
+	var d *damaged
+	return errors.Is(err, errNotHeld) || errors.As(err, &d)
+}
+
+// stored builds a snapshot of what the store holds.
+func (v *visit) stored(at target) (Snapshot, error) {
+	hash := plumbing.NewHash(at.commit)
+	if len(at.commit) < 40 || !slices.Contains(v.store.held(), hash) {
+		return Snapshot{}, errNotHeld
+	}
+	o := v.store.objects()
+	defer o.close()
+	for _, want := range at.want {
+		if err := o.storage.HasEncodedObject(want); err != nil && !at.history {
+			return Snapshot{}, errNotHeld // a tag that was made later
+		}
+	}
+	tree, err := o.tree(hash, v.path, v.choice, v.before)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	commit, tree, err := objects.tree(at, v.path)
-	if err != nil {
-		return Snapshot{}, err
+	v.before = tree
+	return Snapshot{Commit: api.Commit(hash.String()), Tree: tree}, nil
+}
+
+// refs lists what the server has, on a session that can still be used for one request.
+func (v *visit) refs(ctx context.Context) (*packp.AdvRefs, error) {
+	if v.session != nil {
+		return v.listed, nil
 	}
-	return Snapshot{Commit: api.Commit(commit.String()), Tree: tree}, nil
+	session, err := v.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := session.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		_ = session.Close() // a better error is on its way
+		return nil, err
+	}
+	v.session, v.listed = session, refs
+	return refs, nil
+}
+
+// use gives the session away; who takes it closes it.
+func (v *visit) use() transport.UploadPackSession {
+	s := v.session
+	v.session, v.listed = nil, nil
+	return s
 }

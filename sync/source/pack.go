@@ -1,0 +1,235 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+)
+
+// Bounds of what one fetch may bring. They count the whole commit, not only Path: Git cannot fetch a directory.
+const (
+	// MaxFetch bounds, in bytes, both the pack that a server sends and the objects in it.
+	MaxFetch = 512 << 20
+	// MaxObject bounds one object, in bytes: it is held in memory while the pack is indexed.
+	MaxObject = 64 << 20
+	// MaxObjects bounds their number: the index of a pack is made in memory.
+	MaxObjects = 500_000
+)
+
+// errCut says that what a server sent is no whole pack. It hides what go-git says of it: that reads as if the server spoke
+// no Git at all.
+var errCut = errors.New("the answer was cut off or is damaged (the next poll asks again)")
+
+func errTooLarge() error {
+	return fmt.Errorf("the commit holds more than %d MiB: keep declarations in a repository of their own", MaxFetch>>20)
+}
+
+// add takes a pack in, aside, and then all at once.
+func (s *store) add(ctx context.Context, pack io.Reader) error {
+	in, err := os.MkdirTemp(s.dir(), "in-")
+	if err != nil {
+		return s.explain("write", err)
+	}
+	defer os.RemoveAll(in) //nolint:errcheck // what stays is swept another time
+	f, err := os.Create(filepath.Join(in, "pack"))
+	if err != nil {
+		return s.explain("write", err)
+	}
+	defer f.Close() //nolint:errcheck // it was flushed, or a better error is on its way
+	w := &toDisk{to: bufio.NewWriterSize(f, 1<<16)}
+	if err := survey(io.TeeReader(pack, w)); err != nil || w.err != nil {
+		return s.blame(ctx, w.err, err)
+	}
+	if err := w.to.Flush(); err != nil {
+		return s.explain("write", err)
+	}
+	return s.index(in, f)
+}
+
+// toDisk remembers that it was the disk that failed, and not the server.
+type toDisk struct {
+	to  *bufio.Writer
+	err error
+}
+
+func (w *toDisk) Write(p []byte) (n int, err error) {
+	n, err = w.to.Write(p)
+	w.err = errors.Join(w.err, err)
+	return n, err
+}
+
+// blame tells a full disk, a bound, an end of our patience and a broken pack from one another.
+func (s *store) blame(ctx context.Context, disk, err error) error {
+	var bound *tooMuch
+	switch {
+	case disk != nil:
+		return s.explain("write", disk)
+	case ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), err)
+	case errors.As(err, &bound):
+		return err
+	}
+	return fmt.Errorf("%w: %v", errCut, err) //nolint:errorlint // hidden on purpose, see errCut
+}
+
+// tooMuch is an error of a pack beyond its bounds.
+type tooMuch struct{ error }
+
+// survey reads a pack to its end, keeps the bounds and compares the checksum, before anything is made of it: what an object
+// says of its size is what an indexer would reserve.
+func survey(pack io.Reader) error {
+	bounded := &io.LimitedReader{R: pack, N: MaxFetch}
+	scan := packfile.NewScanner(bounded)
+	_, count, err := scan.Header()
+	if err == nil && count > MaxObjects {
+		return &tooMuch{fmt.Errorf("the commit holds more than %d objects: keep declarations in a repository of their own", MaxObjects)}
+	}
+	left := int64(MaxFetch)
+	for i := uint32(0); err == nil && i < count; i++ {
+		var size int64
+		if size, err = surveyObject(scan); err == nil {
+			left -= size
+		}
+		if left < 0 {
+			return &tooMuch{errTooLarge()}
+		}
+	}
+	if err == nil {
+		_, err = scan.Checksum()
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, bounded) // the server may have an error to tell after the pack
+	}
+	if bounded.N <= 0 {
+		return &tooMuch{errTooLarge()}
+	}
+	return err
+}
+
+// surveyObject gives the size of what an object unfolds to.
+func surveyObject(scan *packfile.Scanner) (int64, error) {
+	h, err := scan.NextObjectHeader()
+	if err != nil {
+		return 0, err
+	}
+	if h.Length > MaxObject {
+		return 0, errLargeObject()
+	}
+	head := &prefix{left: 2 * binary.MaxVarintLen64}
+	n, _, err := scan.NextObject(head)
+	if err != nil || n != h.Length {
+		return 0, errors.Join(err, packfile.ErrMalformedPackFile)
+	}
+	if !h.Type.IsDelta() {
+		return n, nil
+	}
+	size, err := deltaSize(head.Bytes())
+	if err == nil && size > MaxObject {
+		return 0, errLargeObject()
+	}
+	return n + int64(size), err
+}
+
+func errLargeObject() error {
+	return &tooMuch{fmt.Errorf("the commit holds a file of more than %d MiB: keep declarations in a repository of their own", MaxObject>>20)}
+}
+
+// deltaSize reads what a delta says of its result: it begins with two numbers, the size of its base and the result's.
+func deltaSize(head []byte) (uint64, error) {
+	_, n := binary.Uvarint(head)
+	if n <= 0 {
+		return 0, packfile.ErrMalformedPackFile
+	}
+	size, n := binary.Uvarint(head[n:])
+	if n <= 0 {
+		return 0, packfile.ErrMalformedPackFile
+	}
+	return size, nil
+}
+
+// prefix keeps the first bytes and takes the others for written.
+type prefix struct {
+	bytes.Buffer
+	left int
+}
+
+func (p *prefix) Write(b []byte) (int, error) {
+	n := min(len(b), p.left)
+	p.left -= n
+	p.Buffer.Write(b[:n])
+	return len(b), nil
+}
+
+// index makes the index of a pack, and moves both to their place: the pack last, since it is what makes the two count.
+func (s *store) index(in string, f *os.File) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return s.explain("read", err)
+	}
+	w := new(idxfile.Writer)
+	parser, err := packfile.NewParser(packfile.NewScanner(f), w)
+	if err != nil {
+		return s.explain("read", err)
+	}
+	sum, err := parser.Parse()
+	if err != nil {
+		return fmt.Errorf("%w: %v", errCut, err) //nolint:errorlint // hidden on purpose, see errCut
+	}
+	if err := writeIndex(filepath.Join(in, "idx"), w); err != nil {
+		return s.explain("write", err)
+	}
+	name := filepath.Join(s.packs(), "pack-"+sum.String())
+	if err := os.Rename(filepath.Join(in, "idx"), name+".idx"); err != nil {
+		return s.explain("write", err)
+	}
+	return s.explain("write", os.Rename(filepath.Join(in, "pack"), name+".pack"))
+}
+
+func writeIndex(name string, w *idxfile.Writer) error {
+	idx, err := w.Index()
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(f, 1<<16)
+	_, err = idxfile.NewEncoder(buffered).Encode(idx)
+	return errors.Join(err, buffered.Flush(), f.Close())
+}
+
+// commitIn finds the one commit among all that the packs hold whose hash begins with some digits.
+func (o *objects) commitIn(digits string) (plumbing.Hash, error) {
+	var found []plumbing.Hash
+	all, err := o.storage.IterEncodedObjects(plumbing.CommitObject)
+	if err != nil {
+		return plumbing.ZeroHash, &damaged{err}
+	}
+	err = all.ForEach(func(obj plumbing.EncodedObject) error {
+		if h := obj.Hash(); strings.HasPrefix(h.String(), digits) && !slices.Contains(found, h) {
+			found = append(found, h)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return plumbing.ZeroHash, &damaged{err}
+	case len(found) == 0:
+		return plumbing.ZeroHash, ErrRefGone
+	case len(found) > 1:
+		return plumbing.ZeroHash, errors.New("several commits begin so: give more digits")
+	}
+	return found[0], nil
+}

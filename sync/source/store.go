@@ -1,0 +1,256 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Bounds of a store. One that is beyond them is made anew before the next fetch, which then brings a whole commit. While a
+// pack comes in, a store may be larger by MaxFetch.
+const (
+	// MaxStore bounds the packs and their indexes together, in bytes.
+	MaxStore = 1 << 30
+	// MaxPacks bounds the packs: every fetch adds one, and every look-up may have to ask them all.
+	MaxPacks = 50
+)
+
+// storeFormat is what the file "format" of a store begins with; another one is a store to be made anew.
+const storeFormat = "linkwright store 1\n"
+
+// store is a bare repository on disk that holds some commits whole, without their ancestors: those that its file "shallow"
+// names, as in any repository of Git. Nothing in it is needed: it may vanish at any time, and is then made anew.
+//
+//	CACHE/ID.lock        held by the process that uses ID; another one takes a temporary directory
+//	CACHE/ID/            ID is made of the repository's address
+//	CACHE/ID/in-*        a pack that is coming in
+//	CACHE/ID.new-*       a store that is being made
+type store struct {
+	cache string // Options.Cache
+	id    string
+	note  string   // what makes ID, in words
+	base  string   // the directory that is used; empty until it is
+	temp  bool     // base is our own, and goes with us
+	lock  *os.File // of base, unless it is temporary
+}
+
+func newStore(cache, address string) *store {
+	sum := sha256.Sum256([]byte(address))
+	return &store{cache: cache, id: hex.EncodeToString(sum[:8]), note: address}
+}
+
+func (s *store) dir() string   { return filepath.Join(s.base, s.id) }
+func (s *store) packs() string { return filepath.Join(s.dir(), "objects", "pack") }
+
+// open makes sure that there is a store, and that it is ours alone.
+func (s *store) open() error {
+	if err := s.take(); err != nil {
+		return s.explain("open", err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir(), "format"))
+	if err == nil && string(text) == s.format() && isDir(s.packs()) {
+		return nil
+	}
+	return s.wipe()
+}
+
+func (s *store) format() string { return storeFormat + s.note + "\n" }
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// take finds the directory to use. One that was taken from under us, with its lock, is looked for again.
+func (s *store) take() error {
+	if s.base != "" && (s.temp && isDir(s.base) || !s.temp && s.locked()) {
+		return nil
+	}
+	s.release()
+	if s.cache == "" {
+		return s.takeTemp()
+	}
+	cache, err := filepath.Abs(s.cache)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return err
+	}
+	lock, err := tryLock(filepath.Join(cache, s.id+".lock"))
+	if errors.Is(err, errLocked) {
+		return s.takeTemp()
+	}
+	if err != nil {
+		return err
+	}
+	s.base, s.lock = cache, lock
+	s.sweep()
+	return nil
+}
+
+func (s *store) takeTemp() error {
+	dir, err := os.MkdirTemp("", "linkwright-git-")
+	if err != nil {
+		return err
+	}
+	s.base, s.temp = dir, true
+	return nil
+}
+
+// locked says that the file we hold is still the one that others would find.
+func (s *store) locked() bool {
+	mine, err := s.lock.Stat()
+	if err != nil {
+		return false
+	}
+	theirs, err := os.Stat(filepath.Join(s.base, s.id+".lock"))
+	return err == nil && os.SameFile(mine, theirs)
+}
+
+// sweep takes away what a process left that was killed. What cannot go now, goes another time.
+func (s *store) sweep() {
+	for _, pattern := range []string{s.id + ".new-*", s.id + "/in-*"} {
+		names, _ := filepath.Glob(filepath.Join(s.base, pattern))
+		for _, name := range names {
+			_ = os.RemoveAll(name)
+		}
+	}
+}
+
+// wipe makes the store anew: aside, so that there is a whole one or none.
+func (s *store) wipe() error {
+	return s.explain("make", errors.Join(s.remove(), s.make()))
+}
+
+// renew makes a store anew in which something was wrong, be it that it is gone, with all around it.
+func (s *store) renew() error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	return s.wipe()
+}
+
+func (s *store) remove() error { return os.RemoveAll(s.dir()) }
+
+func (s *store) make() error {
+	aside, err := os.MkdirTemp(s.base, s.id+".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(aside) //nolint:errcheck // it has moved, or is swept another time
+	for _, dir := range []string{"objects/pack", "refs"} {
+		if err := os.MkdirAll(filepath.Join(aside, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	for name, text := range map[string]string{
+		"HEAD":   "ref: refs/heads/none\n",
+		"config": "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+		"format": s.format(),
+	} {
+		if err := os.WriteFile(filepath.Join(aside, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return os.Rename(aside, s.dir())
+}
+
+// held gives the commits that the store holds whole, the newest last. What it cannot read, it does not hold.
+func (s *store) held() []plumbing.Hash {
+	text, err := os.ReadFile(filepath.Join(s.dir(), "shallow"))
+	if err != nil {
+		return nil
+	}
+	var out []plumbing.Hash
+	for line := range strings.Lines(string(text)) {
+		if digits := strings.TrimSpace(line); plumbing.IsHash(digits) {
+			out = append(out, plumbing.NewHash(digits))
+		}
+	}
+	return out
+}
+
+// hold writes down that a commit is there, whole.
+func (s *store) hold(commit plumbing.Hash) error {
+	var b bytes.Buffer
+	for _, h := range s.held() {
+		if h != commit {
+			b.WriteString(h.String() + "\n")
+		}
+	}
+	b.WriteString(commit.String() + "\n")
+	name := filepath.Join(s.dir(), "shallow")
+	if err := os.WriteFile(name+".new", b.Bytes(), 0o600); err != nil {
+		return s.explain("write", err)
+	}
+	return s.explain("write", os.Rename(name+".new", name))
+}
+
+// bound makes a store anew that has grown beyond its bounds.
+func (s *store) bound() error {
+	entries, err := os.ReadDir(s.packs())
+	if err != nil {
+		return s.wipe()
+	}
+	var size int64
+	packs := 0
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			size += info.Size()
+		}
+		if strings.HasSuffix(e.Name(), ".pack") {
+			packs++
+		}
+	}
+	if size > MaxStore || packs >= MaxPacks {
+		return s.wipe()
+	}
+	return nil
+}
+
+// explain says which directory it was, and what to do. Where there is no room, the store is given up: it may be what took it.
+func (s *store) explain(verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	dir := cmp.Or(s.base, s.cache, os.TempDir())
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		if s.base != "" {
+			_ = s.remove()
+		}
+		return fmt.Errorf("%s store of Git in %s: %w (make room, or name another directory: a store may need %d MiB)",
+			verb, dir, err, (MaxStore+MaxFetch)>>20)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%s store of Git in %s: %w (name a directory that we may write to)", verb, dir, err)
+	}
+	return &damaged{fmt.Errorf("%s store of Git in %s: %w", verb, dir, err)}
+}
+
+// release gives up the directory; a temporary one goes.
+func (s *store) release() {
+	if s.temp {
+		_ = os.RemoveAll(s.base)
+	}
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
+	s.base, s.temp, s.lock = "", false, nil
+}
+
+// damaged is an error of the store that a fresh fetch into a new one may heal.
+type damaged struct{ cause error }
+
+func (d *damaged) Error() string { return d.cause.Error() }
+func (d *damaged) Unwrap() error { return d.cause }

@@ -92,7 +92,7 @@ func (b *builder) dir(at string, e entry, old *node, v verdict) (*node, error) {
 		return n, nil
 	}
 	if len(n.entries) == 0 && len(b.choice.include) > 0 {
-		return nil, nil //nolint:nilnil // nothing was chosen, which is no error
+		return nil, nil // nothing was chosen, which is no error
 	}
 	n.sum.add(sum{nodes: 1})
 	return n, b.count(at, sum{nodes: 1})
@@ -120,7 +120,7 @@ func (b *builder) entry(at string, e entry, old *node, v verdict) (*node, error)
 	v = b.choice.judge(strings.Split(at, "/"), e.dir, v)
 	switch {
 	case v.out, !v.in && (!e.dir || e.bad != nil):
-		return nil, nil //nolint:nilnil // it is not chosen, which is no error
+		return nil, nil //nolint:nilerr // it is not chosen, which is no error
 	case e.bad != nil:
 		return nil, e.bad
 	case e.dir:

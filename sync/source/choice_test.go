@@ -126,19 +126,19 @@ func TestInclude(t *testing.T) {
 
 func TestNewRefusesPatterns(t *testing.T) {
 	for text, words := range map[string]string{
-		"":                "is empty",
-		"  ":              "is empty",
-		"/":               "is empty",
-		"!":               "is empty",
-		"# all":           "is a comment",
-		"[a":              "is no pattern",
-		`a\`:              "is no pattern",
-		"a//b":            `holds ""`,
-		"./a":             `holds "."`,
-		"../a":            `holds ".."`,
-		"a**b":            "** beside other characters",
-		"[[:alpha:]]":     "which is not understood",
-		"!a":              "there is none before it",
+		"":            "is empty",
+		"  ":          "is empty",
+		"/":           "is empty",
+		"!":           "is empty",
+		"# all":       "is a comment",
+		"[a":          "is no pattern",
+		`a\`:          "is no pattern",
+		"a//b":        `holds ""`,
+		"./a":         `holds "."`,
+		"../a":        `holds ".."`,
+		"a**b":        "** beside other characters",
+		"[[:alpha:]]": "which is not understood",
+		"!a":          "there is none before it",
 	} {
 		for _, o := range []Options{{Include: []string{text}}, {Exclude: []string{text}}} {
 			o.Repo = "https://git.example.com/fleet.git"

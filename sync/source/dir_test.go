@@ -36,7 +36,7 @@ func TestDir(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	r := newRepo(t)
-	snap, err := source.File(r.work + "/fleet/east.yaml", source.Options{})
+	snap, err := source.File(r.work+"/fleet/east.yaml", source.Options{})
 	if err != nil {
 		t.Fatalf("File: %v", err)
 	}
@@ -44,9 +44,9 @@ func TestFile(t *testing.T) {
 		t.Errorf("names(Tree): -want +got\n%s", diff)
 	}
 	link(r, "fleet/up.yaml")
-	_, err = source.File(r.work + "/fleet/up.yaml", source.Options{})
+	_, err = source.File(r.work+"/fleet/up.yaml", source.Options{})
 	refuse(t, err, "up.yaml: is a symbolic link")
-	_, err = source.File(r.work + "/fleet/nope.yaml", source.Options{})
+	_, err = source.File(r.work+"/fleet/nope.yaml", source.Options{})
 	refuse(t, err, "nope.yaml", "no such file or directory")
 }
 

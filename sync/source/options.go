@@ -19,7 +19,7 @@ type Options struct {
 	// Cache is the directory of the store, which several Sources and processes may share; empty is a temporary one, which
 	// Close removes. It may be deleted at any time.
 	Cache string
-	Auth Auth
+	Auth  Auth
 	// CAFile holds PEM certificates to trust instead of the system's.
 	CAFile string
 	// Timeout bounds one Poll or At; zero is DefaultTimeout.

@@ -196,6 +196,12 @@ func TestWarnings(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Code, r.Help)
 	}
 	section(t, readme, "warnings", b.String())
+	b.Reset()
+	b.WriteString("| code | says |\n| --- | --- |\n")
+	for _, r := range fleet.SecretRules() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Code, r.Help)
+	}
+	section(t, "../docs/git.md", "secrets", b.String())
 }
 
 // depend reads files, so that a cached result of this test does not outlive a change of them.

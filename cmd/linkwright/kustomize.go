@@ -77,6 +77,11 @@ type look func(context.Context, *fleet.Fleet) ([]api.Problem, error)
 
 // fleet loads a tree; its overlays are looked at once all else is right.
 func (k *kustomize) fleet(ctx context.Context, o origin, at look) (*fleet.Fleet, []api.Problem, error) {
+	if fleet.Unbuilt(o.Tree) {
+		if secrets := fleet.Secrets(o.Tree); len(secrets) > 0 {
+			return nil, o.place(secrets), nil // nothing is built of them
+		}
+	}
 	tree, problems, err := k.cage.Flatten(ctx, o.Tree)
 	if err != nil || slices.ContainsFunc(problems, isError) {
 		return nil, o.place(problems), err

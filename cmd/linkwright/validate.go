@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
@@ -67,7 +69,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 // problemsOf counts what is declared, too; a nil fleet declares nothing.
 func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	p := report.Problems{Found: found}
-	for _, r := range fleet.Rules() {
+	for _, r := range slices.Concat(fleet.Rules(), fleet.SecretRules()) {
 		p.Rules = append(p.Rules, report.Rule(r))
 	}
 	p.Rules = append(p.Rules, report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."})

@@ -16,7 +16,7 @@ type hostile struct {
 
 func attacks() map[string]hostile {
 	out := map[string]hostile{}
-	for _, some := range []map[string]hostile{floods(), bombs(), nested(), unreadable(), mistakes(), built()} {
+	for _, some := range []map[string]hostile{floods(), searches(), bombs(), nested(), unreadable(), mistakes(), built()} {
 		maps.Copy(out, some)
 	}
 	return out
@@ -66,6 +66,32 @@ const (
 	policy = "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec:\n"
 	all    = "apiVersion: linkwright.dev/v1alpha1\nkind: Mesh\nmetadata: {name: m}\nspec:\n  clusters: {}\n"
 )
+
+// searches are for what looks for secrets: words of theirs over and over, in files that nothing else reads.
+func searches() map[string]hostile {
+	others := func(text string, want ...string) hostile {
+		return hostile{func() fs.FS {
+			tree, data := fstest.MapFS{"a.yaml": {Data: []byte(east)}}, []byte(strings.Repeat(text, MaxSearchedBytes/len(text)))
+			for i := range 16 {
+				tree[fmt.Sprintf("f%d.conf", i)] = &fstest.MapFile{Data: data}
+			}
+			return tree
+		}, want}
+	}
+	const long = "0123456789abcdef0123456789abcdef"
+	return map[string]hostile{
+		"beginnings of keys":         others("-----BEGIN PRIVATE KEY-----\n"),
+		"beginnings in a row":        others("-----BEGIN PRIVATE KEY "),
+		"keys":                       others("-----BEGIN PRIVATE KEY-----\n"+long+"\n", "a private key stands here"),
+		"keys in base64":             others("LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0t", "a private key, in base64"),
+		"beginnings in base64":       others("LS0tLS1CRUdJTi-"),
+		"words of Secrets":           others("kind: Secret data: ", "cannot be searched for secrets"),
+		"words of sops":              others("sops "),
+		"a kubeconfig of 4 MiB":      others("users: {a: b}\n---\n", "cannot be searched for secrets"),
+		"4,000 Secrets, in 40 files": files(40, func() string { return strings.Repeat("kind: Secret\ndata: {a: b}\n---\n", 100) }, "Secret holds data"),
+		"a Secret, deep":             others(strings.Repeat("[", 2000)+"kind: Secret, data: ", "cannot be searched for secrets"),
+	}
+}
 
 // floods are inputs of great size.
 func floods() map[string]hostile {

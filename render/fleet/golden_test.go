@@ -41,6 +41,9 @@ func golden(t *testing.T, file string) {
 	}
 	tree, want := treeOf(archive)
 	got := summary(Load("", tree))
+	if strings.Contains(got, "canary") {
+		t.Errorf("Load(%s) tells a secret:\n%s", file, got)
+	}
 	if *update {
 		rewrite(t, file, archive, got)
 		return

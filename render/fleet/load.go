@@ -32,6 +32,7 @@ func Load(commit api.Commit, tree fs.FS) (*Fleet, []api.Problem) {
 	if built, ok := tree.(Built); ok {
 		l.readBuilt(built)
 	} else if !l.unbuilt(tree) {
+		l.secrets(tree)
 		l.read(tree)
 	}
 	f := l.fleet(commit)
@@ -60,6 +61,8 @@ type loader struct {
 	full     bool  // a bound is reached, and nothing further is read
 	partial  bool  // something could not be read, so that what is missing may be declared all the same
 	unsure   bool  // a kustomization cannot be read, so that what it names is unknown
+
+	revealed map[string]bool // files in which secrets were found
 
 	maybe    map[string]bool // names in documents whose kind is unknown: any may be a cluster
 	silent   bool            // a name that is not declared was not told, since any may be declared all the same
@@ -117,6 +120,7 @@ func (l *loader) kind(p parsed) string {
 	version, kind := child(p.root, "apiVersion"), text(child(p.root, "kind"))
 	kinds := []string{"Cluster", "Link", "Mesh", "SyncPolicy"}
 	switch {
+	case l.revealed[p.file] && mayReveal(p.root): // what it is, was told
 	case version == nil:
 		fail(p.root, "apiVersion is missing", "want "+api.GroupVersion)
 	case strings.HasPrefix(text(version), ours) && text(version) != api.GroupVersion:
@@ -135,6 +139,12 @@ func (l *loader) kind(p parsed) string {
 	return ""
 }
 
+// mayReveal says that a document is of those in which secrets are found.
+func mayReveal(root *yaml.Node) bool {
+	version, kind := text(child(root, "apiVersion")), text(child(root, "kind"))
+	return !strings.HasPrefix(version, ours) && slices.Contains([]string{"", "Secret", "SecretList", "List", "Config"}, kind)
+}
+
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // otherVersion tells a version that may exist one day from a mistyped one.
@@ -148,7 +158,7 @@ func otherVersion(written string) string {
 func foreignHint(kind string) string {
 	hint := "only " + api.GroupVersion + " may stand in this tree"
 	if kind == "Secret" {
-		hint += ", and no credentials at all"
+		hint += "; " + wayOfSecrets
 	}
 	return hint
 }

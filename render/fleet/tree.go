@@ -45,6 +45,15 @@ func (l *loader) read(tree fs.FS) {
 	}
 }
 
+// secrets tells of all that the tree holds, also where nothing is read as a declaration.
+func (l *loader) secrets(tree fs.FS) {
+	l.revealed = map[string]bool{}
+	for _, p := range Secrets(tree) {
+		l.revealed[p.Pos.File] = true
+		l.add(p)
+	}
+}
+
 // empty is a problem only where all could be read.
 func (l *loader) empty(hint string) {
 	l.problems = append(l.problems, api.Problem{Code: EmptyTree, Message: "the tree holds no declaration", Hint: hint})

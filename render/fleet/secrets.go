@@ -1,0 +1,140 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// The codes of secrets that were found in a tree: words for machines, which stay as they are.
+const (
+	SopsFile             = "SopsFile"
+	SecretManifest       = "SecretManifest"
+	SecretGenerator      = "SecretGenerator"
+	KubeconfigCredential = "KubeconfigCredential"
+	PrivateKey           = "PrivateKey"
+)
+
+// SecretRules gives all kinds of errors that Secrets may give.
+func SecretRules() []Rule {
+	return []Rule{
+		{SopsFile, "A file is encrypted by sops: linkwright holds no key, and decrypts nothing."},
+		{SecretManifest, "A Kubernetes Secret holds data, by itself or in a list."},
+		{SecretGenerator, "A kustomization makes a Secret of what stands in Git."},
+		{KubeconfigCredential, "A kubeconfig holds a credential: a token, a password, a key, or what a plugin is given."},
+		{PrivateKey, "A PEM private key stands in a file, as it is or in base64."},
+	}
+}
+
+const (
+	// MaxSearchedBytes bounds what of one file is searched for secrets.
+	MaxSearchedBytes = MaxFileBytes
+	// maxSearchedMarks bounds, over all files, what is parsed for their sake alone; see MaxMarks.
+	maxSearchedMarks = MaxMarks / 6
+	// maxSecrets bounds what is told of one file.
+	maxSecrets = 20
+)
+
+const (
+	wayOfSecrets = "linkwright's credentials stand in access Secrets of the home cluster, filled by your secret manager: spec.access.kubeconfigSecret"
+	wayOut       = "replace it, for it is known to all who read the repository; " + wayOfSecrets
+)
+
+// Secrets gives an error for each secret that a tree holds, wherever in it, hidden files and what is kustomize's included;
+// none of them repeats what is secret. Load does so for a tree of plain YAML; a tree that is to be built is searched before
+// it is. It is a guard against accidents: who wants to hide a secret in a file, can.
+func Secrets(tree fs.FS) []api.Problem {
+	s := search{tree: tree}
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read is told elsewhere
+		if err == nil && d.Type().IsRegular() {
+			s.file(name)
+		}
+		return nil
+	})
+	slices.SortFunc(s.found, compareProblems)
+	return s.found
+}
+
+// Unbuilt says that kustomize has to build a tree before it can be loaded.
+func Unbuilt(tree fs.FS) bool {
+	_, built := tree.(Built)
+	return !built && kustomization(tree, ".") != ""
+}
+
+// search is one pass over a tree.
+type search struct {
+	tree   fs.FS
+	buffer bytes.Buffer // of the file that is looked at: one for all of them
+	extent extent
+	found  []api.Problem
+}
+
+// file looks into one file. Where its structure shows a secret, its text is not searched for another.
+func (s *search) file(name string) {
+	f, err := s.tree.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	s.buffer.Reset()
+	if _, err := io.Copy(&s.buffer, io.LimitReader(f, MaxSearchedBytes)); err != nil {
+		return
+	}
+	data := s.buffer.Bytes()
+	found := s.structure(name, data)
+	if len(found) == 0 {
+		found = privateKeys(name, data)
+	}
+	s.found = append(s.found, found[:min(len(found), maxSecrets)]...)
+}
+
+// structure judges what a file is as a whole. It is parsed only where a word in it makes that worth while.
+func (s *search) structure(name string, data []byte) []api.Problem {
+	if at := sopsText(name, data); at > 0 {
+		return []api.Problem{sopsProblem(api.Pos{File: name, Line: at, Col: 1})}
+	}
+	if !structured(name) || !worthParsing(data) {
+		return nil
+	}
+	measured := measure(data)
+	s.extent.add(measured)
+	tooMuch := measured.over > 0 || s.extent.marks > maxSearchedMarks || s.extent.documents > MaxDocuments
+	if tooMuch || len(data) == MaxSearchedBytes {
+		return []api.Problem{{
+			Pos:     api.Pos{File: name},
+			Message: "cannot be searched for secrets: it is too large, and there are words of one in it",
+			Hint:    "divide it, or leave it out of what linkwright reads",
+		}}
+	}
+	if path.Ext(name) == ".json" {
+		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" ")) // which YAML takes amiss
+	}
+	if unfit(data) != nil {
+		return nil // told where it is read as a declaration
+	}
+	var out []api.Problem
+	parse(name, data, func(p parsed) { out = append(out, secretsIn(p)...) })
+	return out
+}
+
+// structured says that a file may be YAML or JSON: by its name, or because it has none that says otherwise.
+func structured(name string) bool {
+	return isYAML(name) || slices.Contains([]string{"", ".json", ".conf", ".config", ".kubeconfig"}, path.Ext(name)) || path.Base(name)[0] == '.'
+}
+
+// secretAt is a problem with a place.
+func secretAt(at api.Pos, code, message, hint string) api.Problem {
+	return api.Problem{Pos: at, Code: code, Message: message, Hint: cmp.Or(hint, wayOut)}
+}
+
+// placeAt is the position of an offset.
+func placeAt(name string, data []byte, at int) api.Pos {
+	line := bytes.LastIndexByte(data[:at], '\n') + 1
+	return api.Pos{File: name, Line: 1 + bytes.Count(data[:at], []byte("\n")), Col: 1 + utf8.RuneCount(data[line:at])}
+}

@@ -1,0 +1,169 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// worthParsing says that a text holds one of the words that what is looked for cannot do without, where it could be meant:
+// nearly all files hold none, and are not parsed.
+func worthParsing(data []byte) bool {
+	return isKey(data, "sops") || isKey(data, "secretGenerator") || isKey(data, "users") ||
+		isSecretKind(data) && (isKey(data, "data") || isKey(data, "stringData"))
+}
+
+// isKey says that a word is followed by a colon somewhere.
+func isKey(data []byte, word string) bool {
+	for at := range occurrences(data, word) {
+		rest := bytes.TrimLeft(head(data[at+len(word):]), "\"'")
+		if bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte(":")) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSecretKind says that the word Secret follows "kind:" somewhere.
+func isSecretKind(data []byte) bool {
+	for at := range occurrences(data, "Secret") {
+		before := bytes.TrimRight(data[max(0, at-nearby):at], "\"' \t\n")
+		if before, colon := bytes.CutSuffix(before, []byte(":")); colon && bytes.HasSuffix(bytes.TrimRight(before, "\"' \t"), []byte("kind")) {
+			return true
+		}
+	}
+	return false
+}
+
+// nearby is how many bytes may stand between a word and what it belongs to: blanks and quotes.
+const nearby = 32
+
+func head(data []byte) []byte { return data[:min(len(data), nearby)] }
+
+// occurrences gives the offsets of a word.
+func occurrences(data []byte, word string) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for at := 0; ; at += len(word) {
+			next := bytes.Index(data[at:], []byte(word))
+			if next < 0 || !yield(at+next) {
+				return
+			}
+			at += next
+		}
+	}
+}
+
+// secretsIn gives the secrets of one document.
+func secretsIn(p parsed) []api.Problem {
+	if p.root.Kind != yaml.MappingNode {
+		return nil
+	}
+	if key := keyNode(p.root, "sops"); key != nil {
+		return []api.Problem{sopsProblem(p.pos(key))}
+	}
+	return p.secretsOf(p.root, 0)
+}
+
+// secretsOf judges an object, and each in a list.
+func (p parsed) secretsOf(n *yaml.Node, depth int) []api.Problem {
+	const deepest = 4 // lists in lists
+	var out []api.Problem
+	if items := child(n, "items"); depth < deepest && items != nil && items.Kind == yaml.SequenceNode {
+		for _, item := range items.Content {
+			out = append(out, p.secretsOf(item, depth+1)...)
+		}
+	}
+	kind, kustomizes := text(child(n, "kind")), isKustomization(path.Base(p.file))
+	switch {
+	case kind == "Secret":
+		out = append(out, p.manifest(n)...)
+	case kind == "Config" || kind == "" && !kustomizes:
+		out = append(out, p.kubeconfig(n)...)
+	}
+	if generator := keyNode(n, "secretGenerator"); generator != nil && (kustomizes || kind == "Kustomization" || kind == "Component") {
+		out = append(out, secretAt(p.pos(generator), SecretGenerator, "secretGenerator makes a Secret of what stands in Git",
+			"a secret does not belong in Git: "+wayOfSecrets))
+	}
+	return out
+}
+
+func isKustomization(base string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, base)
+}
+
+// manifest is for a Secret. One without data is none: a patch may label what it never sees.
+func (p parsed) manifest(n *yaml.Node) []api.Problem {
+	for _, field := range []string{"data", "stringData"} {
+		if child(n, field) != nil {
+			at := p.pos(keyNode(n, field))
+			return []api.Problem{secretAt(at, SecretManifest, strings.TrimSpace(fmt.Sprintf("%s holds %s", identity(n), field)), "")}
+		}
+	}
+	return nil
+}
+
+// kubeconfig is for the credentials of all users. A path to a file is none; what that file holds, is found there.
+func (p parsed) kubeconfig(n *yaml.Node) []api.Problem {
+	users := child(n, "users")
+	if users == nil || users.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var out []api.Problem
+	for i, entry := range users.Content {
+		user := child(entry, "user")
+		given := func(of *yaml.Node, field string) {
+			if key := keyNode(of, field); key != nil && filled(child(of, field)) {
+				out = append(out, secretAt(p.pos(key), KubeconfigCredential, fmt.Sprintf("users[%d] of this kubeconfig: %s is a credential", i, field), ""))
+			}
+		}
+		for _, field := range []string{"token", "password", "client-key-data"} {
+			given(user, field)
+		}
+		for _, field := range []string{"access-token", "refresh-token", "id-token", "client-secret"} {
+			given(child(child(user, "auth-provider"), "config"), field)
+		}
+		out = append(out, p.plugin(user, i)...)
+	}
+	return out
+}
+
+// plugin is for what an exec plugin is given in variables whose names say that it is secret.
+func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
+	env := child(child(user, "exec"), "env")
+	if env == nil || env.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var out []api.Problem
+	for _, variable := range env.Content {
+		name := strings.ToUpper(text(child(variable, "name")))
+		secret := slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD"}, func(word string) bool { return strings.Contains(name, word) })
+		if secret && filled(child(variable, "value")) {
+			out = append(out, secretAt(p.pos(keyNode(variable, "value")), KubeconfigCredential,
+				fmt.Sprintf("users[%d] of this kubeconfig: exec gets a credential from %s", i, short(name)), ""))
+		}
+	}
+	return out
+}
+
+func filled(n *yaml.Node) bool {
+	return n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && n.ShortTag() != "!!null"
+}
+
+// keyNode is the key itself, which shows where a value begins to be told.
+func keyNode(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
+			return n.Content[i]
+		}
+	}
+	return nil
+}

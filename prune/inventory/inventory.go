@@ -85,6 +85,19 @@ func Read(owner string, seen object.Observation) ([]Inventory, error) {
 	return out, nil
 }
 
+// ReadBase gives the inventory of a cluster's base alone, under whichever name of the cluster; false where there is none
+// that is ours and can be read.
+func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
+	key := Key(owner, object.End{})
+	body, ok := seen.Bodies[key]
+	if !ok || seen.Own[key].Mark != object.Ours {
+		return Inventory{}, false
+	}
+	inv, err := decode(body)
+	inv.Was = seen.Own[key]
+	return inv, err == nil && inv.End.IsBase()
+}
+
 func decode(body object.Body) (Inventory, error) {
 	var cm struct {
 		Data map[string]string `json:"data"`

@@ -179,7 +179,7 @@ func (p *planner) outlived(l fleet.Link) {
 // takes says that the source's end would be written if it had a credential.
 func (p *planner) takes(l fleet.Link) bool {
 	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
-	if p.closed(object.End{Cluster: p.name, Link: l.Pair()}) != nil {
+	if p.closed(object.End{Cluster: p.name, Link: l.Pair()}) != nil || p.barred(l.Source.Name) != nil {
 		return false
 	}
 	side := p.Sides[l.Source.Name]

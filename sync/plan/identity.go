@@ -31,6 +31,17 @@ func (p *planner) stranger(name api.ClusterName) *object.Reason {
 }
 
 func (w World) identify(name api.ClusterName) *object.Reason {
+	if why := w.unidentified(name); why != nil {
+		return why
+	}
+	if w.Accepted[name] == w.Sides[name].Facts.UID {
+		return nil
+	}
+	return w.renamedBase(name)
+}
+
+// unidentified is all of that but the base's name.
+func (w World) unidentified(name api.ClusterName) *object.Reason {
 	side := w.Sides[name]
 	uid := side.Facts.UID
 	switch {
@@ -52,7 +63,7 @@ func (w World) identify(name api.ClusterName) *object.Reason {
 		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right, allow it with --accept-cluster %s=%s",
 			uid, known, name, uid)
 	}
-	return w.renamedBase(name)
+	return nil
 }
 
 // renamedBase finds a base that describes the cluster under another name.

@@ -28,6 +28,8 @@ type World struct {
 	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
+	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
+	Barred map[api.Commit]*object.Reason
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
 	Elsewhere map[api.ClusterName]bool
 	// Pass numbers the reading of clusters: what cannot be taken back is not decided on an older Side.

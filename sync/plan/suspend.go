@@ -24,6 +24,9 @@ func Suspend(w World, end object.End, _ []object.Change) *object.Reason {
 
 // closed says why nothing of an end is written, whatever is to do there.
 func (p *planner) closed(end object.End) *object.Reason {
+	if why := p.barred(end.Cluster); why != nil {
+		return why
+	}
 	for _, policy := range p.policies {
 		if why := policy(p.World, end, nil); why != nil {
 			return why

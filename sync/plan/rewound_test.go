@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// bar makes the commit that a cluster carries one that the fleet's does not follow.
+func bar(s *sim, commit api.Commit) *object.Reason {
+	why := object.Because(Rewound, "does not follow %s", commit.Short())
+	s.world.Barred = map[api.Commit]*object.Reason{commit: why}
+	return why
+}
+
+// What a cluster carries counts as far as it is known to be that cluster's.
+func TestApplied(t *testing.T) {
+	const carried = api.Commit("0123")
+	tests := []struct {
+		name string
+		do   func(*testing.T, *sim)
+		want api.Commit
+	}{
+		{"as written", func(*testing.T, *sim) {}, carried},
+		{"from a directory", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.Commit = "" }) }, ""},
+		{"no base", func(_ *testing.T, s *sim) { remove(s.live["west"], baseKey) }, ""},
+		{"not read", func(_ *testing.T, s *sim) { s.down["west"] = true }, ""},
+		{"another cluster", func(_ *testing.T, s *sim) { strange(s, "west") }, ""},
+		{"another name's", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "old" }) }, ""},
+		{"another name's, accepted", func(t *testing.T, s *sim) {
+			rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "old" })
+			s.world.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
+		}, carried},
+		{"not ours", func(_ *testing.T, s *sim) {
+			r := s.live["west"].Seen.Own[baseKey]
+			r.Mark = object.Theirs
+			s.live["west"].Seen.Own[baseKey] = r
+		}, ""},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		rebase(t, s, func(i *inventory.Inventory) { i.Commit = carried })
+		world := s.now()
+		tt.do(t, s)
+		world.UIDs, world.Accepted = s.world.UIDs, s.world.Accepted
+		side := world.Sides["west"]
+		if side.Seen = observe(s.live["west"].Seen, side.Looked); s.down["west"] {
+			side = s.look(s.world, s.world.Fleet.Clusters[1])
+		}
+		world.Sides["west"] = side
+		if got := world.Applied("west"); got != tt.want {
+			t.Errorf("%s: Applied(west): got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Where a commit was applied that the fleet's does not follow, nothing is written, whatever is to do; elsewhere
+// the same fleet is kept up.
+func TestRewoundClusterIsLeftAlone(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*sim)
+	}{
+		{"drift", func(s *sim) { remove(s.live["west"], deployment("east")) }},
+		{"declared otherwise", func(s *sim) { s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {mode: External}\n")) }},
+		{"no longer linked", func(s *sim) { s.world.Fleet = declare(t, two, "") }},
+		{"no longer declared", func(s *sim) {
+			s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+			s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
+		}},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		rebase(t, s, func(i *inventory.Inventory) { i.Commit = "feed" })
+		why := bar(s, "feed")
+		tt.do(s)
+		step := s.turn("west", Suspend, PrunePolicy)
+		if step.Refused != why || step.Writes() > 0 || step.Left() {
+			t.Errorf("%s: refused for %v, writes %v", tt.name, step.Refused, words(step))
+		}
+		for _, r := range step.Rows {
+			if r.Standing != Held || r.Why != why {
+				t.Errorf("%s: %s is %s, %v", tt.name, r.End, r.Standing, r.Why)
+			}
+		}
+		for _, w := range words(s.turn("east", Suspend, PrunePolicy)) {
+			if w != "update "+baseKey.String() {
+				t.Errorf("%s: east, at its other end: %s", tt.name, w)
+			}
+		}
+		s.world.Barred = nil
+		if step := s.turn("west", Suspend, PrunePolicy); step.Refused != nil || step.Writes() == 0 {
+			t.Errorf("%s: once it is allowed: %v, writes %v", tt.name, step.Refused, words(step))
+		}
+	}
+}
+
+// Repair goes on where the fleet's own commit was applied, or an older one, also at the other end of a barred one's links.
+func TestRepairBesideARewoundCluster(t *testing.T) {
+	s := linked(t, "")
+	rebase(t, s, func(i *inventory.Inventory) { i.Commit = "feed" })
+	bar(s, "feed")
+	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
+	remove(s.live["east"], account)
+	same(t, "east", []string{"create " + account.String()}, words(s.turn("east")))
+	s.world.Barred = map[api.Commit]*object.Reason{"0ther": object.Because(Rewound, "no")}
+	same(t, "an older one that is followed", []string{"update " + baseKey.String()}, words(s.turn("west")))
+}

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -28,7 +29,11 @@ type board struct {
 	term int64
 
 	mu       sync.Mutex
-	fleet    *fleet.Fleet
+	fleet    *fleet.Fleet // declared now: the one in force, or one that is being judged
+	good     *fleet.Fleet // in force
+	head     api.Commit   // the newest that was seen
+	since    time.Time    // when good's commit was put in force in this term
+	root     api.Commit   // good's, once a cluster was seen to carry it
 	departed []fleet.Cluster
 	sides    map[api.ClusterName]pair.Side
 	shown    map[api.ClusterName][sha256.Size]byte // what others depend on
@@ -36,8 +41,40 @@ type board struct {
 	record   inventory.Record
 	fresh    map[api.Pair]linkerd.Credential // issued, and not yet seen in place
 	pass     int
+	answers  map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
+	asking    sync.Mutex // held while whether one commit follows another is asked
 	recording sync.Mutex // held while the record is written
+}
+
+// commit is that of the declared fleet.
+func (b *board) commit() api.Commit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fleet.Commit
+}
+
+// newest is the head that was seen last: this one, unless none could be.
+func (b *board) newest(head api.Commit) api.Commit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.head = cmp.Or(head, b.head)
+	return b.head
+}
+
+// forgetSides lets everything be read anew.
+func (b *board) forgetSides() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.sides)
+	clear(b.shown)
+}
+
+// forgetAnswers lets what was not known be asked anew; what was, is remembered by who answered.
+func (b *board) forgetAnswers() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.answers)
 }
 
 // begin numbers a pass.
@@ -51,10 +88,11 @@ func (b *board) begin() int {
 func newBoard(l *Loop, term int64) *board {
 	return &board{
 		loop: l, term: term,
-		sides: map[api.ClusterName]pair.Side{},
-		shown: map[api.ClusterName][sha256.Size]byte{},
-		table: map[api.ClusterName]*report.Cluster{},
-		fresh: map[api.Pair]linkerd.Credential{},
+		sides:   map[api.ClusterName]pair.Side{},
+		shown:   map[api.ClusterName][sha256.Size]byte{},
+		table:   map[api.ClusterName]*report.Cluster{},
+		fresh:   map[api.Pair]linkerd.Credential{},
+		answers: map[[2]api.Commit]error{},
 	}
 }
 
@@ -151,7 +189,7 @@ func (b *board) world() plan.World {
 		elsewhere[name] = !b.loop.writes(name)
 	}
 	return plan.World{
-		Elsewhere: elsewhere, Pass: b.pass, Fresh: maps.Clone(b.fresh),
+		Elsewhere: elsewhere, Barred: b.barred(), Pass: b.pass, Fresh: maps.Clone(b.fresh),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
 	}

@@ -13,6 +13,8 @@ import (
 type journal struct {
 	log  *slog.Logger
 	open map[entry]bool
+	// trouble is what was told of the head, or of a pass that failed.
+	trouble string
 }
 
 // entry is one thing that was told; its message may change while it lasts.
@@ -34,15 +36,32 @@ func (j *journal) tell(r report.Report, err error) {
 			j.log.Info("over", "cluster", e.cluster, "link", e.link, "code", e.code)
 		}
 	}
+	j.head(r, err)
 	j.open = now
-	if err != nil {
-		j.log.Error("pass failed", "commit", string(r.Commit), "error", err)
+	if r.Clusters == nil {
 		return
 	}
 	c := r.Counts()
 	j.log.Info("pass done", "commit", string(r.Commit), "took", r.Took, "written", c.Written, "failed", c.Failed,
 		"inPlace", c.InPlace, "changing", c.Changing, "suspended", c.Suspended, "waiting", c.Waiting, "held", c.Held, "refused", c.Refused,
 		"clustersRefused", c.ClustersRefused)
+}
+
+// head tells what is wrong with the head, or with the pass, and what is in force meanwhile; and that it is over.
+func (j *journal) head(r report.Report, err error) {
+	was := j.trouble
+	if j.trouble = ""; err != nil {
+		j.trouble = string(r.Head) + " " + err.Error()
+	}
+	switch {
+	case j.trouble == was:
+	case err == nil:
+		j.log.Info("over", "commit", string(r.Commit), "was", was)
+	case r.Clusters == nil, !r.Polled.IsZero() && r.Head == r.Commit:
+		j.log.Error("pass failed", "commit", string(r.Commit), "head", string(r.Head), "error", err)
+	default:
+		j.log.Error("head not in force", "commit", string(r.Commit), "since", r.Since, "head", string(r.Head), "error", err)
+	}
 }
 
 func (j *journal) cluster(now map[entry]bool, c report.Cluster) {

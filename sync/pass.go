@@ -44,6 +44,7 @@ type pass struct {
 	waits   map[api.ClusterName]uint // looks in vain
 	seen    map[api.ClusterName]bool // had a turn
 	done    chan turn
+	news    <-chan struct{} // closed when there is something newer than what this pass is about; nil: never
 }
 
 // turn is what became of one: read, plan, write.
@@ -78,13 +79,13 @@ func newPass(l *Loop, b *board) *pass {
 	return p
 }
 
-// run ends when nothing is ready or running, and nothing is due that there is patience for; told to stop,
-// when the turns under way have ended.
+// run ends when nothing is ready or running, and nothing is due that there is patience for; told to stop, or when
+// there are news, once the turns under way have ended. Of every cluster at least one turn is under way then.
 func (p *pass) run(ctx context.Context) error {
-	p.meet(ctx)
 	var failed error
+	overtaken := false
 	for {
-		stop := failed != nil || ctx.Err() != nil
+		stop := failed != nil || overtaken || ctx.Err() != nil
 		if !stop {
 			p.start(ctx)
 		}
@@ -102,6 +103,8 @@ func (p *pass) run(ctx context.Context) error {
 			p.next(t)
 		case <-alarm(first, due && !stop):
 			p.ring(first)
+		case <-p.news:
+			overtaken, p.news = true, nil
 		case <-p.told(ctx):
 		}
 	}
@@ -341,6 +344,7 @@ func (p *pass) read(ctx context.Context, c fleet.Cluster) pair.Side {
 	if err != nil {
 		return pair.Side{Err: p.loop.why(err)}
 	}
+	p.judge(ctx, c, side)
 	return side // not known where its inventories say nothing
 }
 

@@ -89,7 +89,7 @@ type Loop struct {
 // for longer than Patience. The report tells all of it, whatever the error.
 func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
 	b := newBoard(l, term)
-	return l.pass(ctx, b)
+	return l.pass(ctx, b, l.poll(ctx), nil)
 }
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
@@ -118,69 +118,27 @@ func invalid(problems []api.Problem) error {
 	return errors.Join(append(lines, ErrInvalid)...)
 }
 
-// Run is one term: pass after pass until ctx ends. poke asks for a pass now; publish gets every report.
-// What cannot be read keeps the last good fleet in force.
-func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
-	b, logged := newBoard(l, term), journal{log: l.Log}
-	for ctx.Err() == nil {
-		start := time.Now()
-		r, err := l.pass(ctx, b)
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // told to stop: what the pass failed with is only that
-		}
-		logged.tell(r, err)
-		publish(r)
-		pause := time.NewTimer(time.Until(l.again(b, start)))
-		select {
-		case <-ctx.Done():
-		case <-poke:
-		case <-pause.C:
-		}
-		pause.Stop()
-	}
-	return nil
-}
-
-// again is when the next pass begins: as the policy says, or earlier where a token is to be renewed. What a pass waits for
-// in vain is not hurried so.
-func (l *Loop) again(b *board, start time.Time) time.Time {
-	next, now := b.policy().Next(start), time.Now()
-	if due := b.due(now.Add(patient)); !due.IsZero() && due.Before(next) {
-		return due
-	}
-	return next
-}
-
-// pass reads what is declared and makes the clusters so. Without a new fleet the last good one counts.
-func (l *Loop) pass(ctx context.Context, b *board) (report.Report, error) {
-	d, err := l.Declared.Next(ctx)
-	if err == nil && d.Fleet == nil {
-		err = ErrInvalid
-	}
-	f := d.Fleet
-	if f == nil {
-		f = b.fleet
-	}
+// pass makes the clusters as what is in force declares them: the head, or without it the last good one. It waits for
+// nothing any more once there are news.
+func (l *Loop) pass(ctx context.Context, b *board, head polled, news <-chan struct{}) (report.Report, error) {
 	start := time.Now()
-	r := report.Report{Head: d.Commit, Problems: d.Problems, ReadOnly: l.ReadOnly}
-	if err != nil {
-		r.Err = err.Error()
+	b.forgetAnswers()
+	r := report.Report{Head: b.newest(head.Commit), Problems: head.Problems, ReadOnly: l.ReadOnly}
+	if head.err == nil || head.Commit != "" {
+		r.Polled = start
 	}
-	if f == nil {
-		return r, err
-	}
-	if failed := b.declare(ctx, f); failed != nil {
-		err = errors.Join(err, failed)
-	} else if failed := l.known(b); failed != nil {
-		err = errors.Join(err, failed)
-	} else {
-		err = errors.Join(err, newPass(l, b).run(ctx))
+	p, err := l.choose(ctx, b, head)
+	if p != nil {
+		p.news = news
+		err = errors.Join(err, p.run(ctx))
 		r.Clusters = b.rows()
 	}
 	if err != nil {
 		r.Err = err.Error()
 	}
-	r.Commit, r.Took = f.Commit, time.Since(start)
+	if f, since := b.inForce(); f != nil {
+		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
+	}
 	return r, err
 }
 

@@ -65,7 +65,9 @@ func TestRewoundClusterIsLeftAlone(t *testing.T) {
 		do   func(*sim)
 	}{
 		{"drift", func(s *sim) { remove(s.live["west"], deployment("east")) }},
-		{"declared otherwise", func(s *sim) { s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {mode: External}\n")) }},
+		{"declared otherwise", func(s *sim) {
+			s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {mode: External}\n"))
+		}},
 		{"no longer linked", func(s *sim) { s.world.Fleet = declare(t, two, "") }},
 		{"no longer declared", func(s *sim) {
 			s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}

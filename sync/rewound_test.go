@@ -1,0 +1,276 @@
+package sync_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// rewind is a history and three clusters at its last commit; links that its first commit declares, the last declares too.
+type rewind struct {
+	*bed
+	h           *history
+	first, last api.Commit
+	term        *sync.Term
+}
+
+// TestRewound forces heads back in every way, and looks that the last good commit is kept up.
+func TestRewound(t *testing.T) {
+	b := newBed(t)
+	r := &rewind{bed: b, h: newHistory(t)}
+	r.first = r.h.push("", b.declarations(link("west", "east")))
+	r.last = r.h.push(r.first, b.declarations(mesh))
+	r.begin()
+	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Head != r.last {
+		t.Fatalf("at first: %s\n%s", got.Err, dump(got))
+	}
+	for name, push := range map[string]func() api.Commit{
+		"back to an ancestor": func() api.Commit { r.h.force(r.first); return r.first },
+		"sideways":            func() api.Commit { return r.h.push(r.first, b.declarations(link("north", "east"))) },
+		"another history":     func() api.Commit { return r.h.push("", b.declarations("")) },
+		"forgotten":           func() api.Commit { r.h.force(r.first); r.h.collect(); return r.first },
+	} {
+		t.Run(name, func(t *testing.T) { b.t, r.h.t = t, t; r.forced(t, push) })
+	}
+	t.Run("Git is down", func(t *testing.T) { b.t, r.h.t = t, t; r.unreachable(t) })
+	t.Run("invalid, at a restart", func(t *testing.T) { b.t, r.h.t = t, t; r.invalid(t) })
+	t.Run("a cluster is down meanwhile", func(t *testing.T) { b.t, r.h.t = t, t; r.meanwhile(t) })
+	t.Run("one cluster is ahead, and comes back", func(t *testing.T) { b.t, r.h.t = t, t; r.comesBack(t) })
+	t.Run("one cluster is behind", func(t *testing.T) { b.t, r.h.t = t, t; r.behind(t) })
+	t.Run("one cluster carries what nobody knows", func(t *testing.T) { b.t, r.h.t = t, t; r.stray(t) })
+}
+
+// begin is a new process.
+func (r *rewind) begin(only ...api.ClusterName) {
+	l := r.loop(nil, agent)
+	l.Declared, l.Only = r.h, only
+	r.term = sync.Begin(l, 1)
+}
+
+func (r *rewind) pass() report.Report {
+	r.t.Helper()
+	got, _ := r.term.Pass(r.t.Context()) // the report says it, too
+	return got
+}
+
+// drifts changes a field of ours in a cluster, which only a pass over what is in force repairs.
+func (r *rewind) drifts(cluster, controller string) {
+	r.t.Helper()
+	_, err := r.client(cluster).AppsV1().Deployments("linkerd-multicluster").Patch(r.t.Context(), controller,
+		types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{FieldManager: "hand"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// keptUp makes a pass that must repair what drifted, and nothing else.
+func (r *rewind) keptUp(what string, head api.Commit, words ...string) {
+	r.t.Helper()
+	r.drifts("west", "controller-east")
+	before := r.writes()
+	got := r.pass()
+	var sent []string
+	for _, w := range r.writes()[len(before):] {
+		sent = append(sent, w.Verb+" "+w.Resource+" "+w.Name)
+	}
+	if len(sent) != 1 || sent[0] != "patch deployments controller-east" || got.Counts().InPlace != 12 {
+		r.t.Errorf("%s: writes %q, %+v\n%s\n%s", what, sent, got.Counts(), got.Err, dump(got))
+	}
+	if got.Commit != r.last || got.Head != head || got.Clean() {
+		r.t.Errorf("%s: in force is %s, want %s; head %s, want %s; clean: %t", what, got.Commit, r.last, got.Head, head, got.Clean())
+	}
+	r.says(what, got, words...)
+}
+
+func (r *rewind) says(what string, got report.Report, words ...string) {
+	r.t.Helper()
+	for _, w := range words {
+		if !strings.Contains(got.Err, w) {
+			r.t.Errorf("%s: the report does not say %q:\n%s", what, w, got.Err)
+		}
+	}
+}
+
+// untouched makes a pass that must write nothing.
+func (r *rewind) untouched(what string, words ...string) report.Report {
+	r.t.Helper()
+	before := r.writes()
+	got := r.pass()
+	if sent := r.writes()[len(before):]; len(sent) > 0 || got.Clean() {
+		r.t.Errorf("%s: clean: %t, writes %v", what, got.Clean(), sent)
+	}
+	r.says(what, got, words...)
+	return got
+}
+
+// onwards: with a commit on top of the last one, all is as ever.
+func (r *rewind) onwards(what string) {
+	r.t.Helper()
+	r.last = r.h.push(r.last, r.declarations(mesh)+"# "+what)
+	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Counts().InPlace != 12 {
+		r.t.Errorf("%s, and then a commit on top: %s\n%s", what, got.Err, dump(got))
+	}
+}
+
+// forced: a forced push that unlinks nearly everything.
+func (r *rewind) forced(t *testing.T, push func() api.Commit) {
+	head := push()
+	words := []string{string(head), string(r.last), "--allow-rewind"}
+	r.keptUp("in the same term", head, words...)
+	asked := r.h.asked
+	r.keptUp("once more", head, words...)
+	if n := r.h.asked - asked; n != 1 {
+		t.Errorf("a pass asks %d times whether the head follows", n)
+	}
+	r.begin()
+	r.keptUp("after a restart", head, words...)
+	if err := os.RemoveAll(r.h.cache); err != nil {
+		t.Fatal(err)
+	}
+	r.begin()
+	if _, err := r.h.try(r.h.remote, "cat-file", "-e", string(r.last)); err != nil {
+		r.untouched("after a restart, without a cache", append(words, "keep up commit")...)
+	} else {
+		r.keptUp("after a restart, without a cache", head, words...)
+	}
+	r.onwards("forced")
+}
+
+// unreachable: what bases carry is kept up from our own store.
+func (r *rewind) unreachable(t *testing.T) {
+	r.h.down = true
+	defer func() { r.h.down = false }()
+	r.keptUp("in the same term", r.last, "connection refused")
+	r.begin()
+	r.keptUp("after a restart", "", "connection refused")
+	if err := os.RemoveAll(r.h.cache); err != nil {
+		t.Fatal(err)
+	}
+	r.begin()
+	r.untouched("after a restart, without a cache", "connection refused")
+	r.h.down = false
+	r.onwards("down")
+}
+
+func (r *rewind) invalid(t *testing.T) {
+	head := r.h.push(r.last, "kind: Nothing\n")
+	r.begin()
+	r.keptUp("after a restart", head, sync.ErrInvalid.Error())
+	r.h.force(r.last)
+	if got := r.pass(); got.Err != "" || !got.Clean() {
+		t.Errorf("forced back to what is in force: %s\n%s", got.Err, dump(got))
+	}
+}
+
+// meanwhile: a cluster that is down when the head is forced back is kept as it was, too, once it is back.
+func (r *rewind) meanwhile(t *testing.T) {
+	if err := r.Cluster("north").Pause(); err != nil {
+		t.Fatal(err)
+	}
+	r.h.force(r.first)
+	r.begin()
+	got := r.untouched("while north is down", "--allow-rewind")
+	if got.Commit != r.last || got.Counts().ClustersRefused != 1 {
+		t.Errorf("while north is down: in force is %s, %+v", got.Commit, got.Counts())
+	}
+	if err := r.Cluster("north").Resume(); err != nil {
+		t.Fatal(err)
+	}
+	r.keptUp("once north is back", r.first, "--allow-rewind")
+	r.onwards("down meanwhile")
+}
+
+// comesBack: north alone got a commit, and is down while the head goes back to what all others carry.
+func (r *rewind) comesBack(t *testing.T) {
+	ahead := r.h.push(r.last, r.declarations(mesh)+"# ahead")
+	r.begin("north")
+	if got := r.pass(); got.Err != "" || got.Commit != ahead {
+		t.Fatalf("only north: %s\n%s", got.Err, dump(got))
+	}
+	if err := r.Cluster("north").Pause(); err != nil {
+		t.Fatal(err)
+	}
+	head := r.h.push(r.last, r.declarations(link("west", "east")+link("north", "east"))) // a cluster without north's other links
+	r.begin()
+	if got := r.pass(); got.Err != "" || got.Commit != head {
+		t.Fatalf("while north is down: in force is %s, want %s: %s\n%s", got.Commit, head, got.Err, dump(got))
+	}
+	if err := r.Cluster("north").Resume(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := r.client("north").AppsV1().Deployments("linkerd-multicluster").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.pass()
+	for _, c := range got.Clusters {
+		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == "Rewound") {
+			t.Errorf("%s is refused for %v", c.Name, why)
+		}
+	}
+	after, err := r.client("north").AppsV1().Deployments("linkerd-multicluster").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(after.Items) != len(before.Items) {
+		t.Errorf("north: %d controllers, then %d, %v", len(before.Items), len(after.Items), err)
+	}
+	r.last = r.h.push(ahead, r.declarations(mesh)) // what both follow
+	r.h.git(r.h.work, "checkout", "-q", "--detach", string(r.last))
+	r.h.git(r.h.work, "merge", "-q", "-s", "ours", "-m", "both", string(head))
+	r.last = api.Commit(r.h.git(r.h.work, "rev-parse", "HEAD"))
+	r.h.force(r.last)
+	if got := r.pass(); got.Err != "" || !got.Clean() || got.Counts().InPlace != 12 {
+		t.Errorf("what follows both: %s\n%s", got.Err, dump(got))
+	}
+}
+
+// behind: a cluster at an older commit is brought up; while the head is forced back, to what most carry.
+func (r *rewind) behind(t *testing.T) {
+	older := r.last
+	r.last = r.h.push(older, r.declarations(mesh)+"# newer")
+	r.begin("east", "west")
+	if got := r.pass(); got.Err != "" || got.Commit != r.last {
+		t.Fatalf("only east and west: %s\n%s", got.Err, dump(got))
+	}
+	r.h.force(older)
+	r.begin()
+	got := r.pass() // north gets what the others have
+	if got.Commit != r.last || got.Head != older || !strings.Contains(got.Err, "--allow-rewind") || got.Counts().InPlace != 12 {
+		t.Errorf("forced back to what north carries: in force is %s: %s\n%s", got.Commit, got.Err, dump(got))
+	}
+	r.keptUp("and then", older, "--allow-rewind")
+	r.onwards("behind")
+}
+
+// stray: one cluster's word does not decide what all others get, nor stop what is in force.
+func (r *rewind) stray(t *testing.T) {
+	evil := r.h.push(r.last, r.declarations("")) // of a pull request, say: it is in the repository, and was never its head
+	r.h.force(r.last)
+	bases := r.client("east").CoreV1().ConfigMaps("linkwright-access")
+	rebase := func(from, to api.Commit) {
+		cm, err := bases.Get(t.Context(), "linkwright.base", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cm.Data["inventory.json"] = strings.ReplaceAll(cm.Data["inventory.json"], string(from), string(to))
+		if _, err := bases.Update(context.WithoutCancel(t.Context()), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rebase(r.last, evil)
+	r.h.git(r.h.remote, "update-ref", "refs/pull/1/head", string(evil))
+	r.begin()
+	got := r.untouched("with a stray cluster", "--allow-rewind", "east")
+	if got.Commit != r.last {
+		t.Errorf("with a stray cluster: in force is %q", got.Commit)
+	}
+	rebase(evil, r.last)
+	r.begin()
+	r.onwards("stray")
+}

@@ -1,0 +1,108 @@
+package sync
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Run is one term: pass after pass until ctx ends. poke asks for a poll now; one that finds something new begins a pass,
+// and ends what the pass before still waits for. What comes while a poke is answered is answered after it; many that wait
+// are one, if the channel holds one. publish gets every report. What cannot be read, or must not be applied, keeps the last
+// good fleet in force.
+func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
+	b, logged := newBoard(l, term), journal{log: l.Log}
+	head := l.poll(ctx)
+	for ctx.Err() == nil {
+		start := time.Now()
+		w := l.watch(ctx, poke, head)
+		r, err := l.pass(ctx, b, head, w.news)
+		if ctx.Err() == nil {
+			logged.tell(r, err)
+			publish(r)
+			w.wait(ctx, time.Until(l.again(b, start)))
+		}
+		if w.stop(); w.found() {
+			head = w.head
+		} else if ctx.Err() == nil {
+			head = l.poll(ctx)
+		}
+	}
+	return nil
+}
+
+// watch polls whenever it is poked, until there is something else than a head.
+type watch struct {
+	head polled        // once news is closed
+	news chan struct{} // closed once something new was found
+	done chan struct{} // closed at its end
+	end  context.CancelFunc
+}
+
+func (l *Loop) watch(ctx context.Context, poke <-chan struct{}, last polled) *watch {
+	ctx, end := context.WithCancel(ctx)
+	w := &watch{news: make(chan struct{}), done: make(chan struct{}), end: end}
+	go func() {
+		defer close(w.done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-poke:
+			}
+			if w.head = l.poll(ctx); ctx.Err() == nil && !w.head.same(last) {
+				close(w.news)
+				return
+			}
+		}
+	}()
+	return w
+}
+
+// wait ends with the pause, or before it when there are news.
+func (w *watch) wait(ctx context.Context, pause time.Duration) {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-w.news:
+	case <-t.C:
+	}
+}
+
+// stop ends it. A poll under way is cut off: the next one, which comes at once, is as new.
+func (w *watch) stop() {
+	w.end()
+	<-w.done
+}
+
+func (w *watch) found() bool {
+	select {
+	case <-w.news:
+		return true
+	default:
+		return false
+	}
+}
+
+// again is when the next pass begins: as the policy says, or earlier where a token is to be renewed. What a pass waits for
+// in vain is not hurried so.
+func (l *Loop) again(b *board, start time.Time) time.Time {
+	policy, now := b.policy(), time.Now()
+	next := policy.Next(start)
+	if every, ok := policy.Every(); ok {
+		next = start.Add(spread(every, rand.Float64())) //nolint:gosec // it spreads load, and guards nothing
+	}
+	if due := b.due(now.Add(patient)); !due.IsZero() && due.Before(next) {
+		return due
+	}
+	return next
+}
+
+// spread shortens an interval by up to a tenth, at random (0 ≤ r < 1): many that were started at once do not poll at once,
+// and what is new is still noticed within the interval. Schedules stay as they are written.
+func spread(every time.Duration, r float64) time.Duration {
+	return every - time.Duration(r*float64(every)/10)
+}

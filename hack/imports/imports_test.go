@@ -40,7 +40,7 @@ func table() map[string]row {
 		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/fleet render/linkerd sync/pair"},
 		"sync/report":     {pure: true, imports: "api object sync/plan"},
 		"sync/trust":      {pure: true},
-		"sync/forge":      {},
+		"sync/forge":      {imports: "api"},
 		"sync/source":     {imports: "api"},
 		"sync/cluster":    {imports: "api object"},
 		"sync/lease":      {},

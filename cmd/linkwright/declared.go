@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	gosync "sync"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -32,6 +34,9 @@ type declared struct {
 	load   func(context.Context, origin) (*fleet.Fleet, []api.Problem, error)
 	dir    string // of the tree in its repository
 	last   sync.Declaration
+
+	mu      gosync.Mutex
+	allowed api.Commit // --allow-rewind, whole once that is known; mu
 }
 
 // Next implements sync.Declared.
@@ -61,7 +66,16 @@ func (d *declared) At(ctx context.Context, commit api.Commit) (sync.Declaration,
 
 // Follows implements sync.Declared.
 func (d *declared) Follows(ctx context.Context, commit, last api.Commit) error {
-	return d.source.Follows(ctx, commit, last)
+	follows := func(commit, last api.Commit) error { return d.source.Follows(ctx, commit, last) }
+	why := follows(commit, last)
+	if why == nil {
+		return nil
+	}
+	allowed, err := d.whole(ctx, commit, last)
+	if err != nil {
+		return fmt.Errorf("%w; %w", why, err)
+	}
+	return mayFollow(commit, last, allowed, follows)
 }
 
 // read makes a declaration of a tree. Its errors are of this machine: the next pass tries again.

@@ -21,6 +21,7 @@ import (
 // common are the flags of every command that reads clusters.
 type common struct {
 	git      gitFlags
+	rewind   rewindFlags // of commands that write
 	home     homeFlags
 	overlays kustomizeFlags
 }
@@ -58,6 +59,10 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	allowed, err := f.rewind.check()
+	if err != nil {
+		return nil, err
+	}
 	src, err := f.git.open()
 	if err != nil {
 		return nil, err
@@ -72,7 +77,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	}
 	return &engine{source: src, clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{source: src, load: k.load, dir: f.git.dir()},
+		Declared: &declared{source: src, load: k.load, dir: f.git.dir(), allowed: allowed},
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(k),

@@ -42,6 +42,7 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 		},
 	}
 	f.add(c.Flags())
+	f.rewind.add(c.Flags())
 	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
 	f.home.addLog(c.Flags())

@@ -56,6 +56,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 		},
 	}
 	f.add(c.Flags())
+	f.rewind.add(c.Flags())
 	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
 	out.add(c.Flags(), report.Formats())

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// rewindFlags say which commit may be applied although it does not follow what was applied before.
+type rewindFlags struct {
+	commit string
+}
+
+func (r *rewindFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&r.commit, "allow-rewind", "", "COMMIT: let this commit, and what descends from it, be applied although history went back or was replaced; at least 7 digits")
+}
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+
+// check gives the commit, or what it begins with.
+func (r *rewindFlags) check() (api.Commit, error) {
+	if r.commit != "" && !hexadecimal.MatchString(r.commit) {
+		return "", usage("--allow-rewind %q: want a commit, 7 to 40 hexadecimal digits in lower case", r.commit)
+	}
+	return api.Commit(r.commit), nil
+}
+
+// mayFollow is the rule of --allow-rewind: why next may not be applied where last was, with allowed (empty: nothing is);
+// nil: it may. follows tells of two commits whether the first is the second, or descends from it.
+//
+//	next is last, or descends from it                    yes
+//	next is what is allowed                              yes
+//	next descends from it, and last is or does, too      no: something that descends from it was applied, and next leaves it again
+//	next descends from it, and last does not             yes
+//	anything else, or not known                          no
+func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Commit) error) error {
+	why := follows(next, last)
+	switch {
+	case why == nil || allowed == "":
+		return why
+	case next == allowed:
+		return nil
+	case last == allowed:
+		return spent(why, allowed)
+	}
+	if follows(next, allowed) != nil {
+		return why
+	}
+	switch err := follows(last, allowed); {
+	case errors.Is(err, source.ErrRewound):
+		return nil
+	case err == nil:
+		return spent(why, allowed)
+	default:
+		return fmt.Errorf("%w; whether %s was applied after --allow-rewind %s is not known: %w", why, last.Short(), allowed.Short(), err)
+	}
+}
+
+func spent(why error, allowed api.Commit) error {
+	return fmt.Errorf("%w; --allow-rewind %s was for what came before it", why, allowed.Short())
+}
+
+// whole finds the commit that is allowed among those that are asked about, else in the repository: people give its first digits.
+func (d *declared) whole(ctx context.Context, among ...api.Commit) (api.Commit, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range among {
+		if len(d.allowed) < 40 && d.allowed != "" && strings.HasPrefix(string(c), string(d.allowed)) {
+			d.allowed = c
+		}
+	}
+	if d.allowed == "" || len(d.allowed) == 40 {
+		return d.allowed, nil
+	}
+	s, err := d.source.At(ctx, string(d.allowed))
+	if err != nil {
+		return "", fmt.Errorf("--allow-rewind %s: %w", d.allowed, err)
+	}
+	d.allowed = s.Commit
+	return d.allowed, nil
+}

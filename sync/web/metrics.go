@@ -35,6 +35,8 @@ func Metrics() []Metric {
 		{"linkwright_pass_duration_seconds", histogram, "How long passes took, waiting for tokens, pods and mirrors included.", nil},
 		{"linkwright_passes_total", counter, "Passes by result: clean, partial (something is held, refused or failed) or failed (no new fleet).", []string{"result"}},
 		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last pass.", []string{"severity"}},
+		{"linkwright_source_head_in_force", gauge, "1 while the newest commit that was seen is in force, 0 while an older one or none is: see the report.", nil},
+		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When the repository could last be read for a pass, as a Unix time; 0 before.", nil},
 		{"linkwright_writes_total", counter, "Writes to clusters by result: written or failed.", []string{"result"}},
 	}
 }
@@ -62,6 +64,7 @@ func newMetrics(version string) *metrics {
 	)
 	m.set("linkwright_build_info", 1, version)
 	m.set("linkwright_last_pass_timestamp_seconds", 0)
+	m.set("linkwright_source_last_poll_timestamp_seconds", 0)
 	m.lead(true)
 	for _, result := range []string{"clean", "partial", "failed"} {
 		m.add("linkwright_passes_total", 0, result)
@@ -108,7 +111,7 @@ func (m *metrics) lead(leading bool) {
 		return
 	}
 	m.set("linkwright_leading", 0)
-	for _, name := range []string{"linkwright_links", "linkwright_clusters", "linkwright_problems"} {
+	for _, name := range []string{"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force"} {
 		m.gauges[name].Reset()
 	}
 }
@@ -120,6 +123,9 @@ func (m *metrics) count(r report.Report, now time.Time) {
 	m.add("linkwright_writes_total", c.Failed, "failed")
 	m.add("linkwright_passes_total", 1, result(r))
 	m.set("linkwright_last_pass_timestamp_seconds", float64(now.UnixMilli())/1000)
+	if !r.Polled.IsZero() {
+		m.set("linkwright_source_last_poll_timestamp_seconds", float64(r.Polled.UnixMilli())/1000)
+	}
 	if r.Took > 0 {
 		m.took.Observe(r.Took.Seconds())
 	}
@@ -130,6 +136,7 @@ func (m *metrics) show(r report.Report) {
 	m.standings(r)
 	m.states(r)
 	m.problems(r)
+	m.head(r)
 }
 
 func result(r report.Report) string {
@@ -151,6 +158,14 @@ func (m *metrics) standings(r report.Report) {
 	for _, s := range report.States() {
 		m.set("linkwright_links", float64(n[string(s)]), string(s))
 	}
+}
+
+func (m *metrics) head(r report.Report) {
+	inForce := 0.0
+	if r.Commit != "" && r.Commit == r.Head {
+		inForce = 1
+	}
+	m.set("linkwright_source_head_in_force", inForce)
 }
 
 func (m *metrics) states(r report.Report) {

@@ -32,7 +32,7 @@ func pass() report.Report {
 	secret.Object.Body = object.NewBody([]byte(`{"kind":"Secret","stringData":{"kubeconfig":"` + canary + `"}}`))
 	down := object.Because("Unreachable", "no route")
 	return report.Report{
-		Commit: "0123", Took: 3 * time.Second, Problems: []api.Problem{{Warning: true, Message: "hm"}},
+		Commit: "0123", Head: "0123", Polled: time.Unix(1_700_000_000, 0), Took: 3 * time.Second, Problems: []api.Problem{{Warning: true, Message: "hm"}},
 		Clusters: []report.Cluster{
 			{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{{End: object.End{Cluster: "east", Link: we}, Standing: plan.InPlace}}}},
 			{Name: "north", Step: plan.Step{Cluster: "north", Refused: down, Rows: []plan.Row{{End: object.End{Cluster: "north", Link: wn}, Standing: plan.Held, Why: down}}}},
@@ -164,6 +164,8 @@ func TestMetrics(t *testing.T) {
 			`linkwright_passes_total{result="partial"} 2`,
 			`linkwright_problems{severity="error"} 0`,
 			`linkwright_problems{severity="warning"} 1`,
+			`linkwright_source_head_in_force 1`,
+			`linkwright_source_last_poll_timestamp_seconds 1.7e+09`,
 			`linkwright_writes_total{result="failed"} 2`,
 			`linkwright_writes_total{result="written"} 2`,
 		}
@@ -171,6 +173,24 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("metrics: -want +got\n%s", diff)
 		}
 	})
+}
+
+// A head that is refused is not in force, and one that cannot be read leaves the last poll as it was.
+func TestHeadIsNotInForce(t *testing.T) {
+	s := New(Options{})
+	for _, r := range []report.Report{
+		{Commit: "0123", Head: "4567", Err: "rewound", Polled: time.Unix(1_700_000_000, 0)},
+		{Commit: "0123", Head: "4567", Err: "no route"},
+		{Head: "4567", Err: "nothing to keep up"},
+	} {
+		s.Publish(r)
+		got := ours(t, s)
+		for _, want := range []string{"linkwright_source_head_in_force 0", "linkwright_source_last_poll_timestamp_seconds 1.7e+09"} {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: no %s in %q", r.Err, want, got)
+			}
+		}
+	}
 }
 
 // A standby's last look at links would stand beside its leader's.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// rewoundLab is a lab whose history is forced back; it keeps what it fetched in cache.
+type rewoundLab struct {
+	*lab
+	cache       string
+	first, last string // commits: of one link, and of two
+}
+
+// TestRewound forces a branch back, under single runs and under a daemon.
+func TestRewound(t *testing.T) {
+	r := &rewoundLab{lab: newLab(t, "east", "west"), cache: t.TempDir()}
+	r.commit(r.clusters() + link("west", "east", ""))
+	r.first = r.head()
+	r.commit(r.both())
+	r.last = r.head()
+	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
+	t.Run("flags", func(t *testing.T) {
+		r.t = t
+		r.must(exitUsage, []string{"--allow-rewind", "7 to 40"}, "sync", "--allow-rewind", "main")
+	})
+	for name, push := range map[string]func(){
+		"back": func() { r.git("reset", "-q", "--hard", r.first) },
+		"sideways": func() {
+			r.git("reset", "-q", "--hard", r.first)
+			r.commit(r.clusters() + link("west", "east", "") + "# sideways\n")
+		},
+		"replaced":  func() { r.orphan() },
+		"forgotten": func() { r.orphan(); r.collect() },
+	} {
+		t.Run(name, func(t *testing.T) { r.t = t; r.allowed(push) })
+	}
+	t.Run("Git is down", func(t *testing.T) { r.t = t; r.gitDown() })
+	t.Run("under a daemon", func(t *testing.T) { r.t = t; r.underDaemon() })
+}
+
+func (r *rewoundLab) both() string {
+	return r.clusters() + link("west", "east", "") + link("east", "west", "") + policy("5s")
+}
+
+// policy declares how often to poll.
+func policy(interval string) string {
+	return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: " + interval + "}\n"
+}
+
+func (r *rewoundLab) head() string {
+	r.t.Helper()
+	out, err := exec.Command("git", "-C", r.repo, "rev-parse", "HEAD").Output() //nolint:noctx // it ends by itself
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// orphan replaces the history by one of a single commit, with one link.
+func (r *rewoundLab) orphan() {
+	r.t.Helper()
+	r.git("checkout", "-q", "--orphan", "new")
+	r.commit(r.clusters() + link("west", "east", ""))
+	r.git("branch", "-q", "-M", "main")
+}
+
+// collect lets the repository forget what no ref names.
+func (r *rewoundLab) collect() {
+	r.t.Helper()
+	r.git("reflog", "expire", "--expire=now", "--all")
+	r.git("gc", "-q", "--prune=now")
+}
+
+// drifts changes a field of ours; repaired tells whether it is as declared.
+func (r *rewoundLab) drifts() {
+	r.t.Helper()
+	_, err := r.client("east").AppsV1().Deployments("linkerd-multicluster").Patch(r.t.Context(), "controller-west",
+		types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{FieldManager: "hand"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rewoundLab) repaired() bool {
+	r.t.Helper()
+	d, err := r.client("east").AppsV1().Deployments("linkerd-multicluster").Get(r.t.Context(), "controller-west", metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return *d.Spec.Replicas == 1
+}
+
+// allowed: refused, kept up from the cache, refused without it, and then allowed; a commit on top needs no flag.
+func (r *rewoundLab) allowed(push func()) {
+	push()
+	head := r.head()
+	r.drifts()
+	before := r.writes()
+	words := []string{head, r.last, "--allow-rewind"}
+	r.must(exitError, append(words, "2 links in place", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
+	if n := r.writes() - before; n != 1 || !r.repaired() {
+		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
+	}
+	before = r.writes()
+	r.must(exitError, append(words, "no cluster was looked at"), "sync")
+	r.must(exitError, words, "sync", "--allow-rewind", r.last)
+	if n := r.writes() - before; n > 0 {
+		r.t.Errorf("without a cache: %d writes", n)
+	}
+	r.must(exitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-rewind", head[:7])
+	r.must(exitDone, []string{"1 link in place"}, "sync")
+	r.commit(r.both())
+	r.first, r.last = head, r.head()
+	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
+}
+
+// gitDown: what was applied last is kept up from the cache, also by a new process.
+func (r *rewoundLab) gitDown() {
+	away := r.repo + "-away"
+	if err := os.Rename(r.repo, away); err != nil {
+		r.t.Fatal(err)
+	}
+	r.drifts()
+	r.must(exitError, []string{"2 links in place", "1 written, 0 failed"}, "sync", "--git-cache", r.cache)
+	r.drifts()
+	r.must(exitError, []string{"no cluster was looked at"}, "sync", "--git-cache", filepath.Join(r.cache, "other"))
+	if err := os.Rename(away, r.repo); err != nil {
+		r.t.Fatal(err)
+	}
+	r.must(exitDone, []string{"2 links in place", "1 written"}, "sync", "--git-cache", r.cache)
+}
+
+// underDaemon: a daemon tells of the refused head, keeps the last good one up, and goes on once the branch does.
+func (r *rewoundLab) underDaemon() {
+	ctx, stop := context.WithCancel(r.t.Context())
+	defer stop()
+	log := r.t.TempDir() + "/log"
+	c, at := r.daemonAt(ctx, log)
+	told := func(metric string) func() bool {
+		return func() bool { return strings.Contains(get(at+"/metrics").body, "\n"+metric+"\n") }
+	}
+	r.eventually("the head is in force", told("linkwright_source_head_in_force 1"))
+	before := r.writes()
+	r.git("reset", "-q", "--hard", r.first)
+	r.eventually("the head is not in force", told("linkwright_source_head_in_force 0"))
+	r.drifts() // a write, too
+	r.eventually("drift is repaired", r.repaired)
+	if n := r.writes() - before; n != 2 {
+		r.t.Errorf("while the head is refused: %d writes, want one of ours", n-1)
+	}
+	var doc struct{ Commit, Head, Error string }
+	got := get(at + "/")
+	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != http.StatusOK || doc.Commit != r.last || doc.Head != r.first || !strings.Contains(doc.Error, "--allow-rewind "+r.first) {
+		r.t.Errorf("the report: %v %+v, want %s in force and %s refused", err, doc, r.last, r.first)
+	}
+	r.git("reset", "-q", "--hard", r.last)
+	r.commit(r.both() + "# onwards\n")
+	r.eventually("the head is in force again", told("linkwright_source_head_in_force 1"))
+	stop()
+	_ = c.Wait() // it was told to end
+	raw, err := os.ReadFile(log)
+	if n := strings.Count(string(raw), "head not in force"); err != nil || n != 1 || !strings.Contains(string(raw), "msg=over") {
+		r.t.Errorf("the log tells %d times of the refused head, want once, and that it is over: %v\n%s", n, err, raw)
+	}
+}

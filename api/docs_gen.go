@@ -196,9 +196,9 @@ func docs(of string) string {
 	case "SyncPolicy.ignore":
 		return "ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they hold is no drift. A rule that fits no object does nothing."
 	case "SyncPolicy.interval":
-		return "interval between polls: a duration of at least 5s, such as 30s or 5m. Where there is a schedule, there is none."
+		return "interval between polls, at most: a duration of at least 5s, such as 30s or 5m; each pause is shortened by up to a tenth, at random. Where there is a schedule, there is none."
 	case "SyncPolicy.schedule":
-		return "schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand before it, else it is in UTC."
+		return "schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand before it, else it is in UTC. It is kept as it is written."
 	case "SyncPolicyDoc":
 		return "SyncPolicy declares how often linkwright looks and what may go. There is at most one; without it the defaults hold."
 	case "Topology":

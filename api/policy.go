@@ -19,10 +19,11 @@ type SyncPolicyDoc struct {
 
 // SyncPolicy says when to look and what may go.
 type SyncPolicy struct {
-	// Interval between polls: a duration of at least 5s, such as 30s or 5m. Where there is a schedule, there is none.
+	// Interval between polls, at most: a duration of at least 5s, such as 30s or 5m; each pause is shortened by up to a
+	// tenth, at random. Where there is a schedule, there is none.
 	Interval string `json:"interval,omitempty"`
 	// Schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand
-	// before it, else it is in UTC.
+	// before it, else it is in UTC. It is kept as it is written.
 	Schedule string `json:"schedule,omitempty"`
 	Prune    Prune  `json:"prune,omitzero"`
 	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they

@@ -112,9 +112,6 @@ func (s *search) structure(name string, data []byte) []api.Problem {
 			Hint:    "divide it, or leave it out of what linkwright reads",
 		}}
 	}
-	if path.Ext(name) == ".json" {
-		data = bytes.ReplaceAll(data, []byte("\t"), []byte(" ")) // which YAML takes amiss
-	}
 	if unfit(data) != nil {
 		return nil // told where it is read as a declaration
 	}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -67,34 +66,28 @@ func secretsIn(p parsed) []api.Problem {
 	if key := keyNode(p.root, "sops"); key != nil {
 		return []api.Problem{sopsProblem(p.pos(key))}
 	}
-	return p.secretsOf(p.root, 0)
+	return p.secretsOf(p.root)
 }
 
 // secretsOf judges an object, and each in a list.
-func (p parsed) secretsOf(n *yaml.Node, depth int) []api.Problem {
-	const deepest = 4 // lists in lists
+func (p parsed) secretsOf(n *yaml.Node) []api.Problem {
 	var out []api.Problem
-	if items := child(n, "items"); depth < deepest && items != nil && items.Kind == yaml.SequenceNode {
+	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
 		for _, item := range items.Content {
-			out = append(out, p.secretsOf(item, depth+1)...)
+			out = append(out, p.secretsOf(item)...)
 		}
 	}
-	kind, kustomizes := text(child(n, "kind")), isKustomization(path.Base(p.file))
-	switch {
-	case kind == "Secret":
+	switch text(child(n, "kind")) {
+	case "Secret":
 		out = append(out, p.manifest(n)...)
-	case kind == "Config" || kind == "" && !kustomizes:
+	case "", "Config":
 		out = append(out, p.kubeconfig(n)...)
 	}
-	if generator := keyNode(n, "secretGenerator"); generator != nil && (kustomizes || kind == "Kustomization" || kind == "Component") {
+	if generator := keyNode(n, "secretGenerator"); generator != nil {
 		out = append(out, secretAt(p.pos(generator), SecretGenerator, "secretGenerator makes a Secret of what stands in Git",
 			"a secret does not belong in Git: "+wayOfSecrets))
 	}
 	return out
-}
-
-func isKustomization(base string) bool {
-	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, base)
 }
 
 // manifest is for a Secret. One without data is none: a patch may label what it never sees.

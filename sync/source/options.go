@@ -22,6 +22,8 @@ type Options struct {
 	Auth  Auth
 	// CAFile holds PEM certificates to trust instead of the system's.
 	CAFile string
+	// Trust says whose signatures are wanted; empty wants none.
+	Trust Trust
 	// Timeout bounds one Poll or At; zero is DefaultTimeout.
 	Timeout time.Duration
 	// AllowFile takes repositories on this machine. They are read by the program git-upload-pack, which must be

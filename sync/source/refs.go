@@ -18,6 +18,7 @@ type target struct {
 	commit  string          // digits of its hash: all 40, or the first ones
 	history bool            // all that want reaches, else its tips alone
 	tips    []plumbing.Hash // what to look through where the server does not give want
+	ref     string          // by which it was named, in full; empty: by its hash
 }
 
 // names says that the target is this commit.
@@ -38,7 +39,7 @@ func find(refs *packp.AdvRefs, rev string) (target, error) {
 		if refs.Head == nil {
 			return target{}, fmt.Errorf("%w: the remote's HEAD names no branch; name one", ErrRefGone)
 		}
-		return target{want: []plumbing.Hash{*refs.Head}, commit: refs.Head.String()}, nil
+		return target{want: []plumbing.Hash{*refs.Head}, commit: refs.Head.String(), ref: "HEAD"}, nil
 	}
 	for _, prefix := range []string{"refs/heads/", "refs/tags/", ""} {
 		if strings.HasPrefix(rev, "refs/") == (prefix == "") {
@@ -63,7 +64,7 @@ func tip(refs *packp.AdvRefs, name string) (target, bool) {
 	if peeled, ok := refs.Peeled[name]; ok {
 		commit = peeled
 	}
-	return target{want: []plumbing.Hash{hash}, commit: commit.String()}, true
+	return target{want: []plumbing.Hash{hash}, commit: commit.String(), ref: name}, true
 }
 
 // tipOf is a commit by its digits: the tip of a ref, else one that the server gives by hash, else somewhere in the history of
@@ -78,6 +79,7 @@ func tipOf(refs *packp.AdvRefs, digits string) (target, bool) {
 	for name := range refs.References {
 		t, _ := tip(refs, name)
 		if t.commit == digits {
+			t.ref = ""
 			return t, true
 		}
 		if strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {

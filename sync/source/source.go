@@ -58,6 +58,7 @@ type Source struct {
 	before   *files   // the tree that was built last
 	lineages lineages
 	multiAck bool
+	witness  witness
 }
 
 // New checks the options and connects to nothing. Its errors never hold the URL's credentials.
@@ -76,6 +77,9 @@ func New(o Options) (*Source, error) {
 	if err := checkRef(o.Ref); err != nil {
 		return nil, err
 	}
+	if err := o.Trust.check(o.Ref); err != nil {
+		return nil, err
+	}
 	chosen, err := newChoice(o)
 	if err != nil {
 		return nil, err
@@ -84,6 +88,7 @@ func New(o Options) (*Source, error) {
 	o.Repo = at.name
 	s := &Source{options: o, remote: at, choice: chosen, turn: make(chan struct{}, 1)}
 	s.store, s.lineages = newStore(o.Cache, at.name), lineages{}
+	s.witness = witness{Trust: o.Trust, proofs: map[plumbing.Hash]proof{}}
 	s.turn <- struct{}{}
 	return s, nil
 }
@@ -108,8 +113,9 @@ func (s *Source) Poll(ctx context.Context) (Snapshot, error) {
 	var snap Snapshot
 	err := s.visit(ctx, s.options.Ref, func(ctx context.Context, v *visit) (err error) {
 		if s.last.Commit != "" && strings.EqualFold(string(s.last.Commit), s.options.Ref) {
-			snap = s.last
-			return nil
+			if snap, err = v.again(ctx, target{commit: string(s.last.Commit)}, s.last); snap.Commit != "" || err != nil {
+				return err
+			}
 		}
 		if snap, err = v.snapshot(ctx, s.options.Ref, s.last); err == nil {
 			s.last = snap
@@ -170,7 +176,7 @@ func (s *Source) visit(ctx context.Context, rev string, f func(context.Context, 
 	}
 	v := &visit{
 		remote: s.remote, who: who, path: s.options.Path, choice: s.choice,
-		store: s.store, before: s.before, multiAck: &s.multiAck,
+		store: s.store, before: s.before, multiAck: &s.multiAck, witness: s.witness.anew(),
 	}
 	defer v.leave()
 	err = f(ctx, v)

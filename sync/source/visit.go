@@ -23,6 +23,7 @@ type visit struct {
 	store    *store
 	before   *files // an older tree, or nil
 	multiAck *bool  // the server wants it
+	witness  *witness
 	http     *http.Transport
 	session  transport.UploadPackSession // open, its refs listed, and no pack asked for; or nil
 	listed   *packp.AdvRefs              // of session
@@ -37,7 +38,7 @@ func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapsh
 		return Snapshot{}, err
 	}
 	if plumbing.IsHash(rev) {
-		if snap, err := v.stored(target{commit: plumbing.NewHash(rev).String()}); !mayHeal(err) {
+		if snap, err := v.stored(ctx, target{commit: plumbing.NewHash(rev).String()}); !mayHeal(err) {
 			return snap, err
 		}
 	}
@@ -51,7 +52,9 @@ func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapsh
 	}
 	at = v.reachable(at)
 	if last.Commit != "" && at.names(last.Commit) {
-		return last, nil
+		if again, err := v.again(ctx, at, last); again.Commit != "" || err != nil {
+			return again, err
+		}
 	}
 	return v.target(ctx, at)
 }
@@ -68,7 +71,7 @@ func (v *visit) reachable(at target) target {
 // new store.
 func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 	for tries := 0; ; tries++ {
-		snap, err := v.stored(at)
+		snap, err := v.stored(ctx, at)
 		if !mayHeal(err) || tries == 2 {
 			return snap, err
 		}
@@ -96,7 +99,7 @@ func mayHeal(err error) bool {
 }
 
 // stored builds a snapshot of what the store holds.
-func (v *visit) stored(at target) (Snapshot, error) {
+func (v *visit) stored(ctx context.Context, at target) (Snapshot, error) {
 	hash := plumbing.NewHash(at.commit)
 	if len(at.commit) < 40 || !slices.Contains(v.store.held(), hash) {
 		return Snapshot{}, errNotHeld
@@ -107,6 +110,9 @@ func (v *visit) stored(at target) (Snapshot, error) {
 		if err := o.storage.HasEncodedObject(want); err != nil && !at.history {
 			return Snapshot{}, errNotHeld // a tag that was made later
 		}
+	}
+	if err := v.believe(ctx, o, at, hash); err != nil {
+		return Snapshot{}, err
 	}
 	tree, err := o.tree(hash, v.path, v.choice, v.before)
 	if err != nil {

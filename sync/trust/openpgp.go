@@ -108,23 +108,23 @@ func refusal(by Signer, err error) error {
 	if _, broken := errors.AsType[pgperrors.SignatureError](err); broken {
 		return wrongBytes(by)
 	}
-	return bad("of %s: %w (sign anew)", by, err)
+	return bad("of %s: %v (sign anew)", by, err)
 }
 
 // packetOf takes the one signature out of its armor, parsed and as it is.
 func packetOf(text string) (*packet.Signature, []byte, error) {
 	block, err := armor.Decode(strings.NewReader(text))
 	if err != nil {
-		return nil, nil, bad("its armor cannot be read: %w (sign anew)", err)
+		return nil, nil, bad("its armor cannot be read: %v (sign anew)", err)
 	}
 	body, err := io.ReadAll(block.Body)
 	if err != nil {
-		return nil, nil, bad("its armor cannot be read: %w (sign anew)", err)
+		return nil, nil, bad("its armor cannot be read: %v (sign anew)", err)
 	}
 	packets := packet.NewReader(bytes.NewReader(body))
 	first, err := packets.Next()
 	if err != nil {
-		return nil, nil, bad("it cannot be read: %w (sign anew)", err)
+		return nil, nil, bad("it cannot be read: %v (sign anew)", err)
 	}
 	sig, ok := first.(*packet.Signature)
 	if _, err := packets.Next(); !ok || !errors.Is(err, io.EOF) {

@@ -76,8 +76,9 @@ func (k Keys) signer(s signed) (Signer, error) {
 	}
 }
 
+// bad keeps nothing of a library's error but its words: nobody shall take it for a server's or a disk's.
 func bad(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrBadSignature, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %s", ErrBadSignature, fmt.Sprintf(format, args...))
 }
 
 func unknown(fingerprint string) error {

@@ -126,12 +126,15 @@ func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
 		return Secret{}, time.Time{}, err
 	}
 	response, err := a.client().Do(request)
+	if failed := new(url.Error); errors.As(err, &failed) {
+		err = failed.Err // the address is known
+	}
 	if err != nil {
 		return Secret{}, time.Time{}, err
 	}
 	defer response.Body.Close() //nolint:errcheck // everything wanted was read
 	if response.StatusCode != http.StatusCreated {
-		return Secret{}, time.Time{}, Refused(response, time.Now())
+		return Secret{}, time.Time{}, hint(Refused(response, time.Now()))
 	}
 	var got struct {
 		Token     string    `json:"token"`
@@ -141,6 +144,19 @@ func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
 		return Secret{}, time.Time{}, errors.New("the answer holds no token (is it the address of GitHub's API?)")
 	}
 	return NewSecret(got.Token), got.ExpiresAt, nil
+}
+
+// hint says what to look at after a refusal.
+func hint(r *Refusal) error {
+	switch {
+	case r.Code == http.StatusUnauthorized:
+		return fmt.Errorf("%w (check the app's id, its private key, and this machine's clock)", r)
+	case r.Code == http.StatusNotFound:
+		return fmt.Errorf("%w (check the installation's id: is the app installed for the repository's owner?)", r)
+	case r.Code == http.StatusForbidden && !r.Limited:
+		return fmt.Errorf("%w (is the installation suspended, or does the app lack the right?)", r)
+	}
+	return r
 }
 
 // request carries a proof that we hold the key, good for minutes.

@@ -21,7 +21,7 @@ type Refusal struct {
 	Limited bool
 }
 
-// Error says what to do about it.
+// Error says how it answered; what to do about it depends on what was asked.
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("the server answered %d", r.Code)
 	switch {
@@ -29,12 +29,6 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s: it was asked too often and wants to be left alone for %s", text, r.Wait)
 	case r.Limited:
 		return text + ": it was asked too often"
-	case r.Code == http.StatusUnauthorized:
-		return text + " (check the app's id, its private key, and this machine's clock)"
-	case r.Code == http.StatusNotFound:
-		return text + " (check the installation's id: is the app installed for the repository's owner?)"
-	case r.Code == http.StatusForbidden:
-		return text + " (is the installation suspended, or does the app lack the right?)"
 	case r.Code/100 == 3:
 		return text + ": it has moved, and no redirect is followed with credentials (use the new address)"
 	}

@@ -207,7 +207,7 @@ func TestPods(t *testing.T) {
 		"deployment": {"run", "--log-format=json"},
 		"cronjob":    {"sync"},
 		"../examples/install/home": {
-			"run", "--log-format=json", "--repo=https://git.example.com/mesh/fleet.git", "--git-password-file=/etc/linkwright/git/password",
+			"run", "--log-format=json", "--repo=https://git.example.com/mesh/fleet.git", "--git-credentials-dir=/etc/linkwright/git",
 		},
 	} {
 		objects := build(t, dir, map[string]bool{})

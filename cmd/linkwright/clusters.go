@@ -185,25 +185,47 @@ func (c *clusters) fromFile(k api.KubeconfigFile) (*rest.Config, error) {
 }
 
 func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey) (*rest.Config, error) {
-	key := object.Key{Kind: "Secret", Namespace: c.flags.namespace, Name: s.Name}
-	home := c.homeConn().Cluster
-	seen, err := home.Observe(ctx, []object.Watch{
-		{Version: "v1", Kind: "Secret", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
-	})
+	key := c.secretKey(s.Name)
+	data, err := c.secret(ctx, s.Name)
+	if errors.Is(err, errNoSecret) {
+		return nil, fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %s in the home cluster: %w", key, err)
+		return nil, fmt.Errorf("access.kubeconfigSecret: %w", err)
 	}
-	body, ok := seen.Bodies[key]
-	if !ok {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %s is missing in the home cluster: create it with a kubeconfig under the key %s", key, s.Key)
-	}
-	var secret corev1.Secret
-	if json.Unmarshal(body.Bytes(), &secret) != nil || len(secret.Data[s.Key]) == 0 {
+	if len(data[s.Key]) == 0 {
 		return nil, fmt.Errorf("access.kubeconfigSecret: %s in the home cluster has no key %s", key, s.Key)
 	}
-	cfg, err := cluster.ParseKubeconfig(secret.Data[s.Key], "", cluster.Trust{})
+	cfg, err := cluster.ParseKubeconfig(data[s.Key], "", cluster.Trust{})
 	if err != nil {
 		return nil, fmt.Errorf("access.kubeconfigSecret: %s, key %s: %w", key, s.Key, err)
 	}
 	return cfg, nil
+}
+
+// errNoSecret says that the home cluster answers and has no such Secret.
+var errNoSecret = errors.New("is missing in the home cluster")
+
+func (c *clusters) secretKey(name string) object.Key {
+	return object.Key{Kind: "Secret", Namespace: c.flags.namespace, Name: name}
+}
+
+// secret reads a Secret of our namespace in the home cluster, anew for every call. Its errors name it.
+func (c *clusters) secret(ctx context.Context, name string) (map[string][]byte, error) {
+	key := c.secretKey(name)
+	seen, err := c.homeConn().Cluster.Observe(ctx, []object.Watch{
+		{Version: "v1", Kind: "Secret", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s in the home cluster: %w", key, err)
+	}
+	body, ok := seen.Bodies[key]
+	if !ok {
+		return nil, fmt.Errorf("%s %w", key, errNoSecret)
+	}
+	var secret corev1.Secret
+	if json.Unmarshal(body.Bytes(), &secret) != nil {
+		return nil, fmt.Errorf("%s in the home cluster is no Secret", key) // what was read is not repeated
+	}
+	return secret.Data, nil
 }

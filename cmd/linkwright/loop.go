@@ -28,6 +28,7 @@ type common struct {
 
 func (f *common) add(flags *pflag.FlagSet) {
 	f.git.add(flags)
+	f.git.auth.addSecret(flags)
 	f.home.add(flags)
 	f.overlays.add(flags)
 }
@@ -63,6 +64,8 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	var c *clusters
+	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.secret(ctx, name) }
 	src, err := f.git.open()
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := openClusters(ctx, &f.home)
+	c, err = openClusters(ctx, &f.home)
 	if err != nil {
 		return nil, err
 	}

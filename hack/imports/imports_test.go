@@ -41,7 +41,7 @@ func table() map[string]row {
 		"sync/report":     {pure: true, imports: "api object sync/plan"},
 		"sync/trust":      {pure: true},
 		"sync/forge":      {imports: "api"},
-		"sync/source":     {imports: "api sync/trust"},
+		"sync/source":     {imports: "api sync/forge sync/trust"},
 		"sync/cluster":    {imports: "api object"},
 		"sync/lease":      {},
 		"sync":            {imports: "api object prune/inventory render/fleet render/linkerd sync/pair sync/plan sync/report"},

@@ -90,7 +90,7 @@ func TestFollowsOverHTTP(t *testing.T) {
 				r.git("-C", r.bare, "config", k, v)
 			}
 			srv := serve(t, r, func(*http.Request) bool { return true })
-			lineage(t, r, open(t, source.Options{Repo: srv.URL + "/fleet.git", CAFile: srv.ca}))
+			lineage(t, r, open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)}))
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestFollowsThroughDeltas(t *testing.T) {
 	head := api.Commit(r.git("rev-parse", "HEAD"))
 	r.git("-C", r.bare, "repack", "-q", "-a", "-d", "-f")
 	srv := serve(t, r, func(*http.Request) bool { return true })
-	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", CAFile: srv.ca})
+	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)})
 	if err := s.Follows(t.Context(), head, base); err != nil {
 		t.Errorf("Follows: %v", err)
 	}
@@ -128,7 +128,7 @@ func TestPollOfAServerThatInsistsOnMultiAck(t *testing.T) {
 		}
 		return false
 	}
-	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", CAFile: srv.ca})
+	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)})
 	poll(t, s)
 	lineage(t, r, s)
 	if refused != 1 {

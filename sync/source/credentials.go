@@ -2,102 +2,240 @@ package source
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"net/url"
+	"strconv"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/linkwright/linkwright/sync/forge"
 )
 
-// credentials are what the files hold at the moment of one visit.
+// secret is a credential. It goes to the server and nowhere else.
+type secret = forge.Secret
+
+// credentials are who we are at one visit, and whom we believe there.
 type credentials struct {
-	user            string
-	password, token secret
-	alone           secret         // a URL's user without a password: how some write a token
-	ca              *x509.CertPool // nil: the system's
-	key             []byte
-	knownHosts      string // a path: OpenSSH's format is read by a library that wants files
+	user     string
+	password secret // with user: basic authentication
+	token    secret // a bearer token
+	alone    secret // a URL's user without a password: how some write a token
+	ca       *x509.CertPool
+	cert     *tls.Certificate
+	app      *forge.App // password is a token of it
+	signer   ssh.Signer // nil: the agent's
+	known    []byte     // OpenSSH's known_hosts
+	hidden   []string   // what must not be in a text, though a server or a library wrote it
 }
 
 // Format hides all of them from every verb: fmt does not ask a field that is not exported how it wants to look.
-func (credentials) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, secret("").String()) }
+func (credentials) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, secret{}.String()) }
 
-// credentials reads the files. The errors name files, never what is in them.
-func (o Options) credentials(r remote) (credentials, error) {
-	who := credentials{
-		user:       cmp.Or(o.Auth.Username, r.user, "git"),
-		password:   r.password,
-		knownHosts: o.Auth.KnownHostsFile,
+// keysError says that we do not know who we are: no server was asked, or only one that should tell.
+type keysError struct{ error }
+
+func (e *keysError) Unwrap() error { return e.error }
+
+// credentials asks for the keys and makes of them what the protocol needs. The errors name keys, never what is in them.
+func (s *Source) credentials(ctx context.Context) (credentials, error) {
+	var keys Keys
+	if s.options.Keys != nil {
+		var err error
+		if keys, err = s.options.Keys(ctx); err != nil {
+			return credentials{}, err
+		}
 	}
-	if r.end.Protocol == "ssh" {
-		who.user = cmp.Or(r.user, "git") // an account's name, no credential
-	} else if r.password == "" && o.Auth.Username == "" && o.Auth.PasswordFile == "" {
-		who.alone = secret(r.user)
+	switch s.remote.end.Protocol {
+	case "ssh":
+		return s.sshCredentials(keys)
+	case "http", "https":
+		return s.httpCredentials(ctx, keys)
 	}
-	var errs [4]error
-	if o.Auth.PasswordFile != "" {
-		who.password, errs[0] = line("password file", o.Auth.PasswordFile)
-	}
-	if o.Auth.TokenFile != "" {
-		who.token, errs[1] = line("token file", o.Auth.TokenFile)
-	}
-	if o.CAFile != "" {
-		who.ca, errs[2] = roots(o.CAFile)
-	}
-	if o.Auth.SSHKeyFile != "" {
-		who.key, errs[3] = os.ReadFile(o.Auth.SSHKeyFile)
-	}
-	return who, errors.Join(errs[:]...)
+	return credentials{}, nil
 }
 
-// line reads a file of one secret; editors and `kubectl create secret` differ on the newline at its end.
-func line(what, path string) (secret, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", what, err)
+// httpCredentials are of one kind: keys win over what the URL holds, and exclude each other.
+func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, error) {
+	who := credentials{user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git")}
+	var ways []string
+	for _, way := range []string{KeyPassword, KeyBearerToken, KeyApp} {
+		if len(keys[way]) > 0 {
+			ways = append(ways, way)
+		}
 	}
-	text := strings.TrimSpace(string(b))
-	if text == "" {
-		return "", fmt.Errorf("%s %s: is empty", what, path)
-	}
-	return secret(text), nil
-}
-
-func roots(path string) (*x509.CertPool, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("CA file: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(b) {
-		return nil, fmt.Errorf("CA file %s: holds no PEM certificate", path)
-	}
-	return pool, nil
-}
-
-// http gives the header that go-git adds and, on a redirect to another origin, takes away again.
-func (c credentials) http() transport.AuthMethod {
 	switch {
-	case c.token != "":
-		return &githttp.TokenAuth{Token: string(c.token)}
-	case c.password != "":
-		return &githttp.BasicAuth{Username: c.user, Password: string(c.password)}
-	case c.alone != "":
-		return &githttp.BasicAuth{Username: string(c.alone)}
+	case len(ways) > 1:
+		return who, fmt.Errorf("the keys %s exclude each other: leave one", strings.Join(ways, " and "))
+	case len(ways) == 0 && !s.remote.password.IsZero():
+		who.password = s.remote.password
+	case len(ways) == 0 && s.remote.user != "" && len(keys[KeyUsername]) == 0:
+		who.alone = forge.NewSecret(s.remote.user)
 	}
+	switch {
+	case len(keys[KeyPassword]) > 0:
+		who.password = forge.NewSecret(keys.line(KeyPassword))
+	case len(keys[KeyBearerToken]) > 0:
+		who.token = forge.NewSecret(keys.line(KeyBearerToken))
+	}
+	who.hidden = []string{keys.line(KeyPassword), keys.line(KeyBearerToken), s.remote.password.Reveal(), who.alone.Reveal()}
+	if err := who.tls(keys); err != nil {
+		return who, err
+	}
+	return s.appCredentials(ctx, who, keys)
+}
+
+// tls takes what a handshake needs.
+func (c *credentials) tls(keys Keys) error {
+	if ca := keys[KeyCA]; len(ca) > 0 {
+		c.ca = x509.NewCertPool()
+		if !c.ca.AppendCertsFromPEM(ca) {
+			return fmt.Errorf("the key %s holds no PEM certificate", KeyCA)
+		}
+	}
+	crt, key := keys[KeyCert], keys[KeyCertKey]
+	if len(crt) == 0 && len(key) == 0 {
+		return nil
+	}
+	if len(crt) == 0 || len(key) == 0 {
+		return fmt.Errorf("the keys %s and %s go together: one is missing", KeyCert, KeyCertKey)
+	}
+	pair, err := tls.X509KeyPair(crt, key)
+	if err != nil {
+		return fmt.Errorf("the keys %s and %s are no certificate and its key in PEM", KeyCert, KeyCertKey)
+	}
+	c.cert = &pair
 	return nil
 }
 
-// redact takes the secrets out of a text that a server or a library wrote.
+// appCredentials adds a token of a GitHub App, where the keys have one.
+func (s *Source) appCredentials(ctx context.Context, who credentials, keys Keys) (credentials, error) {
+	app, err := s.app(who, keys)
+	if app == nil || err != nil {
+		return who, err
+	}
+	who.app, who.user = app, forge.AppUser
+	if who.password, err = app.Token(ctx); err != nil {
+		return who, err
+	}
+	who.hidden = append(who.hidden, who.password.Reveal())
+	return who, nil
+}
+
+// app gives the App of the keys, the same one as long as they are: it remembers its token.
+func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
+	if len(keys[KeyApp]) == 0 && len(keys[KeyInstallation]) == 0 && len(keys[KeyAppKey]) == 0 {
+		return nil, nil //nolint:nilnil // without an app there is none
+	}
+	id, errID := strconv.ParseInt(keys.line(KeyApp), 10, 64)
+	installation, errInstallation := strconv.ParseInt(keys.line(KeyInstallation), 10, 64)
+	if errID != nil || errInstallation != nil || len(keys[KeyAppKey]) == 0 {
+		return nil, fmt.Errorf("a GitHub App needs the keys %s and %s, which are numbers, and %s", KeyApp, KeyInstallation, KeyAppKey)
+	}
+	if s.lastApp != nil && s.appKeys.same(keys) {
+		return s.lastApp, nil
+	}
+	next := &forge.App{
+		ID: id, Installation: installation, Key: forge.NewSecret(string(keys[KeyAppKey])), URL: keys.line(KeyAppURL),
+	}
+	if err := next.Check(); err != nil {
+		return nil, err
+	}
+	next.HTTP = s.aside(who)
+	s.lastApp, s.appKeys = next, keys.app()
+	return next, nil
+}
+
+// app are the keys on which an App depends.
+func (k Keys) app() Keys {
+	out := Keys{}
+	for _, name := range []string{KeyApp, KeyInstallation, KeyAppKey, KeyAppURL, KeyCA} {
+		out[name] = append([]byte(nil), k[name]...)
+	}
+	return out
+}
+
+// same says that an App of these keys is the App of those.
+func (k Keys) same(other Keys) bool {
+	for name, value := range k {
+		if string(value) != string(other[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// authorization is the header that proves who we are, or empty.
+func (c credentials) authorization() string {
+	switch {
+	case !c.token.IsZero():
+		return "Bearer " + c.token.Reveal()
+	case !c.password.IsZero():
+		return "Basic " + pair(c.user, c.password.Reveal())
+	case !c.alone.IsZero():
+		return "Basic " + pair(c.alone.Reveal(), "")
+	}
+	return ""
+}
+
+func pair(user, password string) string {
+	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+}
+
+// redact takes the secrets out of a text that a server or a library wrote, in the forms in which it met them.
 func (c credentials) redact(text string) string {
-	for _, s := range []secret{c.password, c.token, c.alone} {
-		if s != "" {
-			text = strings.ReplaceAll(text, string(s), s.String())
+	for _, s := range c.hidden {
+		if s == "" {
+			continue
+		}
+		for _, form := range []string{
+			pair(c.user, s), pair(s, ""), base64.StdEncoding.EncodeToString([]byte(s)), s, url.QueryEscape(s), url.PathEscape(s),
+			url.UserPassword("", s).String()[1:],
+		} {
+			text = strings.ReplaceAll(text, form, secret{}.String())
 		}
 	}
 	return text
+}
+
+// sshCredentials need a key or an agent, and always the hosts that are known.
+func (s *Source) sshCredentials(keys Keys) (credentials, error) {
+	who := credentials{user: cmp.Or(s.remote.user, "git"), known: keys[KeyKnownHosts], hidden: []string{keys.line(KeyPassword)}}
+	if len(who.known) == 0 {
+		return who, fmt.Errorf("ssh needs the key %s: without it anybody could be the server", KeyKnownHosts)
+	}
+	identity := keys[KeyIdentity]
+	if len(identity) == 0 && s.options.Agent == "" {
+		return who, fmt.Errorf("ssh needs the key %s, or an agent", KeyIdentity)
+	}
+	if len(identity) == 0 {
+		return who, nil
+	}
+	var err error
+	who.signer, err = signer(identity, keys.line(KeyPassword))
+	return who, err
+}
+
+// signer reads a private key in OpenSSH's or in PEM form. A passphrase for a key that has none is passed over.
+func signer(identity []byte, passphrase string) (ssh.Signer, error) {
+	var missing *ssh.PassphraseMissingError
+	out, err := ssh.ParsePrivateKey(identity)
+	switch {
+	case err == nil:
+		return out, nil
+	case !errors.As(err, &missing):
+		return nil, fmt.Errorf("the key %s holds no private key that ssh understands", KeyIdentity)
+	case passphrase == "":
+		return nil, fmt.Errorf("the private key in %s has a passphrase and none is given: add it under the key %s", KeyIdentity, KeyPassword)
+	}
+	if out, err = ssh.ParsePrivateKeyWithPassphrase(identity, []byte(passphrase)); err != nil {
+		return nil, fmt.Errorf("the passphrase in %s does not open the private key in %s", KeyPassword, KeyIdentity)
+	}
+	return out, nil
 }

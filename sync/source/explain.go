@@ -4,18 +4,27 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/linkwright/linkwright/sync/forge"
 )
+
+// maxText bounds what a server may make us say, in bytes.
+const maxText = 2 << 10
 
 // failure is an error in words that are safe to show: its cause can be asked for by type, and is never printed.
 type failure struct {
@@ -26,51 +35,105 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.cause }
 
-// explain says which repository, which ref, what is wrong and what to do.
-func (s *Source) explain(who credentials, rev string, err error) error {
-	text := fmt.Sprintf("read %s at %s: %s", s.remote.name, cmp.Or(rev, "HEAD"), s.reason(err))
-	return &failure{text: who.redact(text), cause: err}
+// bare takes off what libraries put around an error: one has no Unwrap, another an address that may hold anything.
+func bare(err error) error {
+	for {
+		var (
+			wrapped *plumbing.UnexpectedError
+			request *url.Error
+		)
+		switch {
+		case errors.As(err, &wrapped):
+			err = wrapped.Err
+		case errors.As(err, &request):
+			err = request.Err
+		default:
+			return err
+		}
+	}
 }
 
-// reason puts a library's error into an operator's words. Of an http error's body nothing is told: it is a page of the
-// server's, or of a proxy's, and may repeat what was sent.
-func (s *Source) reason(err error) string {
-	var (
-		wrapped *plumbing.UnexpectedError // has no Unwrap
-		status  *githttp.Err
-	)
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
+// explain says which repository, which ref, what is wrong and what to do.
+func (s *Source) explain(v *visit, rev string, err error) error {
+	if err == nil {
+		return nil
 	}
+	text := fmt.Sprintf("read %s at %s: %s", s.remote.name, cmp.Or(rev, "HEAD"), s.reason(v, err))
+	return &failure{text: harmless(v.who.redact(text)), cause: err}
+}
+
+// harmless keeps a server's words from acting on a terminal, and from filling a log.
+func harmless(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}
+	return text
+}
+
+// reason puts a library's error into an operator's words. Of an http answer's body nothing is told: it is a page of the
+// server's, or of a proxy's, and may repeat what was sent.
+func (s *Source) reason(v *visit, err error) string {
+	var (
+		own     *keysError
+		refused *forge.Refusal
+	)
 	switch {
+	case err == nil:
+		return ""
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("not done within %s (is the server reachable? raise the timeout if it is slow)", s.options.Timeout)
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, ErrPathGone), errors.Is(err, ErrRefGone), errors.Is(err, ErrRewound):
+	case errors.As(err, &own), errors.Is(err, ErrPathGone), errors.Is(err, ErrRefGone), errors.Is(err, ErrRewound), errors.Is(err, errCut):
 		return err.Error()
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return "the repository is empty (push a first commit)"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return "no repository there that we may see (check address and credentials)" + said(err)
-	case errors.Is(err, transport.ErrAuthenticationRequired):
-		return "the credentials are missing or wrong (check password, token or user name)"
-	case errors.Is(err, transport.ErrAuthorizationFailed):
-		return "the credentials are not allowed to read it (check the token's rights)"
-	case errors.As(err, &status):
-		return fmt.Sprintf("the server answered %d (is it a Git server? look at its log)", status.StatusCode())
+	case errors.As(err, &refused):
+		return v.who.refusal(refused)
+	case v.packing && truncated(err):
+		return errCut.Error()
 	case silent(err):
 		return "what answers there does not speak Git (check the address)"
 	}
-	return trust(err)
+	return v.who.trust(err)
 }
 
-// said is what the other end of an ssh connection wrote, where it wrote something.
+// refusal says what a status means for a repository.
+func (c credentials) refusal(r *forge.Refusal) string {
+	switch {
+	case r.Limited || r.Code/100 == 3:
+		return r.Error()
+	case r.Code == http.StatusUnauthorized && c.authorization() == "":
+		return "the server wants credentials and none are given (401)"
+	case r.Code == http.StatusUnauthorized:
+		return "the credentials are missing or wrong (401: check password, token or user name; it may have expired)"
+	case r.Code == http.StatusForbidden:
+		return "the credentials are not allowed to read it (403: check the token's rights)"
+	case r.Code == http.StatusNotFound:
+		return "no repository there that we may see (404: check address and credentials)"
+	}
+	return fmt.Sprintf("the server answered %d (is it a Git server? look at its log)", r.Code)
+}
+
+// said is what the other end of a connection wrote, where it wrote something.
 func said(err error) string {
 	if _, words, ok := strings.Cut(err.Error(), "the server says: "); ok {
 		return ": the server says: " + words
 	}
 	return ""
+}
+
+// truncated says that a pack ended early, or is none.
+func truncated(err error) bool {
+	return cut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || silent(err)
 }
 
 func silent(err error) bool {
@@ -79,19 +142,33 @@ func silent(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// trust explains whom we did not believe; what is left explains itself.
-func trust(err error) string {
+// trust explains who did not believe whom; what is left explains itself.
+func (c credentials) trust(err error) string {
 	var (
-		cert *tls.CertificateVerificationError
-		host *knownhosts.KeyError
+		cert    *tls.CertificateVerificationError
+		invalid x509.CertificateInvalidError
+		name    x509.HostnameError
+		host    *knownhosts.KeyError
+		revoked *knownhosts.RevokedError
+		alert   *net.OpError
 	)
 	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the server's certificate is not valid now: " + invalid.Error() + " (renew it there; is this machine's clock right?)"
+	case errors.As(err, &name):
+		return "the server's certificate is for another name: " + name.Error()
 	case errors.As(err, &cert):
-		return cert.Err.Error() + " (name its CA file, if the certificate is right)"
+		return "the server's certificate is not trusted: " + cert.Err.Error() + " (name its CA file, if the certificate is right)"
 	case errors.As(err, &host) && len(host.Want) == 0:
 		return "the host's key is not in the known_hosts file (compare it by another way, then add it)"
 	case errors.As(err, &host):
 		return "the host shows another key than the known_hosts file has (somebody may be listening in)"
+	case errors.As(err, &revoked):
+		return "the host shows a key that the known_hosts file revokes"
+	case errors.As(err, &alert) && alert.Op == "remote error" && c.cert == nil:
+		return fmt.Sprintf("the server broke the TLS handshake off: %v (does it want a client certificate? give %s and %s)", alert.Err, KeyCert, KeyCertKey)
+	case errors.As(err, &alert) && alert.Op == "remote error":
+		return fmt.Sprintf("the server does not take our client certificate: %v (is it of a CA that the server knows, and still valid?)", alert.Err)
 	}
 	return err.Error()
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/linkwright/linkwright/sync/forge"
 )
 
 // maxHaves bounds the commits that a request names as held: the newest ones are the likeliest to be near.
@@ -114,15 +115,9 @@ func (v *visit) upload(ctx context.Context, request func(*packp.AdvRefs) *packp.
 
 // wantsMultiAck says that a server's answer is what Azure DevOps answers without it: 400 over https, nothing over ssh.
 func wantsMultiAck(err error) bool {
-	var (
-		wrapped *plumbing.UnexpectedError // has no Unwrap
-		status  *githttp.Err
-	)
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
+	var refused *forge.Refusal
 	return errors.Is(err, transport.ErrEmptyUploadPackRequest) || errors.Is(err, io.EOF) ||
-		errors.As(err, &status) && status.StatusCode() == http.StatusBadRequest
+		errors.As(bare(err), &refused) && refused.Code == http.StatusBadRequest
 }
 
 func gone(err error) error {

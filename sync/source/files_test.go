@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/linkwright/linkwright/sync/forge"
 )
 
 func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o600) }
@@ -82,7 +84,7 @@ func TestQuote(t *testing.T) {
 }
 
 func TestSecretHidesItself(t *testing.T) {
-	c := credentials{password: "canary", token: "canary"}
+	c := credentials{password: forge.NewSecret("canary"), token: forge.NewSecret("canary"), hidden: []string{"canary"}}
 	s, err := New(Options{Repo: "https://ann:canary@git.example.com/fleet.git"})
 	if err != nil {
 		t.Fatal(err)

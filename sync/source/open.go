@@ -2,36 +2,86 @@ package source
 
 import (
 	"context"
-	"crypto/tls"
+	"errors"
 	"net/http"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/file"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/linkwright/linkwright/sync/forge"
 )
 
-// open begins a session. Only ssh connects already; ctx ends it, also while the server says nothing.
+// way is how a visit gets to its server. Nothing of it is there before it is needed: a visit that finds in the store what
+// it looks for asks for no credentials, and for no turn.
+type way struct {
+	source  *Source
+	begun   bool
+	who     credentials
+	proxy   proxy
+	at      *host // where we have the turn
+	http    *http.Transport
+	packing bool // a pack was asked for
+}
+
+// open begins a session. Only ssh and git:// connect already; ctx ends it, also while the server says nothing.
 func (v *visit) open(ctx context.Context) (transport.UploadPackSession, error) {
+	if err := v.enter(ctx); err != nil {
+		return nil, err
+	}
 	end := new(v.end) // a copy: go-git rewrites it when it follows a redirect
 	switch end.Protocol {
 	case "ssh":
-		return dialSSH(ctx, end, v.who)
+		return v.dialSSH(ctx)
+	case "git":
+		return v.dialGit(ctx)
 	case "file":
 		return file.DefaultClient.NewUploadPackSession(end, nil)
 	}
-	if v.http == nil {
-		v.http = http.DefaultTransport.(*http.Transport).Clone()
-		v.http.TLSClientConfig = &tls.Config{RootCAs: v.who.ca, MinVersion: tls.VersionTLS12}
-	}
-	return githttp.NewClient(&http.Client{Transport: v.http}).NewUploadPackSession(end, v.who.http())
+	return v.openHTTP(end)
 }
 
-// leave closes the connections that http keeps for the next request of a visit.
-func (v *visit) leave() {
+// enter reads the credentials and then, since a GitHub App's may come from the same host, waits for our turn there.
+func (v *visit) enter(ctx context.Context) (err error) {
+	if v.begun {
+		return nil
+	}
+	if v.who, err = v.source.credentials(ctx); err != nil {
+		return &keysError{err}
+	}
+	if v.proxy, err = proxyFor(v.source.options.Proxy, v.address()); err != nil {
+		return err
+	}
+	v.who.hidden = append(v.who.hidden, v.proxy.hidden()...)
+	if name := v.host(); name != "" {
+		v.at, err = v.source.hosts().enter(ctx, name)
+	}
+	v.begun = err == nil
+	return err
+}
+
+// leave ends the visit and, with how it went, our turn.
+func (v *visit) leave(ctx context.Context, err error) error {
+	err = bare(err)
 	if v.session != nil {
 		_ = v.session.Close() // all that was wanted of it was its listing
 	}
 	if v.http != nil {
 		v.http.CloseIdleConnections()
 	}
+	if v.at != nil {
+		v.at.leave(err, v.who.redact(v.source.reason(v, err)))
+	}
+	var refused *forge.Refusal
+	if v.who.app != nil && errors.As(err, &refused) && refused.Code == http.StatusUnauthorized {
+		v.who.app.Drop(ctx, v.who.password)
+	}
+	return err
+}
+
+// hosts are those of the options, else our own.
+func (s *Source) hosts() *Hosts {
+	if s.options.Hosts != nil {
+		return s.options.Hosts
+	}
+	return &s.own
 }

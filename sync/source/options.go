@@ -1,12 +1,14 @@
 package source
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// Options say where Git is and who we are there. Files of credentials are read anew for every Poll and At, so that a
-// rotated one needs no restart.
+// Options say where Git is and who we are there.
 type Options struct {
-	// Repo is https://, ssh:// or git@host:path; with AllowFile also file:// or an absolute path; http:// only to a
-	// loopback host, else with AllowInsecureHTTP. Proxies come from the environment, for http and https alone.
+	// Repo is https://, ssh:// or git@host:path; with AllowFile also file:// or an absolute path; http:// and git:// only to
+	// a loopback host, else with AllowInsecure.
 	Repo string
 	// Ref is a branch, a tag, a full name (refs/…), a commit, or semver:RANGE for the highest version among the tags; empty
 	// is the branch that the remote's HEAD names.
@@ -19,9 +21,16 @@ type Options struct {
 	// Cache is the directory of the store, which several Sources and processes may share; empty is a temporary one, which
 	// Close removes. It may be deleted at any time.
 	Cache string
-	Auth  Auth
-	// CAFile holds PEM certificates to trust instead of the system's.
-	CAFile string
+	// Keys gives the credentials. It is called anew for every visit, so that a rotated one needs no restart; nil gives none.
+	// What the URL holds counts where they are silent.
+	Keys func(context.Context) (Keys, error)
+	// Agent is the socket of an ssh agent that signs where Keys have no identity: for the command line.
+	Agent string
+	// Proxy is http://, https:// or socks5://, with credentials if it wants some, for https, http and ssh; empty is the
+	// environment's, for https and http alone.
+	Proxy string
+	// Hosts are shared by all that may visit the same hosts; nil is one for this Source.
+	Hosts *Hosts
 	// Trust says whose signatures are wanted; empty wants none.
 	Trust Trust
 	// Timeout bounds one Poll or At; zero is DefaultTimeout.
@@ -29,20 +38,7 @@ type Options struct {
 	// AllowFile takes repositories on this machine. They are read by the program git-upload-pack, which must be
 	// installed: for demos, tests and the command line, not for a daemon.
 	AllowFile bool
-	// AllowInsecureHTTP lets credentials and declarations cross a network in the clear: for tests.
-	AllowInsecureHTTP bool
-}
-
-// Auth is who we are. Of PasswordFile and TokenFile at most one; ssh needs both of its files.
-type Auth struct {
-	// Username goes with PasswordFile; empty is the URL's, else "git", which most servers take beside a token.
-	Username string
-	// PasswordFile holds the password of HTTP basic authentication; without it the URL's counts.
-	PasswordFile string
-	// TokenFile holds a bearer token. GitHub and GitLab want theirs as a password instead.
-	TokenFile string
-	// SSHKeyFile is a private key without a passphrase.
-	SSHKeyFile string
-	// KnownHostsFile is OpenSSH's known_hosts; a host that is not in it is refused.
-	KnownHostsFile string
+	// AllowInsecure lets declarations, and with http credentials, cross a network in the clear: http:// and git:// to
+	// hosts beyond loopback.
+	AllowInsecure bool
 }

@@ -1,14 +1,20 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/linkwright/linkwright/sync/forge"
 )
 
 // remote is a repository's address with the credentials taken out of it.
@@ -18,15 +24,6 @@ type remote struct {
 	password secret
 	name     string // for errors and people
 }
-
-// secret is a credential. It goes to the server and nowhere else.
-type secret string
-
-// String hides the value from %s and %v.
-func (secret) String() string { return "[redacted]" }
-
-// GoString hides the value from %#v.
-func (secret) GoString() string { return "[redacted]" }
 
 // parse reads Options.Repo. What it did not understand is never repeated in an error: it may hold a password.
 func parse(o Options) (remote, error) {
@@ -40,7 +37,7 @@ func parse(o Options) (remote, error) {
 	if err != nil {
 		return remote{}, errors.New("not an address: want https://host/path, ssh://user@host/path or git@host:path")
 	}
-	at := remote{user: end.User, password: secret(end.Password)}
+	at := remote{user: end.User, password: forge.NewSecret(end.Password)}
 	end.User, end.Password = "", ""
 	at.end, at.name = *end, end.String()
 	return at, at.check(o)
@@ -51,16 +48,16 @@ func (r remote) check(o Options) error {
 	switch r.end.Protocol {
 	case "https":
 		return nil
-	case "http":
-		if o.AllowInsecureHTTP || loopback(r.end.Host) {
-			return nil
-		}
-		return fmt.Errorf("%s: plain http is refused: use https", r.name)
 	case "ssh":
-		if o.Auth.SSHKeyFile == "" || o.Auth.KnownHostsFile == "" {
-			return fmt.Errorf("%s: ssh needs a key file and a known_hosts file", r.name)
+		if o.Keys == nil && o.Agent == "" {
+			return fmt.Errorf("%s: ssh needs a private key and known hosts", r.name)
 		}
 		return nil
+	case "http", "git":
+		if o.AllowInsecure || loopback(r.end.Host) {
+			return nil
+		}
+		return fmt.Errorf("%s: plain %s is refused, since anybody on the way could change what it says: use https or ssh", r.name, r.end.Protocol)
 	case "file":
 		return checkFile(r.name, o)
 	}
@@ -81,3 +78,33 @@ func loopback(host string) bool {
 	host = strings.Trim(host, "[]")
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
+
+// host is the server as host:port; empty is this machine.
+func (r remote) host() string {
+	port := map[string]int{"https": 443, "http": 80, "ssh": 22, "git": 9418}[r.end.Protocol]
+	if port == 0 {
+		return ""
+	}
+	return net.JoinHostPort(strings.ToLower(strings.Trim(r.end.Host, "[]")), strconv.Itoa(cmp.Or(r.end.Port, port)))
+}
+
+// address is the server as a place to find a proxy for.
+func (r remote) address() *url.URL { return &url.URL{Scheme: r.end.Protocol, Host: r.host()} }
+
+// String is Repo without its credentials, and Ref.
+func (o Options) String() string {
+	at, err := parse(Options{Repo: o.Repo, AllowFile: true, AllowInsecure: true, Agent: "any"})
+	if err != nil {
+		return "no repository"
+	}
+	return fmt.Sprintf("%s at %s", at.name, cmp.Or(o.Ref, "HEAD"))
+}
+
+// GoString is as String.
+func (o Options) GoString() string { return o.String() }
+
+// Format writes the same for every verb: an address and a proxy's may hold a password.
+func (o Options) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, o.String()) }
+
+// LogValue is as String.
+func (o Options) LogValue() slog.Value { return slog.StringValue(o.String()) }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/forge"
 )
 
 // What a caller may have to tell apart, because it guards against deleting what is only out of sight.
@@ -58,6 +60,9 @@ type Source struct {
 	before   *files   // the tree that was built last
 	lineages lineages
 	multiAck bool
+	lastApp  *forge.App // it remembers its token
+	appKeys  Keys       // of lastApp
+	own      Hosts      // where the options name none
 	witness  witness
 }
 
@@ -67,8 +72,8 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository: %w", err)
 	}
-	if o.Auth.PasswordFile != "" && o.Auth.TokenFile != "" {
-		return nil, errors.New("credentials: a password file and a token file exclude each other")
+	if _, err := proxyFor(o.Proxy, at.address()); err != nil {
+		return nil, err
 	}
 	o.Path = path.Clean(cmp.Or(o.Path, "."))
 	if !fs.ValidPath(o.Path) {
@@ -103,8 +108,8 @@ func (s *Source) Close() error {
 // String names the repository without its credentials.
 func (s *Source) String() string { return s.remote.name }
 
-// GoString keeps %#v from spelling out what the URL held.
-func (s *Source) GoString() string { return s.String() }
+// Format keeps every verb from spelling out what the addresses held.
+func (s *Source) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, s.String()) }
 
 // Poll gives the snapshot at the ref's head. While the head stands still the very same Snapshot comes back, for the price
 // of one ref listing; a pinned commit costs no request once it was given. Whatever the head is, is given: whether it may be
@@ -164,25 +169,17 @@ func (s *Source) Follows(ctx context.Context, commit, last api.Commit) error {
 func (s *Source) visit(ctx context.Context, rev string, f func(context.Context, *visit) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	who, err := s.options.credentials(s.remote)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s.remote.name, err)
+	v := &visit{
+		remote: s.remote, way: way{source: s}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
 	}
 	select {
 	case <-s.turn:
 		defer func() { s.turn <- struct{}{} }()
 	case <-ctx.Done():
-		return s.explain(who, rev, context.Cause(ctx))
+		return s.explain(v, rev, context.Cause(ctx))
 	}
-	v := &visit{
-		remote: s.remote, who: who, path: s.options.Path, choice: s.choice,
-		store: s.store, before: s.before, multiAck: &s.multiAck, witness: s.witness.anew(),
-	}
-	defer v.leave()
-	err = f(ctx, v)
+	v.before, v.witness = s.before, s.witness.anew()
+	err := v.leave(ctx, f(ctx, v))
 	s.before = v.before
-	if err != nil {
-		return s.explain(who, rev, err)
-	}
-	return nil
+	return s.explain(v, rev, err)
 }

@@ -392,16 +392,13 @@ func TestNewRefuses(t *testing.T) {
 		"plain http":       {source.Options{Repo: "http://u:canary@git.example.com/f.git"}, "http://git.example.com/f.git: plain http"},
 		"a file":           {source.Options{Repo: "/srv/f.git"}, "file:///srv/f.git: repositories on this machine"},
 		"a relative file":  {source.Options{Repo: "srv/f.git", AllowFile: true}, "needs an absolute path"},
-		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "cannot speak this protocol"},
-		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "needs a key file"},
+		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "plain git is refused"},
+		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "ssh needs a private key"},
 		"a query":          {source.Options{Repo: "https://git.example.com/f.git?token=canary"}, "no query"},
 		"an unclear one":   {source.Options{Repo: "https://u:canary%zz@git.example.com/f.git"}, "not an address"},
-		"ssh without keys": {source.Options{Repo: "git@git.example.com:f.git"}, "needs a key file and a known_hosts file"},
+		"ssh without keys": {source.Options{Repo: "git@git.example.com:f.git"}, "ssh needs a private key and known hosts"},
 		"a path outside":   {source.Options{Repo: "https://git.example.com/f.git", Path: "../x"}, "stay inside"},
-		"two credentials": {
-			source.Options{Repo: "https://git.example.com/f.git", Auth: source.Auth{PasswordFile: "a", TokenFile: "b"}},
-			"exclude each other",
-		},
+		"a strange proxy":  {source.Options{Repo: "https://git.example.com/f.git", Proxy: "ftp://canary@proxy"}, "the proxy is no address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := source.New(tt.o)

@@ -2,42 +2,35 @@ package source
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
+	"os"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/format/pktline"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
 )
 
-// sshSession is git-upload-pack at the other end of an ssh connection. go-git has one too; its handshake knows no
-// deadline and no context, so a host that accepts and then says nothing would keep a poll, and its goroutine, for ever.
-type sshSession struct {
-	conn   *ssh.Client
-	stop   func() bool // of the watch on ctx
-	run    *ssh.Session
-	in     io.WriteCloser
-	out    io.Reader
-	stderr bytes.Buffer // written until run.Wait returns
-	refs   *packp.AdvRefs
-}
+const maxSaid = 4 << 10 // bytes of what a server writes to its stderr
 
 // dialSSH connects and starts the program. Closing the connection is what ends every wait, so ctx needs no other hold.
-func dialSSH(ctx context.Context, end *transport.Endpoint, who credentials) (transport.UploadPackSession, error) {
-	addr := net.JoinHostPort(strings.Trim(end.Host, "[]"), strconv.Itoa(cmp.Or(end.Port, gitssh.DefaultPort)))
-	config, err := who.ssh(addr)
+func (v *visit) dialSSH(ctx context.Context) (transport.UploadPackSession, error) {
+	addr := v.host()
+	config, err := v.who.ssh(addr)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	forget, err := v.askAgent(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer forget() // it is needed for the handshake alone
+	conn, err := v.proxy.dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -45,108 +38,125 @@ func dialSSH(ctx context.Context, end *transport.Endpoint, who credentials) (tra
 	c, channels, requests, err := ssh.NewClientConn(conn, addr, config)
 	if err != nil {
 		stop()
-		return nil, errors.Join(context.Cause(ctx), err, conn.Close())
+		_ = conn.Close() // it is closed by now; what went wrong is known
+		return nil, errors.Join(context.Cause(ctx), v.who.denied(err))
 	}
-	s := &sshSession{conn: ssh.NewClient(c, channels, requests), stop: stop}
-	if err := s.start(transport.UploadPackServiceName + " " + quote(end.Path)); err != nil {
-		return nil, errors.Join(context.Cause(ctx), err, s.Close())
+	client := ssh.NewClient(c, channels, requests)
+	out, err := start(client, transport.UploadPackServiceName+" "+quote(v.end.Path))
+	if err != nil {
+		stop()
+		_ = client.Close() // what went wrong is known
+		return nil, errors.Join(context.Cause(ctx), err)
 	}
-	return s, nil
+	out.asked = v.asked
+	out.end = func() error { stop(); return client.Close() }
+	return out, nil
 }
 
 // ssh is who we are, and whom we believe. Only algorithms of the keys that are known for the host are offered, since a
 // host that is known by one key may prefer to show another.
 func (c credentials) ssh(addr string) (*ssh.ClientConfig, error) {
-	signer, err := ssh.ParsePrivateKey(c.key)
+	known, err := knownHosts(c.known)
 	if err != nil {
-		return nil, fmt.Errorf("ssh key file: %w", err)
+		return nil, err
 	}
-	known, err := gitssh.NewKnownHostsDb(c.knownHosts)
-	if err != nil {
-		return nil, fmt.Errorf("known_hosts file %s: %w", c.knownHosts, err)
-	}
-	return &ssh.ClientConfig{
+	config := &ssh.ClientConfig{
 		User:              c.user,
-		Auth:              []ssh.AuthMethod{ssh.PublicKeys(signer)},
 		HostKeyCallback:   known.HostKeyCallback(),
 		HostKeyAlgorithms: known.HostKeyAlgorithms(addr),
-	}, nil
+	}
+	if c.signer != nil {
+		config.Auth = []ssh.AuthMethod{ssh.PublicKeys(c.signer)}
+	}
+	return config, nil
 }
 
-func (s *sshSession) start(command string) (err error) {
-	if s.run, err = s.conn.NewSession(); err != nil {
-		return err
+// knownHosts reads OpenSSH's format. The library that understands hashed names, patterns and authorities wants a file; what
+// it holds is public.
+func knownHosts(data []byte) (*knownhosts.HostKeyDB, error) {
+	f, err := os.CreateTemp("", "known_hosts-")
+	if err != nil {
+		return nil, fmt.Errorf("keep the key %s for a moment: %w", KeyKnownHosts, err)
 	}
-	if s.in, err = s.run.StdinPipe(); err != nil {
-		return err
+	defer os.Remove(f.Name()) //nolint:errcheck // it lies in the temporary directory
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("keep the key %s for a moment: %w", KeyKnownHosts, err)
 	}
-	if s.out, err = s.run.StdoutPipe(); err != nil {
-		return err
+	known, err := gitssh.NewKnownHostsDb(f.Name())
+	if err != nil {
+		return nil, fmt.Errorf("the key %s is no list of known hosts: %s", KeyKnownHosts, strings.ReplaceAll(err.Error(), f.Name()+":", "line "))
 	}
-	s.run.Stderr = &limited{to: &s.stderr, left: 4 << 10}
-	return s.run.Start(command)
+	return known, nil
 }
 
-// AdvertisedReferences implements transport.Session.
-func (s *sshSession) AdvertisedReferences() (*packp.AdvRefs, error) {
-	return s.AdvertisedReferencesContext(context.Background())
-}
-
-// AdvertisedReferencesContext implements transport.Session; ctx is the one that the session was opened with.
-func (s *sshSession) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error) {
-	if s.refs != nil {
-		return s.refs, nil
+// askAgent lets the agent sign, where there is no key of our own. The agent's connection must stay for the handshake.
+func (v *visit) askAgent(ctx context.Context, config *ssh.ClientConfig) (forget func(), err error) {
+	if v.who.signer != nil {
+		return func() {}, nil
 	}
-	refs := packp.NewAdvRefs()
-	err := refs.Decode(s.out)
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", v.source.options.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("no ssh agent answers at %s (is SSH_AUTH_SOCK right?): %w", v.source.options.Agent, &agentError{last(err)})
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	forget = func() { stop(); _ = conn.Close() }
+	signers, err := agent.NewClient(conn).Signers()
 	switch {
-	case errors.Is(err, packp.ErrEmptyAdvRefs), err == nil && refs.IsEmpty():
-		return nil, transport.ErrEmptyRemoteRepository
 	case err != nil:
-		return nil, errors.Join(context.Cause(ctx), s.complaint(err))
+		forget()
+		return nil, errors.Join(context.Cause(ctx), fmt.Errorf("the ssh agent at %s does not list its keys: %w", v.source.options.Agent, &agentError{err}))
+	case len(signers) == 0:
+		forget()
+		return nil, fmt.Errorf("the ssh agent at %s holds no key (add one: ssh-add)", v.source.options.Agent)
 	}
-	transport.FilterUnsupportedCapabilities(refs.Capabilities)
-	s.refs = refs
-	return refs, nil
+	config.Auth = []ssh.AuthMethod{ssh.PublicKeys(signers...)}
+	return forget, nil
 }
 
-// complaint prefers what the program wrote to stderr before it ended to what we made of its silence.
-func (s *sshSession) complaint(err error) error {
-	if !errors.Is(err, packp.ErrEmptyInput) {
+// agentError keeps what failed on this machine from counting against the server.
+type agentError struct{ cause error }
+
+func (e *agentError) Error() string { return e.cause.Error() }
+
+// denied puts in front of a handshake's error what we showed, where the server took none of it.
+func (c credentials) denied(err error) error {
+	if !strings.Contains(err.Error(), "unable to authenticate") { // x/crypto/ssh has no type for it
 		return err
 	}
-	_ = s.run.Wait()
-	if said := strings.TrimSpace(s.stderr.String()); said != "" {
-		return fmt.Errorf("%w: the server says: %s", transport.ErrRepositoryNotFound, said)
+	shown := "the agent's keys"
+	if c.signer != nil {
+		shown = "the key " + ssh.FingerprintSHA256(c.signer.PublicKey())
 	}
-	return err
+	return &sshDenied{fmt.Sprintf("the server does not let the user %s in with %s (is its public half registered there?)", c.user, shown)}
 }
 
-// UploadPack implements transport.UploadPackSession; a session has one.
-func (s *sshSession) UploadPack(ctx context.Context, r *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
-	if _, err := s.AdvertisedReferencesContext(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.UploadRequest.Encode(s.in); err != nil {
-		return nil, err
-	}
-	if err := r.UploadHaves.Encode(s.in, true); err != nil {
-		return nil, err
-	}
-	if err := pktline.NewEncoder(s.in).EncodeString("done\n"); err != nil {
-		return nil, err
-	}
-	response := packp.NewUploadPackResponse(r)
-	if err := response.Decode(io.NopCloser(s.out)); err != nil {
-		return nil, errors.Join(context.Cause(ctx), err)
-	}
-	return response, nil
-}
+// sshDenied is a server that takes none of our keys.
+type sshDenied struct{ text string }
 
-// Close implements io.Closer. The program at the other end sees its input end, whatever it was doing.
-func (s *sshSession) Close() error {
-	s.stop()
-	return s.conn.Close()
+func (e *sshDenied) Error() string { return e.text }
+
+// start runs a program at the other end.
+func start(client *ssh.Client, command string) (*stream, error) {
+	run, err := client.NewSession()
+	if err != nil {
+		return nil, err
+	}
+	in, err := run.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := run.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var stderr bytes.Buffer // written until run.Wait returns
+	run.Stderr = &limited{to: &stderr, left: maxSaid}
+	said := func() string {
+		_ = run.Wait()
+		return stderr.String()
+	}
+	return &stream{in: in, out: out, said: said}, run.Start(command)
 }
 
 // quote makes one word of a path for the shell at the other end, as git does: ! too, for shells with a history.

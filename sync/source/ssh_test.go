@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/sync/source"
 )
@@ -24,8 +26,7 @@ func canceled(t *testing.T) context.Context {
 
 // keyring is a client's key and one of a host, made by ssh-keygen.
 type keyring struct {
-	dir  string
-	auth source.Auth
+	dir string
 }
 
 func keys(t *testing.T) keyring {
@@ -38,8 +39,47 @@ func keys(t *testing.T) keyring {
 			t.Fatalf("ssh-keygen: %v\n%s", err, out)
 		}
 	}
-	k.auth = source.Auth{SSHKeyFile: k.dir + "/client", KnownHostsFile: keep(t, k.dir+"/known_hosts", "")}
+	keep(t, k.dir+"/known_hosts", "# nobody yet\n")
 	return k
+}
+
+// keys are the client's, and the hosts that are known now.
+func (k keyring) keys(t *testing.T) func(context.Context) (source.Keys, error) {
+	t.Helper()
+	return with("identity", k.text(t, "client"), "known_hosts", k.text(t, "known_hosts"))
+}
+
+func (k keyring) text(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(k.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// locked is the client's private key under a passphrase.
+func (k keyring) locked(t *testing.T, passphrase string) string {
+	t.Helper()
+	copied := keep(t, filepath.Join(t.TempDir(), "locked"), k.text(t, "client"))
+	out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-p", "-P", "", "-N", passphrase, "-f", copied).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ssh-keygen: %v\n%s", err, out)
+	}
+	data, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func me(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
 }
 
 // knows writes a known_hosts file that has one of the keys for an address.
@@ -50,7 +90,7 @@ func (k keyring) knows(t *testing.T, addr, name string) {
 		t.Fatal(err)
 	}
 	host, port, _ := net.SplitHostPort(addr)
-	keep(t, k.auth.KnownHostsFile, fmt.Sprintf("[%s]:%s %s", host, port, key))
+	keep(t, k.dir+"/known_hosts", fmt.Sprintf("[%s]:%s %s", host, port, key))
 }
 
 // need finds a program, or skips; in CI a missing one is a failure.
@@ -115,14 +155,10 @@ func TestPollOverSSH(t *testing.T) {
 	r := newRepo(t)
 	k := keys(t)
 	addr := sshd(t, k)
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := source.Options{Repo: "ssh://" + me.Username + "@" + addr + r.bare, Path: "fleet", Auth: k.auth}
+	o := source.Options{Repo: "ssh://" + me(t) + "@" + addr + r.bare, Path: "fleet", Keys: func(ctx context.Context) (source.Keys, error) { return k.keys(t)(ctx) }}
 	s := open(t, o)
 
-	_, err = s.Poll(t.Context())
+	_, err := s.Poll(t.Context())
 	refuse(t, err, addr, "not in the known_hosts file")
 	k.knows(t, addr, "other")
 	_, err = s.Poll(t.Context())
@@ -143,9 +179,115 @@ func TestPollOverSSH(t *testing.T) {
 	o.Repo += "-nope"
 	_, err = open(t, o).Poll(t.Context())
 	refuse(t, err, addr, "no repository there", "does not appear to be a git repository")
-	o.Repo, o.Auth.SSHKeyFile = "ssh://"+me.Username+"@"+addr+r.bare, k.dir+"/other"
+	o.Repo = "ssh://" + me(t) + "@" + addr + r.bare
+	o.Keys = with("identity", k.text(t, "other"), "known_hosts", k.text(t, "known_hosts"))
 	_, err = open(t, o).Poll(t.Context())
-	refuse(t, err, addr, "unable to authenticate")
+	refuse(t, err, addr, "does not let the user "+me(t)+" in with the key SHA256:")
 	_, err = open(t, o).Poll(canceled(t))
 	refuse(t, err, "canceled")
+}
+
+// start runs a program until the test ends.
+func start(t *testing.T, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), need(t, name), args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}
+
+// until waits for something to listen.
+func until(t *testing.T, network, addr string) {
+	t.Helper()
+	for ctx := t.Context(); ctx.Err() == nil; {
+		if c, err := new(net.Dialer).DialContext(ctx, network, addr); err == nil {
+			_ = c.Close()
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestPollWithAPassphrase(t *testing.T) {
+	r := newRepo(t)
+	k := keys(t)
+	addr := sshd(t, k)
+	k.knows(t, addr, "host")
+	s := open(t, source.Options{
+		Repo: "ssh://" + me(t) + "@" + addr + r.bare,
+		Keys: with("identity", k.locked(t, sharp), "known_hosts", k.text(t, "known_hosts"), "password", sharp+"\n"),
+	})
+	poll(t, s)
+	hidden(t, s)
+}
+
+func TestPollWithAnAgent(t *testing.T) {
+	r := newRepo(t)
+	k := keys(t)
+	addr := sshd(t, k)
+	k.knows(t, addr, "host")
+	socket := filepath.Join(t.TempDir(), "agent")
+	o := source.Options{
+		Repo: "ssh://" + me(t) + "@" + addr + r.bare, Agent: socket, Keys: with("known_hosts", k.text(t, "known_hosts")),
+	}
+	s := open(t, o)
+	_, err := s.Poll(t.Context())
+	refuse(t, err, "no ssh agent answers at "+socket)
+	start(t, "ssh-agent", "-D", "-a", socket)
+	until(t, "unix", socket)
+	_, err = s.Poll(t.Context())
+	refuse(t, err, "the ssh agent at "+socket+" holds no key (add one: ssh-add)")
+	add := func(name string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), need(t, "ssh-add"), "-q", filepath.Join(k.dir, name))
+		cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK="+socket)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("ssh-add: %v\n%s", err, out)
+		}
+	}
+	add("other")
+	_, err = s.Poll(t.Context())
+	refuse(t, err, "does not let the user "+me(t)+" in with the agent's keys")
+	add("client")
+	poll(t, s)
+	o.Keys = nil
+	_, err = open(t, o).Poll(t.Context())
+	refuse(t, err, "ssh needs the key known_hosts")
+}
+
+// daemon is git daemon, which is asked without any credentials.
+func daemon(t *testing.T, r repo) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_, port, _ := net.SplitHostPort(addr)
+	_ = l.Close()
+	start(t, "git", "daemon", "--listen=127.0.0.1", "--port="+port, "--export-all", "--reuseaddr", "--base-path="+filepath.Dir(r.bare))
+	until(t, "tcp", addr)
+	return addr
+}
+
+func TestPollOfAGitDaemon(t *testing.T) {
+	r := newRepo(t)
+	addr := daemon(t, r)
+	s := open(t, source.Options{Repo: "git://" + addr + "/fleet.git", Path: "fleet"})
+	snap := poll(t, s)
+	if again := poll(t, s); again != snap {
+		t.Error("an unchanged head did not give the same snapshot")
+	}
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	head := r.push("west")
+	if got := poll(t, s); string(got.Commit) != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
+	}
+	lineage(t, r, s)
+	_, err := open(t, source.Options{Repo: "git://" + addr + "/nope.git"}).Poll(t.Context())
+	refuse(t, err, "no repository there", "access denied or repository not exported")
+	silent := silentListener(t)
+	_, err = open(t, source.Options{Repo: "git://" + silent.String() + "/fleet.git", Timeout: 100 * time.Millisecond}).Poll(t.Context())
+	refuse(t, err, "not done within 100ms")
 }

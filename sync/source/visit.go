@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -17,14 +16,13 @@ import (
 // visit is one call at a server, with the credentials of that moment. Its connections live no longer than it.
 type visit struct {
 	remote
-	who      credentials
+	way
 	path     string
 	choice   choice
 	store    *store
 	before   *files // an older tree, or nil
 	multiAck *bool  // the server wants it
 	witness  *witness
-	http     *http.Transport
 	session  transport.UploadPackSession // open, its refs listed, and no pack asked for; or nil
 	listed   *packp.AdvRefs              // of session
 }

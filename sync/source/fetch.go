@@ -24,6 +24,9 @@ const maxHaves = 16
 // tells which ones we hold whole, as shallow ones: the server then leaves out what they have, and takes nothing else for
 // granted. The store is marked only once the commit is there.
 func (v *visit) fetch(ctx context.Context, at target) (target, error) {
+	if err := v.store.open(); err != nil {
+		return at, err
+	}
 	if err := v.store.bound(); err != nil {
 		return at, err
 	}
@@ -74,6 +77,10 @@ func (v *visit) request(refs *packp.AdvRefs, at target) *packp.UploadPackRequest
 	_ = r.Capabilities.Set(capability.Shallow) // it takes no arguments, so none can be wrong
 	r.Depth = packp.DepthCommits(1)
 	held := v.store.held()
+	if len(held) == 0 {
+		return r
+	}
+	_ = r.Capabilities.Set(capability.ThinPack) // all servers know it; go-git hides that, since it cannot read one
 	held = held[max(0, len(held)-maxHaves):]
 	r.Shallows = append(r.Shallows, held...)
 	r.Haves = append(r.Haves, held...)

@@ -27,6 +27,7 @@ const canary = "canary-5f2c"
 type server struct {
 	*httptest.Server
 	requests atomic.Int32
+	sent     atomic.Int64                                                   // bytes of answers
 	ca       string                                                         // in PEM
 	before   func(w http.ResponseWriter, q *http.Request, body string) bool // true: it has answered; may be nil
 }
@@ -68,11 +69,21 @@ func serve(t *testing.T, r repo, allow func(*http.Request) bool) *server {
 				return
 			}
 		}
-		git.ServeHTTP(w, q)
+		git.ServeHTTP(counting{w, &s.sent}, q)
 	}))
 	t.Cleanup(s.Close)
 	s.ca = toPEM("CERTIFICATE", s.Certificate().Raw)
 	return s
+}
+
+type counting struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (c counting) Write(b []byte) (int, error) {
+	c.sent.Add(int64(len(b)))
+	return c.ResponseWriter.Write(b)
 }
 
 func keep(t *testing.T, path, text string) string {

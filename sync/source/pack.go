@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,10 +50,16 @@ func (s *store) add(ctx context.Context, pack io.Reader) error {
 	}
 	defer f.Close() //nolint:errcheck // it was flushed, or a better error is on its way
 	w := &toDisk{to: bufio.NewWriterSize(f, 1<<16)}
-	if err := survey(io.TeeReader(pack, w)); err != nil || w.err != nil {
+	bases, err := survey(io.TeeReader(pack, w))
+	if err != nil || w.err != nil {
 		return s.blame(ctx, w.err, err)
 	}
 	if err := w.to.Flush(); err != nil {
+		return s.explain("write", err)
+	}
+	o := s.objects()
+	defer o.close()
+	if err := complete(f, bases, o); err != nil {
 		return s.explain("write", err)
 	}
 	return s.index(in, f)
@@ -88,22 +95,23 @@ func (s *store) blame(ctx context.Context, disk, err error) error {
 type tooMuch struct{ error }
 
 // survey reads a pack to its end, keeps the bounds and compares the checksum, before anything is made of it: what an object
-// says of its size is what an indexer would reserve.
-func survey(pack io.Reader) error {
+// says of its size is what an indexer would reserve. It gives what deltas refer to by name: of a thin pack, what we have.
+func survey(pack io.Reader) ([]plumbing.Hash, error) {
 	bounded := &io.LimitedReader{R: pack, N: MaxFetch}
 	scan := packfile.NewScanner(bounded)
 	_, count, err := scan.Header()
 	if err == nil && count > MaxObjects {
-		return &tooMuch{fmt.Errorf("the commit holds more than %d objects: keep declarations in a repository of their own", MaxObjects)}
+		return nil, &tooMuch{fmt.Errorf("the commit holds more than %d objects: keep declarations in a repository of their own", MaxObjects)}
 	}
+	bases := map[plumbing.Hash]bool{}
 	left := int64(MaxFetch)
 	for i := uint32(0); err == nil && i < count; i++ {
 		var size int64
-		if size, err = surveyObject(scan); err == nil {
+		if size, err = surveyObject(scan, bases); err == nil {
 			left -= size
 		}
 		if left < 0 {
-			return &tooMuch{errTooLarge()}
+			return nil, &tooMuch{errTooLarge()}
 		}
 	}
 	if err == nil {
@@ -113,19 +121,22 @@ func survey(pack io.Reader) error {
 		_, err = io.Copy(io.Discard, bounded) // the server may have an error to tell after the pack
 	}
 	if bounded.N <= 0 {
-		return &tooMuch{errTooLarge()}
+		return nil, &tooMuch{errTooLarge()}
 	}
-	return err
+	return slices.SortedFunc(maps.Keys(bases), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }), err
 }
 
-// surveyObject gives the size of what an object unfolds to.
-func surveyObject(scan *packfile.Scanner) (int64, error) {
+// surveyObject gives the size of what an object unfolds to, and notes what it refers to by name.
+func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (int64, error) {
 	h, err := scan.NextObjectHeader()
 	if err != nil {
 		return 0, err
 	}
 	if h.Length > MaxObject {
 		return 0, errLargeObject()
+	}
+	if h.Type == plumbing.REFDeltaObject {
+		bases[h.Reference] = true
 	}
 	head := &prefix{left: 2 * binary.MaxVarintLen64}
 	n, _, err := scan.NextObject(head)

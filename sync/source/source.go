@@ -101,6 +101,7 @@ func New(o Options) (*Source, error) {
 // Close gives up the store; a temporary one is removed. Snapshots stay as they are; the Source must not be used any more.
 func (s *Source) Close() error {
 	<-s.turn
+	defer func() { s.turn <- struct{}{} }()
 	s.store.release()
 	return nil
 }

@@ -68,29 +68,25 @@ func (v *visit) reachable(at target) target {
 // target gives a target's snapshot. What is missing is fetched; what turns out to be damaged is fetched once more, into a
 // new store.
 func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
-	for tries := 0; ; tries++ {
-		snap, err := v.stored(ctx, at)
-		if !mayHeal(err) || tries == 2 {
-			return snap, err
+	snap, err := v.stored(ctx, at)
+	for range 2 {
+		if !mayHeal(err) {
+			break
 		}
 		if !errors.Is(err, errNotHeld) {
-			err = v.store.renew()
-		} else {
-			err = nil
+			if err := v.store.renew(); err != nil {
+				return Snapshot{}, err
+			}
 		}
-		var got target
-		if err == nil {
-			got, err = v.fetch(ctx, at)
-		}
-		switch {
-		case err == nil:
-			at = got
-		case !mayHeal(err):
-			return Snapshot{}, err
+		got, failed := v.fetch(ctx, at)
+		if err = failed; err == nil {
+			snap, err = v.stored(ctx, got)
 		}
 	}
+	return snap, err
 }
 
+// mayHeal says that a fetch may help.
 func mayHeal(err error) bool {
 	var d *damaged
 	return errors.Is(err, errNotHeld) || errors.As(err, &d)
@@ -104,8 +100,8 @@ func (v *visit) stored(ctx context.Context, at target) (Snapshot, error) {
 	}
 	o := v.store.objects()
 	defer o.close()
-	for _, want := range at.want {
-		if err := o.storage.HasEncodedObject(want); err != nil && !at.history {
+	if len(at.want) == 1 && at.want[0] != hash {
+		if _, err := o.find(plumbing.AnyObject, at.want[0]); errors.Is(err, plumbing.ErrObjectNotFound) {
 			return Snapshot{}, errNotHeld // a tag that was made later
 		}
 	}

@@ -238,8 +238,28 @@ func TestPods(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", dir, at.path, got, at.want)
 			}
 		}
+		if dirs := writable(pod, c); !slices.Equal(dirs, []string{"/tmp"}) {
+			t.Errorf("%s: %v can be written, want /tmp: what is fetched needs a place", dir, dirs)
+		}
 		if drop, _, _ := unstructured.NestedStringSlice(c, "securityContext", "capabilities", "drop"); !slices.Equal(drop, []string{"ALL"}) {
 			t.Errorf("%s: drops %v, want ALL", dir, drop)
 		}
 	}
+}
+
+// writable are the paths of a container that are empty directories.
+func writable(pod, container map[string]any) (paths []string) {
+	empty := map[any]bool{}
+	volumes, _, _ := unstructured.NestedSlice(pod, "volumes")
+	for _, v := range volumes {
+		v := v.(map[string]any)
+		empty[v["name"]] = v["emptyDir"] != nil
+	}
+	mounts, _, _ := unstructured.NestedSlice(container, "volumeMounts")
+	for _, m := range mounts {
+		if m := m.(map[string]any); empty[m["name"]] && m["readOnly"] != true {
+			paths = append(paths, m["mountPath"].(string))
+		}
+	}
+	return paths
 }

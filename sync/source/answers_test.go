@@ -146,3 +146,43 @@ func afterwards(t *testing.T, s *source.Source, srv *server, before api.Commit, 
 	refuse(t, err, "it is left alone until "+waiting.Until.UTC().Format("15:04:05"))
 	hidden(t, err)
 }
+
+// Once the pause is over the host is asked again, and one success ends it: no restart, no flag.
+func TestPollAfterThePause(t *testing.T) {
+	r := newRepo(t)
+	srv := serve(t, r, func(*http.Request) bool { return true })
+	good := srv.Config.Handler
+	srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)})
+	_, err := s.Poll(t.Context())
+	refuse(t, err, "the server answered 502")
+	srv.Config.Handler = good
+	_, err = s.Poll(t.Context())
+	var waiting *source.Waiting
+	if !errors.As(err, &waiting) {
+		t.Fatalf("Poll within the pause: %v", err)
+	}
+	time.Sleep(time.Until(waiting.Until))
+	poll(t, s)
+	poll(t, s)
+}
+
+// Who shares Hosts shares the pause, and hears of it by the same words.
+func TestPollSharesThePause(t *testing.T) {
+	r := newRepo(t)
+	srv := serve(t, r, func(*http.Request) bool { return true })
+	srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		srv.requests.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	o := source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca, "password", sharp), Hosts: new(source.Hosts)}
+	_, err := open(t, o).Poll(t.Context())
+	refuse(t, err, "the server answered 503")
+	o.Repo = srv.URL + "/other.git"
+	_, err = open(t, o).Poll(t.Context())
+	refuse(t, err, "other.git", "the server answered 503", "it is left alone until")
+	hidden(t, err)
+	if got := srv.requests.Load(); got != 1 {
+		t.Errorf("the host was asked %d times, want 1", got)
+	}
+}

@@ -38,7 +38,7 @@ type credentials struct {
 // Format hides all of them from every verb: fmt does not ask a field that is not exported how it wants to look.
 func (credentials) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, secret{}.String()) }
 
-// keysError says that we do not know who we are: no server was asked, or only one that should tell.
+// keysError says that we do not know who we are, or whom to believe: whoever should tell failed, not the server.
 type keysError struct{ error }
 
 func (e *keysError) Unwrap() error { return e.error }

@@ -103,13 +103,14 @@ func backOff(failures int) time.Duration {
 // fault says whether an error is the host's failure, and how long it wants to be left alone.
 func fault(err error) (least time.Duration, failed bool) {
 	var (
+		keys    *keysError
 		refused *forge.Refusal
 		proxy   *proxyError
 		op      *net.OpError
 		dns     *net.DNSError
 	)
 	switch {
-	case err == nil, errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, context.Canceled), errors.As(err, &keys):
 		return 0, false
 	case errors.As(err, &refused):
 		return refused.Wait, refused.Limited || refused.Code >= http.StatusInternalServerError

@@ -118,7 +118,7 @@ func (w *witness) current(ctx context.Context) (signed.Keys, error) {
 	if w.keys == nil {
 		keys, err := w.Keys(ctx)
 		if err != nil {
-			return signed.Keys{}, fmt.Errorf("keys to verify signatures with: %w", err)
+			return signed.Keys{}, &keysError{fmt.Errorf("keys to verify signatures with: %w", err)}
 		}
 		w.keys = &keys
 	}

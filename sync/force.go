@@ -51,12 +51,12 @@ func (p polled) same(o polled) bool {
 func (l *Loop) choose(ctx context.Context, b *board, head polled) (*pass, error) {
 	why := head.err
 	if why == nil {
-		if why = b.refusal(ctx, head.Commit); why == nil {
+		if why = b.refusal(ctx, head.Fleet); why == nil {
 			p, err := l.enter(ctx, b, head.Fleet)
 			if err != nil {
 				return nil, err
 			}
-			if why = b.refusal(ctx, head.Commit); why == nil {
+			if why = b.refusal(ctx, head.Fleet); why == nil {
 				b.accept(head.Fleet)
 				return p, nil
 			}
@@ -80,29 +80,29 @@ func (l *Loop) enter(ctx context.Context, b *board, f *fleet.Fleet) (*pass, erro
 	}
 	p := newPass(l, b)
 	p.meet(ctx)
-	_ = b.judge(ctx, f.Commit) // clusters that were read before; who is refused is a row
+	_ = b.judge(ctx, f) // clusters that were read before; who is refused is a row
 	return p, nil
 }
 
-// refusal says why a commit must not be applied: not all that bases carry is followed by it. What is in force already is
+// refusal says why a fleet must not be applied: not all that bases carry is followed by it. What is in force already is
 // not asked about: a cluster that it does not follow is refused alone.
-func (b *board) refusal(ctx context.Context, commit api.Commit) error {
-	if f, _ := b.inForce(); f != nil && f.Commit == commit {
+func (b *board) refusal(ctx context.Context, f *fleet.Fleet) error {
+	if good, _ := b.inForce(); good != nil && good.Commit == f.Commit {
 		return nil
 	}
-	return b.judge(ctx, commit)
+	return b.judge(ctx, f)
 }
 
-// judge asks whether a commit may be applied after each that bases carry, and gives the first answer against it. What was
-// in force and carried counts also while no cluster that carries it can be read.
-func (b *board) judge(ctx context.Context, commit api.Commit) error {
-	carried := b.carried()
+// judge asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
+// was in force and carried counts also while no cluster that carries it can be read.
+func (b *board) judge(ctx context.Context, f *fleet.Fleet) error {
+	carried := b.carried(f)
 	if last := b.rooted(carried); last != "" && carried[last] == nil {
 		carried[last] = nil
 	}
 	var first error
 	for _, last := range slices.Sorted(maps.Keys(carried)) {
-		if err := b.ask(ctx, commit, last); err != nil && first == nil {
+		if err := b.ask(ctx, f.Commit, last); err != nil && first == nil {
 			first = fmt.Errorf("the head is not applied, because of what was applied in %s: %w", some(carried[last]), err)
 		}
 	}
@@ -135,10 +135,14 @@ func some(names []api.ClusterName) string {
 	return "cluster " + string(names[0])
 }
 
-// carried are the commits that bases carry in the clusters that we guard, with those.
-func (b *board) carried() map[api.Commit][]api.ClusterName {
+// carried are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
+// in a cluster, it would apply nothing.
+func (b *board) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	w, out := b.world(), map[api.Commit][]api.ClusterName{}
 	for name := range w.Sides {
+		if c, declared := f.Cluster(name); declared && c.Spec.Suspend {
+			continue
+		}
 		if last := w.Applied(name); last != "" && b.loop.guards(name) {
 			out[last] = append(out[last], name)
 		}
@@ -230,7 +234,7 @@ func (l *Loop) recall(ctx context.Context, b *board) (*fleet.Fleet, error) {
 	}
 	b.forgetSides()
 	newPass(l, b).meet(ctx)
-	last := most(b.carried())
+	last := most(b.carried(&fleet.Fleet{}))
 	b.forgetSides() // they were looked at for no fleet
 	if last == "" {
 		return nil, nil

@@ -270,6 +270,10 @@ func (r *rewind) stray(t *testing.T) {
 	if got.Commit != r.last {
 		t.Errorf("with a stray cluster: in force is %q", got.Commit)
 	}
+	r.last = r.h.push(r.last, strings.Replace(r.declarations(mesh), "spec:\n", "spec:\n  suspend: true\n", 1)) // of east
+	if got := r.pass(); got.Commit != r.last || got.Err != "" {
+		t.Errorf("with a stray cluster suspended: in force is %q, %s", got.Commit, got.Err)
+	}
 	rebase(evil, r.last)
 	r.begin()
 	r.onwards("stray")

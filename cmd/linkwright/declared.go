@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	gosync "sync"
 
@@ -42,6 +43,10 @@ type declared struct {
 // Next implements sync.Declared.
 func (d *declared) Next(ctx context.Context) (sync.Declaration, error) {
 	s, err := d.source.Poll(ctx)
+	var untrusted *source.Untrusted
+	if errors.As(err, &untrusted) {
+		return sync.Declaration{Commit: untrusted.Commit}, err
+	}
 	if err != nil {
 		return sync.Declaration{}, err
 	}

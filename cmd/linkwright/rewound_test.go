@@ -25,9 +25,9 @@ type rewoundLab struct {
 func TestRewound(t *testing.T) {
 	r := &rewoundLab{lab: newLab(t, "east", "west"), cache: t.TempDir()}
 	r.commit(r.clusters() + link("west", "east", ""))
-	r.first = r.head()
+	r.first = r.tip()
 	r.commit(r.both())
-	r.last = r.head()
+	r.last = r.tip()
 	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
 	t.Run("flags", func(t *testing.T) {
 		r.t = t
@@ -57,11 +57,12 @@ func policy(interval string) string {
 	return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: " + interval + "}\n"
 }
 
-func (r *rewoundLab) head() string {
-	r.t.Helper()
-	out, err := exec.Command("git", "-C", r.repo, "rev-parse", "HEAD").Output() //nolint:noctx // it ends by itself
+// tip is the newest commit.
+func (l *lab) tip() string {
+	l.t.Helper()
+	out, err := exec.Command("git", "-C", l.repo, "rev-parse", "HEAD").Output() //nolint:noctx // it ends by itself
 	if err != nil {
-		r.t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -103,7 +104,7 @@ func (r *rewoundLab) repaired() bool {
 // allowed: refused, kept up from the cache, refused without it, and then allowed; a commit on top needs no flag.
 func (r *rewoundLab) allowed(push func()) {
 	push()
-	head := r.head()
+	head := r.tip()
 	r.drifts()
 	before := r.writes()
 	words := []string{head, r.last, "--allow-rewind"}
@@ -120,7 +121,7 @@ func (r *rewoundLab) allowed(push func()) {
 	r.must(exitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-rewind", head[:7])
 	r.must(exitDone, []string{"1 link in place"}, "sync")
 	r.commit(r.both())
-	r.first, r.last = head, r.head()
+	r.first, r.last = head, r.tip()
 	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
 }
 

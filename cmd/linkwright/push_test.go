@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestPush: from a push to the pass over it less than a second goes by where a hook tells of it, though the next poll would
+// be an hour away, and also while a pass waits for what another process does.
+func TestPush(t *testing.T) {
+	l := newLab(t, "east", "west")
+	hourly := policy("1h")
+	l.commit(l.clusters() + hourly)
+	secret := t.TempDir() + "/secret"
+	if err := os.WriteFile(secret, []byte("a secret of at least 16 bytes\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	c, at := l.daemonAt(ctx, t.TempDir()+"/log", "--hook-secret-file", secret, "--only-write", "west")
+	head := func() string {
+		var doc struct{ Commit string }
+		_ = json.Unmarshal([]byte(get(at+"/").body), &doc) // there is none yet
+		return doc.Commit
+	}
+	l.eventually("the first pass", func() bool { return head() != "" })
+	l.commit(l.clusters() + hourly + "# more\n")
+	l.noticed("while it pauses", at, secret, head)
+
+	before := l.requests()
+	l.commit(l.clusters() + link("west", "east", "") + hourly) // whose other end nobody writes
+	l.poke(at+"/hook", secret)
+	l.eventually("a pass looks again and again", func() bool { return l.requests() > before+100 })
+	if head() == l.tip() {
+		t.Error("the pass does not wait")
+	}
+	l.commit(l.clusters() + hourly + "# no link\n")
+	l.noticed("while a pass waits", at, secret, head)
+	stop()
+	_ = c.Wait() // it was told to end
+}
+
+// noticed pokes the daemon, and waits until a pass over the newest commit has ended: there is nothing to write for it.
+func (l *lab) noticed(what, at, secret string, head func() string) {
+	l.t.Helper()
+	began := time.Now()
+	l.poke(at+"/hook", secret)
+	l.eventually(what, func() bool { return head() == l.tip() })
+	if took := time.Since(began); took > time.Second {
+		l.t.Errorf("%s: the next pass ended %v after the push", what, took)
+	}
+}
+
+// requests counts what servers saw of us.
+func (l *lab) requests() (n int) {
+	l.t.Helper()
+	for _, c := range l.Clusters {
+		all, err := c.Requests("linkwright")
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		n += len(all)
+	}
+	return n
+}
+
+// poke signs a request as anybody may who knows the secret.
+func (l *lab) poke(url, secret string) {
+	l.t.Helper()
+	raw, err := os.ReadFile(secret)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	body := []byte("push")
+	mac := hmac.New(sha256.New, bytes.TrimSpace(raw))
+	_, _ = mac.Write(body) // never fails
+	r, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r.Header.Set("X-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusAccepted {
+		l.t.Errorf("POST /hook: %s", answer.Status)
+	}
+}

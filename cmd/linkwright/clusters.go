@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,7 +204,7 @@ func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey) (*rest.Confi
 	return cfg, nil
 }
 
-// errNoSecret says that the home cluster answers and has no such Secret.
+// errNoSecret says that the home cluster answers and has no such Secret or ConfigMap.
 var errNoSecret = errors.New("is missing in the home cluster")
 
 func (c *clusters) secretKey(name string) object.Key {
@@ -212,20 +213,37 @@ func (c *clusters) secretKey(name string) object.Key {
 
 // secret reads a Secret of our namespace in the home cluster, anew for every call. Its errors name it.
 func (c *clusters) secret(ctx context.Context, name string) (map[string][]byte, error) {
-	key := c.secretKey(name)
+	var secret corev1.Secret
+	err := c.read(ctx, c.secretKey(name), &secret)
+	return secret.Data, err
+}
+
+// configMap is secret for a ConfigMap.
+func (c *clusters) configMap(ctx context.Context, name string) (map[string][]byte, error) {
+	var config corev1.ConfigMap
+	err := c.read(ctx, object.Key{Kind: "ConfigMap", Namespace: c.flags.namespace, Name: name}, &config)
+	out := map[string][]byte{}
+	maps.Copy(out, config.BinaryData)
+	for entry, text := range config.Data {
+		out[entry] = []byte(text)
+	}
+	return out, err
+}
+
+// read decodes one object of version v1 of the home cluster.
+func (c *clusters) read(ctx context.Context, key object.Key, into any) error {
 	seen, err := c.homeConn().Cluster.Observe(ctx, []object.Watch{
-		{Version: "v1", Kind: "Secret", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s in the home cluster: %w", key, err)
+		return fmt.Errorf("%s in the home cluster: %w", key, err)
 	}
 	body, ok := seen.Bodies[key]
 	if !ok {
-		return nil, fmt.Errorf("%s %w", key, errNoSecret)
+		return fmt.Errorf("%s %w", key, errNoSecret)
 	}
-	var secret corev1.Secret
-	if json.Unmarshal(body.Bytes(), &secret) != nil {
-		return nil, fmt.Errorf("%s in the home cluster is no Secret", key) // what was read is not repeated
+	if json.Unmarshal(body.Bytes(), into) != nil {
+		return fmt.Errorf("%s in the home cluster is no %s", key, key.Kind) // what was read is not repeated
 	}
-	return secret.Data, nil
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,6 +112,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
+	f.git.options.Ref = cmp.Or(f.git.options.Ref, to)
 	src, err := f.git.open()
 	if err != nil {
 		return difference{}, err
@@ -187,6 +189,7 @@ func bookkeeping(owner string, k object.Key) bool {
 
 // liveDiff plans against the live clusters, in the mind to the end, and tries every write by a dry run.
 func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (difference, error) {
+	f.git.options.Ref = cmp.Or(f.git.options.Ref, rev)
 	e, err := f.open(ctx, stderr)
 	if err != nil {
 		return difference{}, err

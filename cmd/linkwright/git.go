@@ -10,6 +10,7 @@ import (
 type gitFlags struct {
 	options source.Options
 	auth    gitAuth
+	verify  verifyFlags
 }
 
 func (g *gitFlags) add(f *pflag.FlagSet) {
@@ -22,6 +23,7 @@ func (g *gitFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; may be deleted at any time (default: a temporary one)")
 	f.DurationVar(&o.Timeout, "git-timeout", source.DefaultTimeout, "bound of one poll")
 	g.auth.add(f)
+	g.verify.add(f)
 	f.BoolVar(&o.AllowInsecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")
 	f.BoolVar(&o.AllowFile, "allow-file-repo", false, "let --repo be a directory of this machine: for demos and tests")
 }
@@ -31,6 +33,10 @@ func (g *gitFlags) open() (*source.Source, error) {
 		return nil, usage("--repo is missing: the Git repository that declares the fleet")
 	}
 	o, err := g.auth.options(g.options)
+	if err != nil {
+		return nil, err
+	}
+	o, err = g.verify.options(o)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (g *gitFlags) named(ctx context.Context, arg string) (origin, error) {
 	if strings.ContainsAny(arg[at+1:], ":") {
 		return origin{}, usage("%s: of which revision? write %s@REV", arg, arg)
 	}
-	g.options.Repo = arg[:at]
+	g.options.Repo, g.options.Ref = arg[:at], arg[at+1:]
 	s, err := g.open()
 	if err != nil {
 		return origin{}, err
@@ -110,6 +110,9 @@ func prefix(dir string) string {
 }
 
 func (g *gitFlags) directory(dir string) (origin, error) {
+	if err := g.verify.plain(dir); err != nil {
+		return origin{}, err
+	}
 	if strings.Contains(dir, "://") {
 		return origin{}, usage("%s: of which revision? write REPO@REV", dir)
 	}
@@ -127,6 +130,9 @@ func (g *gitFlags) directory(dir string) (origin, error) {
 
 // file is a tree of one file alone: what it refers to must stand in it.
 func (g *gitFlags) file(name string) (origin, error) {
+	if err := g.verify.plain(name); err != nil {
+		return origin{}, err
+	}
 	if g.options.Path != "" {
 		return origin{}, usage("--path: %s is a file", name)
 	}

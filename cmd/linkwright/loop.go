@@ -29,6 +29,7 @@ type common struct {
 func (f *common) add(flags *pflag.FlagSet) {
 	f.git.add(flags)
 	f.git.auth.addSecret(flags)
+	f.git.verify.addHome(flags)
 	f.home.add(flags)
 	f.overlays.add(flags)
 }
@@ -66,6 +67,9 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	}
 	var c *clusters
 	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.secret(ctx, name) }
+	f.git.verify.secrets, f.git.verify.configMaps = f.git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
+		return c.configMap(ctx, name)
+	}
 	src, err := f.git.open()
 	if err != nil {
 		return nil, err

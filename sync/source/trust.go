@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/linkwright/linkwright/api"
-	signed "github.com/linkwright/linkwright/sync/trust"
+	"github.com/linkwright/linkwright/sync/trust"
 )
 
 // ErrUntrusted says that a commit, or the tag that names it, is not signed as it should be. Its type is *Untrusted.
@@ -40,7 +39,7 @@ type Mode string
 // The modes; the zero value wants no signature.
 const (
 	VerifyHEAD       Mode = "HEAD"       // the commit
-	VerifyTag        Mode = "Tag"        // the tag that Ref names, or chooses with semver:
+	VerifyTag        Mode = "Tag"        // the tag that Ref names, or chooses with semver:; of a commit, any that names it
 	VerifyTagAndHEAD Mode = "TagAndHEAD" // both
 )
 
@@ -54,10 +53,8 @@ func (m Mode) tag() bool  { return m == VerifyTag || m == VerifyTagAndHEAD }
 // that was taken away counts no more at the next poll.
 type Trust struct {
 	Mode Mode
-	Keys func(context.Context) (signed.Keys, error)
+	Keys func(context.Context) (trust.Keys, error)
 }
-
-var full = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
 
 // check refuses what cannot work with any repository.
 func (t Trust) check(ref string) error {
@@ -68,7 +65,7 @@ func (t Trust) check(ref string) error {
 		return fmt.Errorf("verify %q: want one of %q", t.Mode, Modes())
 	case t.Keys == nil:
 		return fmt.Errorf("verify %s: no keys are given to verify with", t.Mode)
-	case t.Mode.tag() && (ref == "" || ref == "HEAD" || full.MatchString(ref) || strings.HasPrefix(ref, "refs/") && !strings.HasPrefix(ref, "refs/tags/")):
+	case t.Mode.tag() && (ref == "" || ref == "HEAD" || strings.HasPrefix(ref, "refs/") && !strings.HasPrefix(ref, "refs/tags/")):
 		return fmt.Errorf("verify %s: the ref %s is no tag: name one, or a range of them such as semver:1.x", t.Mode, cmp.Or(ref, "HEAD"))
 	}
 	return nil
@@ -77,7 +74,7 @@ func (t Trust) check(ref string) error {
 // witness is what one visit knows about signatures. Proofs are those of all visits of this process, by commit.
 type witness struct {
 	Trust
-	keys   *signed.Keys // of this visit; nil: not read yet
+	keys   *trust.Keys // of this visit; nil: not read yet
 	proofs map[plumbing.Hash]proof
 }
 
@@ -95,11 +92,11 @@ type proof struct {
 	commit, tag []byte // raw; nil: not wanted
 	named       plumbing.Hash
 	name        string // of the tag's ref
-	keys        signed.Keys
+	keys        trust.Keys
 }
 
 // verify judges the bytes with the keys as they are now.
-func (p proof) verify(keys signed.Keys) error {
+func (p proof) verify(keys trust.Keys) error {
 	if p.commit != nil {
 		if _, err := keys.Commit(p.commit); err != nil {
 			return err
@@ -114,11 +111,11 @@ func (p proof) verify(keys signed.Keys) error {
 }
 
 // current gives the keys of this visit.
-func (w *witness) current(ctx context.Context) (signed.Keys, error) {
+func (w *witness) current(ctx context.Context) (trust.Keys, error) {
 	if w.keys == nil {
 		keys, err := w.Keys(ctx)
 		if err != nil {
-			return signed.Keys{}, &keysError{fmt.Errorf("keys to verify signatures with: %w", err)}
+			return trust.Keys{}, &keysError{fmt.Errorf("keys to verify signatures with: %w", err)}
 		}
 		w.keys = &keys
 	}
@@ -133,7 +130,7 @@ func (v *visit) again(ctx context.Context, at target, last Snapshot) (Snapshot, 
 	}
 	hash := plumbing.NewHash(string(last.Commit))
 	p, known := v.witness.proofs[hash]
-	if !known || v.witness.Mode.tag() && (len(at.want) != 1 || at.want[0] != p.named || at.ref != p.name) {
+	if !known || v.witness.Mode.tag() && at.ref != "" && (len(at.want) != 1 || at.want[0] != p.named || at.ref != p.name) {
 		return Snapshot{}, nil
 	}
 	if err := v.judge(ctx, hash, p); err != nil {
@@ -199,7 +196,7 @@ func (v *visit) proof(o *objects, at target, commit plumbing.Hash) (proof, error
 	case !isTag:
 		return p, untrusted(commit, fmt.Errorf("%s is no tag (follow a tag, or a range of them such as semver:1.x)", at.ref))
 	case at.want[0] == commit:
-		return p, untrusted(commit, fmt.Errorf("tag %s: %w, it is a plain tag (sign it: git tag -s)", name, signed.ErrUnsigned))
+		return p, untrusted(commit, fmt.Errorf("tag %s: %w, it is a plain tag (sign it: git tag -s)", name, trust.ErrUnsigned))
 	}
 	if p.tag, err = o.raw(plumbing.TagObject, at.want[0]); err != nil {
 		return p, err

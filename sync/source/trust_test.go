@@ -134,6 +134,7 @@ func TestVerifyWithChangedKeys(t *testing.T) {
 		{Ref: "main", Trust: source.Trust{Mode: source.VerifyHEAD}},
 		{Ref: head, Trust: source.Trust{Mode: source.VerifyHEAD}},
 		{Ref: "semver:1.x", Trust: source.Trust{Mode: source.VerifyTag}},
+		{Ref: head, Trust: source.Trust{Mode: source.VerifyTag}},
 	} {
 		files := map[string][]byte{"ann": s.public}
 		o.Repo, o.AllowFile, o.Trust.Keys = s.bare, true, trusting(t, o.Trust.Mode, &files).Keys
@@ -297,7 +298,7 @@ func TestTrustOptions(t *testing.T) {
 		{source.Trust{Mode: source.VerifyHEAD}, "", "no keys"},
 		{source.Trust{Mode: source.VerifyTag, Keys: some}, "", "the ref HEAD is no tag"},
 		{source.Trust{Mode: source.VerifyTag, Keys: some}, "refs/heads/main", "is no tag"},
-		{source.Trust{Mode: source.VerifyTagAndHEAD, Keys: some}, strings.Repeat("a", 40), "is no tag"},
+		{source.Trust{Mode: source.VerifyTagAndHEAD, Keys: some}, "HEAD", "is no tag"},
 	} {
 		_, err := source.New(source.Options{Repo: "https://git.example.com/fleet.git", Ref: tt.ref, Trust: tt.trust})
 		refuse(t, err, tt.says)

@@ -100,7 +100,7 @@ type hookResult struct {
 func hookResults() map[string]hookResult {
 	out := map[string]hookResult{}
 	for _, r := range []hookResult{
-		{"accepted", http.StatusAccepted, "A pass begins.\n", ""},
+		{"accepted", http.StatusAccepted, "Git is looked at.\n", ""},
 		{"ping", http.StatusOK, "The signature is right.\n", ""},
 		{"refused", http.StatusUnauthorized, hookWords, ""},
 		{"large", http.StatusRequestEntityTooLarge, "The body is too large.\n", ""},

@@ -45,12 +45,9 @@ func (e *keysError) Unwrap() error { return e.error }
 
 // credentials asks for the keys and makes of them what the protocol needs. The errors name keys, never what is in them.
 func (s *Source) credentials(ctx context.Context) (credentials, error) {
-	var keys Keys
-	if s.options.Keys != nil {
-		var err error
-		if keys, err = s.options.Keys(ctx); err != nil {
-			return credentials{}, err
-		}
+	keys, err := s.read(ctx)
+	if err != nil {
+		return credentials{}, err
 	}
 	switch s.remote.end.Protocol {
 	case "ssh":
@@ -59,6 +56,13 @@ func (s *Source) credentials(ctx context.Context) (credentials, error) {
 		return s.httpCredentials(ctx, keys)
 	}
 	return credentials{}, nil
+}
+
+func (s *Source) read(ctx context.Context) (Keys, error) {
+	if s.options.Keys == nil {
+		return nil, nil
+	}
+	return s.options.Keys(ctx)
 }
 
 // httpCredentials are of one kind: keys win over what the URL holds, and exclude each other.

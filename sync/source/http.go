@@ -63,7 +63,12 @@ func (v *visit) transport() *http.Transport {
 // aside is a client for what else an organisation's servers are asked, by the same way and with the same trust, but
 // without who we are. It keeps no connections.
 func (s *Source) aside(who credentials) *http.Client {
-	t := &http.Transport{
+	return &http.Client{Transport: s.hosts().Transport(s.direct(who))}
+}
+
+// direct is the way of aside, without turns.
+func (s *Source) direct(who credentials) *http.Transport {
+	return &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			p, err := proxyFor(s.options.Proxy, &url.URL{Scheme: "https", Host: addr})
 			if err != nil {
@@ -75,7 +80,6 @@ func (s *Source) aside(who credentials) *http.Client {
 		MaxResponseHeaderBytes: maxHeader,
 		DisableKeepAlives:      true,
 	}
-	return &http.Client{Transport: s.hosts().Transport(t)}
 }
 
 // origin adds who we are to requests for the repository's scheme, host and port, and makes no other request: a redirect

@@ -1,0 +1,52 @@
+package source
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/linkwright/linkwright/sync/forge"
+)
+
+// API gives a client for what else the repository's forge is asked: by Git's proxy and with Git's CA, but without who we
+// are. It takes no turn at the host, and a failure does not make Git leave the host alone: what is asked so must keep nobody
+// from reading Git.
+func (s *Source) API(ctx context.Context) (*http.Client, error) {
+	keys, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var who credentials
+	if err := who.tls(Keys{KeyCA: keys[KeyCA]}); err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: s.direct(who)}, nil
+}
+
+// Token gives the token with which Git is asked over https, which most forges take as a password, or that of a GitHub App,
+// which reads the API also where Git goes by ssh; none where there is none. Whoever takes it sends it to the repository's
+// own forge and nowhere else.
+func (s *Source) Token(ctx context.Context) (forge.Secret, error) {
+	var who credentials
+	var err error
+	switch s.remote.end.Protocol {
+	case "http", "https":
+		who, err = s.credentials(ctx)
+	case "ssh": // its password opens the key, and is for nobody else
+		var keys Keys
+		if keys, err = s.read(ctx); err == nil {
+			err = who.tls(Keys{KeyCA: keys[KeyCA]})
+		}
+		if err == nil {
+			who, err = s.appCredentials(ctx, who, keys)
+		}
+	}
+	if err != nil {
+		return forge.Secret{}, err
+	}
+	for _, token := range []forge.Secret{who.token, who.password, who.alone} {
+		if !token.IsZero() {
+			return token, nil
+		}
+	}
+	return forge.Secret{}, nil
+}

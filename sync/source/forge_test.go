@@ -1,0 +1,60 @@
+package source_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// A passphrase is for a key and for no server; so by ssh there is no token but an App's.
+func TestToken(t *testing.T) {
+	const ssh, https = "ssh://git@127.0.0.1:1/mesh/fleet.git", "https://127.0.0.1:1/mesh/fleet.git"
+	for name, tt := range map[string]struct {
+		repo string
+		keys func(context.Context) (source.Keys, error)
+		want string
+	}{
+		"password":     {https, with("username", "ann", "password", canary+"\n"), canary},
+		"bearer":       {https, with("bearerToken", canary), canary},
+		"of the URL":   {strings.Replace(https, "//", "//"+canary+"@", 1), nil, canary},
+		"none":         {https, nil, ""},
+		"a passphrase": {ssh, with("identity", "x", "known_hosts", "x", "password", canary), ""},
+	} {
+		s := open(t, source.Options{Repo: tt.repo, Keys: tt.keys})
+		if got, err := s.Token(t.Context()); err != nil || got.Reveal() != tt.want {
+			t.Errorf("%s: Token() = %q, %v, want %q", name, got.Reveal(), err, tt.want)
+		}
+	}
+}
+
+// The way to an API has Git's CA and not Git's certificate, which is for Git's host alone.
+func TestAPI(t *testing.T) {
+	certs := 0
+	ours := newCA(t)
+	crt, key := ours.issue(t, "us", time.Hour)
+	srv := serveTLS(t, http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) { certs += len(q.TLS.PeerCertificates) }),
+		&tls.Config{Certificates: []tls.Certificate{ours.pair(t, "", time.Hour)}, ClientAuth: tls.RequestClientCert})
+	ask := func(keys func(context.Context) (source.Keys, error)) error {
+		s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: keys})
+		client, err := s.API(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := client.Get(srv.URL) //nolint:noctx // of our own server
+		if err != nil {
+			return err
+		}
+		return r.Body.Close()
+	}
+	if err := ask(with("ca.crt", ours.pem(), "tls.crt", crt, "tls.key", key)); err != nil || certs != 0 {
+		t.Errorf("API: %v, with %d certificates of ours", err, certs)
+	}
+	if err := ask(with("ca.crt", newCA(t).pem())); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("API of a server that another CA vouches for: %v", err)
+	}
+}

@@ -13,12 +13,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/web"
 )
 
 func runCommand() *cobra.Command {
 	var f common
 	var s serving
+	var status statusFlags
 	c := &cobra.Command{
 		Use:   "run --repo URL",
 		Short: "Keep the clusters as the repository declares them",
@@ -38,6 +40,9 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 				return err
 			}
 			defer e.close(c.Context())
+			if s.teller, err = e.teller(status, &f); err != nil {
+				return err
+			}
 			return e.serve(c.Context(), &f.home, s)
 		},
 	}
@@ -47,6 +52,7 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 	f.home.addOnly(c.Flags())
 	f.home.addLog(c.Flags())
 	s.add(c.Flags())
+	status.add(c.Flags())
 	return c
 }
 
@@ -56,6 +62,7 @@ type serving struct {
 	observe bool
 	maxAge  time.Duration
 	hook    hookFlags
+	teller  *teller
 }
 
 func (s *serving) add(f *pflag.FlagSet) {
@@ -77,16 +84,20 @@ func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
 		e.loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}
-	g.Go(func() error {
-		return e.terms(ctx, h, s.observe, daemon{server: server, poke: poke})
-	})
+	posted := s.teller.begin(ctx, g, e.loop.Log)
+	publish := func(r report.Report) {
+		server.Publish(r)
+		posted(r)
+	}
+	g.Go(func() error { return e.terms(ctx, h, s.observe, daemon{server, poke, publish}) })
 	return g.Wait()
 }
 
 // daemon is what terms tell, and hear.
 type daemon struct {
-	server *web.Server
-	poke   <-chan struct{}
+	server  *web.Server
+	poke    <-chan struct{}
+	publish func(report.Report)
 }
 
 // terms leads, pass after pass, whenever the lease is ours.
@@ -96,7 +107,7 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
 		e.loop.Log.Info("term begins", "term", term)
-		return e.loop.Run(ctx, term, d.poke, d.server.Publish)
+		return e.loop.Run(ctx, term, d.poke, d.publish)
 	}
 	if observe {
 		e.readOnly()

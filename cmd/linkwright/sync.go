@@ -17,6 +17,7 @@ import (
 func syncCommand() *cobra.Command {
 	var f common
 	var out format
+	var status statusFlags
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "sync --repo URL",
@@ -36,14 +37,19 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			}
 			defer e.close(c.Context())
 			e.loop.Patience = wait
+			teller, err := e.teller(status, &f)
+			if err != nil {
+				return err
+			}
 			locks, err := e.locks(&f.home)
 			if err != nil {
 				return err
 			}
+			var done report.Report
 			var told error
 			err = lead(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.loop.Once(ctx, term)
-				told = tell(c.OutOrStdout(), out.Format, r, failed)
+				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})
 			if errors.Is(err, lease.ErrHeld) {
@@ -52,6 +58,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			if err != nil {
 				return err // the lease is lost; what was written is told
 			}
+			teller.once(c.Context(), done, c.ErrOrStderr())
 			return told
 		},
 	}
@@ -60,6 +67,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	f.home.addImages(c.Flags())
 	f.home.addOnly(c.Flags())
 	out.add(c.Flags(), report.Formats())
+	status.add(c.Flags())
 	c.Flags().DurationVar(&wait, "wait", defaultWait, "how long to wait for what must happen by itself")
 	return c
 }

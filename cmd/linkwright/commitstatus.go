@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/forge"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// statusFlags say where the result is written back.
+type statusFlags struct {
+	kind, url, project string
+	tokenFile          string
+	context, target    string
+}
+
+func (s *statusFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&s.kind, "status", "", "write the result beside the commit: github, gitlab or gitea (also Forgejo) (default: nowhere)")
+	f.StringVar(&s.url, "status-url", "", "base of the forge's API (default: that of --repo's host)")
+	f.StringVar(&s.project, "status-project", "", "OWNER/REPO as the forge has it (default: from --repo)")
+	f.StringVar(&s.tokenFile, "status-token-file", "", "file with a token that may write commit statuses (default: what https Git uses, on the same host alone)")
+	f.StringVar(&s.context, "status-context", "", "name of the status (default: linkwright, with another --owner linkwright/OWNER)")
+	f.StringVar(&s.target, "status-target-url", "", "page that the status leads to, such as a dashboard (default: none)")
+}
+
+// asking is how Git gets to its server, and who it is there.
+type asking interface {
+	API(context.Context) (*http.Client, error)
+	Token(context.Context) (forge.Secret, error)
+}
+
+// open gives a client; nil where no status is wanted.
+func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
+	if s.kind == "" {
+		if *s != (statusFlags{}) {
+			return nil, usage("--status-… goes with --status github, gitlab or gitea")
+		}
+		return nil, nil //nolint:nilnil // without a forge there is no client
+	}
+	kind := forge.Kind(s.kind)
+	if !slices.Contains(forge.Kinds(), kind) {
+		return nil, usage("--status %s: want one of %s", s.kind, kinds())
+	}
+	if u, err := url.Parse(s.target); err != nil || s.target != "" && u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return nil, usage("--status-target-url: want https://… without credentials")
+	}
+	place, err := s.place(kind, repo)
+	if err != nil {
+		return nil, err
+	}
+	if s.tokenFile == "" && !place.Beside(kind, repo) {
+		return nil, usage("--status-url is not at the host of --repo, so Git's credentials do not count there: name --status-token-file")
+	}
+	client, err := forge.NewClient(kind, place, s.access(git))
+	if err != nil {
+		return nil, usage("--status: %w", err)
+	}
+	return client, nil
+}
+
+func kinds() string {
+	var words []string
+	for _, k := range forge.Kinds() {
+		words = append(words, string(k))
+	}
+	return strings.Join(words, ", ")
+}
+
+// place is what the flags say, and else what the repository's address says.
+func (s *statusFlags) place(kind forge.Kind, repo string) (forge.Place, error) {
+	place := forge.Place{URL: s.url, Project: strings.Trim(s.project, "/")}
+	if place.URL != "" && place.Project != "" {
+		return place, nil
+	}
+	from, err := forge.PlaceOf(kind, repo)
+	if err != nil {
+		return forge.Place{}, usage("--status: --repo does not say where its API is: %w: name --status-url and --status-project", err)
+	}
+	return forge.Place{URL: cmp.Or(place.URL, from.URL), Project: cmp.Or(place.Project, from.Project)}, nil
+}
+
+// access reads way and token anew for each request.
+func (s *statusFlags) access(git asking) forge.Access {
+	return func(ctx context.Context) (*http.Client, forge.Secret, error) {
+		way, err := git.API(ctx)
+		if err != nil {
+			return nil, forge.Secret{}, err
+		}
+		token, err := s.token(ctx, git)
+		return way, token, err
+	}
+}
+
+func (s *statusFlags) token(ctx context.Context, git asking) (forge.Secret, error) {
+	if s.tokenFile == "" {
+		token, err := git.Token(ctx)
+		if err == nil && token.IsZero() {
+			err = errors.New("there is no token: name --status-token-file, since Git is not asked with one")
+		}
+		return token, err
+	}
+	raw, err := os.ReadFile(s.tokenFile)
+	if err != nil {
+		return forge.Secret{}, fmt.Errorf("--status-token-file: %w", err)
+	}
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
+		return forge.Secret{}, fmt.Errorf("--status-token-file %s: is empty", s.tokenFile)
+	}
+	return forge.NewSecret(string(raw)), nil
+}
+
+// teller posts what reports say, and is in nobody's way.
+type teller struct {
+	flags  statusFlags
+	owner  string
+	client *forge.Client // nil: nowhere
+}
+
+// teller checks the flags, and asks nobody.
+func (e *engine) teller(s statusFlags, f *common) (*teller, error) {
+	client, err := s.open(f.git.options.Repo, e.source)
+	return &teller{s, f.home.owner, client}, err
+}
+
+const lastStatus = 10 * time.Second // before a command that ran once ends
+
+// status is what a report says of its commit; false: it is about none.
+func (t *teller) status(r report.Report) (forge.Status, bool) {
+	state, text := standing(r)
+	name := t.flags.context
+	if name == "" {
+		name = "linkwright"
+		if t.owner != object.DefaultOwner {
+			name += "/" + t.owner
+		}
+	}
+	s := forge.Status{Commit: cmp.Or(r.Head, r.Commit), State: state, Description: text, Context: name, URL: t.flags.target}
+	return s, t.client != nil && s.Commit != ""
+}
+
+// begin posts in the background until ctx ends, and gives what hears of reports. What fails is logged.
+func (t *teller) begin(ctx context.Context, g *errgroup.Group, log *slog.Logger) func(report.Report) {
+	if t.client == nil {
+		return func(report.Report) {}
+	}
+	p := forge.NewPoster(t.client.Post, func(s forge.Status, err error) {
+		log.Warn("commit status not posted", "commit", s.Commit, "error", err)
+	})
+	g.Go(func() error {
+		p.Run(ctx)
+		return nil
+	})
+	return func(r report.Report) {
+		if s, ok := t.status(r); ok {
+			p.Tell(s)
+		}
+	}
+}
+
+// once posts the status of one report; what fails is a warning.
+func (t *teller) once(ctx context.Context, r report.Report, stderr io.Writer) {
+	s, ok := t.status(r)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStatus)
+	defer cancel()
+	if err := t.client.Post(ctx, s); err != nil {
+		say(stderr, report.Printable("warning: "+err.Error()))
+	}
+}

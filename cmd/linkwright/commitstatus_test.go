@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/forge"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+const (
+	head   = api.Commit("1111111111111111111111111111111111111111")
+	before = api.Commit("2222222222222222222222222222222222222222")
+	canary = "canary-3b7e"
+)
+
+// told is a report of a link from west to east whose ends stand so.
+func told(source, target plan.Standing, change func(*report.Report)) report.Report {
+	pair := api.Pair{Source: "west", Target: "east"}
+	cluster := func(name api.ClusterName, s plan.Standing) report.Cluster {
+		row := plan.Row{End: object.End{Cluster: name, Link: pair}, Standing: s, Why: object.Because("Why", "%s", canary)}
+		return report.Cluster{Name: name, Step: plan.Step{Cluster: name, Rows: []plan.Row{row}}}
+	}
+	r := report.Report{Head: head, Commit: head, Clusters: []report.Cluster{cluster("east", target), cluster("west", source)}}
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+func TestStanding(t *testing.T) {
+	const both = "2 clusters, 1 link: "
+	write := object.Change{Action: object.Update}
+	invalid := []api.Problem{{Message: canary}, {Message: canary}, {Message: canary, Warning: true}}
+	for what, tt := range map[string]struct {
+		report report.Report
+		state  forge.State
+		text   string
+	}{
+		"all is well":                    {told(plan.InPlace, plan.InPlace, nil), forge.Success, both + "1 in place"},
+		"a warning":                      {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Problems = invalid[2:] }), forge.Success, both + "1 in place"},
+		"no head, as of a report of old": {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Head = "" }), forge.Success, both + "1 in place"},
+		"suspended":                      {told(plan.Suspended, plan.InPlace, nil), forge.Success, both + "1 suspended"},
+		"waiting":                        {told(plan.Waiting, plan.InPlace, nil), forge.Pending, both + "1 waiting"},
+		"changing":                       {told(plan.InPlace, plan.Changing, nil), forge.Pending, both + "1 changing"},
+		"planned, not by us":             {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Clusters[0].Step.Ahead = []object.Change{write} }), forge.Pending, both + "1 in place"},
+		"written": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+			r.Clusters[0].Step.Ahead, r.Clusters[0].Outcomes = []object.Change{write}, []object.Outcome{{Change: write}}
+		}), forge.Success, both + "1 in place"},
+		"held":    {told(plan.Held, plan.Waiting, nil), forge.Failure, both + "1 held"},
+		"refused": {told(plan.InPlace, plan.Refused, nil), forge.Failure, both + "1 refused"},
+		"a write failed": {told(plan.InPlace, plan.Changing, func(r *report.Report) {
+			r.Clusters[0].Outcomes = []object.Outcome{{Change: write, Err: errors.New(canary)}}
+		}), forge.Failure, both + "1 changing; 1 write failed"},
+		"a cluster is down": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+			r.Clusters[0].Step.Refused = object.Because("Unreachable", canary)
+		}), forge.Failure, both + "1 in place; 1 cluster unread"},
+		"a cluster is not to be written": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+			r.Clusters[0].Step.Refused = object.Because("SameCluster", canary)
+		}), forge.Failure, both + "1 in place; 1 cluster refused"},
+		"a cluster without a turn": {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 unknown; 1 cluster unread"},
+		"an invalid head": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+			r.Commit, r.Problems, r.Err = before, invalid, canary
+		}), forge.Failure, "not applied: 2 errors in the declarations; in force is 222222222222"},
+		"the first head is invalid": {report.Report{Head: head, Problems: invalid[1:], Err: canary}, forge.Failure, "not applied: 1 error in the declarations"},
+		"a head that is not trusted": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+			r.Commit, r.Err = before, canary
+		}), forge.Failure, "not applied: see linkwright's report; in force is 222222222222"},
+		"Git is down":         {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Err = canary }), forge.Error, "the last pass failed: see linkwright's report"},
+		"nothing is declared": {report.Report{Head: head, Commit: head}, forge.Success, "0 clusters, 0 links"},
+	} {
+		state, text := standing(tt.report)
+		if state != tt.state || text != tt.text {
+			t.Errorf("standing(%s) = %s, %q; want %s, %q", what, state, text, tt.state, tt.text)
+		}
+	}
+}
+
+// However much there is to tell, a forge takes it.
+func TestStandingIsShort(t *testing.T) {
+	r := report.Report{Head: head, Commit: head}
+	for _, s := range report.States() {
+		for n := range 100 {
+			name := api.ClusterName(fmt.Sprintf("%s-%d", s, n))
+			end := object.End{Cluster: name, Link: api.Pair{Source: name, Target: name}} // in place of two clusters of one standing
+			r.Clusters = append(r.Clusters, report.Cluster{
+				Name: name, Outcomes: []object.Outcome{{Change: object.Change{End: end}, Err: errors.New(canary)}},
+				Step: plan.Step{Cluster: name, Refused: object.Because("Unreachable", canary), Rows: []plan.Row{{End: end, Standing: s}}},
+			})
+		}
+	}
+	if _, text := standing(r); utf8.RuneCountInString(text) != forge.MaxDescription || !strings.HasPrefix(text, "900 clusters, 900 links: 100 in place") {
+		t.Errorf("standing: %d characters: %s", utf8.RuneCountInString(text), text)
+	}
+}
+
+func TestStatusFlags(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(canary+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const repo = "https://git.example.com/mesh/fleet.git"
+	for what, tt := range map[string]struct {
+		flags statusFlags
+		repo  string
+		words string // of the error; empty: none
+	}{
+		"nothing":               {statusFlags{}, repo, ""},
+		"of the repository":     {statusFlags{kind: "gitea"}, repo, ""},
+		"of ssh":                {statusFlags{kind: "gitea", tokenFile: token}, "git@git.example.com:mesh/fleet.git", ""},
+		"without its kind":      {statusFlags{context: "x"}, repo, "goes with --status"},
+		"unknown":               {statusFlags{kind: "bitbucket"}, repo, "want one of github, gitlab, gitea"},
+		"of a directory":        {statusFlags{kind: "gitea"}, "/srv/fleet", "name --status-url and --status-project"},
+		"elsewhere":             {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1"}, repo, "name --status-token-file"},
+		"elsewhere, with token": {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1", tokenFile: token}, repo, ""},
+		"another scheme":        {statusFlags{kind: "gitea", url: "http://git.example.com/api/v1"}, repo, "name --status-token-file"},
+		"in the clear":          {statusFlags{kind: "gitea", url: "http://git.example.com/api/v1", tokenFile: token}, repo, "https only"},
+		"a page in no browser":  {statusFlags{kind: "gitea", target: "javascript:alert(1)"}, repo, "--status-target-url"},
+		"no project":            {statusFlags{kind: "gitea", project: "fleet"}, repo, "want OWNER/REPO"},
+	} {
+		_, err := tt.flags.open(tt.repo, nil)
+		var e exit
+		if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.code != exitUsage || !strings.Contains(err.Error(), tt.words)) {
+			t.Errorf("open(%s): %v, want %q", what, err, tt.words)
+		}
+	}
+}
+
+// git is who Git would be.
+type git struct {
+	token     string
+	noWay, no error
+}
+
+func (g git) API(context.Context) (*http.Client, error)   { return http.DefaultClient, g.noWay }
+func (g git) Token(context.Context) (forge.Secret, error) { return forge.NewSecret(g.token), g.no }
+
+func TestStatusAccess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	ask := func(s statusFlags, g git) (string, error) {
+		_, token, err := s.access(g)(t.Context())
+		return token.Reveal(), err
+	}
+	if got, err := ask(statusFlags{}, git{token: canary}); got != canary || err != nil {
+		t.Errorf("of Git: %q, %v", got, err)
+	}
+	if _, err := ask(statusFlags{}, git{}); err == nil || !strings.Contains(err.Error(), "name --status-token-file") {
+		t.Errorf("without any: %v", err)
+	}
+	for text, want := range map[string]string{"x\n": "x", "y": "y", " \n": ""} { // read anew
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ask(statusFlags{tokenFile: file}, git{token: canary, no: errors.New("Git's token is not asked for")})
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("of a file %q: %q, %v", text, got, err)
+		}
+	}
+	if _, err := ask(statusFlags{tokenFile: file}, git{noWay: errors.New("no CA")}); err == nil || err.Error() != "no CA" {
+		t.Errorf("a way that cannot be had: %v", err)
+	}
+}
+
+func TestStatusName(t *testing.T) {
+	for _, tt := range []struct{ owner, flag, want string }{
+		{"linkwright", "", "linkwright"}, {"eu", "", "linkwright/eu"}, {"eu", "mesh", "mesh"},
+	} {
+		at := teller{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
+		got, ok := at.status(told(plan.InPlace, plan.InPlace, nil))
+		want := forge.Status{Commit: head, State: forge.Success, Description: "2 clusters, 1 link: 1 in place", Context: tt.want, URL: "https://g.example.com"}
+		if diff := cmp.Diff(want, got); diff != "" || !ok {
+			t.Errorf("status of %s: %t -want +got\n%s", tt.owner, ok, diff)
+		}
+		if _, ok := at.status(report.Report{Err: "no route"}); ok {
+			t.Error("a report about no commit has a status")
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/forge"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// standing says in a few words what became of the newest commit:
+//
+//	success   it is in force, and everything is as declared
+//	pending   something is still to be written, or must happen by itself first
+//	failure   it is not in force; or something is held, was refused, could not be read or failed
+//	error     Git, or this process, is in trouble
+func standing(r report.Report) (forge.State, string) {
+	state, text := forge.Success, counted(r)
+	switch {
+	case r.Head != "" && r.Head != r.Commit:
+		state, text = forge.Failure, notApplied(r)
+	case r.Err != "":
+		state, text = forge.Error, "the last pass failed: see linkwright's report"
+	case failed(r):
+		state = forge.Failure
+	case underWay(r):
+		state = forge.Pending
+	}
+	if runes := []rune(text); len(runes) > forge.MaxDescription {
+		text = string(runes[:forge.MaxDescription-1]) + "…"
+	}
+	return state, text
+}
+
+func notApplied(r report.Report) string {
+	text := "not applied: see linkwright's report"
+	if wrong := wrongs(r.Problems); wrong > 0 {
+		text = "not applied: " + plural(wrong, "error") + " in the declarations"
+	}
+	if r.Commit != "" {
+		text += "; in force is " + r.Commit.Short()
+	}
+	return text
+}
+
+func wrongs(problems []api.Problem) int {
+	n := 0
+	for _, p := range problems {
+		if !p.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+func failed(r report.Report) bool {
+	c := r.Counts()
+	if c.Failed+c.Held+c.Refused+c.ClustersRefused > 0 {
+		return true
+	}
+	return slices.ContainsFunc(r.Clusters, func(cl report.Cluster) bool { return cl.State() != report.Ready })
+}
+
+// underWay says that a write is planned and not done, or something is waited for.
+func underWay(r report.Report) bool {
+	for _, c := range r.Clusters {
+		if c.Step.Writes() > 0 && len(c.Outcomes) == 0 {
+			return true
+		}
+		for _, row := range c.Step.Rows {
+			if row.Standing == plan.Waiting || row.Standing == plan.Changing {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// counted is the report in figures: clusters, links by state, failed writes.
+func counted(r report.Report) string {
+	links := report.Links(r)
+	states := map[plan.Standing]int{}
+	for _, l := range links {
+		states[l.State()]++
+	}
+	var told []string
+	for _, s := range report.States() {
+		if states[s] > 0 {
+			told = append(told, fmt.Sprintf("%d %s", states[s], s))
+		}
+	}
+	parts := []string{plural(len(r.Clusters), "cluster") + ", " + plural(len(links), "link")}
+	if len(told) > 0 {
+		parts[0] += ": " + strings.Join(told, ", ")
+	}
+	clusters := map[report.State]int{}
+	for _, c := range r.Clusters {
+		clusters[c.State()]++
+	}
+	for _, s := range []report.State{report.Unread, report.Refused} {
+		if clusters[s] > 0 {
+			parts = append(parts, plural(clusters[s], "cluster")+" "+string(s))
+		}
+	}
+	if n := r.Counts().Failed; n > 0 {
+		parts = append(parts, plural(n, "write")+" failed")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -43,8 +43,7 @@ type declared struct {
 // Next implements sync.Declared.
 func (d *declared) Next(ctx context.Context) (sync.Declaration, error) {
 	s, err := d.source.Poll(ctx)
-	var untrusted *source.Untrusted
-	if errors.As(err, &untrusted) {
+	if untrusted, ok := errors.AsType[*source.Untrusted](err); ok {
 		return sync.Declaration{Commit: untrusted.Commit}, err
 	}
 	if err != nil {

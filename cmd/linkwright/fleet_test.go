@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,9 @@ import (
 // lab is real clusters, a real repository and the program; west is the home cluster.
 type lab struct {
 	*testbed.Bed
-	t    *testing.T
-	repo string
+	t      *testing.T
+	repo   string
+	remote string // its address; empty: its path
 }
 
 func newLab(t *testing.T, dressed ...string) *lab {
@@ -133,7 +135,7 @@ func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buff
 
 func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
-	args = append(args, "--repo", l.repo, "--allow-file-repo", "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", l.Cluster("west").Kubeconfig)
 	c := exec.CommandContext(ctx, "linkwright", args...)
 	c.Stdout, c.Stderr = out, stderr
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

@@ -1,0 +1,393 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Credentials of these tests; no output may hold them.
+const (
+	faultCanary     = "canary-git-81c0+/"
+	faultHookCanary = "canary-hook-5be2-and-more"
+)
+
+// front is git http-backend behind TLS and a password; what stands between it and its clients can be changed.
+type front struct {
+	*httptest.Server
+	dir    string // the repositories
+	ca     string
+	fault  atomic.Pointer[fault]
+	struck atomic.Int32 // requests that met the fault
+}
+
+// fault answers in place of the server, or lets it answer into something that is not what a client gets.
+type fault func(w http.ResponseWriter, r *http.Request, git http.Handler)
+
+func newFront(t *testing.T, dir string) *front {
+	t.Helper()
+	path, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &front{dir: dir, ca: filepath.Join(t.TempDir(), "ca.pem")}
+	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != faultCanary {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		git := &cgi.Handler{
+			Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+			Env:    []string{"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+			Stderr: io.Discard,
+		}
+		if now := f.fault.Load(); now != nil {
+			f.struck.Add(1)
+			(*now)(w, r, git)
+			return
+		}
+		git.ServeHTTP(w, r)
+	}))
+	t.Cleanup(f.Close)
+	write(t, f.ca, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})))
+	return f
+}
+
+func (f *front) set(now fault) {
+	f.struck.Store(0)
+	if now == nil {
+		f.fault.Store(nil)
+		return
+	}
+	f.fault.Store(&now)
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func answers(code int, headers ...string) fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		for i := 0; i+1 < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		http.Error(w, "you sent "+r.Header.Get("Authorization"), code)
+	}
+}
+
+// hangs holds a request until its client gives up.
+func hangs(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client went
+	<-r.Context().Done()
+}
+
+func babbles(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+	_, _ = io.WriteString(w, "<html>please log in, "+r.Header.Get("Authorization"))
+}
+
+// cut gives half of every pack and then ends, by the rules of http or by a reset of the connection.
+func cut(reset bool) fault {
+	return func(w http.ResponseWriter, r *http.Request, git http.Handler) {
+		if r.Method == http.MethodGet {
+			git.ServeHTTP(w, r)
+			return
+		}
+		whole := httptest.NewRecorder()
+		git.ServeHTTP(whole, r)
+		w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
+		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()*2/3])
+		if reset {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// trouble is one way in which Git fails a daemon. All begin with a new commit that nobody may see half of.
+type trouble struct {
+	name  string
+	words string // of the report, while it lasts
+	begin func(*faults)
+	end   func(*faults) // nil: the server is well again
+}
+
+func (f *faults) all() []trouble {
+	at := func(now fault) func(*faults) { return func(f *faults) { f.front.set(now) } }
+	return []trouble{
+		{"hang", "not done within", at(hangs), nil},
+		{"reset in mid-pack", "cut off", at(cut(true)), nil},
+		{"truncated pack", "cut off", at(cut(false)), nil},
+		{"401", "credentials are missing or wrong", at(answers(401)), nil},
+		{"403", "not allowed", at(answers(403)), nil},
+		{"404", "no repository there", at(answers(404)), nil},
+		{"429", "429", at(answers(429, "Retry-After", "1")), nil},
+		{"500", "500", at(answers(500)), nil},
+		{"garbage", "no Git server", at(babbles), nil},
+		{"redirect to another host", "redirect", at(answers(302, "Location", "https://elsewhere.invalid/fleet.git/info/refs?service=git-upload-pack")), nil},
+		{"an empty repository", "empty", (*faults).emptied, (*faults).restored},
+		{"a deleted branch", "no such branch", (*faults).unbranched, (*faults).restored},
+		{"a force-push", "--allow-rewind", (*faults).rewound, (*faults).restored},
+		{"a full disk", "no space left", (*faults).full, (*faults).roomy},
+	}
+}
+
+// faults is a lab whose daemon reads Git through a front, and tells everything to one log.
+type faults struct {
+	*lab
+	front     *front
+	log, hook string
+	at        string // of the daemon
+	cache     string
+	linked    bool // whether the head declares a link west→east
+}
+
+// TestFaults lets Git fail in every way under one daemon, which is never started again. Each time the error is told,
+// the last good commit stays in force, nothing is written but what repairs it, and the next good poll applies the new one.
+func TestFaults(t *testing.T) {
+	f := newFaults(t)
+	ctx, stop := context.WithCancel(t.Context())
+	daemon, at := f.daemonAt(ctx, f.log, f.args()...)
+	f.at = at
+	f.expect("the first commit is in force", f.inForce)
+	for _, tr := range f.all() {
+		t.Run(tr.name, func(t *testing.T) { f.t = t; f.suffer(tr) })
+	}
+	t.Run("a repository being repacked", func(t *testing.T) { f.t = t; f.repacked() })
+	f.t = t
+	metrics := get(f.at + "/metrics").body
+	stop()
+	_ = daemon.Wait() // its exit code is another test's matter
+	said, err := os.ReadFile(f.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.silent("the log", string(said))
+	f.silent("the metrics", metrics)
+}
+
+func newFaults(t *testing.T) *faults {
+	t.Helper()
+	f := &faults{lab: newLab(t, "east", "west")}
+	f.front = newFront(t, filepath.Dir(f.repo))
+	f.remote = f.front.URL + "/repo"
+	dir := t.TempDir()
+	f.log, f.hook, f.cache = dir+"/log", write(t, dir+"/hook", faultHookCanary+"\n"), dir+"/cache"
+	f.declare()
+	return f
+}
+
+func (f *faults) args() []string {
+	password := write(f.t, filepath.Join(f.t.TempDir(), "password"), faultCanary)
+	return []string{
+		"--git-password-file", password, "--git-ca-file", f.front.ca, "--git-timeout", "2s", "--git-cache", f.cache,
+		"--hook-secret-file", f.hook,
+	}
+}
+
+// declare commits the opposite of what was declared before: what is applied shows, and what is half read would prune.
+func (f *faults) declare() {
+	f.linked = !f.linked
+	text := f.clusters() + "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: 5s}\n---\n" + link("east", "west", "")
+	if f.linked {
+		text += link("west", "east", "")
+	}
+	f.commit(text)
+}
+
+// inForce says that exactly the links of the head are there.
+func (f *faults) inForce() bool {
+	links := map[bool]string{true: "2", false: "1"}[f.linked]
+	metrics := get(f.at + "/metrics").body
+	return strings.Contains(metrics, `linkwright_links{standing="in place"} `+links+"\n") && f.told().Error == "" && f.told().Commit == f.head()
+}
+
+func (f *faults) head() string {
+	out, err := exec.CommandContext(f.t.Context(), "git", "-C", f.repo, "rev-parse", "main").Output()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+type dispatch struct{ Commit, Head, Error string }
+
+func (f *faults) told() (r dispatch) {
+	body := get(f.at + "/").body
+	f.silent("the report", body)
+	_ = json.Unmarshal([]byte(body), &r) // what is no report says nothing
+	return r
+}
+
+// expect waits for something, and lets the daemon poll as often as it is willing to.
+func (f *faults) expect(what string, ok func() bool) {
+	f.t.Helper()
+	defer func() {
+		if f.t.Failed() {
+			f.t.Logf("the daemon tells %+v", f.told())
+		}
+	}()
+	f.eventually(what, func() bool {
+		f.poke()
+		return ok()
+	})
+}
+
+// poke is what a Git server does after a push.
+func (f *faults) poke() {
+	body := `{"ref": "refs/heads/main"}`
+	mac := hmac.New(sha256.New, []byte(faultHookCanary))
+	_, _ = io.WriteString(mac, body)
+	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.at+"/hook", strings.NewReader(body))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	answer, err := http.DefaultClient.Do(r) //nolint:gosec // our own daemon
+	if err != nil {
+		return // not up yet
+	}
+	_ = answer.Body.Close()
+}
+
+func (f *faults) suffer(tr trouble) {
+	before, good := f.writes(), f.told().Commit
+	defer f.front.set(nil)
+	tr.begin(f)
+	if tr.end == nil {
+		f.declare()
+	}
+	f.expect("the report tells it", func() bool { return strings.Contains(f.told().Error, tr.words) })
+	if now := f.told(); now.Commit != good {
+		f.t.Errorf("in force is %s, want the last good one, %s", now.Commit, good)
+	}
+	if n := f.writes() - before; n != 0 {
+		f.t.Errorf("it caused %d writes", n)
+	}
+	f.repairs()
+	f.front.set(nil)
+	if tr.end != nil {
+		tr.end(f)
+		f.declare()
+	}
+	f.expect("the new commit is in force", f.inForce)
+}
+
+// repairs takes away an object of ours, which is what drift is, and wants it back.
+func (f *faults) repairs() {
+	f.t.Helper()
+	services := f.client("east").CoreV1().Services("linkerd-multicluster")
+	was, err := services.Get(f.t.Context(), "probe-west", metav1.GetOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := services.Delete(f.t.Context(), was.Name, metav1.DeleteOptions{}); err != nil {
+		f.t.Fatal(err)
+	}
+	f.eventually("what somebody deleted is back", func() bool {
+		now, err := services.Get(f.t.Context(), was.Name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			f.t.Fatal(err)
+		}
+		return err == nil && now.UID != was.UID
+	})
+}
+
+func (f *faults) emptied() {
+	empty := filepath.Join(f.t.TempDir(), "elsewhere")
+	f.git("init", "-q", "--bare", "-b", "main", filepath.Join(empty, "repo"))
+	f.front.dir = empty
+}
+
+func (f *faults) unbranched() {
+	f.git("branch", "-f", "aside", "main")
+	f.git("checkout", "-q", "--detach")
+	f.git("branch", "-q", "-D", "main")
+	f.git("symbolic-ref", "HEAD", "refs/heads/main")
+}
+
+// rewound replaces the last commit by another one.
+func (f *faults) rewound() {
+	f.git("branch", "-f", "aside", "main")
+	f.git("reset", "-q", "--hard", "main~1")
+	f.git("commit", "-q", "--allow-empty", "-m", "another past")
+}
+
+func (f *faults) restored() {
+	f.front.dir = filepath.Dir(f.repo)
+	if exec.CommandContext(f.t.Context(), "git", "-C", f.repo, "rev-parse", "-q", "--verify", "aside").Run() != nil { //nolint:gosec // our own repository
+		return
+	}
+	f.git("checkout", "-q", "-f", "-B", "main", "aside")
+	f.git("branch", "-q", "-D", "aside")
+}
+
+// full leaves no room where the daemon keeps what it fetched.
+func (f *faults) full() {
+	if err := syscall.Mount("tmpfs", f.cache, "tmpfs", 0, "size=64k"); err != nil {
+		f.t.Skipf("mount a small disk: %v", err)
+	}
+	f.t.Cleanup(func() { _ = syscall.Unmount(f.cache, syscall.MNT_DETACH) })
+	big := filepath.Join(f.cache, "big")
+	_ = os.WriteFile(big, make([]byte, 1<<20), 0o600) // until there is no room
+	f.declare()
+	f.declare() // as it was, under another commit
+}
+
+func (f *faults) roomy() {
+	if err := syscall.Unmount(f.cache, syscall.MNT_DETACH); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// repacked polls a repository whose files are replaced all the time.
+func (f *faults) repacked() {
+	ctx, stop := context.WithCancel(f.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			_ = exec.CommandContext(ctx, "git", "-C", f.repo, "repack", "-a", "-d", "-q").Run() //nolint:gosec // our own repository
+		}
+	}()
+	for range 5 {
+		f.declare()
+		f.expect("the new commit is in force", f.inForce)
+	}
+	stop()
+	<-done
+}
+
+// silent looks for credentials in what the daemon said.
+func (f *faults) silent(where, text string) {
+	f.t.Helper()
+	for _, canary := range []string{
+		faultCanary, url.QueryEscape(faultCanary), base64.StdEncoding.EncodeToString([]byte("git:" + faultCanary)), faultHookCanary,
+	} {
+		if strings.Contains(text, canary) {
+			f.t.Errorf("%s holds %s:\n%s", where, canary, text)
+		}
+	}
+}

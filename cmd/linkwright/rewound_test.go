@@ -45,6 +45,7 @@ func TestRewound(t *testing.T) {
 		t.Run(name, func(t *testing.T) { r.t = t; r.allowed(push) })
 	}
 	t.Run("Git is down", func(t *testing.T) { r.t = t; r.gitDown() })
+	t.Run("not trusted", func(t *testing.T) { r.t = t; r.untrusted() })
 	t.Run("under a daemon", func(t *testing.T) { r.t = t; r.underDaemon() })
 }
 
@@ -139,6 +140,27 @@ func (r *rewoundLab) gitDown() {
 		r.t.Fatal(err)
 	}
 	r.must(exitDone, []string{"2 links in place", "1 written"}, "sync", "--git-cache", r.cache)
+}
+
+// untrusted: a head that nobody signed leaves the last signed one in force, also in a new process.
+func (r *rewoundLab) untrusted() {
+	key := filepath.Join(r.t.TempDir(), "key")
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil { //nolint:noctx // it ends by itself
+		r.t.Skipf("ssh-keygen: %v %s", err, out)
+	}
+	r.git("-c", "gpg.format=ssh", "-c", "user.signingKey="+key, "commit", "-q", "--allow-empty", "-S", "-m", "signed")
+	args := []string{"sync", "--git-cache", r.cache, "--verify", "HEAD", "--verify-keys", key + ".pub"}
+	r.must(exitDone, []string{"2 links in place"}, args...)
+	signed := r.tip()
+	r.commit(r.clusters())
+	r.drifts()
+	before := r.writes()
+	r.must(exitError, []string{"2 links in place", "1 written, 0 failed", signed[:12] + "; head " + r.tip()[:12] + " is not in force"}, args...)
+	if n := r.writes() - before; n != 1 || !r.repaired() {
+		r.t.Errorf("while the head is not trusted: %d writes, repaired: %t", n, r.repaired())
+	}
+	r.git("reset", "-q", "--hard", signed)
+	r.first, r.last = r.last, signed
 }
 
 // underDaemon: a daemon tells of the refused head, keeps the last good one up, and goes on once the branch does.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,12 +94,12 @@ func TestPollOfAServerThatFails(t *testing.T) {
 			r := newRepo(t)
 			git := backend(r)
 			broken := answers(git)[name].serve
-			failing := false
+			var failing atomic.Bool
 			srv := serve(t, r, basic("git", sharp))
 			good := srv.Config.Handler
 			srv.Config.ErrorLog = quiet()
 			srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-				if failing {
+				if failing.Load() {
 					srv.requests.Add(1)
 					broken(w, q)
 					return
@@ -111,14 +112,14 @@ func TestPollOfAServerThatFails(t *testing.T) {
 			before := poll(t, s)
 			r.write("fleet/west.yaml", "kind: Cluster\n")
 			r.push("west")
-			failing = true
+			failing.Store(true)
 			_, err := s.Poll(t.Context())
 			refuse(t, err, tt.words, "read "+srv.URL+"/fleet.git at HEAD")
 			hidden(t, err, s)
 			if strings.ContainsRune(err.Error(), '\x1b') {
 				t.Errorf("error %q acts on a terminal", err)
 			}
-			failing = false
+			failing.Store(false)
 			afterwards(t, s, srv, before.Commit, tt.patient)
 		})
 	}

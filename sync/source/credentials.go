@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 
@@ -132,6 +133,13 @@ func (s *Source) appCredentials(ctx context.Context, who credentials, keys Keys)
 	return who, nil
 }
 
+// apps is the GitHub App that was used last: visits take turns, and who asks for a token alone does not.
+type apps struct {
+	mu   sync.Mutex
+	last *forge.App // mu
+	keys Keys       // of last; mu
+}
+
 // app gives the App of the keys, the same one as long as they are: it remembers its token.
 func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	if len(keys[KeyApp]) == 0 && len(keys[KeyInstallation]) == 0 && len(keys[KeyAppKey]) == 0 {
@@ -142,8 +150,10 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	if errID != nil || errInstallation != nil || len(keys[KeyAppKey]) == 0 {
 		return nil, fmt.Errorf("a GitHub App needs the keys %s and %s, which are numbers, and %s", KeyApp, KeyInstallation, KeyAppKey)
 	}
-	if s.lastApp != nil && s.appKeys.same(keys) {
-		return s.lastApp, nil
+	s.apps.mu.Lock()
+	defer s.apps.mu.Unlock()
+	if s.apps.last != nil && s.apps.keys.same(keys) {
+		return s.apps.last, nil
 	}
 	next := &forge.App{
 		ID: id, Installation: installation, Key: forge.NewSecret(string(keys[KeyAppKey])), URL: keys.line(KeyAppURL),
@@ -152,7 +162,7 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 		return nil, err
 	}
 	next.HTTP = s.aside(who)
-	s.lastApp, s.appKeys = next, keys.app()
+	s.apps.last, s.apps.keys = next, keys.app()
 	return next, nil
 }
 

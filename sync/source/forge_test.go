@@ -2,9 +2,15 @@ package source_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,5 +62,35 @@ func TestAPI(t *testing.T) {
 	}
 	if err := ask(with("ca.crt", newCA(t).pem())); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("API of a server that another CA vouches for: %v", err)
+	}
+}
+
+// A token may be asked for while a visit goes on: both have the same App, and one request serves them.
+func TestTokenBesideAPoll(t *testing.T) {
+	var asked atomic.Int32
+	api := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprintf(w, `{"token": %q, "expires_at": %q}`, canary, time.Now().Add(time.Hour).Format(time.RFC3339))
+	}), nil)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, source.Options{Repo: "https://127.0.0.1:1/fleet.git", Keys: with(
+		"githubAppID", "7", "githubAppInstallationID", "42", "githubAppBaseURL", api.URL, "ca.crt", toPEM("CERTIFICATE", api.Certificate().Raw),
+		"githubAppPrivateKey", toPEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() { _, _ = s.Poll(t.Context()) }) // nobody listens there
+		group.Go(func() {
+			if got, err := s.Token(t.Context()); err != nil || got.Reveal() != canary {
+				t.Errorf("Token() = %q, %v", got.Reveal(), err)
+			}
+		})
+	}
+	group.Wait()
+	if got := asked.Load(); got != 1 {
+		t.Errorf("%d tokens were asked for, want 1", got)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/sync/forge"
 )
 
 // What a caller may have to tell apart, because it guards against deleting what is only out of sight.
@@ -60,9 +59,8 @@ type Source struct {
 	before   *files   // the tree that was built last
 	lineages lineages
 	multiAck bool
-	lastApp  *forge.App // it remembers its token
-	appKeys  Keys       // of lastApp
-	own      Hosts      // where the options name none
+	apps     apps
+	own      Hosts // where the options name none
 	witness  witness
 }
 

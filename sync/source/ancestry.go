@@ -85,11 +85,7 @@ func (v *visit) descends(ctx context.Context, cut func(), at target, commit, las
 	if err != nil {
 		return false, err
 	}
-	defer func() {
-		cut()
-		_, _ = io.Copy(io.Discard, answer) // lets a local server feel the cut; it would wait for a reader
-		_ = answer.Close()                 // it was cut off on purpose
-	}()
+	defer answer.drop(cut)
 	if !slices.Contains(answer.common, last) {
 		return false, forgotten(commit, last)
 	}

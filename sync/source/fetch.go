@@ -58,14 +58,23 @@ func (v *visit) fetch(ctx context.Context, at target) (target, error) {
 
 // bring asks once and stores what comes.
 func (v *visit) bring(ctx context.Context, at target) error {
+	ctx, cut := context.WithCancel(ctx)
+	defer cut()
 	response, err := v.upload(ctx, func(refs *packp.AdvRefs) *packp.UploadPackRequest {
 		return v.request(refs, at)
 	})
 	if err != nil {
 		return err
 	}
-	defer response.Close() //nolint:errcheck // the pack carries a checksum, which was compared
+	defer response.drop(cut)
 	return v.store.add(ctx, response)
+}
+
+// drop ends an answer, read or not. A local server feels the cut only when somebody reads; it would wait for that for ever.
+func (p *pack) drop(cut func()) {
+	cut()
+	_, _ = io.Copy(io.Discard, p)
+	_ = p.Close() // all that was wanted of it was read, or a better error is on its way
 }
 
 func (v *visit) request(refs *packp.AdvRefs, at target) *packp.UploadPackRequest {

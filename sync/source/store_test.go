@@ -58,6 +58,15 @@ func same(t *testing.T, r repo, s *source.Source) source.Snapshot {
 	return snap
 }
 
+// noise does not get smaller by packing.
+func noise(size int) string {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(rand.N(256))
+	}
+	return string(b)
+}
+
 // stored gives the one store in a cache.
 func stored(t *testing.T, cache string) string {
 	t.Helper()
@@ -71,11 +80,7 @@ func stored(t *testing.T, cache string) string {
 // Only what is new is sent, the store is one that Git understands, and a new process finds it.
 func TestStore(t *testing.T) {
 	r := newRepo(t)
-	noise := make([]byte, 1<<20)
-	for i := range noise {
-		noise[i] = byte(rand.N(256))
-	}
-	r.write("fleet/noise", string(noise))
+	r.write("fleet/noise", noise(1<<20))
 	r.push("large")
 	srv := serve(t, r, func(*http.Request) bool { return true })
 	o := source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca), Cache: t.TempDir() + "/new/cache"}

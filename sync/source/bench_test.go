@@ -1,0 +1,276 @@
+package source_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"net/http"
+
+	git "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+const (
+	benchFiles   = 10_000
+	benchCommits = 5_000
+)
+
+// history is a repository of many files and commits, served over plain http on loopback, that grows a commit at a time.
+type history struct {
+	dir, url string
+	requests atomic.Int64
+	commits  int
+}
+
+func newHistory(b *testing.B) *history {
+	b.Helper()
+	h := &history{dir: b.TempDir() + "/fleet.git"}
+	h.git(b, nil, "init", "-q", "--bare", "-b", "main", h.dir)
+	h.git(b, nil, "config", "gc.auto", "0")
+	h.git(b, nil, "config", "uploadpack.allowFilter", "true") // as the forges have it
+	var in bytes.Buffer
+	for i := range benchCommits {
+		h.write(&in, i)
+	}
+	h.git(b, &in, "fast-import", "--quiet")
+	h.git(b, nil, "repack", "-q", "-a", "-d", "--write-bitmap-index") // as a server's maintenance leaves it
+	h.commits = benchCommits
+	backend := &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(h.git(b, nil, "--exec-path")), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(h.dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		h.requests.Add(1)
+		backend.ServeHTTP(w, q)
+	}))
+	b.Cleanup(server.Close)
+	h.url = server.URL + "/fleet.git"
+	return h
+}
+
+// write gives a commit to git fast-import: the first ones bring all files, every later one changes one to three.
+func (h *history) write(to io.Writer, i int) {
+	fmt.Fprintf(to, "commit refs/heads/main\nmark :%d\ncommitter a <a@example.com> %d +0000\ndata 10\ncommit%04d\n", i+1, 1_700_000_000+i, i%10_000)
+	if i > 0 && h.commits == 0 {
+		fmt.Fprintf(to, "from :%d\n", i)
+	} else if i > 0 {
+		fmt.Fprintln(to, "from refs/heads/main^0")
+	}
+	names := []int{i * 7919 % benchFiles, i * 104729 % benchFiles, i * 1299709 % benchFiles}[:1+i%3]
+	if i == 0 {
+		names = names[:0]
+		for n := range benchFiles {
+			names = append(names, n)
+		}
+	}
+	for _, n := range names {
+		text := fmt.Sprintf("apiVersion: linkwright.dev/v1alpha1\nkind: Link\nmetadata:\n  name: link-%d\nspec:\n  source: cluster-%d\n"+
+			"  target: cluster-%d\n  selector:\n    matchLabels:\n      mirror.linkerd.io/exported: \"true\"\n      revision: \"%d\"\n"+
+			"  controller:\n    replicas: %d\n    logLevel: info\n    resources:\n      requests: {cpu: 10m, memory: 64Mi}\n      limits: {memory: 256Mi}\n"+
+			"# %x\n", n, n%97, n%89, i, 1+i%3, i*n+n)
+		fmt.Fprintf(to, "M 100644 inline fleet/%02d/link-%d.yaml\ndata %d\n%s\n", n%100, n, len(text), text)
+	}
+}
+
+// grow adds a commit.
+func (h *history) grow(b *testing.B) {
+	b.Helper()
+	var in bytes.Buffer
+	h.write(&in, h.commits)
+	h.commits++
+	h.git(b, &in, "fast-import", "--quiet")
+}
+
+func (h *history) git(b *testing.B, in io.Reader, args ...string) string {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), "git", args...)
+	if args[0] != "init" && args[0] != "clone" {
+		cmd.Args = append([]string{"git", "-C", h.dir}, args...)
+	}
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	cmd.Stdin = in
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// BenchmarkSource measures one repository in all that is done with it, and beside it the git program and go-git as they are
+// used plainly. All are of one run.
+func BenchmarkSource(b *testing.B) {
+	h := newHistory(b)
+	b.Run("first", func(b *testing.B) { h.first(b) })
+	s, err := source.New(source.Options{Repo: h.url})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	pollOf(b, s)
+	b.Run("commit", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			h.grow(b)
+			b.StartTimer()
+			pollOf(b, s)
+		}
+	})
+	b.Run("unchanged", func(b *testing.B) {
+		h.requests.Store(0)
+		for b.Loop() {
+			pollOf(b, s)
+		}
+		b.ReportMetric(float64(h.requests.Load())/float64(b.N), "requests/op")
+	})
+	b.Run("follows", func(b *testing.B) { h.follows(b, s) })
+	b.Run("git", h.program)
+	b.Run("go-git", h.library)
+}
+
+func pollOf(b *testing.B, s *source.Source) source.Snapshot {
+	b.Helper()
+	snap, err := s.Poll(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return snap
+}
+
+// first lets a process of its own make the first fetch, and asks what memory it took at most.
+func (h *history) first(b *testing.B) {
+	var spent time.Duration
+	var peak float64
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestFirstFetch$")
+		cmd.Env = append(os.Environ(), "LINKWRIGHT_FIRST_FETCH="+h.url)
+		out, err := cmd.Output()
+		if err != nil {
+			b.Fatalf("the first fetch: %v\n%s", err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "first" {
+				took, _ := strconv.ParseInt(fields[1], 10, 64)
+				rss, _ := strconv.ParseFloat(fields[2], 64)
+				spent, peak = spent+time.Duration(took), max(peak, rss)
+			}
+		}
+	}
+	b.ReportMetric(float64(spent.Milliseconds())/float64(b.N), "ms/fetch")
+	b.ReportMetric(peak/1024, "MiB-peak")
+}
+
+// TestFirstFetch is the process that BenchmarkSource starts.
+func TestFirstFetch(t *testing.T) {
+	url := os.Getenv("LINKWRIGHT_FIRST_FETCH")
+	if url == "" {
+		t.Skip("started by BenchmarkSource")
+	}
+	s := open(t, source.Options{Repo: url})
+	begin := time.Now()
+	snap := poll(t, s)
+	took := time.Since(begin)
+	if got := len(names(t, snap.Tree)); got != benchFiles {
+		t.Errorf("%d files, want %d", got, benchFiles)
+	}
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	for scan := bufio.NewScanner(f); scan.Scan(); {
+		if fields := strings.Fields(scan.Text()); fields[0] == "VmHWM:" {
+			fmt.Println("first", took.Nanoseconds(), fields[1])
+		}
+	}
+}
+
+// follows asks about a commit further and further back, since answers are remembered.
+func (h *history) follows(b *testing.B, s *source.Source) {
+	head := pollOf(b, s).Commit
+	lines := strings.Fields(h.git(b, nil, "rev-list", "--max-count=2000", "main"))
+	i := 1000
+	for b.Loop() {
+		if err := s.Follows(b.Context(), head, api.Commit(lines[i])); err != nil {
+			b.Fatal(err)
+		}
+		i = 1000 + (i-999)%1000
+	}
+}
+
+// program is the git program: a shallow bare clone, and a fetch of one commit into it.
+func (h *history) program(b *testing.B) {
+	var dir string
+	b.Run("first", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			dir = filepath.Join(b.TempDir(), "clone", strconv.Itoa(i))
+			h.git(b, nil, "clone", "-q", "--bare", "--depth=1", h.url, dir)
+		}
+	})
+	dir = b.TempDir() + "/clone"
+	h.git(b, nil, "clone", "-q", "--bare", "--depth=1", h.url, dir)
+	b.Run("commit", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			h.grow(b)
+			b.StartTimer()
+			h.git(b, nil, "-C", dir, "fetch", "-q", "--depth=1", h.url, "+main:main")
+		}
+	})
+	b.Run("unchanged", func(b *testing.B) {
+		for b.Loop() {
+			h.git(b, nil, "ls-remote", "-q", h.url)
+		}
+	})
+}
+
+// library is go-git with a depth of 1: a clone into memory, and a fetch of one commit into it.
+func (h *history) library(b *testing.B) {
+	clone := func(ctx context.Context) *git.Repository {
+		r, err := git.CloneContext(ctx, memory.NewStorage(), nil, &git.CloneOptions{URL: h.url, Depth: 1, ReferenceName: "refs/heads/main", SingleBranch: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return r
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			clone(b.Context())
+		}
+	})
+	r := clone(b.Context())
+	b.Run("commit", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			h.grow(b)
+			b.StartTimer()
+			err := r.FetchContext(b.Context(), &git.FetchOptions{
+				RemoteURL: h.url, Depth: 1, Force: true,
+				RefSpecs: []config.RefSpec{"+refs/heads/main:refs/remotes/origin/main"},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	if _, err := r.Reference(plumbing.NewRemoteReferenceName("origin", "main"), true); err != nil {
+		b.Error(err)
+	}
+}

@@ -188,9 +188,9 @@ func TestPollOverSSH(t *testing.T) {
 }
 
 // start runs a program until the test ends.
-func start(t *testing.T, name string, args ...string) {
+func start(t *testing.T, program string, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), need(t, name), args...)
+	cmd := exec.CommandContext(t.Context(), program, args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestPollWithAnAgent(t *testing.T) {
 	s := open(t, o)
 	_, err := s.Poll(t.Context())
 	refuse(t, err, "no ssh agent answers at "+socket)
-	start(t, "ssh-agent", "-D", "-a", socket)
+	start(t, need(t, "ssh-agent"), "-D", "-a", socket)
 	until(t, "unix", socket)
 	_, err = s.Poll(t.Context())
 	refuse(t, err, "the ssh agent at "+socket+" holds no key (add one: ssh-add)")
@@ -266,7 +266,8 @@ func daemon(t *testing.T, r repo) string {
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	_ = l.Close()
-	start(t, "git", "daemon", "--listen=127.0.0.1", "--port="+port, "--export-all", "--reuseaddr", "--base-path="+filepath.Dir(r.bare))
+	// Itself, and not by git: that would go and leave it behind.
+	start(t, filepath.Join(r.git("--exec-path"), "git-daemon"), "--listen=127.0.0.1", "--port="+port, "--export-all", "--reuseaddr", "--base-path="+filepath.Dir(r.bare))
 	until(t, "tcp", addr)
 	return addr
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
@@ -16,8 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"net/http"
 
 	git "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
@@ -67,12 +66,12 @@ func newHistory(b *testing.B) *history {
 }
 
 // write gives a commit to git fast-import: the first ones bring all files, every later one changes one to three.
-func (h *history) write(to io.Writer, i int) {
-	fmt.Fprintf(to, "commit refs/heads/main\nmark :%d\ncommitter a <a@example.com> %d +0000\ndata 10\ncommit%04d\n", i+1, 1_700_000_000+i, i%10_000)
+func (h *history) write(to *bytes.Buffer, i int) {
+	_, _ = fmt.Fprintf(to, "commit refs/heads/main\nmark :%d\ncommitter a <a@example.com> %d +0000\ndata 10\ncommit%04d\n", i+1, 1_700_000_000+i, i%10_000)
 	if i > 0 && h.commits == 0 {
-		fmt.Fprintf(to, "from :%d\n", i)
+		_, _ = fmt.Fprintf(to, "from :%d\n", i)
 	} else if i > 0 {
-		fmt.Fprintln(to, "from refs/heads/main^0")
+		_, _ = fmt.Fprintln(to, "from refs/heads/main^0")
 	}
 	names := []int{i * 7919 % benchFiles, i * 104729 % benchFiles, i * 1299709 % benchFiles}[:1+i%3]
 	if i == 0 {
@@ -86,7 +85,7 @@ func (h *history) write(to io.Writer, i int) {
 			"  target: cluster-%d\n  selector:\n    matchLabels:\n      mirror.linkerd.io/exported: \"true\"\n      revision: \"%d\"\n"+
 			"  controller:\n    replicas: %d\n    logLevel: info\n    resources:\n      requests: {cpu: 10m, memory: 64Mi}\n      limits: {memory: 256Mi}\n"+
 			"# %x\n", n, n%97, n%89, i, 1+i%3, i*n+n)
-		fmt.Fprintf(to, "M 100644 inline fleet/%02d/link-%d.yaml\ndata %d\n%s\n", n%100, n, len(text), text)
+		_, _ = fmt.Fprintf(to, "M 100644 inline fleet/%02d/link-%d.yaml\ndata %d\n%s\n", n%100, n, len(text), text)
 	}
 }
 
@@ -123,7 +122,7 @@ func BenchmarkSource(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	pollOf(b, s)
 	b.Run("commit", func(b *testing.B) {
 		for b.Loop() {
@@ -194,7 +193,7 @@ func TestFirstFetch(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		if fields := strings.Fields(scan.Text()); fields[0] == "VmHWM:" {
 			fmt.Println("first", took.Nanoseconds(), fields[1])

@@ -47,12 +47,12 @@ func relayTo(t *testing.T, to string) *relay {
 }
 
 func (r *relay) pass(client net.Conn, to string) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	server, err := net.Dial("tcp", to)
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = io.Copy(server, client); _ = server.(*net.TCPConn).CloseWrite() }()
 	buf := make([]byte, 512)
@@ -90,48 +90,45 @@ func TestPollOfAnAnswerThatIsCutOff(t *testing.T) {
 			relay.reset.Store(reset)
 			o := source.Options{Repo: "https://" + relay.addr + "/fleet.git", Cache: cache, Keys: with("ca.crt", srv.ca)}
 			s := open(t, o)
-			failed := 0
-			for at := int64(0); ; at += 700 {
-				relay.left.Store(at)
-				snap, err := s.Poll(t.Context())
-				if err == nil {
-					if text(t, snap) != r.committed("HEAD") {
-						t.Fatalf("cut off after %d bytes, it gave part of a commit", at)
-					}
-					break
-				}
-				failed++
-				if found, _ := filepath.Glob(cache + "/*/in-*"); len(found) > 0 {
-					t.Errorf("cut off after %d bytes: left %q", at, found)
-				}
-				if found, _ := filepath.Glob(cache + "/*/objects/pack/*"); len(found) > 0 {
-					t.Fatalf("cut off after %d bytes: stored %q", at, found)
-				}
-			}
-			if failed < 5 {
-				t.Errorf("only %d answers were cut off", failed)
-			}
+			cut(t, r, s, relay, cache, 700)
 			relay.left.Store(-1)
 			before := poll(t, s)
 			r.write("fleet/7.yaml", "changed\n")
 			r.push("changed")
-			failed = 0
-			for at := int64(500); ; at += 300 {
-				relay.left.Store(at)
-				if _, err := s.At(t.Context(), "main"); err == nil {
-					break
-				}
-				failed++
-			}
-			if failed < 3 {
-				t.Errorf("only %d answers were cut off", failed)
-			}
+			cut(t, r, s, relay, cache, 300)
 			if got, err := s.At(t.Context(), string(before.Commit)); err != nil || text(t, got) != text(t, before) {
 				t.Errorf("the last good commit is not there any more: %v", err)
 			}
 			relay.left.Store(-1)
 			same(t, r, s)
 		})
+	}
+}
+
+// cut lets polls be cut off later and later, until one succeeds.
+func cut(t *testing.T, r repo, s *source.Source, relay *relay, cache string, step int64) {
+	t.Helper()
+	packs := func() []string { found, _ := filepath.Glob(cache + "/*/objects/pack/*"); return found }
+	stored, failed := packs(), 0
+	for at := int64(0); ; at += step {
+		relay.left.Store(at)
+		snap, err := s.Poll(t.Context())
+		if err == nil {
+			if text(t, snap) != r.committed("HEAD") {
+				t.Fatalf("cut off after %d bytes, it gave part of a commit", at)
+			}
+			break
+		}
+		failed++
+		if found, _ := filepath.Glob(cache + "/*/in-*"); len(found) > 0 {
+			t.Errorf("cut off after %d bytes: left %q", at, found)
+		}
+		if now := packs(); len(now) != len(stored) {
+			t.Fatalf("cut off after %d bytes: stored %q", at, now)
+		}
+	}
+	if failed < 3 {
+		t.Errorf("only %d answers were cut off", failed)
 	}
 }
 

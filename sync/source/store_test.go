@@ -388,7 +388,7 @@ func TestPollWhileRepacked(t *testing.T) {
 	group.Go(func() {
 		for ctx.Err() == nil {
 			for _, args := range [][]string{{"repack", "-q", "-a", "-d"}, {"gc", "-q", "--prune=now"}} {
-				_ = exec.CommandContext(ctx, "git", append([]string{"-C", r.bare}, args...)...).Run()
+				_ = exec.CommandContext(t.Context(), "git", append([]string{"-C", r.bare}, args...)...).Run() // to its end: git kills no children
 			}
 		}
 	})

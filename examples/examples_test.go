@@ -234,6 +234,9 @@ func TestReasons(t *testing.T) {
 			}
 		}
 	}
+	for _, r := range fleet.SecretRules() { // problems of a tree: docs/git.md has them
+		delete(found, r.Code)
+	}
 	for _, code := range slices.Sorted(maps.Keys(found)) {
 		if !strings.Contains(table, "`"+code+"`") {
 			t.Errorf("README's reasons: %s is missing", code)

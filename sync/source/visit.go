@@ -65,15 +65,15 @@ func (v *visit) reachable(at target) target {
 	return target{want: at.tips, commit: at.commit, history: true}
 }
 
-// target gives a target's snapshot. What is missing is fetched; what turns out to be damaged is fetched once more, into a
-// new store.
+// target gives a target's snapshot. What is missing is fetched. What turns out to be damaged, or is missing after a fetch,
+// since a damaged pack may stand before the new one, is fetched into a new store.
 func (v *visit) target(ctx context.Context, at target) (Snapshot, error) {
 	snap, err := v.stored(ctx, at)
-	for range 2 {
+	for try := range 2 {
 		if !mayHeal(err) {
 			break
 		}
-		if !errors.Is(err, errNotHeld) {
+		if try > 0 || !errors.Is(err, errNotHeld) {
 			if err := v.store.renew(); err != nil {
 				return Snapshot{}, err
 			}

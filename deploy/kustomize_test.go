@@ -204,10 +204,10 @@ func TestEveryFileIsUsed(t *testing.T) {
 // TestPods: what a restricted namespace asks of a pod, and that an overlay's image and arguments arrive.
 func TestPods(t *testing.T) {
 	for dir, want := range map[string][]any{
-		"deployment": {"run", "--log-format=json"},
-		"cronjob":    {"sync"},
+		"deployment": {"run", "--git-cache=/var/cache/linkwright", "--log-format=json"},
+		"cronjob":    {"sync", "--git-cache=/var/cache/linkwright"},
 		"../examples/install/home": {
-			"run", "--log-format=json", "--repo=https://git.example.com/mesh/fleet.git", "--git-credentials-dir=/etc/linkwright/git",
+			"run", "--git-cache=/var/cache/linkwright", "--log-format=json", "--repo=https://git.example.com/mesh/fleet.git", "--git-credentials-dir=/etc/linkwright/git",
 		},
 	} {
 		objects := build(t, dir, map[string]bool{})
@@ -238,8 +238,9 @@ func TestPods(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", dir, at.path, got, at.want)
 			}
 		}
-		if dirs := writable(pod, c); !slices.Equal(dirs, []string{"/tmp"}) {
-			t.Errorf("%s: %v can be written, want /tmp: what is fetched needs a place", dir, dirs)
+		args, _, _ := unstructured.NestedStringSlice(c, "args")
+		if dirs := writable(pod, c); len(dirs) != 1 || !slices.Contains(args, "--git-cache="+dirs[0]) {
+			t.Errorf("%s: %v can be written, want the directory of --git-cache in %q", dir, dirs, args)
 		}
 		if drop, _, _ := unstructured.NestedStringSlice(c, "securityContext", "capabilities", "drop"); !slices.Equal(drop, []string{"ALL"}) {
 			t.Errorf("%s: drops %v, want ALL", dir, drop)

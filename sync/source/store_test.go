@@ -2,9 +2,7 @@ package source_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -13,11 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -373,107 +369,6 @@ func TestStoreIsDeletedDuringUse(t *testing.T) {
 	same(t, r, s)
 }
 
-// The server packs anew, and throws away what nothing reaches, while we ask.
-func TestPollWhileRepacked(t *testing.T) {
-	r := newRepo(t)
-	for i := range 20 {
-		r.write(fmt.Sprintf("fleet/%d.yaml", i), strings.Repeat(fmt.Sprintln("line", i), 50))
-	}
-	r.push("many")
-	srv := serve(t, r, func(*http.Request) bool { return true })
-	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)})
-	same(t, r, s)
-	ctx, cancel := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	group.Go(func() {
-		for ctx.Err() == nil {
-			for _, args := range [][]string{{"repack", "-q", "-a", "-d"}, {"gc", "-q", "--prune=now"}} {
-				_ = exec.CommandContext(t.Context(), "git", append([]string{"-C", r.bare}, args...)...).Run() // to its end: git kills no children
-			}
-		}
-	})
-	last := poll(t, s)
-	for i := range 10 {
-		r.write("fleet/7.yaml", fmt.Sprint("round ", i))
-		r.git("commit", "-q", "-a", "-m", "round")
-		for exec.CommandContext(t.Context(), "git", "-C", r.work, "push", "-q", "origin", "HEAD").Run() != nil {
-			continue // gc took away what the push had just brought
-		}
-		for tries := 0; tries < 20; tries++ { // what gc takes away under a server's feet is an error, never part of a commit
-			if _, err := s.Poll(t.Context()); err == nil {
-				break
-			}
-		}
-		snap := same(t, r, s)
-		if err := s.Follows(t.Context(), snap.Commit, last.Commit); errors.Is(err, source.ErrRewound) || errors.Is(err, source.ErrForgotten) {
-			t.Errorf("Follows: %v", err)
-		}
-		last = snap
-	}
-	cancel()
-	group.Wait()
-}
-
-// A revert brings back a file that the last commit's ancestors have, and the last commit has not: whoever takes ancestors for
-// granted does not send it.
-func TestPollOfARevert(t *testing.T) {
-	r := newRepo(t)
-	r.write("fleet/west.yaml", "kind: Cluster # west\n")
-	r.push("west")
-	r.git("rm", "-q", "fleet/west.yaml")
-	r.push("without")
-	for name, repo := range map[string]func() source.Options{
-		"file": func() source.Options { return source.Options{Repo: r.bare, AllowFile: true} },
-		"http": func() source.Options {
-			srv := serve(t, r, func(*http.Request) bool { return true })
-			return source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := open(t, repo())
-			same(t, r, s)
-			r.git("revert", "--no-edit", "HEAD")
-			r.git("push", "-q", "origin", "HEAD")
-			same(t, r, s)
-		})
-	}
-}
-
-// Branches that began before the last commit and were merged after it cost what is on them, and not what came before.
-func TestFollowsAMerge(t *testing.T) {
-	r := newRepo(t)
-	r.git("-C", r.bare, "config", "uploadpack.allowFilter", "true")
-	r.git("checkout", "-q", "-b", "side")
-	for range 5 {
-		r.git("commit", "-q", "--allow-empty", "-m", "side")
-	}
-	r.git("checkout", "-q", "main")
-	for range 300 {
-		r.git("commit", "-q", "--allow-empty", "-m", "main")
-	}
-	r.write("last", "last")
-	last := api.Commit(r.push("last"))
-	srv := serve(t, r, func(*http.Request) bool { return true })
-	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)})
-	poll(t, s)
-	r.write("a", strings.Repeat("text\n", 10_000))
-	r.push("on main")
-	r.git("merge", "-q", "-m", "merge", "side")
-	r.git("push", "-q", "origin", "HEAD")
-	head := poll(t, s)
-	srv.requests.Store(0)
-	srv.sent.Store(0)
-	if err := s.Follows(t.Context(), head.Commit, last); err != nil {
-		t.Errorf("Follows: %v", err)
-	}
-	if n, sent := srv.requests.Load(), srv.sent.Load(); n != 2 || sent > 4<<10 {
-		t.Errorf("it took %d requests and %d bytes, want 2 and a few commits", n, sent)
-	}
-	if err := s.Follows(t.Context(), last, head.Commit); !errors.Is(err, source.ErrRewound) && !errors.Is(err, source.ErrRefGone) {
-		t.Errorf("Follows the other way: %v", err)
-	}
-}
-
 // A store that has many packs is made anew.
 func TestStoreIsBounded(t *testing.T) {
 	r := newRepo(t)
@@ -493,123 +388,4 @@ func TestStoreIsBounded(t *testing.T) {
 	if most != source.MaxPacks {
 		t.Errorf("there were up to %d packs, want %d", most, source.MaxPacks)
 	}
-}
-
-// A tag that is made anew for a commit that we hold is another object to fetch, and brings nothing else.
-func TestPollOfAMovedTag(t *testing.T) {
-	r := newRepo(t)
-	cache := t.TempDir()
-	o := source.Options{Repo: r.bare, AllowFile: true, Cache: cache, Ref: "v1"}
-	r.git("push", "-q", "origin", "HEAD:refs/tags/v1")
-	s := open(t, o)
-	first := same(t, r, s)
-	r.git("tag", "-a", "-m", "annotated", "v1")
-	r.git("push", "-q", "-f", "origin", "v1")
-	again, err := s.At(t.Context(), "v1")
-	if err != nil || again.Commit != first.Commit {
-		t.Fatalf("At(v1) = %s, %v", again.Commit, err)
-	}
-	cmd := exec.CommandContext(t.Context(), "git", "-C", stored(t, cache), "cat-file", "-t", r.git("rev-parse", "v1"))
-	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != "tag" {
-		t.Errorf("the store does not hold the tag: %s, %v", out, err)
-	}
-}
-
-// What one commit has in common with the one before is the very same memory.
-func TestSnapshotsShare(t *testing.T) {
-	r := newRepo(t)
-	r.write("fleet/deep/a.yaml", "a\n")
-	r.write("moved/b.yaml", "b\n")
-	r.push("more")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
-	first := same(t, r, s)
-	r.write("fleet/east.yaml", "changed\n")
-	r.git("mv", "moved", "elsewhere")
-	r.push("changed")
-	next := same(t, r, s)
-	info := func(s source.Snapshot, name string) fs.FileInfo {
-		t.Helper()
-		i, err := fs.Stat(s.Tree, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return i
-	}
-	if info(first, "fleet/deep") != info(next, "fleet/deep") {
-		t.Error("a directory that did not change was read again")
-	}
-	if info(first, "fleet") == info(next, "fleet") {
-		t.Error("a directory that changed is the same")
-	}
-}
-
-func TestPatterns(t *testing.T) {
-	r := newRepo(t)
-	r.write("fleet/drafts/b.yaml", "b\n")
-	r.write("fleet/notes.md", "notes\n")
-	r.write("fleet/mesh.yaml", "mesh\n")
-	link(r, "fleet/links/up.yaml")
-	r.git("add", "-A")
-	r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",fleet/module")
-	r.git("commit", "-q", "-m", "all")
-	r.git("push", "-q", "origin", "HEAD")
-	for name, tt := range map[string]struct {
-		include, exclude []string
-		want             []string
-		words            string
-	}{
-		"nothing":          {nil, nil, nil, "is a symbolic link"},
-		"the link":         {nil, []string{"links/"}, nil, "module: is a submodule"},
-		"both":             {nil, []string{"links/", "module"}, []string{"drafts/b.yaml", "east.yaml", "mesh.yaml", "notes.md"}, ""},
-		"some":             {[]string{"/*.yaml"}, nil, []string{"east.yaml", "mesh.yaml"}, ""},
-		"some of some":     {[]string{"*.yaml"}, []string{"drafts", "up.yaml"}, []string{"east.yaml", "links/beside.yaml", "mesh.yaml"}, ""},
-		"a chosen link":    {[]string{"links/"}, nil, nil, "links/up.yaml: is a symbolic link"},
-		"a chosen module":  {[]string{"module"}, nil, nil, "module: is a submodule"},
-		"a miss":           {[]string{"*.yml"}, nil, nil, `include "*.yml": matches no file`},
-		"one miss of two":  {[]string{"*.md", "clusters/"}, nil, nil, `include "clusters/": matches no file`},
-		"all of it is out": {[]string{"drafts/"}, []string{"*.yaml"}, nil, `include "drafts/": matches no file`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := source.Options{Repo: r.bare, AllowFile: true, Path: "fleet", Include: tt.include, Exclude: tt.exclude}
-			snap, err := open(t, o).Poll(t.Context())
-			expect(t, snap, err, tt.want, tt.words)
-			if name == "the link" || name == "a chosen module" {
-				return // a plain directory has no module that was never checked out, nor .gitmodules
-			}
-			snap, err = source.Dir(r.work, o)
-			expect(t, snap, err, tt.want, tt.words)
-		})
-	}
-	_, err := source.File(r.work+"/fleet/mesh.yaml", source.Options{Include: []string{"*.md"}})
-	refuse(t, err, `include "*.md": matches no file`)
-}
-
-func expect(t *testing.T, s source.Snapshot, err error, want []string, words string) {
-	t.Helper()
-	if words != "" {
-		refuse(t, err, words)
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, names(t, s.Tree)); diff != "" {
-		t.Errorf("names(Tree): -want +got\n%s", diff)
-	}
-}
-
-// A turn is waited for no longer than the caller does.
-func TestPollWaitsForItsTurn(t *testing.T) {
-	addr := silentListener(t)
-	s := open(t, source.Options{Repo: "http://" + addr.String() + "/fleet.git", Timeout: time.Second})
-	done := make(chan error)
-	go func() {
-		_, err := s.Poll(t.Context())
-		done <- err
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err := s.At(ctx, "main")
-	refuse(t, err, "not done within")
-	refuse(t, <-done, "not done within")
 }

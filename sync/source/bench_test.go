@@ -3,7 +3,6 @@ package source_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,7 +20,6 @@ import (
 
 	git "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/storage/memory"
 
 	"github.com/linkwright/linkwright/api"
@@ -113,35 +112,87 @@ func (h *history) git(b *testing.B, in io.Reader, args ...string) string {
 	return string(out)
 }
 
-// BenchmarkSource measures one repository in all that is done with it, and beside it the git program and go-git as they are
-// used plainly. All are of one run.
+// BenchmarkSource measures one repository in all that is done with it, and in turns with it the git program and go-git as
+// they are used plainly: each round asks all of them, and medians of the rounds are compared.
 func BenchmarkSource(b *testing.B) {
 	h := newHistory(b)
-	b.Run("first", func(b *testing.B) { h.first(b) })
+	b.Run("first", h.first)
 	s, err := source.New(source.Options{Repo: h.url})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
 	pollOf(b, s)
-	b.Run("commit", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			h.grow(b)
-			b.StartTimer()
-			pollOf(b, s)
-		}
-	})
-	b.Run("unchanged", func(b *testing.B) {
-		h.requests.Store(0)
-		for b.Loop() {
-			pollOf(b, s)
-		}
-		b.ReportMetric(float64(h.requests.Load())/float64(b.N), "requests/op")
-	})
+	b.Run("commit", func(b *testing.B) { h.commit(b, s) })
+	b.Run("unchanged", func(b *testing.B) { h.unchanged(b, s) })
 	b.Run("follows", func(b *testing.B) { h.follows(b, s) })
-	b.Run("git", h.program)
-	b.Run("go-git", h.library)
+}
+
+// race is how long each took, by name.
+type race map[string][]float64
+
+func (r race) run(name string, f func()) {
+	begin := time.Now()
+	f()
+	r.add(name, time.Since(begin))
+}
+
+func (r race) add(name string, took time.Duration) {
+	r[name] = append(r[name], float64(took.Microseconds())/1000)
+}
+
+// tell gives medians, in milliseconds, and how many times as long the others take.
+func (r race) tell(b *testing.B) {
+	b.ReportMetric(0, "ns/op") // of a whole round: nobody's figure
+	ours := median(r["linkwright"])
+	b.ReportMetric(ours, "ms/linkwright")
+	for _, other := range []string{"git", "go-git"} {
+		if len(r[other]) > 0 {
+			b.ReportMetric(median(r[other]), "ms/"+other)
+			b.ReportMetric(median(r[other])/ours, "x/"+other)
+		}
+	}
+}
+
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+// commit is one new commit, which is fetched until its files can be read; the others only fetch it.
+func (h *history) commit(b *testing.B, s *source.Source) {
+	dir := b.TempDir() + "/clone"
+	h.git(b, nil, "clone", "-q", "--bare", "--depth=1", h.url, dir)
+	library := h.clone(b)
+	r := race{}
+	for b.Loop() {
+		h.grow(b)
+		r.run("linkwright", func() { pollOf(b, s) })
+		r.run("git", func() { h.git(b, nil, "-C", dir, "fetch", "-q", "--depth=1", h.url, "+main:main") })
+		r.run("go-git", func() {
+			err := library.FetchContext(b.Context(), &git.FetchOptions{
+				RemoteURL: h.url, Depth: 1, Force: true,
+				RefSpecs: []config.RefSpec{"+refs/heads/main:refs/remotes/origin/main"},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+	r.tell(b)
+}
+
+// unchanged is a poll that finds nothing new.
+func (h *history) unchanged(b *testing.B, s *source.Source) {
+	r, requests := race{}, int64(0)
+	for b.Loop() {
+		h.requests.Store(0)
+		r.run("linkwright", func() { pollOf(b, s) })
+		requests += h.requests.Load()
+		r.run("git", func() { h.git(b, nil, "ls-remote", "-q", h.url) })
+	}
+	r.tell(b)
+	b.ReportMetric(float64(requests)/float64(b.N), "requests/linkwright")
 }
 
 func pollOf(b *testing.B, s *source.Source) source.Snapshot {
@@ -153,27 +204,53 @@ func pollOf(b *testing.B, s *source.Source) source.Snapshot {
 	return snap
 }
 
-// first lets a process of its own make the first fetch, and asks what memory it took at most.
+// first is the first fetch: ours by a process of its own, which is asked what memory it took at most; a shallow bare clone
+// of the others.
 func (h *history) first(b *testing.B) {
-	var spent time.Duration
-	var peak float64
-	for b.Loop() {
-		cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestFirstFetch$")
-		cmd.Env = append(os.Environ(), "LINKWRIGHT_FIRST_FETCH="+h.url)
-		out, err := cmd.Output()
-		if err != nil {
-			b.Fatalf("the first fetch: %v\n%s", err, out)
-		}
-		for line := range strings.Lines(string(out)) {
-			if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "first" {
-				took, _ := strconv.ParseInt(fields[1], 10, 64)
-				rss, _ := strconv.ParseFloat(fields[2], 64)
-				spent, peak = spent+time.Duration(took), max(peak, rss)
-			}
+	r, peak := race{}, 0.0
+	for i := 0; b.Loop(); i++ {
+		took, rss := h.child(b)
+		r.add("linkwright", took)
+		peak = max(peak, rss)
+		r.run("git", func() { h.git(b, nil, "clone", "-q", "--bare", "--depth=1", h.url, fmt.Sprint(b.TempDir(), "/", i)) })
+		r.run("go-git", func() { h.clone(b) })
+	}
+	r.tell(b)
+	b.ReportMetric(peak/1024, "MiB-peak/linkwright")
+}
+
+// child is one first fetch, and the most memory that its process had, in KiB.
+func (h *history) child(b *testing.B) (took time.Duration, rss float64) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestFirstFetch$")
+	cmd.Env = append(os.Environ(), "LINKWRIGHT_FIRST_FETCH="+h.url)
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatalf("the first fetch: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "first" {
+			n, _ := strconv.ParseInt(fields[1], 10, 64)
+			rss, _ = strconv.ParseFloat(fields[2], 64)
+			took = time.Duration(n)
 		}
 	}
-	b.ReportMetric(float64(spent.Milliseconds())/float64(b.N), "ms/fetch")
-	b.ReportMetric(peak/1024, "MiB-peak")
+	if took == 0 || rss == 0 {
+		b.Fatalf("the first fetch told no figures:\n%s", out)
+	}
+	return took, rss
+}
+
+// clone is go-git's, with a depth of 1 and into memory.
+func (h *history) clone(b *testing.B) *git.Repository {
+	b.Helper()
+	r, err := git.CloneContext(b.Context(), memory.NewStorage(), nil, &git.CloneOptions{
+		URL: h.url, Depth: 1, ReferenceName: "refs/heads/main", SingleBranch: true,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
 }
 
 // TestFirstFetch is the process that BenchmarkSource starts.
@@ -211,65 +288,5 @@ func (h *history) follows(b *testing.B, s *source.Source) {
 			b.Fatal(err)
 		}
 		i = 1000 + (i-999)%1000
-	}
-}
-
-// program is the git program: a shallow bare clone, and a fetch of one commit into it.
-func (h *history) program(b *testing.B) {
-	var dir string
-	b.Run("first", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			dir = filepath.Join(b.TempDir(), "clone", strconv.Itoa(i))
-			h.git(b, nil, "clone", "-q", "--bare", "--depth=1", h.url, dir)
-		}
-	})
-	dir = b.TempDir() + "/clone"
-	h.git(b, nil, "clone", "-q", "--bare", "--depth=1", h.url, dir)
-	b.Run("commit", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			h.grow(b)
-			b.StartTimer()
-			h.git(b, nil, "-C", dir, "fetch", "-q", "--depth=1", h.url, "+main:main")
-		}
-	})
-	b.Run("unchanged", func(b *testing.B) {
-		for b.Loop() {
-			h.git(b, nil, "ls-remote", "-q", h.url)
-		}
-	})
-}
-
-// library is go-git with a depth of 1: a clone into memory, and a fetch of one commit into it.
-func (h *history) library(b *testing.B) {
-	clone := func(ctx context.Context) *git.Repository {
-		r, err := git.CloneContext(ctx, memory.NewStorage(), nil, &git.CloneOptions{URL: h.url, Depth: 1, ReferenceName: "refs/heads/main", SingleBranch: true})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return r
-	}
-	b.Run("first", func(b *testing.B) {
-		for b.Loop() {
-			clone(b.Context())
-		}
-	})
-	r := clone(b.Context())
-	b.Run("commit", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			h.grow(b)
-			b.StartTimer()
-			err := r.FetchContext(b.Context(), &git.FetchOptions{
-				RemoteURL: h.url, Depth: 1, Force: true,
-				RefSpecs: []config.RefSpec{"+refs/heads/main:refs/remotes/origin/main"},
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	if _, err := r.Reference(plumbing.NewRemoteReferenceName("origin", "main"), true); err != nil {
-		b.Error(err)
 	}
 }

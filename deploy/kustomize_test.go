@@ -239,8 +239,8 @@ func TestPods(t *testing.T) {
 			}
 		}
 		args, _, _ := unstructured.NestedStringSlice(c, "args")
-		if dirs := writable(pod, c); len(dirs) != 1 || !slices.Contains(args, "--git-cache="+dirs[0]) {
-			t.Errorf("%s: %v can be written, want the directory of --git-cache in %q", dir, dirs, args)
+		if dirs := writable(pod, c); len(dirs) != 2 || !slices.Contains(args, "--git-cache="+dirs[0]) || dirs[1] != "/tmp" {
+			t.Errorf("%s: %v can be written, want the directory of --git-cache in %q, and for temporary files", dir, dirs, args)
 		}
 		if drop, _, _ := unstructured.NestedStringSlice(c, "securityContext", "capabilities", "drop"); !slices.Equal(drop, []string{"ALL"}) {
 			t.Errorf("%s: drops %v, want ALL", dir, drop)

@@ -68,6 +68,7 @@ func spent(why error, allowed api.Commit) error {
 }
 
 // whole finds the commit that is allowed among those that are asked about, else in the repository: people give its first digits.
+// A branch or a tag that is called like them is not asked: who may push is not who may allow.
 func (d *declared) whole(ctx context.Context, among ...api.Commit) (api.Commit, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +80,7 @@ func (d *declared) whole(ctx context.Context, among ...api.Commit) (api.Commit, 
 	if d.allowed == "" || len(d.allowed) == 40 {
 		return d.allowed, nil
 	}
-	s, err := d.source.At(ctx, string(d.allowed))
+	s, err := d.source.At(ctx, "commit:"+string(d.allowed))
 	if err != nil {
 		return "", fmt.Errorf("--allow-rewind %s: %w", d.allowed, err)
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
+// commitPrefix is what a revision begins with that is digits of a commit, and no name.
+const commitPrefix = "commit:"
+
 // target is what to fetch, and which commit to take out of it.
 type target struct {
 	want    []plumbing.Hash
@@ -28,8 +31,10 @@ func (t target) names(c api.Commit) bool { return strings.HasPrefix(string(c), t
 //
 //	""  HEAD         what the remote's HEAD names
 //	refs/pull/7/head that ref
-//	main             a branch, else a tag
-//	1f3a, 40 digits  a commit
+//	main             a branch or a tag; where it is both, neither
+//	1f3a             a commit, where no branch or tag is called so
+//	commit:1f3a      a commit, whatever is called so
+//	40 digits        that commit and nothing else
 //	semver:>=1.2 <2  the highest version among the tags that lies within the range
 func find(refs *packp.AdvRefs, rev string) (target, error) {
 	if rule, ok := strings.CutPrefix(rev, semverPrefix); ok {
@@ -41,17 +46,34 @@ func find(refs *packp.AdvRefs, rev string) (target, error) {
 		}
 		return target{want: []plumbing.Hash{*refs.Head}, commit: refs.Head.String(), ref: "HEAD"}, nil
 	}
-	for _, prefix := range []string{"refs/heads/", "refs/tags/", ""} {
-		if strings.HasPrefix(rev, "refs/") == (prefix == "") {
-			if t, ok := tip(refs, prefix+rev); ok {
-				return t, nil
-			}
+	digits, byHash := strings.CutPrefix(rev, commitPrefix)
+	if !byHash && !plumbing.IsHash(rev) {
+		if t, ok, err := refOf(refs, rev); ok || err != nil {
+			return t, err
 		}
 	}
-	if t, ok := tipOf(refs, strings.ToLower(rev)); ok {
+	if t, ok := tipOf(refs, strings.ToLower(digits)); ok {
 		return t, nil
 	}
 	return target{}, ErrRefGone
+}
+
+// refOf finds a ref by its name. Whoever may push a tag called like the branch that is followed, or the other way round, must not choose
+// what is read.
+func refOf(refs *packp.AdvRefs, rev string) (target, bool, error) {
+	if strings.HasPrefix(rev, "refs/") {
+		t, ok := tip(refs, rev)
+		return t, ok, nil
+	}
+	branch, isBranch := tip(refs, "refs/heads/"+rev)
+	tag, isTag := tip(refs, "refs/tags/"+rev)
+	switch {
+	case isBranch && isTag:
+		return target{}, false, fmt.Errorf("it is a branch and a tag: name %s or %s", branch.ref, tag.ref)
+	case isTag:
+		return tag, true, nil
+	}
+	return branch, isBranch, nil
 }
 
 // tip is what one ref names. Of an annotated tag the tag is asked for, since a server gives only what it advertised.

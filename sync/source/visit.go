@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -30,8 +31,17 @@ type visit struct {
 // errNotHeld says that the store does not hold a commit.
 var errNotHeld = errors.New("the store does not hold it")
 
-// snapshot reads rev; last is given again when rev still names it. A commit that the store holds costs no request.
+// snapshot reads rev; last is given again when rev still names it. A full hash is answered with that commit or not at all.
 func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
+	snap, err := v.revision(ctx, rev, last)
+	if err == nil && plumbing.IsHash(rev) && !strings.EqualFold(string(snap.Commit), rev) {
+		return Snapshot{}, fmt.Errorf("%w: the server gave %s", ErrRefGone, snap.Commit)
+	}
+	return snap, err
+}
+
+// revision is snapshot before it is compared. A commit that the store holds costs no request.
+func (v *visit) revision(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
 	if err := v.store.open(); err != nil {
 		return Snapshot{}, err
 	}

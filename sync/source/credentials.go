@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -202,20 +203,34 @@ func pair(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }
 
+// leastHidden is how long a form must be to be searched for, in bytes: shorter ones stand in every other word.
+const leastHidden = 4
+
 // redact takes the secrets out of a text that a server or a library wrote, in the forms in which it met them.
 func (c credentials) redact(text string) string {
+	var forms []string
 	for _, s := range c.hidden {
-		if s == "" {
-			continue
-		}
-		for _, form := range []string{
-			pair(c.user, s), pair(s, ""), base64.StdEncoding.EncodeToString([]byte(s)), s, url.QueryEscape(s), url.PathEscape(s),
-			url.UserPassword("", s).String()[1:],
-		} {
-			text = strings.ReplaceAll(text, form, secret{}.String())
+		if s != "" {
+			forms = append(forms, pair(c.user, s), pair(s, ""), base64.StdEncoding.EncodeToString([]byte(s)), s,
+				url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:])
 		}
 	}
-	return text
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string // the first that fits wins, and what was put in its place is not searched
+	for _, form := range slices.Compact(forms) {
+		if len(form) >= leastHidden {
+			pairs = append(pairs, form, secret{}.String())
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// redactAfter leaves alone what we say ourselves at the beginning of a text.
+func (c credentials) redactAfter(own, text string) string {
+	if rest, ok := strings.CutPrefix(text, own); ok {
+		return own + c.redact(rest)
+	}
+	return c.redact(text)
 }
 
 // sshCredentials need a key or an agent, and always the hosts that are known.

@@ -59,7 +59,7 @@ func (s *Source) explain(v *visit, rev string, err error) error {
 		return nil
 	}
 	text := fmt.Sprintf("read %s at %s: %s", s.remote.name, cmp.Or(rev, "HEAD"), s.reason(v, err))
-	return &failure{text: harmless(v.who.redact(text)), cause: err}
+	return &failure{text: harmless(text), cause: err}
 }
 
 // harmless keeps a server's words from acting on a terminal, and from filling a log.
@@ -77,12 +77,9 @@ func harmless(text string) string {
 }
 
 // reason puts a library's error into an operator's words. Of an http answer's body nothing is told: it is a page of the
-// server's, or of a proxy's, and may repeat what was sent.
+// server's, or of a proxy's, and may repeat what was sent. Secrets are taken out of what others wrote, and of nothing else.
 func (s *Source) reason(v *visit, err error) string {
-	var (
-		own     *keysError
-		refused *forge.Refusal
-	)
+	var refused *forge.Refusal
 	switch {
 	case err == nil:
 		return ""
@@ -90,12 +87,16 @@ func (s *Source) reason(v *visit, err error) string {
 		return fmt.Sprintf("not done within %s (is the server reachable? raise the timeout if it is slow)", s.options.Timeout)
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.As(err, &own), errors.Is(err, ErrPathGone), errors.Is(err, ErrRefGone), errors.Is(err, ErrRewound), errors.Is(err, errCut):
+	case ours(err):
 		return err.Error()
+	case errors.Is(err, ErrRefGone):
+		return v.who.redactAfter(ErrRefGone.Error(), err.Error())
+	case errors.Is(err, errCut):
+		return v.who.redactAfter(errCut.Error(), err.Error())
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return "the repository is empty (push a first commit)"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return "no repository there that we may see (check address and credentials)" + said(err)
+		return "no repository there that we may see (check address and credentials)" + v.who.redact(said(err))
 	case errors.As(err, &refused):
 		return v.who.refusal(refused)
 	case v.packing && truncated(err):
@@ -104,6 +105,23 @@ func (s *Source) reason(v *visit, err error) string {
 		return "what answers there does not speak Git (check the address)"
 	}
 	return v.who.trust(err)
+}
+
+// ours says that no word of an error is a server's or a library's, or that it was cleared of secrets before.
+func ours(err error) bool {
+	var (
+		keys    *keysError
+		waiting *Waiting
+		denied  *sshDenied
+		proxy   *proxyError
+	)
+	for _, known := range []error{ErrPathGone, ErrRewound, ErrForgotten, errPage, errRedirects, errListing} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return errors.As(err, &keys) || errors.As(err, &waiting) || errors.As(err, &denied) ||
+		errors.As(err, &proxy) && proxy.cause == nil
 }
 
 // refusal says what a status means for a repository.
@@ -154,11 +172,11 @@ func (c credentials) trust(err error) string {
 	)
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the server's certificate is not valid now: " + invalid.Error() + " (renew it there; is this machine's clock right?)"
+		return "the server's certificate is not valid now: " + c.redact(invalid.Error()) + " (renew it there; is this machine's clock right?)"
 	case errors.As(err, &name):
-		return "the server's certificate is for another name: " + name.Error()
+		return "the server's certificate is for another name: " + c.redact(name.Error())
 	case errors.As(err, &cert):
-		return "the server's certificate is not trusted: " + cert.Err.Error() + " (name its CA file, if the certificate is right)"
+		return "the server's certificate is not trusted: " + c.redact(cert.Err.Error()) + " (name its CA file, if the certificate is right)"
 	case errors.As(err, &host) && len(host.Want) == 0:
 		return "the host's key is not in the known_hosts file (compare it by another way, then add it)"
 	case errors.As(err, &host):
@@ -170,5 +188,5 @@ func (c credentials) trust(err error) string {
 	case errors.As(err, &alert) && alert.Op == "remote error":
 		return fmt.Sprintf("the server does not take our client certificate: %v (is it of a CA that the server knows, and still valid?)", alert.Err)
 	}
-	return err.Error()
+	return c.redact(err.Error())
 }

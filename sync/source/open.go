@@ -69,7 +69,7 @@ func (v *visit) leave(ctx context.Context, err error) error {
 		v.http.CloseIdleConnections()
 	}
 	if v.at != nil {
-		v.at.leave(err, v.who.redact(v.source.reason(v, err)))
+		v.at.leave(err, v.source.reason(v, err))
 	}
 	var refused *forge.Refusal
 	if v.who.app != nil && errors.As(err, &refused) && refused.Code == http.StatusUnauthorized {

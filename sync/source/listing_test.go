@@ -47,6 +47,8 @@ func TestPollOfAListingTooLong(t *testing.T) {
 			defer close(done)
 			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
 				listing(c, size)
+				_ = c.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, c) // what is not read would become a reset, before the client has read all
 				_ = c.Close()
 			}
 		}()

@@ -85,7 +85,7 @@ func (g *gitFlags) named(ctx context.Context, arg string) (origin, error) {
 		return g.directory(arg)
 	}
 	at := strings.LastIndex(arg, "@")
-	if strings.ContainsAny(arg[at+1:], ":") {
+	if rev := arg[at+1:]; strings.Contains(rev, ":") && !strings.HasPrefix(rev, "semver:") { // no name holds a colon
 		return origin{}, usage("%s: of which revision? write %s@REV", arg, arg)
 	}
 	g.options.Repo, g.options.Ref = arg[:at], arg[at+1:]

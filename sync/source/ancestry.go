@@ -18,8 +18,14 @@ import (
 )
 
 // maxLineage bounds, in bytes, the commits between two that are held in memory to tell whether one descends from the other:
-// some hundred thousand of them.
-const maxLineage = 128 << 20
+// some hundred thousand of them. Each counts, beside its text, what it takes to find it again, and each parent, too.
+const (
+	maxLineage    = 128 << 20
+	lineageEntry  = 512
+	lineageParent = 64
+)
+
+var errLineage = errors.New("there is too much between the two commits")
 
 // descent tells whether commit descends from last: what a commit names as its parents needs no server.
 func (v *visit) descent(ctx context.Context, commit, last plumbing.Hash) error {
@@ -112,6 +118,12 @@ type lineage struct {
 	size   int64
 }
 
+// body is a commit's text.
+type body struct {
+	offset int64
+	text   []byte
+}
+
 // late is a delta that waits for its base.
 type late struct {
 	offset int64
@@ -160,8 +172,11 @@ func (l *lineage) object(scan *packfile.Scanner, h *packfile.ObjectHeader) error
 	default:
 		return nil
 	}
-	if l.size += h.Length; h.Length > 1<<20 || l.size > maxLineage {
-		return errors.New("there is too much between the two commits")
+	if h.Length < 0 || h.Length > 1<<20 {
+		return errLineage
+	}
+	if err := l.charge(lineageEntry + h.Length); err != nil {
+		return err
 	}
 	offset, reference := h.Offset, h.Reference
 	var b bytes.Buffer
@@ -170,40 +185,81 @@ func (l *lineage) object(scan *packfile.Scanner, h *packfile.ObjectHeader) error
 	}
 	switch h.Type {
 	case plumbing.CommitObject:
-		return l.commit(offset, b.Bytes())
+		return l.commits(body{offset, b.Bytes()})
 	case plumbing.OFSDeltaObject:
-		return l.patch(base, late{offset, b.Bytes()})
+		return l.patched(base, late{offset, b.Bytes()})
 	}
 	if where, ok := l.at[reference]; ok {
-		return l.patch(l.bodies[where], late{offset, b.Bytes()})
+		return l.patched(l.bodies[where], late{offset, b.Bytes()})
 	}
 	l.late[reference] = append(l.late[reference], late{offset, b.Bytes()})
 	return nil
 }
 
-func (l *lineage) patch(base []byte, d late) error {
-	if size, err := deltaSize(d.delta); err != nil || size > 1<<20 {
-		return errors.Join(err, packfile.ErrInvalidDelta)
+// charge counts what is held.
+func (l *lineage) charge(bytes int64) error {
+	if l.size += bytes; l.size > maxLineage {
+		return errLineage
 	}
-	body, err := packfile.PatchDelta(base, d.delta)
+	return nil
+}
+
+// patched takes a commit that is a delta of another one.
+func (l *lineage) patched(base []byte, d late) error {
+	b, err := l.patch(base, d)
 	if err != nil {
 		return err
 	}
-	l.size += int64(len(body))
-	return l.commit(d.offset, body)
+	return l.commits(b)
 }
 
-// commit notes a commit's parents.
-func (l *lineage) commit(offset int64, body []byte) error {
+func (l *lineage) patch(base []byte, d late) (body, error) {
+	size, err := deltaSize(d.delta)
+	if err != nil || size > 1<<20 {
+		return body{}, errors.Join(err, packfile.ErrInvalidDelta)
+	}
+	if err := l.charge(int64(size)); err != nil {
+		return body{}, err
+	}
+	text, err := packfile.PatchDelta(base, d.delta)
+	return body{d.offset, text}, err
+}
+
+// commits takes a commit, and what waited for it: a list, and no recursion, since those may be a chain of any length.
+func (l *lineage) commits(first body) error {
+	next := []body{first}
+	for len(next) > 0 && !l.found {
+		b := next[len(next)-1]
+		next = next[:len(next)-1]
+		waiting, err := l.commit(b)
+		if err != nil {
+			return err
+		}
+		for _, d := range waiting {
+			patched, err := l.patch(b.text, d)
+			if err != nil {
+				return err
+			}
+			next = append(next, patched)
+		}
+	}
+	return nil
+}
+
+// commit notes a commit's parents, and gives what waited for it.
+func (l *lineage) commit(b body) ([]late, error) {
 	obj := &plumbing.MemoryObject{}
 	obj.SetType(plumbing.CommitObject)
-	_, _ = obj.Write(body) // to memory
+	_, _ = obj.Write(b.text) // to memory
 	c := &object.Commit{}
 	if err := c.Decode(obj); err != nil {
-		return err
+		return nil, err
+	}
+	if err := l.charge(int64(len(c.ParentHashes)) * lineageParent); err != nil {
+		return nil, err
 	}
 	hash := obj.Hash()
-	l.bodies[offset], l.at[hash], l.parents[hash] = body, offset, c.ParentHashes
+	l.bodies[b.offset], l.at[hash], l.parents[hash] = b.text, b.offset, c.ParentHashes
 	if l.reached[hash] {
 		for _, p := range c.ParentHashes {
 			l.reached[p] = true
@@ -212,12 +268,7 @@ func (l *lineage) commit(offset int64, body []byte) error {
 	}
 	waiting := l.late[hash]
 	delete(l.late, hash)
-	for _, d := range waiting {
-		if err := l.patch(body, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return waiting, nil
 }
 
 // walk looks for the way again, in whatever order commits came.

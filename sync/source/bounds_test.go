@@ -36,6 +36,7 @@ func packOf(t *testing.T, count int, objects ...packed) []byte {
 	var b bytes.Buffer
 	b.WriteString("PACK\x00\x00\x00\x02")
 	b.Write(binary.BigEndian.AppendUint32(nil, uint32(count))) //nolint:gosec // a small number
+	z := zlib.NewWriter(&b)
 	for _, o := range objects {
 		size := len(o.data)
 		if o.claim > 0 {
@@ -50,7 +51,7 @@ func packOf(t *testing.T, count int, objects ...packed) []byte {
 		if o.kind == plumbing.REFDeltaObject {
 			b.Write(o.base[:])
 		}
-		z := zlib.NewWriter(&b)
+		z.Reset(&b)
 		if _, err := z.Write(o.data); err != nil {
 			t.Fatal(err)
 		}
@@ -139,8 +140,8 @@ func TestLineageBounds(t *testing.T) {
 		commits []packed
 		words   string
 	}{
-		"the most":           {commits(maxLineage >> 20), ""},
-		"a commit too many":  {commits(maxLineage>>20 + 1), words},
+		"the most":           {commits(maxLineage>>20 - 1), ""},
+		"a commit too many":  {commits(maxLineage >> 20), words},
 		"a commit too large": {[]packed{large}, words},
 		"a delta too large":  {[]packed{base, grows}, "invalid delta"},
 	} {

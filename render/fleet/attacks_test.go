@@ -69,15 +69,16 @@ const (
 
 // searches are for what looks for secrets: words of theirs over and over, in files that nothing else reads.
 func searches() map[string]hostile {
-	others := func(text string, want ...string) hostile {
+	named := func(name string, size int, text string, want ...string) hostile {
 		return hostile{func() fs.FS {
-			tree, data := fstest.MapFS{"a.yaml": {Data: []byte(east)}}, []byte(strings.Repeat(text, MaxSearchedBytes/len(text)))
-			for i := range 16 {
-				tree[fmt.Sprintf("f%d.conf", i)] = &fstest.MapFile{Data: data}
+			tree, data := fstest.MapFS{"a.yaml": {Data: []byte(east)}}, []byte(strings.Repeat(text, size/len(text)))
+			for i := range 64 << 20 / size {
+				tree[fmt.Sprintf(name, i)] = &fstest.MapFile{Data: data}
 			}
 			return tree
 		}, want}
 	}
+	others := func(text string, want ...string) hostile { return named("f%d.conf", MaxSearchedBytes, text, want...) }
 	const long = "0123456789abcdef0123456789abcdef"
 	return map[string]hostile{
 		"beginnings of keys":         others("-----BEGIN PRIVATE KEY-----\n"),
@@ -89,8 +90,24 @@ func searches() map[string]hostile {
 		"words of sops":              others("sops "),
 		"a kubeconfig of 4 MiB":      others("users: {a: b}\n---\n", "cannot be searched for secrets"),
 		"4,000 Secrets, in 40 files": files(40, func() string { return strings.Repeat("kind: Secret\ndata: {a: b}\n---\n", 100) }, "Secret holds data"),
+		"beginnings of PuTTY's":      others("PuTTY-User-Key-File-3: a\n"),
+		"beginnings, then headers":   others("-----BEGIN PRIVATE KEY-----\nHash: a\n"),
+		"escapes":                    others(`-----BEGIN PRIVATE KEY\u002d`),
+		"words in texts":             named("f%d.txt", 1<<20, "kind: Secret data: "),
+		"small texts":                named("f%d.txt", 1<<16, "users: {a: b}\n---\n"),
+		"Secrets in texts":           named("f%d.txt", 1<<14, "kind: Secret\ndata: {a: b}\n---\n", "Secret holds data"),
+		"UTF-16":                     {utf16Files, []string{"this is UTF-16"}},
 		"a Secret, deep":             others(strings.Repeat("[", 2000)+"kind: Secret, data: ", "cannot be searched for secrets"),
 	}
+}
+
+// utf16Files are such as grow when they are read as UTF-8.
+func utf16Files() fs.FS {
+	tree := fstest.MapFS{}
+	for i := range 16 {
+		tree[fmt.Sprintf("f%d.yaml", i)] = &fstest.MapFile{Data: []byte("\xff\xfe" + strings.Repeat("\x01\x20", MaxSearchedBytes/2-1))}
+	}
+	return tree
 }
 
 // floods are inputs of great size.

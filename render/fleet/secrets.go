@@ -28,7 +28,7 @@ func SecretRules() []Rule {
 		{SecretManifest, "A Kubernetes Secret holds data, by itself or in a list."},
 		{SecretGenerator, "A kustomization makes a Secret of what stands in Git."},
 		{KubeconfigCredential, "A kubeconfig holds a credential: a token, a password, a key, or what a plugin is given."},
-		{PrivateKey, "A PEM private key stands in a file, as it is or in base64."},
+		{PrivateKey, "A private key, of PEM or PuTTY, stands in a file, as it is or in base64."},
 	}
 }
 
@@ -37,6 +37,8 @@ const (
 	MaxSearchedBytes = MaxFileBytes
 	// maxSearchedMarks bounds, over all files, what is parsed for their sake alone; see MaxMarks.
 	maxSearchedMarks = MaxMarks / 6
+	// maxGuessedBytes bounds, over all files, what is parsed though its name does not say that it is YAML or JSON.
+	maxGuessedBytes = 4 << 20
 	// maxSecrets bounds what is told of one file.
 	maxSecrets = 20
 )
@@ -72,7 +74,10 @@ type search struct {
 	tree   fs.FS
 	buffer bytes.Buffer // of the file that is looked at: one for all of them
 	extent extent
-	found  []api.Problem
+	// Of files whose names do not say what they are. What exceeds the bounds is passed over: it is a guess.
+	guessed      extent
+	guessedBytes int
+	found        []api.Problem
 }
 
 // file looks into one file. Where its structure shows a secret, its text is not searched for another.
@@ -86,8 +91,8 @@ func (s *search) file(name string) {
 	if _, err := io.Copy(&s.buffer, io.LimitReader(f, MaxSearchedBytes)); err != nil {
 		return
 	}
-	data := s.buffer.Bytes()
-	found := s.structure(name, data)
+	data := asUTF8(s.buffer.Bytes())
+	found := s.structure(name, data, s.buffer.Len() == MaxSearchedBytes)
 	if len(found) == 0 {
 		found = privateKeys(name, data)
 	}
@@ -95,34 +100,64 @@ func (s *search) file(name string) {
 }
 
 // structure judges what a file is as a whole. It is parsed only where a word in it makes that worth while.
-func (s *search) structure(name string, data []byte) []api.Problem {
+func (s *search) structure(name string, data []byte, cut bool) []api.Problem {
 	if at := sopsText(name, data); at > 0 {
 		return []api.Problem{sopsProblem(api.Pos{File: name, Line: at, Col: 1})}
 	}
-	if !structured(name) || !worthParsing(data) {
+	named := structured(name)
+	if !named && illustrates(name) || !worthParsing(data) {
 		return nil
 	}
-	measured := measure(data)
-	s.extent.add(measured)
-	tooMuch := measured.over > 0 || s.extent.marks > maxSearchedMarks || s.extent.documents > MaxDocuments
-	if tooMuch || len(data) == MaxSearchedBytes {
+	within := s.guess
+	if named {
+		within = s.count
+	}
+	tooMuch := !within(data) || cut
+	switch {
+	case tooMuch && named:
 		return []api.Problem{{
 			Pos:     api.Pos{File: name},
 			Message: "cannot be searched for secrets: it is too large, and there are words of one in it",
 			Hint:    "divide it, or leave it out of what linkwright reads",
 		}}
-	}
-	if unfit(data) != nil {
-		return nil // told where it is read as a declaration
+	case tooMuch, unfit(data) != nil: // the latter is told where it is read as a declaration
+		return nil
 	}
 	var out []api.Problem
 	parse(name, data, func(p parsed) { out = append(out, secretsIn(p)...) })
 	return out
 }
 
+// count says that a file is within the bounds of what is parsed.
+func (s *search) count(data []byte) bool {
+	measured := measure(data)
+	s.extent.add(measured)
+	return measured.over == 0 && s.extent.marks <= maxSearchedMarks && s.extent.documents <= MaxDocuments
+}
+
+// guess is count for a file that may be anything; one that is too large takes nothing from those behind it.
+func (s *search) guess(data []byte) bool {
+	if s.guessedBytes+len(data) > maxGuessedBytes {
+		return false
+	}
+	measured := measure(data)
+	after := s.guessed
+	after.add(measured)
+	if measured.over > 0 || after.marks > maxSearchedMarks || after.documents > MaxDocuments {
+		return false
+	}
+	s.guessed, s.guessedBytes = after, s.guessedBytes+len(data)
+	return true
+}
+
 // structured says that a file may be YAML or JSON: by its name, or because it has none that says otherwise.
 func structured(name string) bool {
 	return isYAML(name) || slices.Contains([]string{"", ".json", ".conf", ".config", ".kubeconfig"}, path.Ext(name)) || path.Base(name)[0] == '.'
+}
+
+// illustrates says that a file shows what others look like, by its name: structure in it is no secret, a key is.
+func illustrates(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".example", ".sample", ".dist"}, path.Ext(name))
 }
 
 // secretAt is a problem with a place.

@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -13,20 +15,15 @@ func sopsProblem(at api.Pos) api.Problem {
 	return secretAt(at, SopsFile, "this file is encrypted by sops, and linkwright decrypts nothing", "leave it out of what linkwright reads: "+wayOfSecrets)
 }
 
-// sopsText is the line on which sops shows in a dotenv or an ini file, or 0.
+// sopsText is the line on which sops shows in a dotenv or an ini file, or 0. Under another name, only its last word counts.
 func sopsText(name string, data []byte) int {
-	begin := map[string]string{".env": "sops_", ".ini": "[sops]"}[path.Ext(name)]
+	begin := cmp.Or(map[string]string{".env": "sops_", ".ini": "[sops]"}[path.Ext(name)], "sops_mac=")
 	if strings.HasPrefix(path.Base(name), ".env") {
 		begin = "sops_"
 	}
-	if begin == "" {
-		return 0
-	}
-	number := 0
-	for line := range bytes.Lines(data) {
-		number++
-		if bytes.HasPrefix(line, []byte(begin)) {
-			return number
+	for at := range occurrences(data, begin) {
+		if at == 0 || data[at-1] == '\n' {
+			return 1 + bytes.Count(data[:at], []byte("\n"))
 		}
 	}
 	return 0
@@ -34,8 +31,22 @@ func sopsText(name string, data []byte) int {
 
 const pemBegin = "-----BEGIN "
 
-// privateKeys gives what looks like a PEM private key, with a body: words about one are none.
+// privateKeys gives what looks like a private key, with a body: words about one are none. Of one that is found only where
+// what JSON escapes is undone, the column is not known.
 func privateKeys(name string, data []byte) []api.Problem {
+	out := slices.Concat(pemKeys(name, data), encodedKeys(name, data), puttyKeys(name, data))
+	if len(out) > 0 || !bytes.Contains(data, []byte(escape)) {
+		return out
+	}
+	out = pemKeys(name, unescaped(data))
+	for i := range out {
+		out[i].Pos.Col = 0
+	}
+	return out
+}
+
+// pemKeys finds keys in PEM.
+func pemKeys(name string, data []byte) []api.Problem {
 	var out []api.Problem
 	after := 0 // the end of the last one: nothing is looked at twice
 	for at := range occurrences(data, pemBegin) {
@@ -46,7 +57,33 @@ func privateKeys(name string, data []byte) []api.Problem {
 			out, after = append(out, secretAt(placeAt(name, data, at), PrivateKey, "a private key stands here", "")), at+size
 		}
 	}
-	return append(out, encodedKeys(name, data)...)
+	return out
+}
+
+// puttyKeys finds keys as PuTTY saves them.
+func puttyKeys(name string, data []byte) []api.Problem {
+	const (
+		begin, private = "PuTTY-User-Key-File-", "Private-Lines:"
+		most           = 16 << 10 // bytes of the public key between the two
+	)
+	var out []api.Problem
+	body, last := -1, 0
+	for at := range occurrences(data, begin) {
+		if at < last || len(out) >= maxSecrets {
+			continue
+		}
+		if body < at {
+			next := bytes.Index(data[at:], []byte(private))
+			if next < 0 {
+				return out
+			}
+			body = at + next + len(private)
+		}
+		if body-at < most && keyBody(bytes.TrimLeft(data[body:], " 0123456789")) > 0 {
+			out, last = append(out, secretAt(placeAt(name, data, at), PrivateKey, "a private key of PuTTY stands here", "")), body
+		}
+	}
+	return out
 }
 
 // privateKey is the length of a private key, as far as it matters, that a text begins with, or 0: a label with all its dashes,
@@ -118,9 +155,14 @@ func pemHeader(text []byte) int {
 		{"Charset: ", "\r\n\\"},
 		{"Hash: ", "\r\n\\"},
 	} {
-		if end := bytes.IndexAny(text[:min(len(text), most)], h.end[len(h.end)-3:]); end > len(h.name) && bytes.HasPrefix(text, []byte(h.name)) {
-			return len(h.name) + bytes.IndexAny(text[len(h.name):end+1], h.end)
+		value, ok := bytes.CutPrefix(text[:min(len(text), most)], []byte(h.name))
+		if !ok {
+			continue
 		}
+		if end := bytes.IndexAny(value, h.end); end > 0 {
+			return len(h.name) + end
+		}
+		return 0
 	}
 	return 0
 }

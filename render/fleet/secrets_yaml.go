@@ -60,10 +60,7 @@ func occurrences(data []byte, word string) func(func(int) bool) {
 
 // secretsIn gives the secrets of one document.
 func secretsIn(p parsed) []api.Problem {
-	if p.root.Kind != yaml.MappingNode {
-		return nil
-	}
-	if key := keyNode(p.root, "sops"); key != nil {
+	if key := keyNode(p.root, "sops"); key != nil && (structured(p.file) || child(child(p.root, "sops"), "mac") != nil) {
 		return []api.Problem{sopsProblem(p.pos(key))}
 	}
 	return p.secretsOf(p.root)
@@ -72,10 +69,14 @@ func secretsIn(p parsed) []api.Problem {
 // secretsOf judges an object, and each in a list.
 func (p parsed) secretsOf(n *yaml.Node) []api.Problem {
 	var out []api.Problem
-	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
-		for _, item := range items.Content {
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
 			out = append(out, p.secretsOf(item)...)
 		}
+		return out
+	}
+	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
+		out = p.secretsOf(items)
 	}
 	switch text(child(n, "kind")) {
 	case "Secret":
@@ -93,7 +94,7 @@ func (p parsed) secretsOf(n *yaml.Node) []api.Problem {
 // manifest is for a Secret. One without data is none: a patch may label what it never sees.
 func (p parsed) manifest(n *yaml.Node) []api.Problem {
 	for _, field := range []string{"data", "stringData"} {
-		if child(n, field) != nil {
+		if data := child(n, field); data != nil && (structured(p.file) || p.anyFilled(data)) {
 			at := p.pos(keyNode(n, field))
 			return []api.Problem{secretAt(at, SecretManifest, strings.TrimSpace(fmt.Sprintf("%s holds %s", identity(n), field)), "")}
 		}
@@ -111,7 +112,7 @@ func (p parsed) kubeconfig(n *yaml.Node) []api.Problem {
 	for i, entry := range users.Content {
 		user := child(entry, "user")
 		given := func(of *yaml.Node, field string) {
-			if key := keyNode(of, field); key != nil && filled(child(of, field)) {
+			if key := keyNode(of, field); key != nil && p.filled(child(of, field)) {
 				out = append(out, secretAt(p.pos(key), KubeconfigCredential, fmt.Sprintf("users[%d] of this kubeconfig: %s is a credential", i, field), ""))
 			}
 		}
@@ -136,7 +137,7 @@ func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
 	for _, variable := range env.Content {
 		name := strings.ToUpper(text(child(variable, "name")))
 		secret := slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD"}, func(word string) bool { return strings.Contains(name, word) })
-		if secret && filled(child(variable, "value")) {
+		if secret && p.filled(child(variable, "value")) {
 			out = append(out, secretAt(p.pos(keyNode(variable, "value")), KubeconfigCredential,
 				fmt.Sprintf("users[%d] of this kubeconfig: exec gets a credential from %s", i, short(name)), ""))
 		}
@@ -144,8 +145,25 @@ func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
 	return out
 }
 
-func filled(n *yaml.Node) bool {
-	return n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && n.ShortTag() != "!!null"
+// filled says that a value stands here. In a template, as which a file counts that does not say it is YAML or JSON, it may stand
+// elsewhere.
+func (p parsed) filled(n *yaml.Node) bool {
+	something := n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && n.ShortTag() != "!!null"
+	return something && (structured(p.file) || !elsewhere(n.Value))
+}
+
+func (p parsed) anyFilled(n *yaml.Node) bool {
+	for i := 1; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if p.filled(n.Content[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere says that a value is what templates, and people who write an example, put in place of one.
+func elsewhere(value string) bool {
+	return strings.HasPrefix(value, "<") || slices.ContainsFunc([]string{"{{", "${", "$("}, func(mark string) bool { return strings.Contains(value, mark) })
 }
 
 // keyNode is the key itself, which shows where a value begins to be told.

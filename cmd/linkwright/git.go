@@ -15,7 +15,7 @@ type gitFlags struct {
 
 func (g *gitFlags) add(f *pflag.FlagSet) {
 	o := &g.options
-	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path")
+	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path; by --allow-insecure-repo http://… and git://…, by --allow-file-repo a directory")
 	f.StringVar(&o.Ref, "ref", "", "branch, tag, refs/…, commit or semver:RANGE of tags to follow (default: the remote's HEAD)")
 	f.StringVar(&o.Path, "path", "", "directory of the declarations inside the repository (default: all of it)")
 	f.StringArrayVar(&o.Include, "include", nil, "read only what this pattern chooses, in .gitignore's syntax, below --path (repeatable)")

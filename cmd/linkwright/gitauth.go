@@ -53,6 +53,18 @@ func wordFlags() []keyFlag {
 	}
 }
 
+// flagNames are the flags that errors of package source tell beside keys and options.
+func flagNames() source.Flags {
+	out := source.Flags{
+		source.FlagPassphrase: "--git-ssh-passphrase-file", source.FlagAllowFile: "--allow-file-repo",
+		source.FlagAllowInsecure: "--allow-insecure-repo",
+	}
+	for _, k := range append(fileFlags(), wordFlags()...) {
+		out[k.key] = "--" + k.name
+	}
+	return out
+}
+
 func (a *gitAuth) add(f *pflag.FlagSet) {
 	a.files, a.words = map[string]*string{}, map[string]*string{}
 	for _, k := range fileFlags() {
@@ -77,7 +89,7 @@ func (a *gitAuth) options(o source.Options) (source.Options, error) {
 	if err := a.check(); err != nil {
 		return o, err
 	}
-	o.Keys, o.Proxy, o.Hosts = a.keys, a.proxy, &a.hosts
+	o.Keys, o.Flags, o.Proxy, o.Hosts = a.keys, flagNames(), a.proxy, &a.hosts
 	if a.agent {
 		o.Agent = os.Getenv("SSH_AUTH_SOCK")
 		if o.Agent == "" {

@@ -35,6 +35,7 @@ type credentials struct {
 	signer   ssh.Signer // nil: the agent's
 	known    []byte     // OpenSSH's known_hosts
 	hidden   []string   // what must not be in a text, though a server or a library wrote it
+	flags    Flags      // told in errors
 }
 
 // Format hides all of them from every verb: fmt does not ask a field that is not exported how it wants to look.
@@ -69,16 +70,16 @@ func (s *Source) read(ctx context.Context) (Keys, error) {
 
 // httpCredentials are of one kind: keys win over what the URL holds, and exclude each other.
 func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, error) {
-	who := credentials{user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git")}
-	var ways []string
+	who := credentials{user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git"), flags: s.options.Flags}
+	var ways, told []string
 	for _, way := range []string{KeyPassword, KeyBearerToken, KeyApp} {
 		if len(keys[way]) > 0 {
-			ways = append(ways, way)
+			ways, told = append(ways, way), append(told, who.flags.key(way))
 		}
 	}
 	switch {
 	case len(ways) > 1:
-		return who, fmt.Errorf("the keys %s exclude each other: leave one", strings.Join(ways, " and "))
+		return who, fmt.Errorf("the keys %s exclude each other: leave one", strings.Join(told, " and "))
 	case len(ways) == 0 && !s.remote.password.IsZero():
 		who.password = s.remote.password
 	case len(ways) == 0 && s.remote.user != "" && len(keys[KeyUsername]) == 0:
@@ -102,7 +103,7 @@ func (c *credentials) tls(keys Keys) error {
 	if ca := keys[KeyCA]; len(ca) > 0 {
 		c.ca = x509.NewCertPool()
 		if !c.ca.AppendCertsFromPEM(ca) {
-			return fmt.Errorf("the key %s holds no PEM certificate", KeyCA)
+			return fmt.Errorf("the key %s holds no PEM certificate", c.flags.key(KeyCA))
 		}
 	}
 	crt, key := keys[KeyCert], keys[KeyCertKey]
@@ -110,11 +111,11 @@ func (c *credentials) tls(keys Keys) error {
 		return nil
 	}
 	if len(crt) == 0 || len(key) == 0 {
-		return fmt.Errorf("the keys %s and %s go together: one is missing", KeyCert, KeyCertKey)
+		return fmt.Errorf("the keys %s and %s go together: one is missing", c.flags.key(KeyCert), c.flags.key(KeyCertKey))
 	}
 	pair, err := tls.X509KeyPair(crt, key)
 	if err != nil {
-		return fmt.Errorf("the keys %s and %s are no certificate and its key in PEM", KeyCert, KeyCertKey)
+		return fmt.Errorf("the keys %s and %s are no certificate and its key in PEM", c.flags.key(KeyCert), c.flags.key(KeyCertKey))
 	}
 	c.cert = &pair
 	return nil
@@ -149,7 +150,9 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 	id, errID := strconv.ParseInt(keys.line(KeyApp), 10, 64)
 	installation, errInstallation := strconv.ParseInt(keys.line(KeyInstallation), 10, 64)
 	if errID != nil || errInstallation != nil || len(keys[KeyAppKey]) == 0 {
-		return nil, fmt.Errorf("a GitHub App needs the keys %s and %s, which are numbers, and %s", KeyApp, KeyInstallation, KeyAppKey)
+		f := s.options.Flags
+		return nil, fmt.Errorf("a GitHub App needs the keys %s and %s, which are numbers, and %s",
+			f.key(KeyApp), f.key(KeyInstallation), f.key(KeyAppKey))
 	}
 	s.apps.mu.Lock()
 	defer s.apps.mu.Unlock()
@@ -235,36 +238,37 @@ func (c credentials) redactAfter(own, text string) string {
 
 // sshCredentials need a key or an agent, and always the hosts that are known.
 func (s *Source) sshCredentials(keys Keys) (credentials, error) {
-	who := credentials{user: cmp.Or(s.remote.user, "git"), known: keys[KeyKnownHosts], hidden: []string{keys.line(KeyPassword)}}
+	who := credentials{user: cmp.Or(s.remote.user, "git"), known: keys[KeyKnownHosts], flags: s.options.Flags}
+	who.hidden = []string{keys.line(KeyPassword)}
 	if len(who.known) == 0 {
-		return who, fmt.Errorf("ssh needs the key %s: without it anybody could be the server", KeyKnownHosts)
+		return who, fmt.Errorf("ssh needs the key %s: without it anybody could be the server", who.flags.key(KeyKnownHosts))
 	}
 	identity := keys[KeyIdentity]
 	if len(identity) == 0 && s.options.Agent == "" {
-		return who, fmt.Errorf("ssh needs the key %s, or an agent", KeyIdentity)
+		return who, fmt.Errorf("ssh needs the key %s, or an agent", who.flags.key(KeyIdentity))
 	}
 	if len(identity) == 0 {
 		return who, nil
 	}
 	var err error
-	who.signer, err = signer(identity, keys.line(KeyPassword))
+	who.signer, err = who.open(identity, keys.line(KeyPassword))
 	return who, err
 }
 
-// signer reads a private key in OpenSSH's or in PEM form. A passphrase for a key that has none is passed over.
-func signer(identity []byte, passphrase string) (ssh.Signer, error) {
+// open reads a private key in OpenSSH's or in PEM form. A passphrase for a key that has none is passed over.
+func (c credentials) open(identity []byte, passphrase string) (ssh.Signer, error) {
 	var missing *ssh.PassphraseMissingError
 	out, err := ssh.ParsePrivateKey(identity)
 	switch {
 	case err == nil:
 		return out, nil
 	case !errors.As(err, &missing):
-		return nil, fmt.Errorf("the key %s holds no private key that ssh understands", KeyIdentity)
+		return nil, fmt.Errorf("the key %s holds no private key that ssh understands", c.flags.key(KeyIdentity))
 	case passphrase == "":
-		return nil, fmt.Errorf("the private key in %s has a passphrase and none is given: add it under the key %s", KeyIdentity, KeyPassword)
+		return nil, fmt.Errorf("the private key in %s has a passphrase and none is given: add it under the key %s", KeyIdentity, c.flags.passphrase())
 	}
 	if out, err = ssh.ParsePrivateKeyWithPassphrase(identity, []byte(passphrase)); err != nil {
-		return nil, fmt.Errorf("the passphrase in %s does not open the private key in %s", KeyPassword, KeyIdentity)
+		return nil, fmt.Errorf("the passphrase in %s does not open the private key in %s", c.flags.passphrase(), c.flags.key(KeyIdentity))
 	}
 	return out, nil
 }

@@ -99,6 +99,9 @@ func (s *Source) reason(v *visit, err error) string {
 		return "no repository there that we may see (check address and credentials)" + v.who.redact(said(err))
 	case errors.As(err, &refused):
 		return v.who.refusal(refused)
+	case unreached(err):
+		return fmt.Sprintf("no connection to %s: %s (check host and port, and whether a firewall or a proxy stands between)",
+			v.host(), v.who.redact(last(err).Error()))
 	case v.packing && truncated(err):
 		return errCut.Error()
 	case silent(err):
@@ -124,13 +127,23 @@ func ours(err error) bool {
 		errors.As(err, &proxy) && proxy.cause == nil
 }
 
+// unreached says that the server itself, and not a proxy, could not be connected to.
+func unreached(err error) bool {
+	var (
+		proxy *proxyError
+		op    *net.OpError
+	)
+	return !errors.As(err, &proxy) && errors.As(err, &op) && op.Op == "dial"
+}
+
 // refusal says what a status means for a repository.
 func (c credentials) refusal(r *forge.Refusal) string {
 	switch {
 	case r.Limited || r.Code/100 == 3:
 		return r.Error()
 	case r.Code == http.StatusUnauthorized && c.authorization() == "":
-		return "the server wants credentials and none are given (401)"
+		return fmt.Sprintf("the server wants credentials and none are given (401: give %s, %s or a GitHub App's keys)",
+			c.flags.key(KeyPassword), c.flags.key(KeyBearerToken))
 	case r.Code == http.StatusUnauthorized:
 		return "the credentials are missing or wrong (401: check password, token or user name; it may have expired)"
 	case r.Code == http.StatusForbidden:
@@ -176,15 +189,16 @@ func (c credentials) trust(err error) string {
 	case errors.As(err, &name):
 		return "the server's certificate is for another name: " + c.redact(name.Error())
 	case errors.As(err, &cert):
-		return "the server's certificate is not trusted: " + c.redact(cert.Err.Error()) + " (name its CA file, if the certificate is right)"
+		return "the server's certificate is not trusted: " + c.redact(cert.Err.Error()) + " (name its CA by " + c.flags.key(KeyCA) + ", if the certificate is right)"
 	case errors.As(err, &host) && len(host.Want) == 0:
-		return "the host's key is not in the known_hosts file (compare it by another way, then add it)"
+		return "the host's key is not in " + c.flags.key(KeyKnownHosts) + ": compare it by another way, then add it"
 	case errors.As(err, &host):
-		return "the host shows another key than the known_hosts file has (somebody may be listening in)"
+		return "the host shows another key than " + c.flags.key(KeyKnownHosts) + " has: somebody may be listening in"
 	case errors.As(err, &revoked):
-		return "the host shows a key that the known_hosts file revokes"
+		return "the host shows a key that " + c.flags.key(KeyKnownHosts) + " revokes"
 	case errors.As(err, &alert) && alert.Op == "remote error" && c.cert == nil:
-		return fmt.Sprintf("the server broke the TLS handshake off: %v (does it want a client certificate? give %s and %s)", alert.Err, KeyCert, KeyCertKey)
+		return fmt.Sprintf("the server broke the TLS handshake off: %v (does it want a client certificate? give %s and %s)",
+			alert.Err, c.flags.key(KeyCert), c.flags.key(KeyCertKey))
 	case errors.As(err, &alert) && alert.Op == "remote error":
 		return fmt.Sprintf("the server does not take our client certificate: %v (is it of a CA that the server knows, and still valid?)", alert.Err)
 	}

@@ -15,7 +15,7 @@ func (s *Source) API(ctx context.Context) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	var who credentials
+	who := credentials{flags: s.options.Flags}
 	if err := who.tls(Keys{KeyCA: keys[KeyCA]}); err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *Source) API(ctx context.Context) (*http.Client, error) {
 // which reads the API also where Git goes by ssh; none where there is none. Whoever takes it sends it to the repository's
 // own forge and nowhere else.
 func (s *Source) Token(ctx context.Context) (forge.Secret, error) {
-	var who credentials
+	who := credentials{flags: s.options.Flags}
 	var err error
 	switch s.remote.end.Protocol {
 	case "http", "https":

@@ -214,7 +214,7 @@ func TestErrorsHideCredentials(t *testing.T) {
 	defer away.Close()
 	for name, tt := range map[string]struct{ url, ca, words string }{
 		"refused":        {srv.URL + "/fleet.git", srv.ca, "credentials are missing or wrong"},
-		"not trusted":    {srv.URL + "/fleet.git", "", "name its CA file"},
+		"not trusted":    {srv.URL + "/fleet.git", "", "name its CA by ca.crt, if"},
 		"nobody there":   {"http://127.0.0.1:1/fleet.git", "", "refused"},
 		"no Git":         {page.URL + "/fleet.git", "", "a web page answers there"},
 		"busy":           {page.URL + "/busy", "", "answered 503"},

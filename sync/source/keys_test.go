@@ -91,3 +91,14 @@ func TestKeysThatDoNotFit(t *testing.T) {
 		})
 	}
 }
+
+// Our caller's flags are told beside the keys, where it has any.
+func TestErrorsTellFlags(t *testing.T) {
+	srv := serve(t, newRepo(t), basic("git", sharp))
+	o := source.Options{Repo: srv.URL + "/fleet.git", Flags: source.Flags{"password": "--pw", "ca.crt": "--ca"}}
+	_, err := open(t, o).Poll(t.Context())
+	refuse(t, err, "not trusted", "(name its CA by ca.crt (--ca), if the certificate is right)")
+	o.Keys, o.Hosts = with("ca.crt", srv.ca), new(source.Hosts)
+	_, err = open(t, o).Poll(t.Context())
+	refuse(t, err, "none are given (401: give password (--pw), bearerToken or a GitHub App's keys)")
+}

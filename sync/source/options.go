@@ -24,6 +24,8 @@ type Options struct {
 	// Keys gives the credentials. It is called anew for every visit, so that a rotated one needs no restart; nil gives none.
 	// What the URL holds counts where they are silent.
 	Keys func(context.Context) (Keys, error)
+	// Flags are how the caller's people supply what is missing: told in errors.
+	Flags Flags
 	// Agent is the socket of an ssh agent that signs where Keys have no identity: for the command line.
 	Agent string
 	// Proxy is http://, https:// or socks5://, with credentials if it wants some, for https, http and ssh; empty is the

@@ -50,14 +50,15 @@ func (r remote) check(o Options) error {
 		return nil
 	case "ssh":
 		if o.Keys == nil && o.Agent == "" {
-			return fmt.Errorf("%s: ssh needs a private key and known hosts", r.name)
+			return fmt.Errorf("%s: ssh needs the keys %s and %s", r.name, o.Flags.key(KeyIdentity), o.Flags.key(KeyKnownHosts))
 		}
 		return nil
 	case "http", "git":
 		if o.AllowInsecure || loopback(r.end.Host) {
 			return nil
 		}
-		return fmt.Errorf("%s: plain %s is refused, since anybody on the way could change what it says: use https or ssh", r.name, r.end.Protocol)
+		return fmt.Errorf("%s: plain %s is refused, since anybody on the way could change what it says: use https or ssh%s",
+			r.name, r.end.Protocol, o.Flags.or(FlagAllowInsecure))
 	case "file":
 		return checkFile(r.name, o)
 	}
@@ -66,7 +67,7 @@ func (r remote) check(o Options) error {
 
 func checkFile(name string, o Options) error {
 	if !o.AllowFile {
-		return fmt.Errorf("%s: repositories on this machine are not allowed here: use https or ssh", name)
+		return fmt.Errorf("%s: repositories on this machine are not allowed here: use https or ssh%s", name, o.Flags.or(FlagAllowFile))
 	}
 	if !strings.HasPrefix(o.Repo, "file://") && !filepath.IsAbs(o.Repo) {
 		return fmt.Errorf("%s: a repository on this machine needs an absolute path", name)

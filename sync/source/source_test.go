@@ -393,10 +393,10 @@ func TestNewRefuses(t *testing.T) {
 		"a file":           {source.Options{Repo: "/srv/f.git"}, "file:///srv/f.git: repositories on this machine"},
 		"a relative file":  {source.Options{Repo: "srv/f.git", AllowFile: true}, "needs an absolute path"},
 		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "plain git is refused"},
-		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "ssh needs a private key"},
+		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "ssh needs the keys identity"},
 		"a query":          {source.Options{Repo: "https://git.example.com/f.git?token=canary"}, "no query"},
 		"an unclear one":   {source.Options{Repo: "https://u:canary%zz@git.example.com/f.git"}, "not an address"},
-		"ssh without keys": {source.Options{Repo: "git@git.example.com:f.git"}, "ssh needs a private key and known hosts"},
+		"ssh without keys": {source.Options{Repo: "git@git.example.com:f.git"}, "ssh needs the keys identity and known_hosts"},
 		"a path outside":   {source.Options{Repo: "https://git.example.com/f.git", Path: "../x"}, "stay inside"},
 		"a strange proxy":  {source.Options{Repo: "https://git.example.com/f.git", Proxy: "ftp://canary@proxy"}, "the proxy is no address"},
 	} {

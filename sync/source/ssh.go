@@ -56,7 +56,7 @@ func (v *visit) dialSSH(ctx context.Context) (transport.UploadPackSession, error
 // ssh is who we are, and whom we believe. Only algorithms of the keys that are known for the host are offered, since a
 // host that is known by one key may prefer to show another.
 func (c credentials) ssh(addr string) (*ssh.ClientConfig, error) {
-	known, err := knownHosts(c.known)
+	known, err := c.knownHosts()
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +73,20 @@ func (c credentials) ssh(addr string) (*ssh.ClientConfig, error) {
 
 // knownHosts reads OpenSSH's format. The library that understands hashed names, patterns and authorities wants a file; what
 // it holds is public.
-func knownHosts(data []byte) (*knownhosts.HostKeyDB, error) {
+func (c credentials) knownHosts() (*knownhosts.HostKeyDB, error) {
 	f, err := os.CreateTemp("", "known_hosts-")
 	if err != nil {
 		return nil, fmt.Errorf("keep the key %s for a moment: %w", KeyKnownHosts, err)
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it lies in the temporary directory
-	_, err = f.Write(data)
+	_, err = f.Write(c.known)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("keep the key %s for a moment: %w", KeyKnownHosts, err)
 	}
 	known, err := gitssh.NewKnownHostsDb(f.Name())
 	if err != nil {
-		return nil, fmt.Errorf("the key %s is no list of known hosts: %s", KeyKnownHosts, strings.ReplaceAll(err.Error(), f.Name()+":", "line "))
+		line := strings.ReplaceAll(err.Error(), f.Name()+":", "line ")
+		return nil, fmt.Errorf("the key %s is no list of known hosts: %s", c.flags.key(KeyKnownHosts), line)
 	}
 	return known, nil
 }

@@ -159,10 +159,10 @@ func TestPollOverSSH(t *testing.T) {
 	s := open(t, o)
 
 	_, err := s.Poll(t.Context())
-	refuse(t, err, addr, "not in the known_hosts file")
+	refuse(t, err, addr, "the host's key is not in known_hosts")
 	k.knows(t, addr, "other")
 	_, err = s.Poll(t.Context())
-	refuse(t, err, addr, "another key than the known_hosts file has")
+	refuse(t, err, addr, "another key than known_hosts has")
 
 	k.knows(t, addr, "host")
 	snap := poll(t, s)

@@ -67,8 +67,16 @@ func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	if s.tokenFile == "" && !place.Beside(kind, repo) {
 		return nil, usage("--status-url is not at the host of --repo, so Git's credentials do not count there: name --status-token-file")
 	}
+	if s.tokenFile != "" {
+		if _, err := s.fileToken(); err != nil {
+			return nil, exit{exitUsage, err}
+		}
+	}
 	client, err := forge.NewClient(kind, place, s.access(git))
-	if err != nil {
+	switch {
+	case err != nil && (s.url == "" || s.project == ""):
+		return nil, usage("--status: %w: name --status-url and --status-project where --repo does not say them", err)
+	case err != nil:
 		return nil, usage("--status: %w", err)
 	}
 	return client, nil
@@ -115,6 +123,10 @@ func (s *statusFlags) token(ctx context.Context, git asking) (forge.Secret, erro
 		}
 		return token, err
 	}
+	return s.fileToken()
+}
+
+func (s *statusFlags) fileToken() (forge.Secret, error) {
 	raw, err := os.ReadFile(s.tokenFile)
 	if err != nil {
 		return forge.Secret{}, fmt.Errorf("--status-token-file: %w", err)

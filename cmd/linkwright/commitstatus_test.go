@@ -111,6 +111,10 @@ func TestStatusFlags(t *testing.T) {
 	if err := os.WriteFile(token, []byte(canary+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const repo = "https://git.example.com/mesh/fleet.git"
 	for what, tt := range map[string]struct {
 		flags statusFlags
@@ -122,6 +126,11 @@ func TestStatusFlags(t *testing.T) {
 		"of ssh":                {statusFlags{kind: "gitea", tokenFile: token}, "git@git.example.com:mesh/fleet.git", ""},
 		"without its kind":      {statusFlags{context: "x"}, repo, "goes with --status"},
 		"unknown":               {statusFlags{kind: "bitbucket"}, repo, "want one of github, gitlab, gitea"},
+		"below a path":          {statusFlags{kind: "gitea", project: "mesh/fleet"}, "https://git.example.com/fleet.git", ""},
+		"of git, named":         {statusFlags{kind: "gitea", url: "https://git.example.com/api/v1", tokenFile: token}, "http://git.example.com/mesh/fleet", ""},
+		"no owner":              {statusFlags{kind: "gitea"}, "https://git.example.com/fleet.git", "name --status-url and --status-project"},
+		"a token that is gone":  {statusFlags{kind: "gitea", tokenFile: token + ".gone"}, repo, "--status-token-file: open "},
+		"a token that is none":  {statusFlags{kind: "gitea", tokenFile: empty}, repo, "is empty"},
 		"of a directory":        {statusFlags{kind: "gitea"}, "/srv/fleet", "name --status-url and --status-project"},
 		"elsewhere":             {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1"}, repo, "name --status-token-file"},
 		"elsewhere, with token": {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1", tokenFile: token}, repo, ""},

@@ -30,8 +30,8 @@ type Place struct {
 }
 
 // PlaceOf says where the API of a repository's own host is, by the convention of its kind, and what it calls the
-// repository. Both are to be named where a forge is installed elsewhere, such as below a path. The errors do not repeat the
-// address: it may hold credentials.
+// repository. Both are to be named where a forge is installed elsewhere, such as below a path. NewClient checks them, since one
+// of the two may be named and the other not. The errors do not repeat the address: it may hold credentials.
 func PlaceOf(kind Kind, repo string) (Place, error) {
 	u, err := address(repo)
 	if err != nil {
@@ -55,7 +55,7 @@ func PlaceOf(kind Kind, repo string) (Place, error) {
 	if kind == GitHub && strings.EqualFold(host, "github.com") {
 		p.URL = GitHubAPI
 	}
-	return p, p.check(kind)
+	return p, nil
 }
 
 // address reads a repository's address as Git does.

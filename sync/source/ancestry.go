@@ -214,7 +214,7 @@ func (l *lineage) patched(base []byte, d late) error {
 }
 
 func (l *lineage) patch(base []byte, d late) (body, error) {
-	size, err := deltaSize(d.delta)
+	_, size, err := deltaSizes(d.delta)
 	if err != nil || size > 1<<20 {
 		return body{}, errors.Join(err, packfile.ErrInvalidDelta)
 	}

@@ -27,6 +27,11 @@ func delta(size uint64) packed {
 	return packed{kind: plumbing.REFDeltaObject, data: binary.AppendUvarint([]byte{1}, size)}
 }
 
+// small says that its base has so many bytes, and its result one.
+func small(base uint64) packed {
+	return packed{kind: plumbing.REFDeltaObject, data: append(binary.AppendUvarint(nil, base), 1)}
+}
+
 // packOf makes a pack; count is what its head says, 0: the right number.
 func packOf(t *testing.T, count int, objects ...packed) []byte {
 	t.Helper()
@@ -97,6 +102,9 @@ func TestSurveyBounds(t *testing.T) {
 		"a delta's file":          {pack: packOf(t, 0, delta(MaxObject+1)), words: file},
 		"a delta's endless file":  {pack: packOf(t, 0, delta(1<<63)), words: file},
 		"too much to unpack":      {pack: packOf(t, 0, times(MaxFetch/MaxObject, delta(MaxObject))...), words: whole},
+		"a delta's base":          {pack: packOf(t, 0, small(MaxObject+1)), words: file},
+		"small ones of large":     {pack: packOf(t, 0, times(MaxWork/MaxObject-1, small(MaxObject))...)},
+		"too many of large":       {pack: packOf(t, 0, times(MaxWork/MaxObject+1, small(MaxObject))...), words: "the pack makes too much work"},
 		"too many objects":        {pack: packOf(t, MaxObjects+1), words: "the commit holds more than 500000 objects"},
 		"a server that goes on":   {pack: packOf(t, 0, blob(0)), tail: MaxFetch, words: whole},
 		"a server that ends late": {pack: packOf(t, 0, blob(0)), tail: MaxFetch - 100},

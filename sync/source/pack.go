@@ -25,6 +25,9 @@ const (
 	MaxFetch = 512 << 20
 	// MaxObject bounds one object, in bytes: it is held in memory while the pack is indexed.
 	MaxObject = 64 << 20
+	// MaxWork bounds, in bytes, what deltas make an indexer read and write: of each its base, itself and what comes of it. A
+	// pack that Git makes stays near what it unpacks to: it never makes a small file out of a very large one.
+	MaxWork = 4 * MaxFetch
 	// MaxObjects bounds their number: the index of a pack is made in memory.
 	MaxObjects = 500_000
 )
@@ -62,7 +65,7 @@ func (s *store) add(ctx context.Context, pack io.Reader) error {
 	if err := complete(f, bases, o); err != nil {
 		return s.explain("write", err)
 	}
-	return s.index(in, f)
+	return s.index(ctx, in, f)
 }
 
 // toDisk remembers that it was the disk that failed, and not the server.
@@ -104,14 +107,18 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 		return nil, &tooMuch{fmt.Errorf("the commit holds more than %d objects: keep declarations in a repository of their own", MaxObjects)}
 	}
 	bases := map[plumbing.Hash]bool{}
-	left := int64(MaxFetch)
+	left, work := int64(MaxFetch), int64(MaxWork)
 	for i := uint32(0); err == nil && i < count; i++ {
-		var size int64
-		if size, err = surveyObject(scan, bases); err == nil {
+		var size, base int64
+		if size, base, err = surveyObject(scan, bases); err == nil {
 			left -= size
+			work -= base
 		}
-		if left < 0 {
+		switch {
+		case left < 0:
 			return nil, &tooMuch{errTooLarge()}
+		case base > 0 && work < 0:
+			return nil, &tooMuch{errors.New("the pack makes too much work: many small files in it are made of large ones")}
 		}
 	}
 	if err == nil {
@@ -126,14 +133,15 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 	return slices.SortedFunc(maps.Keys(bases), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }), err
 }
 
-// surveyObject gives the size of what an object unfolds to, and notes what it refers to by name.
-func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (int64, error) {
+// surveyObject gives the size of what an object unfolds to, and of a delta also the work that this is, and notes what it
+// refers to by name. A delta that lies about its base is found out by whoever applies it, at the price of that base.
+func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (size, work int64, err error) {
 	h, err := scan.NextObjectHeader()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if h.Length > MaxObject {
-		return 0, errLargeObject()
+		return 0, 0, errLargeObject()
 	}
 	if h.Type == plumbing.REFDeltaObject {
 		bases[h.Reference] = true
@@ -141,33 +149,33 @@ func surveyObject(scan *packfile.Scanner, bases map[plumbing.Hash]bool) (int64, 
 	head := &prefix{left: 2 * binary.MaxVarintLen64}
 	n, _, err := scan.NextObject(head)
 	if err != nil || n != h.Length {
-		return 0, errors.Join(err, packfile.ErrMalformedPackFile)
+		return 0, 0, errors.Join(err, packfile.ErrMalformedPackFile)
 	}
 	if !h.Type.IsDelta() {
-		return n, nil
+		return n, 0, nil
 	}
-	size, err := deltaSize(head.Bytes())
-	if err == nil && size > MaxObject {
-		return 0, errLargeObject()
+	base, result, err := deltaSizes(head.Bytes())
+	if err == nil && max(base, result) > MaxObject {
+		return 0, 0, errLargeObject()
 	}
-	return n + int64(size), err
+	return n + int64(result), int64(base) + n + int64(result), err
 }
 
 func errLargeObject() error {
 	return &tooMuch{fmt.Errorf("the commit holds a file of more than %d MiB: keep declarations in a repository of their own", MaxObject>>20)}
 }
 
-// deltaSize reads what a delta says of its result: it begins with two numbers, the size of its base and the result's.
-func deltaSize(head []byte) (uint64, error) {
-	_, n := binary.Uvarint(head)
+// deltaSizes reads what a delta begins with: the size of its base and the result's.
+func deltaSizes(head []byte) (base, result uint64, err error) {
+	base, n := binary.Uvarint(head)
 	if n <= 0 {
-		return 0, packfile.ErrMalformedPackFile
+		return 0, 0, packfile.ErrMalformedPackFile
 	}
-	size, n := binary.Uvarint(head[n:])
+	result, n = binary.Uvarint(head[n:])
 	if n <= 0 {
-		return 0, packfile.ErrMalformedPackFile
+		return 0, 0, packfile.ErrMalformedPackFile
 	}
-	return size, nil
+	return base, result, nil
 }
 
 // prefix keeps the first bytes and takes the others for written.
@@ -183,8 +191,10 @@ func (p *prefix) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// index makes the index of a pack, and moves both to their place: the pack last, since it is what makes the two count.
-func (s *store) index(in string, f *os.File) error {
+// index makes the index of a pack, and moves both to their place: the pack last, since it is what makes the two count. The
+// parser knows of no context; once ctx is done, it finds the file closed.
+func (s *store) index(ctx context.Context, in string, f *os.File) error {
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return s.explain("read", err)
 	}
@@ -194,7 +204,10 @@ func (s *store) index(in string, f *os.File) error {
 		return s.explain("read", err)
 	}
 	sum, err := parser.Parse()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), err)
+	case err != nil:
 		return fmt.Errorf("%w: %v", errCut, err) //nolint:errorlint // hidden on purpose, see errCut
 	}
 	if err := writeIndex(filepath.Join(in, "idx"), w); err != nil {

@@ -1,0 +1,56 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// ends calls end where it ends.
+type ends struct {
+	io.Reader
+	end func()
+}
+
+func (e ends) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if err != nil {
+		e.end()
+	}
+	return n, err
+}
+
+// A pack that would keep an indexer busy for long does so no longer than we are patient.
+func TestIndexEndsWithItsContext(t *testing.T) {
+	var large [2][]byte
+	for i := range large {
+		large[i] = append(make([]byte, 60<<20), byte(i))
+	}
+	var pack []packed
+	for i := range 16 {
+		d := grown(large[i%2], make([]byte, 1), fmt.Sprint(i))
+		d.base = plumbing.ComputeHash(plumbing.BlobObject, large[i%2])
+		pack = append(pack, d)
+	}
+	for _, l := range large {
+		pack = append(pack, packed{kind: plumbing.BlobObject, data: l})
+	}
+	slices.Reverse(pack)
+	s := newStore(t.TempDir(), "any")
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	defer s.release()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := s.add(ctx, ends{bytes.NewReader(packOf(t, 0, pack...)), cancel})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("add: %v is not %v", err, context.Canceled)
+	}
+}

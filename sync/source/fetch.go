@@ -119,6 +119,7 @@ func (v *visit) upload(ctx context.Context, request func(*packp.AdvRefs) *packp.
 		session := v.use()
 		response, err := session.UploadPack(ctx, r)
 		if err == nil {
+			v.preamble.lift()
 			return unpacked(r, response, session), nil
 		}
 		_ = session.Close() // a better error is on its way

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +22,7 @@ import (
 const (
 	maxHeader    = 64 << 10 // bytes of one answer's header
 	maxListing   = 64 << 20 // bytes of one listing of refs: some hundred thousand
+	maxPreamble  = 1 << 20  // bytes of an answer before its pack: a line for each commit that we named
 	maxRedirects = 5
 )
 
@@ -128,7 +130,10 @@ func (o *origin) judge(q *http.Request, r *http.Response) (*http.Response, error
 		_ = r.Body.Close()
 		return nil, errPage
 	case q.Method == http.MethodGet:
-		r.Body = &bounded{ReadCloser: r.Body, left: maxListing}
+		r.Body = &bounded{ReadCloser: r.Body, left: maxListing, beyond: errListing}
+	case q.Method == http.MethodPost:
+		o.visit.preamble = &bounded{ReadCloser: r.Body, left: maxPreamble, beyond: errPreamble}
+		r.Body = o.visit.preamble
 	}
 	return r, nil
 }
@@ -153,6 +158,7 @@ var (
 	errPage      = errors.New("a web page answers there, and no Git server (check the address; some servers want .git at its end, others show a page to who is not signed in)")
 	errRedirects = fmt.Errorf("it was redirected more than %d times (use the repository's own address)", maxRedirects)
 	errListing   = fmt.Errorf("the listing of its branches and tags is larger than %d MiB", maxListing>>20)
+	errPreamble  = fmt.Errorf("the server says more than %d MiB before it sends a commit (is it a Git server?)", maxPreamble>>20)
 )
 
 // elsewhere names another origin by what is safe to show.
@@ -183,16 +189,24 @@ func authority(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// bounded is a body that may not go on for ever.
+// bounded is what may not go on for ever.
 type bounded struct {
 	io.ReadCloser
-	left int64
+	left   int64
+	beyond error
+}
+
+// lift takes the bound away: what follows has one of its own.
+func (b *bounded) lift() {
+	if b != nil {
+		b.left = math.MaxInt64
+	}
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, errListing
+		return 0, b.beyond
 	}
 	return n, err
 }

@@ -21,6 +21,8 @@ type way struct {
 	at      *host // where we have the turn
 	http    *http.Transport
 	packing bool // a pack was asked for
+
+	preamble *bounded // of the last answer over http: what comes before the pack
 }
 
 // open begins a session. Only ssh and git:// connect already; ctx ends it, also while the server says nothing.

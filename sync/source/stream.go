@@ -39,7 +39,7 @@ func (s *stream) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRef
 		return s.refs, nil
 	}
 	refs := packp.NewAdvRefs()
-	err := refs.Decode(&bounded{ReadCloser: io.NopCloser(s.out), left: maxListing})
+	err := refs.Decode(&bounded{ReadCloser: io.NopCloser(s.out), left: maxListing, beyond: errListing})
 	switch {
 	case errors.Is(err, packp.ErrEmptyAdvRefs), err == nil && refs.IsEmpty():
 		return nil, transport.ErrEmptyRemoteRepository
@@ -83,9 +83,11 @@ func (s *stream) UploadPack(ctx context.Context, r *packp.UploadPackRequest) (*p
 		return nil, err
 	}
 	response := packp.NewUploadPackResponse(r)
-	if err := response.Decode(io.NopCloser(s.out)); err != nil {
+	preamble := &bounded{ReadCloser: io.NopCloser(s.out), left: maxPreamble, beyond: errPreamble}
+	if err := response.Decode(preamble); err != nil {
 		return nil, errors.Join(context.Cause(ctx), err)
 	}
+	preamble.lift()
 	return response, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -42,32 +41,60 @@ func (p polled) same(o polled) bool {
 // choose decides which fleet is in force, and gives a pass over it whose clusters are read; none where there is no fleet.
 // The error says why it is not the head's.
 //
-//	head                                    in force
-//	of the commit in force, or of none      the head
-//	follows all that bases carry            the head
-//	anything else, or not known             the last good one: this term's, else what most clusters carry; else none
-//
-// It is asked twice: before a head's clusters are opened, as far as bases are known, and once all of them were read.
+//	head                                         in force
+//	of the commit in force, seen in a cluster    the head
+//	follows all that bases carry                 the head
+//	no base is known, and clusters are unread    the last good one
+//	anything else, or not known                  the last good one: this term's, else what most clusters carry; else none
 func (l *Loop) choose(ctx context.Context, b *board, head polled) (*pass, error) {
+	b.lookAgain()
 	why := head.err
 	if why == nil {
-		if why = b.refusal(ctx, head.Fleet); why == nil {
-			p, err := l.enter(ctx, b, head.Fleet)
-			if err != nil {
-				return nil, err
-			}
-			if why = b.refusal(ctx, head.Fleet); why == nil {
-				b.accept(head.Fleet)
-				return p, nil
-			}
+		p, refused, err := l.admit(ctx, b, head.Fleet)
+		if p != nil || err != nil {
+			return p, err
 		}
+		b.withdraw(head.Commit)
+		why = fmt.Errorf("the head is not applied, %w", refused)
 	}
-	f, err := l.lastGood(ctx, b)
+	p, err := l.keepUp(ctx, b)
+	return p, errors.Join(why, err)
+}
+
+// keepUp enters the last good fleet: the one in force, unless that is refused itself, else what was in force before this
+// process.
+func (l *Loop) keepUp(ctx context.Context, b *board) (*pass, error) {
+	var gone error
+	if f, _ := b.inForce(); f != nil {
+		p, refused, err := l.admit(ctx, b, f)
+		if p != nil || err != nil {
+			return p, err
+		}
+		b.withdraw(f.Commit)
+		gone = fmt.Errorf("commit %s is in force no more, %w", f.Commit, refused)
+	}
+	f, err := l.recall(ctx, b)
 	if f == nil {
-		return nil, errors.Join(why, err)
+		return nil, errors.Join(gone, err)
 	}
 	p, err := l.enter(ctx, b, f)
-	return p, errors.Join(why, err)
+	return p, errors.Join(gone, err)
+}
+
+// admit puts a fleet in force and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
+// far as bases are known, and once all of them were read.
+func (l *Loop) admit(ctx context.Context, b *board, f *fleet.Fleet) (p *pass, refused, err error) {
+	if refused = b.refusal(ctx, f); refused != nil {
+		return nil, refused, nil
+	}
+	if p, err = l.enter(ctx, b, f); err != nil {
+		return nil, nil, err
+	}
+	if refused = b.refusal(ctx, f); refused != nil {
+		return nil, refused, nil
+	}
+	b.accept(f)
+	return p, nil, nil
 }
 
 // enter declares a fleet and reads what of its clusters this term has not read yet.
@@ -84,13 +111,17 @@ func (l *Loop) enter(ctx context.Context, b *board, f *fleet.Fleet) (*pass, erro
 	return p, nil
 }
 
-// refusal says why a fleet must not be applied: not all that bases carry is followed by it. What is in force already is
-// not asked about: a cluster that it does not follow is refused alone.
+// refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
+// What is in force and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
 func (b *board) refusal(ctx context.Context, f *fleet.Fleet) error {
-	if good, _ := b.inForce(); good != nil && good.Commit == f.Commit {
+	good, _ := b.inForce()
+	if good != nil && good.Commit == f.Commit && b.rooted(b.carried(f)) != "" {
 		return nil
 	}
-	return b.judge(ctx, f)
+	if err := b.judge(ctx, f); err != nil {
+		return err
+	}
+	return b.blind(ctx, f)
 }
 
 // judge asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
@@ -103,7 +134,7 @@ func (b *board) judge(ctx context.Context, f *fleet.Fleet) error {
 	var first error
 	for _, last := range slices.Sorted(maps.Keys(carried)) {
 		if err := b.ask(ctx, f.Commit, last); err != nil && first == nil {
-			first = fmt.Errorf("the head is not applied, because of what was applied in %s: %w", some(carried[last]), err)
+			first = fmt.Errorf("because of what was applied in %s: %w", some(carried[last]), err)
 		}
 	}
 	return first
@@ -140,10 +171,7 @@ func some(names []api.ClusterName) string {
 func (b *board) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	w, out := b.world(), map[api.Commit][]api.ClusterName{}
 	for name := range w.Sides {
-		if c, declared := f.Cluster(name); declared && c.Spec.Suspend {
-			continue
-		}
-		if last := w.Applied(name); last != "" && b.loop.guards(name) {
+		if last := w.Applied(name); last != "" && b.loop.concerns(f, name) {
 			out[last] = append(out[last], name)
 		}
 	}
@@ -153,6 +181,12 @@ func (b *board) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 // guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
 func (l *Loop) guards(name api.ClusterName) bool {
 	return len(l.Only) == 0 || slices.Contains(l.Only, name)
+}
+
+// concerns says that a fleet would be applied in a cluster whose history is ours to guard.
+func (l *Loop) concerns(f *fleet.Fleet, name api.ClusterName) bool {
+	c, declared := f.Cluster(name)
+	return l.guards(name) && (!declared || !c.Spec.Suspend)
 }
 
 // ask says whether a commit may be applied after another; of a pass, each pair is asked about once.
@@ -199,67 +233,4 @@ func (p *pass) judge(ctx context.Context, c fleet.Cluster, side pair.Side) {
 	if ok && p.loop.guards(c.Name) {
 		_ = p.board.ask(ctx, p.board.commit(), base.Commit) // the answer is in the world that is planned from
 	}
-}
-
-// accept puts a fleet in force.
-func (b *board) accept(f *fleet.Fleet) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.good == nil || b.good.Commit != f.Commit {
-		b.since, b.root = time.Now(), ""
-	}
-	b.good = f
-}
-
-// inForce is the fleet that is, and since when in this term; nil: none yet.
-func (b *board) inForce() (*fleet.Fleet, time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.good, b.since
-}
-
-// lastGood is the fleet of this term that was in force last, or what was before.
-func (l *Loop) lastGood(ctx context.Context, b *board) (*fleet.Fleet, error) {
-	if f, _ := b.inForce(); f != nil {
-		return f, nil
-	}
-	return l.recall(ctx, b)
-}
-
-// recall finds what was in force before this process, from the clusters that the home record knows: what more than half of
-// those that could be read carry. One cluster must not be able to name what all others get.
-func (l *Loop) recall(ctx context.Context, b *board) (*fleet.Fleet, error) {
-	if err := b.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
-		return nil, err
-	}
-	b.forgetSides()
-	newPass(l, b).meet(ctx)
-	last := most(b.carried(&fleet.Fleet{}))
-	b.forgetSides() // they were looked at for no fleet
-	if last == "" {
-		return nil, nil
-	}
-	d, err := l.Declared.At(ctx, last)
-	if err == nil && d.Fleet == nil {
-		err = ErrInvalid
-	}
-	if err != nil {
-		return nil, fmt.Errorf("keep up commit %s, which was applied last: %w", last, err)
-	}
-	b.accept(d.Fleet)
-	return d.Fleet, nil
-}
-
-// most is the commit that more than half of all clusters carry; empty: none.
-func most(carried map[api.Commit][]api.ClusterName) api.Commit {
-	all := 0
-	for _, names := range carried {
-		all += len(names)
-	}
-	for last, names := range carried {
-		if 2*len(names) > all {
-			return last
-		}
-	}
-	return ""
 }

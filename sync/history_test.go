@@ -117,6 +117,9 @@ func (h *history) Follows(_ context.Context, commit, last api.Commit) error {
 	if h.down {
 		return errDown
 	}
+	if last == "" {
+		return fmt.Errorf("nobody knows whether %s follows: --allow-rewind %[1]s", commit)
+	}
 	if _, err := h.try(h.remote, "cat-file", "-e", string(last)); err != nil {
 		return fmt.Errorf("the repository no longer has %s: --allow-rewind %s", last, commit)
 	}

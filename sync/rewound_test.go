@@ -1,7 +1,6 @@
 package sync_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -252,18 +251,7 @@ func (r *rewind) behind(t *testing.T) {
 func (r *rewind) stray(t *testing.T) {
 	evil := r.h.push(r.last, r.declarations("")) // of a pull request, say: it is in the repository, and was never its head
 	r.h.force(r.last)
-	bases := r.client("east").CoreV1().ConfigMaps("linkwright-access")
-	rebase := func(from, to api.Commit) {
-		cm, err := bases.Get(t.Context(), "linkwright.base", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cm.Data["inventory.json"] = strings.ReplaceAll(cm.Data["inventory.json"], string(from), string(to))
-		if _, err := bases.Update(context.WithoutCancel(t.Context()), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rebase(r.last, evil)
+	r.rebase("east", r.last, evil)
 	r.h.git(r.h.remote, "update-ref", "refs/pull/1/head", string(evil))
 	r.begin()
 	got := r.untouched("with a stray cluster", "--allow-rewind", "east")
@@ -274,7 +262,7 @@ func (r *rewind) stray(t *testing.T) {
 	if got := r.pass(); got.Commit != r.last || got.Err != "" {
 		t.Errorf("with a stray cluster suspended: in force is %q, %s", got.Commit, got.Err)
 	}
-	rebase(evil, r.last)
+	r.rebase("east", evil, r.last)
 	r.begin()
 	r.onwards("stray")
 }

@@ -32,7 +32,8 @@ type Declared interface {
 	// At gives what an older commit declared.
 	At(ctx context.Context, commit api.Commit) (Declaration, error)
 	// Follows says why commit may not be applied where last was applied: it does not descend from it, or that is not
-	// known; nil: it may. A definite answer is remembered.
+	// known; nil: it may. A definite answer is remembered. An empty last is a commit that nobody knows: only people can
+	// allow what is to be applied after that.
 	Follows(ctx context.Context, commit, last api.Commit) error
 }
 

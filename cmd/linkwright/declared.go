@@ -70,6 +70,9 @@ func (d *declared) At(ctx context.Context, commit api.Commit) (sync.Declaration,
 
 // Follows implements sync.Declared.
 func (d *declared) Follows(ctx context.Context, commit, last api.Commit) error {
+	if last == "" {
+		return d.blindly(ctx, commit)
+	}
 	follows := func(commit, last api.Commit) error { return d.source.Follows(ctx, commit, last) }
 	why := follows(commit, last)
 	if why == nil {

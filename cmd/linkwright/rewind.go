@@ -63,6 +63,19 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	}
 }
 
+// blindly says why a commit may not be applied while nobody knows what was applied before: --allow-rewind must name it. What
+// descends from that may not: whether the flag is spent is not known either.
+func (d *declared) blindly(ctx context.Context, commit api.Commit) error {
+	allowed, err := d.whole(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if allowed == commit {
+		return nil
+	}
+	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: --allow-rewind %[1]s)", commit)
+}
+
 func spent(why error, allowed api.Commit) error {
 	return fmt.Errorf("%w; --allow-rewind %s was for what came before it", why, allowed.Short())
 }

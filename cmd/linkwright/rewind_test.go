@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
@@ -79,6 +80,18 @@ func TestMayFollow(t *testing.T) {
 	down := errors.New("no route")
 	if err := mayFollow("d", "4", "b", func(api.Commit, api.Commit) error { return down }); !errors.Is(err, down) {
 		t.Errorf("what is not known: %v", err)
+	}
+}
+
+// While nobody knows what was applied before, an allowance is for the very commit that it names.
+func TestFollowsBlindly(t *testing.T) {
+	const head, short, other = "89abcdef0123456789abcdef0123456789abcdef", "89abcde", "0123456789abcdef0123456789abcdef01234567"
+	for allowed, want := range map[api.Commit]bool{"": false, head: true, short: true, other: false} {
+		d := &declared{allowed: allowed}
+		err := d.Follows(t.Context(), head, "")
+		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "--allow-rewind "+head) {
+			t.Errorf("with --allow-rewind %q: got %v, want %t", allowed, err, want)
+		}
 	}
 }
 

@@ -1,0 +1,137 @@
+package sync_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// TestRewoundUnread starts anew at refused heads while clusters cannot be read, or their bases are gone.
+func TestRewoundUnread(t *testing.T) {
+	b := newBed(t)
+	r := &rewind{bed: b, h: newHistory(t)}
+	r.first = r.h.push("", r.declarations(link("west", "east")))
+	r.last = r.h.push(r.first, r.declarations(mesh))
+	r.begin()
+	if got := r.pass(); got.Err != "" || !got.Clean() {
+		t.Fatalf("at first: %s\n%s", got.Err, dump(got))
+	}
+	for name, f := range map[string]func(*testing.T){
+		"one cluster speaks":      r.alone,
+		"none has a base":         r.absent,
+		"no base is left":         r.bare,
+		"none can be read at all": r.unseen,
+	} {
+		t.Run(name, func(t *testing.T) { b.t, r.h.t = t, t; f(t) })
+	}
+}
+
+func (r *rewind) pause(names ...string) {
+	r.t.Helper()
+	for _, n := range names {
+		if err := r.Cluster(n).Pause(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *rewind) resume(names ...string) {
+	r.t.Helper()
+	for _, n := range names {
+		if err := r.Cluster(n).Resume(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// unbase deletes the bases of clusters.
+func (r *rewind) unbase(names ...string) {
+	r.t.Helper()
+	for _, n := range names {
+		if err := r.client(n).CoreV1().ConfigMaps("linkwright-access").Delete(r.t.Context(), "linkwright.base", metav1.DeleteOptions{}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// rebase has a cluster's base tell another commit.
+func (r *rewind) rebase(name string, from, to api.Commit) {
+	r.t.Helper()
+	bases := r.client(name).CoreV1().ConfigMaps("linkwright-access")
+	cm, err := bases.Get(r.t.Context(), "linkwright.base", metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cm.Data["inventory.json"] = strings.ReplaceAll(cm.Data["inventory.json"], string(from), string(to))
+	if _, err := bases.Update(context.WithoutCancel(r.t.Context()), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// nothing makes a pass that must have nothing in force.
+func (r *rewind) nothing(what string, words ...string) {
+	r.t.Helper()
+	if got := r.untouched(what, words...); got.Commit != "" {
+		r.t.Errorf("%s: in force is %s", what, got.Commit)
+	}
+}
+
+// alone: the others are down, or have no base; what the only one names is not put in force, and their commit is once they are back.
+func (r *rewind) alone(*testing.T) {
+	evil := r.h.push(r.last, r.declarations(link("west", "east")))
+	r.h.force(r.last)
+	r.h.git(r.h.work, "push", "-q", "origin", string(evil)+":refs/pull/1/head")
+	r.rebase("east", r.last, evil)
+	r.unbase("west")
+	r.pause("north")
+	r.begin()
+	r.nothing("east alone", string(evil), "--allow-rewind")
+	r.resume("north")
+	r.nothing("east and north", string(evil), "--allow-rewind")
+	r.rebase("east", evil, r.last)
+	r.onwards("alone")
+}
+
+// absent: what the clusters that are down carry is not known, so nothing is applied in the one that has lost its base.
+func (r *rewind) absent(*testing.T) {
+	r.pause("east", "north")
+	r.unbase("west")
+	r.h.force(r.first)
+	r.begin()
+	r.nothing("west without a base", string(r.first), "--allow-rewind", "nobody knows")
+	r.nothing("once more", string(r.first), "--allow-rewind", "nobody knows")
+	r.resume("east", "north")
+	got := r.pass() // west has its base back
+	if got.Commit != r.last || got.Counts().InPlace != 12 {
+		r.t.Errorf("once all are back: in force is %s, %+v", got.Commit, got.Counts())
+	}
+	r.keptUp("and then", r.first, string(r.last), "--allow-rewind")
+	r.onwards("absent")
+}
+
+// bare: clusters that were read and have no base know of nothing.
+func (r *rewind) bare(*testing.T) {
+	r.unbase("east", "north", "west")
+	r.begin()
+	r.onwards("bare")
+}
+
+// unseen: a head that was put in force while no cluster could be read is judged once one can.
+func (r *rewind) unseen(*testing.T) {
+	r.pause("east", "north")
+	r.h.force(r.first)
+	r.begin("east", "north") // west, the home, is not theirs to ask
+	if got := r.untouched("while they are down"); got.Commit != r.first || got.Counts().ClustersRefused != 2 {
+		r.t.Errorf("while they are down: in force is %s, %+v", got.Commit, got.Counts())
+	}
+	r.resume("east", "north")
+	if got := r.untouched("once they are back", string(r.first), string(r.last), "--allow-rewind"); got.Commit != r.last {
+		r.t.Errorf("once they are back: in force is %s", got.Commit)
+	}
+	r.begin()
+	r.onwards("unseen")
+}

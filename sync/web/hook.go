@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,9 +18,10 @@ const (
 	maxHookBody = 25 << 20 // bytes; GitHub's own bound, and nobody sends more
 	// Each that is too short is a mistake, and each that is too many work for whoever sends a body.
 	minHookSecret, maxHookSecrets = 16, 8
-	// Requests in a second, and at once. More would not poll more often: polls take turns.
+	// Requests of true senders in a second, and at once. More would not poll more often: polls take turns.
 	hookRate, hookBurst = 10, 20
-	hookBodies          = 16 // read at once
+	hookBodies          = 64 // read at once, none of them kept
+	hookPatience        = 5 * time.Second
 	hookWords           = "The signature is missing or wrong.\n"
 )
 
@@ -32,15 +34,18 @@ type HookOptions struct {
 	Poke chan<- struct{}
 	// Log gets results, never anything that a request holds.
 	Log *slog.Logger
+
+	patience time.Duration // with a body; zero: hookPatience
 }
 
 // hook answers who says that Git has something new. It believes a signature alone, and all it does is say "look now": who
 // could forge one would gain a poll.
 type hook struct {
 	HookOptions
-	server *Server
-	limit  *rate.Limiter
-	bodies chan struct{}
+	server    *Server
+	limit     *rate.Limiter // of those who are believed
+	bodies    bodies
+	strangers *strangers
 	// Strangers do not fill a log.
 	refusals, errors rate.Sometimes
 }
@@ -52,8 +57,8 @@ func (s *Server) Hook(o HookOptions) (http.Handler, error) {
 	}
 	h := &hook{
 		HookOptions: o, server: s, limit: rate.NewLimiter(hookRate, hookBurst),
-		bodies:   make(chan struct{}, hookBodies),
-		refusals: rate.Sometimes{Interval: time.Minute}, errors: rate.Sometimes{Interval: time.Minute},
+		strangers: newStrangers(),
+		refusals:  rate.Sometimes{Interval: time.Minute}, errors: rate.Sometimes{Interval: time.Minute},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /hook", h)
@@ -131,7 +136,8 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_, _ = w.Write([]byte(r.words)) // the client went away: nobody is left to tell
 }
 
-// judge names the result, and pokes where the request is believed. What is cheap to see comes before the body.
+// judge names the result, and pokes where the request is believed. What is cheap to see comes before the body, and nothing is
+// limited before it is known who asks: strangers keep nobody out.
 func (h *hook) judge(w http.ResponseWriter, q *http.Request) string {
 	p, ok := proofOf(q.Header)
 	switch {
@@ -141,36 +147,55 @@ func (h *hook) judge(w http.ResponseWriter, q *http.Request) string {
 		return "refused"
 	case q.ContentLength > maxHookBody:
 		return "large"
-	case !h.limit.Allow():
-		return "limited"
-	}
-	select {
-	case h.bodies <- struct{}{}:
-		defer func() { <-h.bodies }()
-	default:
-		return "limited"
 	}
 	secrets, err := h.secrets()
 	if err != nil {
 		h.errors.Do(func() { h.Log.Error("hook secret cannot be used", "error", err) })
 		return "error"
 	}
-	right, err := p.holds(secrets, http.MaxBytesReader(w, q.Body, maxHookBody))
-	switch _, large := errors.AsType[*http.MaxBytesError](err); {
-	case large:
-		return "large"
-	case err != nil:
-		return "cut"
-	case !right:
-		return "refused"
+	if result := h.prove(w, q, p, secrets); result != "" {
+		return result
+	}
+	switch {
 	case ping(q.Header):
 		return "ping"
+	case !h.limit.Allow():
+		return "limited"
 	}
 	select {
 	case h.Poke <- struct{}{}:
 	default: // one waits already, and will see this push, too
 	}
 	return "accepted"
+}
+
+// prove names what is wrong, or nothing. A token needs no body to be wrong.
+func (h *hook) prove(w http.ResponseWriter, q *http.Request, p proof, secrets hookSecrets) string {
+	from := address(q)
+	if p.token != "" && !p.known(secrets) {
+		return h.stranger(from)
+	}
+	defer h.bodies.receive(w, h.strangers.suspect(from), cmp.Or(h.patience, hookPatience))()
+	right, err := p.holds(secrets, http.MaxBytesReader(w, q.Body, maxHookBody))
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case p.token != "": // right without the body, which was read for its sender's sake
+		return ""
+	case large:
+		return "large"
+	case err != nil:
+		return "cut"
+	case !right:
+		return h.stranger(from)
+	}
+	return ""
+}
+
+// stranger is for a wrong proof.
+func (h *hook) stranger(from string) string {
+	if h.strangers.spend(from) {
+		return "limited"
+	}
+	return "refused"
 }
 
 // ping says that the sender only tries the address.

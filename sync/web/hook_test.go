@@ -1,14 +1,12 @@
 package web
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 func secretFile(t *testing.T, text string) string {
@@ -191,63 +188,6 @@ func TestHookBodyIsBounded(t *testing.T) {
 	h.counted("large", 2)
 	exactly := bytes.Repeat([]byte{'x'}, maxHookBody)
 	h.post(http.StatusAccepted, bytes.NewReader(exactly), headers("X-Gitea-Signature", sign(sha256.New, secretText, string(exactly))))
-}
-
-// TestHookSlowBody: on a real connection, a body that does not come ends with the server's patience, and nothing leaks.
-func TestHookSlowBody(t *testing.T) {
-	h := hear(t)
-	server := httptest.NewUnstartedServer(h.hook)
-	server.Config.ReadTimeout = 100 * time.Millisecond
-	server.Start()
-	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String()) //nolint:noctx // of this test
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprintf(conn, "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nX-Gitea-Signature: %064d\r\n\r\nabc", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || answer.StatusCode != http.StatusRequestTimeout {
-		t.Fatalf("a body that does not come: %v %v", answer, err)
-	}
-	_ = answer.Body.Close()
-	h.counted("cut", 1)
-}
-
-// waiting is a body that tells that it is read, and of which nothing comes until it is let go.
-type waiting struct {
-	begun chan<- struct{}
-	let   <-chan struct{}
-}
-
-func (w waiting) Read([]byte) (int, error) {
-	w.begun <- struct{}{}
-	<-w.let
-	return 0, io.EOF
-}
-
-func TestHookReadsFewAtOnce(t *testing.T) {
-	h := hear(t)
-	begun, let := make(chan struct{}), make(chan struct{})
-	var g sync.WaitGroup
-	for range hookBodies {
-		g.Go(func() {
-			h.post(http.StatusUnauthorized, waiting{begun, let}, headers("X-Gitea-Signature", strings.Repeat("0", 64)))
-		})
-	}
-	for range hookBodies {
-		<-begun
-	}
-	w := h.post(http.StatusTooManyRequests, strings.NewReader(hookBody), signed())
-	if w.Header().Get("Retry-After") == "" {
-		t.Error("too many requests, and not a word of when to try again")
-	}
-	close(let)
-	g.Wait()
-	h.post(http.StatusAccepted, strings.NewReader(hookBody), signed())
 }
 
 func TestHookFlood(t *testing.T) {

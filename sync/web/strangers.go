@@ -1,0 +1,116 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// Wrong proofs in a second, and at once: of one address, and of all that have shown no right one.
+	strangerRate, strangerBurst = 1, 20
+	strangersRate               = 10
+	maxStrangers                = 1024 // addresses that are remembered
+)
+
+// strangers counts wrong proofs by where they come from. It refuses nobody before his proof was looked at: behind a proxy
+// all have one address.
+type strangers struct {
+	mu  sync.Mutex
+	by  map[string]*rate.Limiter // mu
+	all *rate.Limiter
+}
+
+func newStrangers() *strangers {
+	return &strangers{by: map[string]*rate.Limiter{}, all: rate.NewLimiter(strangersRate, strangerBurst)}
+}
+
+// spend counts a wrong proof, and says that it is one too many.
+func (s *strangers) spend(from string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.by[from]
+	if one == nil {
+		if len(s.by) >= maxStrangers {
+			clear(s.by) // the bucket of all stays
+		}
+		one = rate.NewLimiter(strangerRate, strangerBurst)
+		s.by[from] = one
+	}
+	mine, all := one.Allow(), s.all.Allow()
+	return !mine || !all
+}
+
+// suspect says that an address has sent too many wrong proofs.
+func (s *strangers) suspect(from string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.by[from]
+	return one != nil && one.Tokens() < 1
+}
+
+// address is who sent a request, or the proxy in front of him.
+func address(q *http.Request) string {
+	host, _, err := net.SplitHostPort(q.RemoteAddr)
+	if err != nil {
+		return q.RemoteAddr
+	}
+	return host
+}
+
+// bodies are those that are read at once. Where there are too many, one that is there gives way to the next: what a true
+// sender sends is there at once, and who sends slowly, or holds many, is in the way.
+type bodies struct {
+	mu   sync.Mutex
+	read []*body // oldest first; mu
+}
+
+type body struct {
+	suspect bool
+	stop    func() // makes reading it fail
+}
+
+// enter makes room, at the cost of the oldest suspect, or of the oldest.
+func (b *bodies) enter(next *body) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.read) >= hookBodies {
+		victim := b.read[0]
+		for _, other := range b.read {
+			if other.suspect {
+				victim = other
+				break
+			}
+		}
+		b.remove(victim)
+		victim.stop()
+	}
+	b.read = append(b.read, next)
+}
+
+func (b *bodies) leave(left *body) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remove(left)
+}
+
+func (b *bodies) remove(left *body) {
+	for i, other := range b.read {
+		if other == left {
+			b.read = append(b.read[:i], b.read[i+1:]...)
+			return
+		}
+	}
+}
+
+// receive takes a place among those that are read, and bounds how long; the function that it gives leaves it.
+func (b *bodies) receive(w http.ResponseWriter, suspect bool, patience time.Duration) func() {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(time.Now().Add(patience)) // where it cannot be set, the server's own counts
+	mine := &body{suspect: suspect, stop: func() { _ = c.SetReadDeadline(time.Unix(1, 0)) }}
+	b.enter(mine)
+	return func() { b.leave(mine) }
+}

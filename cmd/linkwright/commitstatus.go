@@ -45,6 +45,12 @@ type asking interface {
 	Token(context.Context) (forge.Secret, error)
 }
 
+// check is open, of which only the error is wanted: before anything else is opened.
+func (s *statusFlags) check(repo string) error {
+	_, err := s.open(repo, nil)
+	return err
+}
+
 // open gives a client; nil where no status is wanted.
 func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	if s.kind == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,7 +34,8 @@ func (h *homeFlags) add(f *pflag.FlagSet) {
 	h.addOwner(f)
 	f.StringVar(&h.kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
 	f.StringVar(&h.namespace, "namespace", "linkwright", "namespace of the home cluster: access Secrets, lease, record")
-	f.DurationVar(&h.timeout, "cluster-timeout", 15*time.Second, "bound of one request to a cluster")
+	h.timeout = 15 * time.Second
+	f.Var(&span{at: &h.timeout}, "cluster-timeout", "bound of one request to a cluster")
 	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
@@ -107,6 +109,37 @@ func (h *homeFlags) onlyNames() []api.ClusterName {
 		out[i] = api.ClusterName(n)
 	}
 	return out
+}
+
+// span is a duration that is checked when it is read.
+type span struct {
+	at   *time.Duration
+	none bool // zero means something
+}
+
+func (s *span) String() string {
+	if s.at == nil || *s.at == 0 {
+		return "0"
+	}
+	return s.at.String()
+}
+
+// Type implements pflag.Value.
+func (s *span) Type() string { return "duration" }
+
+// Set implements pflag.Value.
+func (s *span) Set(word string) error {
+	d, err := time.ParseDuration(word)
+	switch {
+	case err != nil:
+		return errors.New("want a duration like 30s or 2m")
+	case d < 0:
+		return errors.New("must not be negative")
+	case d == 0 && !s.none:
+		return errors.New("must be more than 0")
+	}
+	*s.at = d
+	return nil
 }
 
 // identity names this process in a lease.

@@ -21,7 +21,8 @@ func (g *gitFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Include, "include", nil, "read only what this pattern chooses, in .gitignore's syntax, below --path (repeatable)")
 	f.StringArrayVar(&o.Exclude, "exclude", nil, "do not read what this pattern names, in .gitignore's syntax, below --path (repeatable)")
 	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; may be deleted at any time (default: a temporary one)")
-	f.DurationVar(&o.Timeout, "git-timeout", source.DefaultTimeout, "bound of one poll")
+	o.Timeout = source.DefaultTimeout
+	f.Var(&span{at: &o.Timeout}, "git-timeout", "bound of one poll")
 	g.auth.add(f)
 	g.verify.add(f)
 	f.BoolVar(&o.AllowInsecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")

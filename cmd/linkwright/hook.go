@@ -22,6 +22,14 @@ func (h *hookFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&h.listen, "hook-listen", "", "address of an HTTP server of its own for /hook (default: that of --listen)")
 }
 
+// check refuses what contradicts itself.
+func (h *hookFlags) check() error {
+	if h.listen != "" && h.secretFile == "" {
+		return usage("--hook-listen goes with --hook-secret-file: without a secret nobody is believed")
+	}
+	return nil
+}
+
 // door is an address, and who answers there.
 type door struct {
 	listener net.Listener
@@ -32,9 +40,6 @@ type door struct {
 // doors opens the addresses to listen on. Where one cannot be opened, none is.
 func (s serving) doors(ctx context.Context, server *web.Server, poke chan<- struct{}, log *slog.Logger) ([]door, error) {
 	if s.hook.secretFile == "" {
-		if s.hook.listen != "" {
-			return nil, usage("--hook-listen goes with --hook-secret-file: without a secret nobody is believed")
-		}
 		main, err := listen(ctx, "--listen", s.listen)
 		return []door{{main, server.Handler(), "all"}}, err
 	}

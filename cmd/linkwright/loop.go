@@ -48,8 +48,9 @@ func (e *engine) close(ctx context.Context) {
 	e.kustomize.close()
 }
 
-// open wires the loop. It connects to nothing but what in-cluster configuration needs.
-func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
+// open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
+// looked at: those of the command's own by more.
+func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() error) (*engine, error) {
 	if err := f.home.check(); err != nil {
 		return nil, err
 	}
@@ -73,6 +74,11 @@ func (f *common) open(ctx context.Context, stderr io.Writer) (*engine, error) {
 	src, err := f.git.open()
 	if err != nil {
 		return nil, err
+	}
+	for _, check := range more {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
 	k, err := f.overlays.open(ctx, f.home.owner, func(text string) { log.Warn("kustomize is not locked in", "why", text) })
 	if err != nil {

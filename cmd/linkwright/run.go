@@ -35,7 +35,7 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 --hook-secret-file a signed POST of /hook begins a pass at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			e, err := f.open(c.Context(), c.ErrOrStderr())
+			e, err := f.open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.git.options.Repo) })
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ type serving struct {
 func (s *serving) add(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
 	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
-	f.DurationVar(&s.maxAge, "max-pass-age", 0, "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
+	f.Var(&span{at: &s.maxAge, none: true}, "max-pass-age", "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
 	s.hook.add(f)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,7 +17,7 @@ func syncCommand() *cobra.Command {
 	var f common
 	var out format
 	var status statusFlags
-	var wait time.Duration
+	wait := defaultWait
 	c := &cobra.Command{
 		Use:   "sync --repo URL",
 		Short: "Make the clusters as the repository declares them, once",
@@ -31,7 +30,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
   linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			e, err := f.open(c.Context(), c.ErrOrStderr())
+			e, err := f.open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.git.options.Repo) })
 			if err != nil {
 				return err
 			}
@@ -68,7 +67,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	f.home.addOnly(c.Flags())
 	out.add(c.Flags(), report.Formats())
 	status.add(c.Flags())
-	c.Flags().DurationVar(&wait, "wait", defaultWait, "how long to wait for what must happen by itself")
+	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
 	return c
 }
 

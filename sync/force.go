@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -35,7 +36,24 @@ func (l *Loop) poll(ctx context.Context) polled {
 
 // same says that nothing new came since.
 func (p polled) same(o polled) bool {
-	return p.Commit == o.Commit && (p.err == nil) == (o.err == nil) && (p.err == nil || p.err.Error() == o.err.Error())
+	return p.Commit == o.Commit && cause(p.err) == cause(o.err)
+}
+
+// fleeting is an error of whose text a part is of the moment only, such as when the next try is.
+type fleeting interface {
+	error
+	Fleeting() string
+}
+
+// cause is an error's text without what is of the moment; empty: none.
+func cause(err error) string {
+	if err == nil {
+		return ""
+	}
+	if f, ok := errors.AsType[fleeting](err); ok {
+		return strings.ReplaceAll(err.Error(), f.Fleeting(), "")
+	}
+	return err.Error()
 }
 
 // choose decides which fleet is in force, and gives a pass over it whose clusters are read; none where there is no fleet.

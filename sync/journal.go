@@ -51,7 +51,7 @@ func (j *journal) tell(r report.Report, err error) {
 func (j *journal) head(r report.Report, err error) {
 	was := j.trouble
 	if j.trouble = ""; err != nil {
-		j.trouble = string(r.Head) + " " + err.Error()
+		j.trouble = string(r.Head) + " " + cause(err)
 	}
 	switch {
 	case j.trouble == was:

@@ -162,6 +162,30 @@ func TestPokePolls(t *testing.T) {
 	})
 }
 
+// pausing is an error that says when the next try is, as package source's does, wrapped or not.
+type pausing struct{ until time.Time }
+
+func (p *pausing) Error() string    { return "no route" + p.Fleeting() }
+func (p *pausing) Fleeting() string { return "; again at " + p.until.Format(time.TimeOnly) }
+
+// A poll in vain that tells another time is nothing new; another cause is.
+func TestPokeInAnOutage(t *testing.T) {
+	s := &script{err: errors.New("read the repository: no route"), takes: time.Second}
+	daemon(t, s, far{}, func(poke chan struct{}, begun func() []string) {
+		for range 3 {
+			time.Sleep(10 * time.Second)
+			s.set("", fmt.Errorf("read the repository: %w", &pausing{time.Now()}))
+			tell(poke)
+		}
+		time.Sleep(5 * time.Second)
+		passes(t, "an outage", begun(), " 1s")
+		s.set("", errors.New("read the repository: 401"))
+		tell(poke)
+		time.Sleep(5 * time.Second)
+		passes(t, "another cause", begun(), " 1s", " 36s")
+	})
+}
+
 // Many pokes are one, and one that comes while another is answered is answered, too.
 func TestPokesAreNotLost(t *testing.T) {
 	s := &script{head: "a", takes: time.Second}

@@ -155,13 +155,16 @@ func TestPollAfterThePause(t *testing.T) {
 	good := srv.Config.Handler
 	srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	s := open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)})
-	_, err := s.Poll(t.Context())
-	refuse(t, err, "the server answered 502")
+	_, first := s.Poll(t.Context())
+	refuse(t, first, "the server answered 502")
 	srv.Config.Handler = good
-	_, err = s.Poll(t.Context())
+	_, err := s.Poll(t.Context())
 	var waiting *source.Waiting
 	if !errors.As(err, &waiting) {
 		t.Fatalf("Poll within the pause: %v", err)
+	}
+	if same := strings.ReplaceAll(err.Error(), waiting.Fleeting(), ""); same != first.Error() {
+		t.Errorf("the same cause: first %q, then %q", first, same)
 	}
 	time.Sleep(time.Until(waiting.Until))
 	poll(t, s)

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -47,7 +46,12 @@ type Waiting struct {
 
 // Error tells the last failure, and when the next try is.
 func (w *Waiting) Error() string {
-	return fmt.Sprintf("%s; it is left alone until %s", w.why, w.Until.UTC().Format("15:04:05 UTC"))
+	return w.why + w.Fleeting()
+}
+
+// Fleeting is what of the text differs from one try to the next, though the cause is the same.
+func (w *Waiting) Fleeting() string {
+	return "; it is left alone until " + w.Until.UTC().Format("15:04:05 UTC")
 }
 
 func (h *Hosts) find(name string) *host {

@@ -58,7 +58,7 @@ Values of secrets are shown as short hashes. Exit code 1: there are differences.
 		},
 	}
 	f.add(c.Flags())
-	f.home.addImages(c.Flags())
+	group(c.Flags(), groupClusters, f.home.addImages)
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
 	out.add(c.Flags(), report.Formats())
 	return c

@@ -110,7 +110,7 @@ func prefix(dir string) string {
 }
 
 func (g *gitFlags) directory(dir string) (origin, error) {
-	if err := g.verify.plain(dir); err != nil {
+	if err := g.plain(dir); err != nil {
 		return origin{}, err
 	}
 	if strings.Contains(dir, "://") {
@@ -130,7 +130,7 @@ func (g *gitFlags) directory(dir string) (origin, error) {
 
 // file is a tree of one file alone: what it refers to must stand in it.
 func (g *gitFlags) file(name string) (origin, error) {
-	if err := g.verify.plain(name); err != nil {
+	if err := g.plain(name); err != nil {
 		return origin{}, err
 	}
 	if g.options.Path != "" {

@@ -28,10 +28,10 @@ type common struct {
 
 func (f *common) add(flags *pflag.FlagSet) {
 	f.git.add(flags)
-	f.git.auth.addSecret(flags)
-	f.git.verify.addHome(flags)
-	f.home.add(flags)
-	f.overlays.add(flags)
+	group(flags, groupCredentials, f.git.auth.addSecret)
+	group(flags, groupTrust, f.git.verify.addHome)
+	group(flags, groupClusters, f.home.add)
+	group(flags, groupClusters, f.overlays.add)
 }
 
 // engine is the loop with its connections.

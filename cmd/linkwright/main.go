@@ -104,6 +104,7 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w\nSee: %s --help", err, c.CommandPath())
 	})
+	root.SetUsageFunc(grouped(root.UsageFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), versionCommand())
 	for _, c := range root.Commands() {

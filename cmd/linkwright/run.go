@@ -47,12 +47,12 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 		},
 	}
 	f.add(c.Flags())
-	f.rewind.add(c.Flags())
-	f.home.addImages(c.Flags())
-	f.home.addOnly(c.Flags())
+	group(c.Flags(), groupTrust, f.rewind.add)
+	group(c.Flags(), groupClusters, f.home.addImages)
+	group(c.Flags(), groupClusters, f.home.addOnly)
 	f.home.addLog(c.Flags())
 	s.add(c.Flags())
-	status.add(c.Flags())
+	group(c.Flags(), groupForge, status.add)
 	return c
 }
 
@@ -69,7 +69,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
 	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
 	f.Var(&span{at: &s.maxAge, none: true}, "max-pass-age", "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
-	s.hook.add(f)
+	group(f, groupForge, s.hook.add)
 }
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.

@@ -36,7 +36,7 @@ func statusCommand() *cobra.Command {
 		},
 	}
 	f.add(c.Flags())
-	f.home.addImages(c.Flags())
+	group(c.Flags(), groupClusters, f.home.addImages)
 	out.add(c.Flags(), report.Formats())
 	return c
 }

@@ -62,11 +62,11 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 		},
 	}
 	f.add(c.Flags())
-	f.rewind.add(c.Flags())
-	f.home.addImages(c.Flags())
-	f.home.addOnly(c.Flags())
+	group(c.Flags(), groupTrust, f.rewind.add)
+	group(c.Flags(), groupClusters, f.home.addImages)
+	group(c.Flags(), groupClusters, f.home.addOnly)
 	out.add(c.Flags(), report.Formats())
-	status.add(c.Flags())
+	group(c.Flags(), groupForge, status.add)
 	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
 	return c
 }

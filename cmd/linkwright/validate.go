@@ -60,7 +60,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 		},
 	}
 	g.add(c.Flags())
-	o.add(c.Flags())
+	group(c.Flags(), groupClusters, o.add)
 	out.add(c.Flags(), report.ProblemFormats())
 	c.Flags().BoolVar(&strict, "strict", false, "let warnings count as errors")
 	return c

@@ -33,7 +33,7 @@ const storeFormat = "linkwright store 1\n"
 //
 //	CACHE/ID.lock        held by the process that uses ID; another one takes a temporary directory
 //	CACHE/ID/            ID is made of the repository's address
-//	CACHE/ID/in-*        a pack that is coming in
+//	CACHE/ID/in-*        a pack, or a file, that is coming in
 //	CACHE/ID.new-*       a store that is being made
 type store struct {
 	cache string // Options.Cache
@@ -57,11 +57,20 @@ func (s *store) open() error {
 	if err := s.take(); err != nil {
 		return s.explain("open", err)
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir(), "format"))
-	if err == nil && string(text) == s.format() && isDir(s.packs()) {
-		return nil
+	if own(s.dir()) {
+		text, err := os.ReadFile(filepath.Join(s.dir(), "format"))
+		if err == nil && string(text) == s.format() && isDir(s.packs()) {
+			return nil
+		}
 	}
 	return s.wipe()
+}
+
+// own says that a directory is one, and no link to one, and that nobody else put it there or may write to it: others may
+// write to the directory around it.
+func own(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.IsDir() && info.Mode().Perm()&0o002 == 0 && mine(info)
 }
 
 func (s *store) format() string { return storeFormat + s.note + "\n" }
@@ -114,7 +123,7 @@ func (s *store) locked() bool {
 	if err != nil {
 		return false
 	}
-	theirs, err := os.Stat(filepath.Join(s.base, s.id+".lock"))
+	theirs, err := os.Lstat(filepath.Join(s.base, s.id+".lock"))
 	return err == nil && os.SameFile(mine, theirs)
 }
 
@@ -190,11 +199,23 @@ func (s *store) hold(commit plumbing.Hash) error {
 		}
 	}
 	b.WriteString(commit.String() + "\n")
-	name := filepath.Join(s.dir(), "shallow")
-	if err := os.WriteFile(name+".new", b.Bytes(), 0o600); err != nil {
-		return s.explain("write", err)
+	return s.explain("write", s.replace("shallow", b.Bytes()))
+}
+
+// replace writes a file of the store aside, under a name that nobody can have put there before, and then all at once.
+func (s *store) replace(name string, text []byte) error {
+	f, err := os.CreateTemp(s.dir(), "in-")
+	if err != nil {
+		return err
 	}
-	return s.explain("write", os.Rename(name+".new", name))
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.dir(), name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what stays is swept another time
+	}
+	return err
 }
 
 // bound makes a store anew that has grown beyond its bounds.

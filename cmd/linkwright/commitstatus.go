@@ -31,10 +31,10 @@ type statusFlags struct {
 }
 
 func (s *statusFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&s.kind, "status", "", "write the result beside the commit: github, gitlab or gitea (also Forgejo) (default: nowhere)")
+	f.StringVar(&s.kind, "status", "", "write the result beside the commit, also with --observe: github, gitlab or gitea (also Forgejo) (default: nowhere)")
 	f.StringVar(&s.url, "status-url", "", "base of the forge's API (default: that of --repo's host)")
 	f.StringVar(&s.project, "status-project", "", "OWNER/REPO as the forge has it (default: from --repo)")
-	f.StringVar(&s.tokenFile, "status-token-file", "", "file with a token that may write commit statuses (default: what https Git uses, on the same host alone)")
+	f.StringVar(&s.tokenFile, "status-token-file", "", "file with a token that may write commit statuses (default: what https Git uses, or its GitHub App, on their own host alone)")
 	f.StringVar(&s.context, "status-context", "", "name of the status (default: linkwright, with another --owner linkwright/OWNER)")
 	f.StringVar(&s.target, "status-target-url", "", "page that the status leads to, such as a dashboard (default: none)")
 }
@@ -42,7 +42,7 @@ func (s *statusFlags) add(f *pflag.FlagSet) {
 // asking is how Git gets to its server, and who it is there.
 type asking interface {
 	API(context.Context) (*http.Client, error)
-	Token(context.Context) (forge.Secret, error)
+	Token(ctx context.Context, api string) (forge.Secret, error)
 }
 
 // check is open, of which only the error is wanted: before anything else is opened.
@@ -78,7 +78,7 @@ func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 			return nil, exit{exitUsage, err}
 		}
 	}
-	client, err := forge.NewClient(kind, place, s.access(git))
+	client, err := forge.NewClient(kind, place, s.access(git, place.URL))
 	switch {
 	case err != nil && (s.url == "" || s.project == ""):
 		return nil, usage("--status: %w: name --status-url and --status-project where --repo does not say them", err)
@@ -110,20 +110,20 @@ func (s *statusFlags) place(kind forge.Kind, repo string) (forge.Place, error) {
 }
 
 // access reads way and token anew for each request.
-func (s *statusFlags) access(git asking) forge.Access {
+func (s *statusFlags) access(git asking, api string) forge.Access {
 	return func(ctx context.Context) (*http.Client, forge.Secret, error) {
 		way, err := git.API(ctx)
 		if err != nil {
 			return nil, forge.Secret{}, err
 		}
-		token, err := s.token(ctx, git)
+		token, err := s.token(ctx, git, api)
 		return way, token, err
 	}
 }
 
-func (s *statusFlags) token(ctx context.Context, git asking) (forge.Secret, error) {
+func (s *statusFlags) token(ctx context.Context, git asking, api string) (forge.Secret, error) {
 	if s.tokenFile == "" {
-		token, err := git.Token(ctx)
+		token, err := git.Token(ctx, api)
 		if err == nil && token.IsZero() {
 			err = errors.New("there is no token: name --status-token-file, since Git is not asked with one")
 		}

@@ -153,13 +153,21 @@ type git struct {
 	noWay, no error
 }
 
-func (g git) API(context.Context) (*http.Client, error)   { return http.DefaultClient, g.noWay }
-func (g git) Token(context.Context) (forge.Secret, error) { return forge.NewSecret(g.token), g.no }
+func (g git) API(context.Context) (*http.Client, error) { return http.DefaultClient, g.noWay }
+
+func (g git) Token(_ context.Context, api string) (forge.Secret, error) {
+	if api != statusAPI {
+		return forge.Secret{}, errors.New("a token for another API: " + api)
+	}
+	return forge.NewSecret(g.token), g.no
+}
+
+const statusAPI = "https://git.example.com/api/v1"
 
 func TestStatusAccess(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	ask := func(s statusFlags, g git) (string, error) {
-		_, token, err := s.access(g)(t.Context())
+		_, token, err := s.access(g, statusAPI)(t.Context())
 		return token.Reveal(), err
 	}
 	if got, err := ask(statusFlags{}, git{token: canary}); got != canary || err != nil {

@@ -95,7 +95,7 @@ func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, e
 	if err := who.tls(keys); err != nil {
 		return who, err
 	}
-	return s.appCredentials(ctx, who, keys)
+	return s.appCredentials(ctx, who, keys, func(a *forge.App) error { return a.LendGit(strings.Trim(s.remote.end.Host, "[]")) })
 }
 
 // tls takes what a handshake needs.
@@ -121,11 +121,14 @@ func (c *credentials) tls(keys Keys) error {
 	return nil
 }
 
-// appCredentials adds a token of a GitHub App, where the keys have one.
-func (s *Source) appCredentials(ctx context.Context, who credentials, keys Keys) (credentials, error) {
+// appCredentials adds a token of a GitHub App, where the keys have one, and it may be lent.
+func (s *Source) appCredentials(ctx context.Context, who credentials, keys Keys, lend func(*forge.App) error) (credentials, error) {
 	app, err := s.app(who, keys)
 	if app == nil || err != nil {
 		return who, err
+	}
+	if err := lend(app); err != nil {
+		return who, fmt.Errorf("%w (key %s)", err, KeyAppURL)
 	}
 	who.app, who.user = app, forge.AppUser
 	if who.password, err = app.Token(ctx); err != nil {

@@ -23,21 +23,24 @@ func (s *Source) API(ctx context.Context) (*http.Client, error) {
 }
 
 // Token gives the token with which Git is asked over https, which most forges take as a password, or that of a GitHub App,
-// which reads the API also where Git goes by ssh; none where there is none. Whoever takes it sends it to the repository's
-// own forge and nowhere else.
-func (s *Source) Token(ctx context.Context) (forge.Secret, error) {
-	who := credentials{flags: s.options.Flags}
+// which reads the API also where Git goes by ssh; none where there is none. It is for the API at an address and nowhere else.
+// An App's is given for the App's own API alone; that another is of the repository's own forge, the caller has seen to.
+func (s *Source) Token(ctx context.Context, api string) (forge.Secret, error) {
+	var who credentials
 	var err error
+	lend := func(a *forge.App) error { return a.Lend(api) }
 	switch s.remote.end.Protocol {
 	case "http", "https":
-		who, err = s.credentials(ctx)
+		if who, err = s.credentials(ctx); err == nil && who.app != nil {
+			err = lend(who.app)
+		}
 	case "ssh": // its password opens the key, and is for nobody else
 		var keys Keys
 		if keys, err = s.read(ctx); err == nil {
 			err = who.tls(Keys{KeyCA: keys[KeyCA]})
 		}
 		if err == nil {
-			who, err = s.appCredentials(ctx, who, keys)
+			who, err = s.appCredentials(ctx, who, keys, lend)
 		}
 	}
 	if err != nil {

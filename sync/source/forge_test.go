@@ -32,7 +32,7 @@ func TestToken(t *testing.T) {
 		"a passphrase": {ssh, with("identity", "x", "known_hosts", "x", "password", canary), ""},
 	} {
 		s := open(t, source.Options{Repo: tt.repo, Keys: tt.keys})
-		if got, err := s.Token(t.Context()); err != nil || got.Reveal() != tt.want {
+		if got, err := s.Token(t.Context(), "https://127.0.0.1:1/api/v1"); err != nil || got.Reveal() != tt.want {
 			t.Errorf("%s: Token() = %q, %v, want %q", name, got.Reveal(), err, tt.want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestTokenBesideAPoll(t *testing.T) {
 	for range 4 {
 		group.Go(func() { _, _ = s.Poll(t.Context()) }) // nobody listens there
 		group.Go(func() {
-			if got, err := s.Token(t.Context()); err != nil || got.Reveal() != canary {
+			if got, err := s.Token(t.Context(), api.URL); err != nil || got.Reveal() != canary {
 				t.Errorf("Token() = %q, %v", got.Reveal(), err)
 			}
 		})
@@ -92,5 +92,29 @@ func TestTokenBesideAPoll(t *testing.T) {
 	group.Wait()
 	if got := asked.Load(); got != 1 {
 		t.Errorf("%d tokens were asked for, want 1", got)
+	}
+}
+
+// An App's token goes to the App's own forge, Git's server or API, and nobody is even asked for one that would go elsewhere.
+func TestTokenIsNotLent(t *testing.T) {
+	var asked atomic.Int32
+	api := serveTLS(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }), nil)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := with("githubAppID", "7", "githubAppInstallationID", "42", "githubAppBaseURL", api.URL, "ca.crt", toPEM("CERTIFICATE", api.Certificate().Raw),
+		"githubAppPrivateKey", toPEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))
+	const want = "a token of GitHub App 7 goes to 127.0.0.1 and not to localhost"
+	_, err = open(t, source.Options{Repo: "https://localhost:1/mesh/fleet.git", Keys: app}).Poll(t.Context())
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Poll(): %v", err)
+	}
+	_, err = open(t, source.Options{Repo: "ssh://git@localhost:1/mesh/fleet.git", Keys: app}).Token(t.Context(), "https://localhost/api/v3")
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Token(): %v", err)
+	}
+	if asked.Load() > 0 {
+		t.Error("a token was made")
 	}
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -102,6 +103,8 @@ func (s *Source) reason(v *visit, err error) string {
 	case unreached(err):
 		return fmt.Sprintf("no connection to %s: %s (check host and port, and whether a firewall or a proxy stands between)",
 			v.host(), v.who.redact(last(err).Error()))
+	case sha256Names(err):
+		return "the repository names its objects by SHA-256, which linkwright does not read (use one with SHA-1, Git's default)"
 	case v.packing && truncated(err):
 		return errCut.Error()
 	case silent(err):
@@ -165,6 +168,12 @@ func said(err error) string {
 // truncated says that a pack ended early, or is none.
 func truncated(err error) bool {
 	return cut(err) || errors.Is(err, transport.ErrEmptyUploadPackRequest) || silent(err)
+}
+
+// sha256Names says that a listing was not understood since its hashes are longer.
+func sha256Names(err error) bool {
+	var data *packp.ErrUnexpectedData
+	return errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256"))
 }
 
 func silent(err error) bool {

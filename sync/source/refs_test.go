@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/linkwright/linkwright/sync/source"
@@ -46,5 +47,22 @@ func TestANameOfTwo(t *testing.T) {
 		if got, err := s.At(t.Context(), rev); err != nil || string(got.Commit) != want {
 			t.Errorf("At(%q) = %s, %v; want %s", rev, got.Commit, err, want)
 		}
+	}
+}
+
+// A repository that names its objects by SHA-256 is told as what it is.
+func TestPollOfSHA256(t *testing.T) {
+	r := repo{t: t, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir()}
+	r.git("init", "-q", "-b", "main", "--object-format=sha256", ".")
+	r.git("init", "-q", "--bare", "-b", "main", "--object-format=sha256", r.bare)
+	r.git("remote", "add", "origin", r.bare)
+	r.write("fleet/east.yaml", "kind: Cluster\n")
+	r.push("first")
+	for _, s := range []*source.Source{
+		open(t, source.Options{Repo: r.bare, AllowFile: true}),
+		open(t, source.Options{Repo: serveHTTP(t, backend(r)) + "/fleet.git"}),
+	} {
+		_, err := s.Poll(t.Context())
+		refuse(t, err, "SHA-256")
 	}
 }

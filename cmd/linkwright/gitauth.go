@@ -76,7 +76,7 @@ func (a *gitAuth) add(f *pflag.FlagSet) {
 	f.StringVar(&a.dir, "git-credentials-dir", "", "directory with credentials in files named as the keys of --git-secret, such as a mounted Secret")
 	f.StringVar(&a.passphrase, "git-ssh-passphrase-file", "", "file with the passphrase of --git-ssh-key-file")
 	f.BoolVar(&a.agent, "git-ssh-agent", false, "let the ssh agent at SSH_AUTH_SOCK sign; known_hosts is then ~/.ssh/known_hosts, if nothing else names one")
-	f.StringVar(&a.proxy, "git-proxy", "", "proxy for https and ssh: http://, https:// or socks5://[user:password@]host:port (default: the environment's, for https)")
+	f.StringVar(&a.proxy, "git-proxy", "", "proxy for https and ssh: http://, https:// or socks5://[user:password@]host:port; a password there is seen in the list of processes: use the key proxy (default: that key, else the environment's, for https)")
 }
 
 // addSecret is for the commands that have a home cluster.

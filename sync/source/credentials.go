@@ -33,6 +33,7 @@ type credentials struct {
 	cert     *tls.Certificate
 	app      *forge.App // password is a token of it
 	signer   ssh.Signer // nil: the agent's
+	proxy    string     // its address, where the options name none
 	known    []byte     // OpenSSH's known_hosts
 	hidden   []string   // what must not be in a text, though a server or a library wrote it
 	flags    Flags      // told in errors
@@ -58,7 +59,7 @@ func (s *Source) credentials(ctx context.Context) (credentials, error) {
 	case "http", "https":
 		return s.httpCredentials(ctx, keys)
 	}
-	return credentials{}, nil
+	return credentials{proxy: keys.line(KeyProxy)}, nil
 }
 
 func (s *Source) read(ctx context.Context) (Keys, error) {
@@ -70,7 +71,7 @@ func (s *Source) read(ctx context.Context) (Keys, error) {
 
 // httpCredentials are of one kind: keys win over what the URL holds, and exclude each other.
 func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, error) {
-	who := credentials{user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git"), flags: s.options.Flags}
+	who := credentials{proxy: keys.line(KeyProxy), user: cmp.Or(keys.line(KeyUsername), s.remote.user, "git"), flags: s.options.Flags}
 	var ways, told []string
 	for _, way := range []string{KeyPassword, KeyBearerToken, KeyApp} {
 		if len(keys[way]) > 0 {
@@ -176,7 +177,7 @@ func (s *Source) app(who credentials, keys Keys) (*forge.App, error) {
 // app are the keys on which an App depends.
 func (k Keys) app() Keys {
 	out := Keys{}
-	for _, name := range []string{KeyApp, KeyInstallation, KeyAppKey, KeyAppURL, KeyCA} {
+	for _, name := range []string{KeyApp, KeyInstallation, KeyAppKey, KeyAppURL, KeyCA, KeyProxy} {
 		out[name] = append([]byte(nil), k[name]...)
 	}
 	return out
@@ -242,7 +243,7 @@ func (c credentials) redactAfter(own, text string) string {
 // sshCredentials need a key or an agent, and always the hosts that are known.
 func (s *Source) sshCredentials(keys Keys) (credentials, error) {
 	who := credentials{user: cmp.Or(s.remote.user, "git"), known: keys[KeyKnownHosts], flags: s.options.Flags}
-	who.hidden = []string{keys.line(KeyPassword)}
+	who.hidden, who.proxy = []string{keys.line(KeyPassword)}, keys.line(KeyProxy)
 	if len(who.known) == 0 {
 		return who, fmt.Errorf("ssh needs the key %s: without it anybody could be the server", who.flags.key(KeyKnownHosts))
 	}

@@ -16,6 +16,7 @@ func (s *Source) API(ctx context.Context) (*http.Client, error) {
 		return nil, err
 	}
 	who := credentials{flags: s.options.Flags}
+	who.proxy = keys.line(KeyProxy)
 	if err := who.tls(Keys{KeyCA: keys[KeyCA]}); err != nil {
 		return nil, err
 	}
@@ -37,6 +38,7 @@ func (s *Source) Token(ctx context.Context, api string) (forge.Secret, error) {
 	case "ssh": // its password opens the key, and is for nobody else
 		var keys Keys
 		if keys, err = s.read(ctx); err == nil {
+			who.proxy = keys.line(KeyProxy)
 			err = who.tls(Keys{KeyCA: keys[KeyCA]})
 		}
 		if err == nil {

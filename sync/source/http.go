@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -72,7 +73,7 @@ func (s *Source) aside(who credentials) *http.Client {
 func (s *Source) direct(who credentials) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			p, err := proxyFor(s.options.Proxy, &url.URL{Scheme: "https", Host: addr})
+			p, err := proxyFor(cmp.Or(s.options.Proxy, who.proxy), &url.URL{Scheme: "https", Host: addr})
 			if err != nil {
 				return nil, err
 			}

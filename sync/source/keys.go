@@ -19,6 +19,7 @@ import (
 //	bearerToken                        https: a bearer token
 //	ca.crt                             https: certificates to trust instead of the system's
 //	tls.crt, tls.key                   https: our client certificate
+//	proxy                              https, ssh: a proxy's address, with user and password
 //	githubAppID, githubAppInstallationID, githubAppPrivateKey, githubAppBaseURL   https: a GitHub App
 //
 // Their values are never printed, logged or encoded: what shows Keys shows their names.
@@ -38,13 +39,14 @@ const (
 	KeyInstallation = "githubAppInstallationID"
 	KeyAppKey       = "githubAppPrivateKey"
 	KeyAppURL       = "githubAppBaseURL"
+	KeyProxy        = "proxy"
 )
 
 // KeyNames are all names of Keys, in the order in which they are told to people.
 func KeyNames() []string {
 	return []string{
 		KeyIdentity, KeyKnownHosts, KeyUsername, KeyPassword, KeyBearerToken, KeyCA, KeyCert, KeyCertKey,
-		KeyApp, KeyInstallation, KeyAppKey, KeyAppURL,
+		KeyApp, KeyInstallation, KeyAppKey, KeyAppURL, KeyProxy,
 	}
 }
 

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -50,7 +51,7 @@ func (v *visit) enter(ctx context.Context) (err error) {
 	if v.who, err = v.source.credentials(ctx); err != nil {
 		return &keysError{err}
 	}
-	if v.proxy, err = proxyFor(v.source.options.Proxy, v.address()); err != nil {
+	if v.proxy, err = proxyFor(cmp.Or(v.source.options.Proxy, v.who.proxy), v.address()); err != nil {
 		return err
 	}
 	v.who.hidden = append(v.who.hidden, v.proxy.hidden()...)

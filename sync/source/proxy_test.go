@@ -2,11 +2,13 @@ package source_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -170,6 +172,21 @@ func TestPollThroughAProxy(t *testing.T) {
 					t.Error("the proxy was passed by")
 				}
 				hidden(t, o, s)
+				seen.Store(0)
+				byKey, keys := o, o.Keys // the key proxy counts where the options name none
+				byKey.Proxy, byKey.Keys = "", func(ctx context.Context) (source.Keys, error) {
+					out, err := source.Keys{}, error(nil)
+					if keys != nil {
+						out, err = keys(ctx)
+					}
+					out = maps.Clone(out)
+					out["proxy"] = []byte(o.Proxy + "\n")
+					return out, err
+				}
+				poll(t, open(t, byKey))
+				if seen.Load() == 0 {
+					t.Error("the proxy of the keys was passed by")
+				}
 				o.Proxy = scheme + "://" + url.UserPassword("you", sharp).String() + "@" + addr
 				_, err := open(t, o).Poll(t.Context())
 				refuse(t, err, "the proxy "+addr)

@@ -7,17 +7,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
 	"io"
 	"net/http"
-	"net/http/cgi"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -30,101 +26,6 @@ const (
 	faultCanary     = "canary-git-81c0+/"
 	faultHookCanary = "canary-hook-5be2-and-more"
 )
-
-// front is git http-backend behind TLS and a password; what stands between it and its clients can be changed.
-type front struct {
-	*httptest.Server
-	dir    string // the repositories
-	ca     string
-	fault  atomic.Pointer[fault]
-	struck atomic.Int32 // requests that met the fault
-}
-
-// fault answers in place of the server, or lets it answer into something that is not what a client gets.
-type fault func(w http.ResponseWriter, r *http.Request, git http.Handler)
-
-func newFront(t *testing.T, dir string) *front {
-	t.Helper()
-	path, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &front{dir: dir, ca: filepath.Join(t.TempDir(), "ca.pem")}
-	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); password != faultCanary {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-			return
-		}
-		git := &cgi.Handler{
-			Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-			Env:    []string{"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
-			Stderr: io.Discard,
-		}
-		if now := f.fault.Load(); now != nil {
-			f.struck.Add(1)
-			(*now)(w, r, git)
-			return
-		}
-		git.ServeHTTP(w, r)
-	}))
-	t.Cleanup(f.Close)
-	write(t, f.ca, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})))
-	return f
-}
-
-func (f *front) set(now fault) {
-	f.struck.Store(0)
-	if now == nil {
-		f.fault.Store(nil)
-		return
-	}
-	f.fault.Store(&now)
-}
-
-func write(t *testing.T, path, text string) string {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func answers(code int, headers ...string) fault {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		for i := 0; i+1 < len(headers); i += 2 {
-			w.Header().Set(headers[i], headers[i+1])
-		}
-		http.Error(w, "you sent "+r.Header.Get("Authorization"), code)
-	}
-}
-
-// hangs holds a request until its client gives up.
-func hangs(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-	_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client went
-	<-r.Context().Done()
-}
-
-func babbles(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-	_, _ = io.WriteString(w, "<html>please log in, "+r.Header.Get("Authorization"))
-}
-
-// cut gives half of every pack and then ends, by the rules of http or by a reset of the connection.
-func cut(reset bool) fault {
-	return func(w http.ResponseWriter, r *http.Request, git http.Handler) {
-		if r.Method == http.MethodGet {
-			git.ServeHTTP(w, r)
-			return
-		}
-		whole := httptest.NewRecorder()
-		git.ServeHTTP(whole, r)
-		w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
-		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()*2/3])
-		if reset {
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
-	}
-}
 
 // trouble is one way in which Git fails a daemon. All begin with a new commit that nobody may see half of.
 type trouble struct {
@@ -186,6 +87,7 @@ func TestFaults(t *testing.T) {
 	}
 	f.silent("the log", string(said))
 	f.silent("the metrics", metrics)
+	t.Run("keys of the home cluster", func(t *testing.T) { f.t = t; f.homeKeys() })
 }
 
 func newFaults(t *testing.T) *faults {
@@ -318,7 +220,7 @@ func (f *faults) repairs() {
 func (f *faults) emptied() {
 	empty := filepath.Join(f.t.TempDir(), "elsewhere")
 	f.git("init", "-q", "--bare", "-b", "main", filepath.Join(empty, "repo"))
-	f.front.dir = empty
+	f.front.holds(empty)
 }
 
 func (f *faults) unbranched() {
@@ -336,7 +238,7 @@ func (f *faults) rewound() {
 }
 
 func (f *faults) restored() {
-	f.front.dir = filepath.Dir(f.repo)
+	f.front.holds(filepath.Dir(f.repo))
 	if exec.CommandContext(f.t.Context(), "git", "-C", f.repo, "rev-parse", "-q", "--verify", "aside").Run() != nil { //nolint:gosec // our own repository
 		return
 	}
@@ -347,7 +249,7 @@ func (f *faults) restored() {
 // full leaves no room where the daemon keeps what it fetched.
 func (f *faults) full() {
 	if err := syscall.Mount("tmpfs", f.cache, "tmpfs", 0, "size=64k"); err != nil {
-		f.t.Skipf("mount a small disk: %v", err)
+		f.t.Skipf("a full disk is not tried here, since no small one can be mounted: %v", err)
 	}
 	f.t.Cleanup(func() { _ = syscall.Unmount(f.cache, syscall.MNT_DETACH) })
 	big := filepath.Join(f.cache, "big")

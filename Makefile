@@ -19,7 +19,7 @@ CLUSTER_TIMEOUT ?= 20m
 RUN ?= .
 PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
-FUZZTIME ?= 10s
+FUZZTIME ?= 5s
 
 here := $(foreach p,$(CLUSTER_PACKAGES),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.

@@ -173,15 +173,13 @@ func (b *board) rooted(carried map[api.Commit][]api.ClusterName) api.Commit {
 
 // some names the first clusters.
 func some(names []api.ClusterName) string {
-	slices.Sort(names)
-	switch len(names) {
+	switch slices.Sort(names); len(names) {
 	case 0:
 		return "clusters that cannot be read now"
 	case 1:
-	default:
-		return fmt.Sprintf("cluster %s and %d more", names[0], len(names)-1)
+		return "cluster " + string(names[0])
 	}
-	return "cluster " + string(names[0])
+	return fmt.Sprintf("cluster %s and %d more", names[0], len(names)-1)
 }
 
 // carried are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is

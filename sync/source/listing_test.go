@@ -38,22 +38,29 @@ func TestPollOfAListingTooLong(t *testing.T) {
 		refuse(t, err, words)
 	})
 	t.Run("git", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				listing(c, size)
-				_ = c.(*net.TCPConn).CloseWrite()
-				_, _ = io.Copy(io.Discard, c) // what is not read would become a reset, before the client has read all
-				_ = c.Close()
-			}
-		}()
-		t.Cleanup(func() { _ = l.Close(); <-done })
-		_, err = open(t, source.Options{Repo: "git://" + l.Addr().String() + "/fleet.git"}).Poll(t.Context())
+		addr := serveGit(t, func(c io.Writer) { listing(c, size) })
+		_, err := open(t, source.Options{Repo: "git://" + addr + "/fleet.git"}).Poll(t.Context())
 		refuse(t, err, words)
 	})
+}
+
+// serveGit says the same to everybody who connects, whatever they want, and gives its address.
+func serveGit(t *testing.T, say func(io.Writer)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			say(c)
+			_ = c.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, c) // what is not read would become a reset, before the client has read all
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return l.Addr().String()
 }

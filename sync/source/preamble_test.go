@@ -3,7 +3,6 @@ package source_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,23 +40,8 @@ func TestPollOfAnAnswerWithoutAPack(t *testing.T) {
 		refuse(t, err, words)
 	})
 	t.Run("git", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				_, _ = io.WriteString(c, head)
-				_, _ = io.WriteString(c, lines)
-				_ = c.(*net.TCPConn).CloseWrite()
-				_, _ = io.Copy(io.Discard, c) // what is not read would become a reset, before the client has read all
-				_ = c.Close()
-			}
-		}()
-		t.Cleanup(func() { _ = l.Close(); <-done })
-		_, err = open(t, source.Options{Repo: "git://" + l.Addr().String() + "/fleet.git", Ref: "main"}).Poll(t.Context())
+		addr := serveGit(t, func(c io.Writer) { _, _ = io.WriteString(c, head+lines) })
+		_, err := open(t, source.Options{Repo: "git://" + addr + "/fleet.git", Ref: "main"}).Poll(t.Context())
 		refuse(t, err, words)
 	})
 }

@@ -151,6 +151,21 @@ func sshd(t *testing.T, k keyring) (addr string) {
 	return addr
 }
 
+// follow polls a head that stands still, then one that moved, and asks for its past.
+func follow(t *testing.T, r repo, s *source.Source) {
+	t.Helper()
+	snap := poll(t, s)
+	if again := poll(t, s); again != snap {
+		t.Error("an unchanged head did not give the same snapshot")
+	}
+	r.write("fleet/west.yaml", "kind: Cluster\n")
+	head := r.push("west")
+	if got := poll(t, s); string(got.Commit) != head {
+		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
+	}
+	lineage(t, r, s)
+}
+
 func TestPollOverSSH(t *testing.T) {
 	r := newRepo(t)
 	k := keys(t)
@@ -165,16 +180,7 @@ func TestPollOverSSH(t *testing.T) {
 	refuse(t, err, addr, "another key than known_hosts has")
 
 	k.knows(t, addr, "host")
-	snap := poll(t, s)
-	if again := poll(t, s); again != snap {
-		t.Error("an unchanged head did not give the same snapshot")
-	}
-	r.write("fleet/west.yaml", "kind: Cluster\n")
-	head := r.push("west")
-	if got := poll(t, s); string(got.Commit) != head {
-		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
-	}
-	lineage(t, r, s)
+	follow(t, r, s)
 
 	o.Repo += "-nope"
 	_, err = open(t, o).Poll(t.Context())
@@ -276,16 +282,7 @@ func TestPollOfAGitDaemon(t *testing.T) {
 	r := newRepo(t)
 	addr := daemon(t, r)
 	s := open(t, source.Options{Repo: "git://" + addr + "/fleet.git", Path: "fleet"})
-	snap := poll(t, s)
-	if again := poll(t, s); again != snap {
-		t.Error("an unchanged head did not give the same snapshot")
-	}
-	r.write("fleet/west.yaml", "kind: Cluster\n")
-	head := r.push("west")
-	if got := poll(t, s); string(got.Commit) != head {
-		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got.Commit)
-	}
-	lineage(t, r, s)
+	follow(t, r, s)
 	_, err := open(t, source.Options{Repo: "git://" + addr + "/nope.git"}).Poll(t.Context())
 	refuse(t, err, "no repository there", "access denied or repository not exported")
 	silent := silentListener(t)

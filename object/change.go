@@ -28,14 +28,6 @@ func (w Watch) Called() string {
 	return w.Kind + "." + w.Version + "." + w.Group
 }
 
-// Observation is one cluster at one moment, complete for what was asked: a read that failed gives an
-// error instead. A kind that complete discovery does not serve is empty and named in Unserved.
-type Observation struct {
-	Own      map[Key]Record // every object seen, also foreign ones
-	Bodies   map[Key]Body   // of watches deeper than Reduced
-	Unserved []string       // as Watch.Called
-}
-
 // Action is what a change does.
 type Action uint8
 

@@ -74,6 +74,9 @@ func NewBody(json []byte) Body { return Body{hide(json)} }
 // Bytes is the JSON itself.
 func (b Body) Bytes() []byte { return b.json.bytes() }
 
+// IsZero says that there is no JSON.
+func (b Body) IsZero() bool { return len(b.json.bytes()) == 0 }
+
 // Format writes the same for every verb.
 func (Body) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
 

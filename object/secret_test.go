@@ -20,7 +20,7 @@ func TestSecretsRedactThemselves(t *testing.T) {
 	s := NewSecret([]byte("hush"))
 	type closed struct{ o Object }
 	h := holder{s, NewBody([]byte(`{"data":"hush"}`)), Object{Body: NewBody([]byte(`"hush"`))}, &s}
-	for _, v := range []any{h, &h, h.S, &h.S, h.B, h.O, []Secret{s}, []Object{h.O}, map[string]Body{"b": h.B}, Change{Object: h.O}, Wanted{Objects: []Object{h.O}}, Observation{Bodies: map[Key]Body{{}: h.B}}, closed{h.O}, &closed{h.O}, []closed{{h.O}}} {
+	for _, v := range []any{h, &h, h.S, &h.S, h.B, h.O, []Secret{s}, []Object{h.O}, map[string]Body{"b": h.B}, Change{Object: h.O}, Wanted{Objects: []Object{h.O}}, NewObservation(nil, Layer{Items: []Item{{Body: h.B}}}), closed{h.O}, &closed{h.O}, []closed{{h.O}}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			told(t, v, verb, fmt.Sprintf(verb, v))
 		}

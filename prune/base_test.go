@@ -26,11 +26,11 @@ func TestLeaveBase(t *testing.T) {
 		{"nothing recorded", func(in *Input) { in.Recorded[0].Entries = nil }, "drop", false},
 		{"one object", func(*Input) {}, "delete NetworkPolicy gateway", true},
 		{
-			"being deleted", func(in *Input) { in.Seen.Own[policyKey] = object.Record{UID: "1", Mark: object.Ours, Going: true} },
+			"being deleted", func(in *Input) { record(&in.Seen, policyKey, object.Record{UID: "1", Mark: object.Ours, Going: true}) },
 			"wait: objects of the cluster: 1 not gone yet, the first is NetworkPolicy.networking.k8s.io linkerd-multicluster/gateway", true,
 		},
-		{"gone", func(in *Input) { delete(in.Seen.Own, policyKey) }, "drop", false},
-		{"somebody else's by now", func(in *Input) { in.Seen.Own[policyKey] = object.Record{UID: "1", Mark: object.Theirs} }, "drop", false},
+		{"gone", func(in *Input) { drop(&in.Seen, policyKey) }, "drop", false},
+		{"somebody else's by now", func(in *Input) { record(&in.Seen, policyKey, object.Record{UID: "1", Mark: object.Theirs}) }, "drop", false},
 		{
 			"not looked for", func(in *Input) { in.Saw = func(object.Key) bool { return false } },
 			"wait: objects of the cluster: 1 not gone yet, the first is NetworkPolicy.networking.k8s.io linkerd-multicluster/gateway", true,
@@ -46,7 +46,7 @@ func TestLeaveBase(t *testing.T) {
 		{"kept", func(in *Input) {
 			r := ours(policyKey)
 			r.Keep = true
-			in.Seen.Own[policyKey] = r
+			record(&in.Seen, policyKey, r)
 		}, "refused: Kept", false},
 		{"nothing may be deleted", func(in *Input) { in.Policy.Prune.Policy = api.UpsertOnly }, "refused: PrunePolicy", false},
 		{"begun, then nothing may be deleted", func(in *Input) {
@@ -81,7 +81,7 @@ func TestTrimBase(t *testing.T) {
 	in.Wanted[base] = object.Wanted{End: base}
 	for i := range 20 {
 		k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("gone%d", i)}
-		in.Seen.Own[k] = ours(k)
+		record(&in.Seen, k, ours(k))
 		in.Recorded[0].Entries = append(in.Recorded[0].Entries, k)
 	}
 	if why := Judge(in)[base]; why == nil || why.Code != "TooMuch" {

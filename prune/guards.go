@@ -56,7 +56,7 @@ func (in Input) judge() map[object.End]*object.Reason {
 
 // judged is what of an end guards judge.
 func (in Input) judged(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(in.surplus(inv), func(k object.Key) bool { return in.Retired[k] && !in.Seen.Own[k].Keep })
+	return slices.DeleteFunc(in.surplus(inv), func(k object.Key) bool { return in.Retired[k] && !in.Seen.Record(k).Keep })
 }
 
 // policyAllows: only Sync takes anything away.
@@ -101,7 +101,7 @@ func noObjectKept(in Input, all []taking) map[object.End]*object.Reason {
 	for _, t := range all {
 		var kept []string
 		for _, k := range t.all() {
-			if in.Seen.Own[k].Keep {
+			if in.Seen.Record(k).Keep {
 				kept = append(kept, k.String())
 			}
 		}

@@ -18,7 +18,7 @@ func many(undeclared, declared int) Input {
 	want := object.Wanted{End: source}
 	add := func(end object.End, name string) {
 		k := object.Key{Kind: "Secret", Namespace: mc, Name: name}
-		in.Seen.Own[k] = ours(k)
+		record(&in.Seen, k, ours(k))
 		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}})
 		if end == source {
 			want.Objects = append(want.Objects, object.Object{Key: k})
@@ -78,9 +78,9 @@ func TestLeavingIsNotJudged(t *testing.T) {
 	}
 	in.Recorded[0].Leaving = true
 	kept := in.Recorded[0].Entries[0]
-	r := in.Seen.Own[kept]
+	r := in.Seen.Record(kept)
 	r.Keep = true
-	in.Seen.Own[kept] = r
+	record(&in.Seen, kept, r)
 	refused := &object.Reason{Code: "Kept"}
 	for _, v := range Select(in, answer(Peer{Known: true, Refused: refused})) {
 		if v.Refused != nil || len(v.Go) == 0 {
@@ -128,7 +128,7 @@ func drained(mirrors, recorded int) Input {
 	want.Objects[0].Digest, want.Objects[0].Body = 1, object.NewBody([]byte(`{"spec":{}}`))
 	in := input(source, sorted(keys...), m)
 	in.Wanted[source] = want
-	in.Seen.Bodies = map[object.Key]object.Body{linkKey: object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`))}
+	show(&in.Seen, linkKey, object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`)))
 	return in
 }
 
@@ -164,7 +164,7 @@ func TestDrainAddsUp(t *testing.T) {
 	inv := inventory.Inventory{End: north}
 	for i := range 10 {
 		k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("gone%d", i)}
-		in.Seen.Own[k] = ours(k)
+		record(&in.Seen, k, ours(k))
 		inv.Entries = append(inv.Entries, k)
 	}
 	in.Recorded = append(in.Recorded, inv)
@@ -184,9 +184,9 @@ func TestDrainOfKept(t *testing.T) {
 		if refused := Judge(in); len(refused) != 0 {
 			t.Errorf("nothing kept: %v", refused)
 		}
-		r := in.Seen.Own[k]
+		r := in.Seen.Record(k)
 		r.Keep = true
-		in.Seen.Own[k] = r
+		record(&in.Seen, k, r)
 		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "Kept" || !strings.Contains(v.Refused.Message, k.String()) {
 			t.Errorf("%s kept: %v", k, v.Refused)
 		}
@@ -196,9 +196,10 @@ func TestDrainOfKept(t *testing.T) {
 		if refused := Judge(in); len(refused) != 0 {
 			t.Errorf("held: %v", refused)
 		}
-		want.Held, r = nil, in.Seen.Own[linkKey]
+		want.Held, r = nil, in.Seen.Record(linkKey)
 		r.Mark = object.Unmarked
-		in.Wanted[source], in.Seen.Own[linkKey] = want, r
+		in.Wanted[source] = want
+		record(&in.Seen, linkKey, r)
 		if refused := Judge(in); len(refused) != 0 {
 			t.Errorf("not ours: %v", refused)
 		}
@@ -219,9 +220,9 @@ func TestPolicyAllowsNoDrain(t *testing.T) {
 func TestNoObjectKept(t *testing.T) {
 	in := many(3, 0)
 	kept := in.Recorded[1].Entries[0]
-	r := in.Seen.Own[kept]
+	r := in.Seen.Record(kept)
 	r.Keep = true
-	in.Seen.Own[kept] = r
+	record(&in.Seen, kept, r)
 	refused := Judge(in)
 	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != "Kept" || !strings.Contains(why.Message, kept.String()) {
 		t.Errorf("refused: %v", refused)
@@ -232,9 +233,9 @@ func TestNoObjectKept(t *testing.T) {
 func TestFirstGuardNames(t *testing.T) {
 	in := many(30, 0)
 	kept := in.Recorded[0].Entries[0]
-	r := in.Seen.Own[kept]
+	r := in.Seen.Record(kept)
 	r.Keep = true
-	in.Seen.Own[kept] = r
+	record(&in.Seen, kept, r)
 	if why := Judge(in)[in.Recorded[0].End]; why.Code != "TooMuch" {
 		t.Errorf("fraction before kept: %v", why)
 	}
@@ -273,7 +274,7 @@ func TestFractionOfLeaving(t *testing.T) {
 		in := many(tt.going, tt.staying)
 		for i := range tt.leaving {
 			k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("leaves%d", i)}
-			in.Seen.Own[k] = ours(k)
+			record(&in.Seen, k, ours(k))
 			link := api.Pair{Source: "west", Target: "north"}
 			if i%2 > 0 {
 				link.Source, link.Target = link.Target, link.Source
@@ -296,9 +297,9 @@ func TestLeavingKeeps(t *testing.T) {
 		t.Errorf("UpsertOnly: %s", told(v))
 	}
 	in.Policy.Prune.Policy = api.PruneSync
-	r := in.Seen.Own[linkKey]
+	r := in.Seen.Record(linkKey)
 	r.Keep = true
-	in.Seen.Own[linkKey] = r
+	record(&in.Seen, linkKey, r)
 	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "Kept" {
 		t.Errorf("kept: %s", told(v))
 	}

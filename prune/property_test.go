@@ -37,7 +37,6 @@ func randomScene(r *rand.Rand) scene {
 	s := scene{unseen: map[object.Key]bool{}, peers: map[object.End]Peer{}}
 	s.in = Input{
 		Linkerd: api.Cluster{}.WithDefaults().Linkerd, Wanted: map[object.End]object.Wanted{},
-		Seen:    object.Observation{Own: map[object.Key]object.Record{}},
 		Saw:     func(k object.Key) bool { return !s.unseen[k] },
 		Mirrors: map[api.ClusterName]linkerd.Mirror{},
 		Policy:  api.SyncPolicy{}.WithDefaults(),
@@ -46,7 +45,7 @@ func randomScene(r *rand.Rand) scene {
 	for _, k := range universe() {
 		s.unseen[k] = r.IntN(8) == 0
 		if r.IntN(4) > 0 {
-			s.in.Seen.Own[k] = randomRecord(r, k)
+			record(&s.in.Seen, k, randomRecord(r, k))
 		}
 	}
 	if r.IntN(8) == 0 {
@@ -111,7 +110,7 @@ func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
 			return nil
 		}
 		k := object.Key{Kind: kind, Namespace: "shop", Name: "x-" + string(name)}
-		s.in.Seen.Own[k] = object.Record{UID: "uid of " + k.String(), Mark: object.Copied, Going: r.IntN(8) == 0}
+		record(&s.in.Seen, k, object.Record{UID: "uid of " + k.String(), Mark: object.Copied, Going: r.IntN(8) == 0})
 		return []object.Key{k}
 	}
 	m := linkerd.Mirror{
@@ -120,7 +119,7 @@ func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
 	}
 	if r.IntN(2) == 0 {
 		m.Federated = []linkerd.Membership{{Key: federatedKey, Others: r.IntN(2) == 0}}
-		s.in.Seen.Own[federatedKey] = object.Record{UID: "federated"}
+		record(&s.in.Seen, federatedKey, object.Record{UID: "federated"})
 	}
 	return m
 }
@@ -177,7 +176,7 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 // forgotten names what would be left behind by a dropped inventory.
 func (s *scene) forgotten(inv inventory.Inventory, v Verdict) string {
 	for _, k := range inv.Entries {
-		if live := s.in.Seen.Own[k]; v.Drop && s.needed(k) == "" && (s.unseen[k] || live.Mark == object.Ours && !live.IsZero()) {
+		if live := s.in.Seen.Record(k); v.Drop && s.needed(k) == "" && (s.unseen[k] || live.Mark == object.Ours && !live.IsZero()) {
 			return "its inventory goes before " + k.String()
 		}
 	}
@@ -199,7 +198,7 @@ func (s *scene) early(inv inventory.Inventory) string {
 
 // mayNot says why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
 func (s *scene) mayNot(inv inventory.Inventory, declared bool, c object.Change) string {
-	live := s.in.Seen.Own[c.Key]
+	live := s.in.Seen.Record(c.Key)
 	switch {
 	case c.Was != live || live.IsZero():
 		return "its preconditions are not what was seen"
@@ -266,6 +265,6 @@ func shuffled(r *rand.Rand, in Input) Input {
 		r.Shuffle(len(want.Objects), func(i, j int) { want.Objects[i], want.Objects[j] = want.Objects[j], want.Objects[i] })
 		wanted[end] = want
 	}
-	in.Wanted, in.Mirrors, in.Seen.Own = wanted, maps.Clone(in.Mirrors), maps.Clone(in.Seen.Own)
+	in.Wanted, in.Mirrors = wanted, maps.Clone(in.Mirrors)
 	return in
 }

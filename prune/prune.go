@@ -166,14 +166,14 @@ func (in Input) gone(k object.Key) bool {
 	if !in.Saw(k) {
 		return false
 	}
-	r := in.Seen.Own[k]
+	r := in.Seen.Record(k)
 	return r.IsZero() || r.Mark != object.Ours
 }
 
 // takes makes the deletes of keys; what is being deleted already, or was not looked for, is waited for.
 func (in Input) takes(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
 	for _, k := range keys {
-		r := in.Seen.Own[k]
+		r := in.Seen.Record(k)
 		if !in.Saw(k) || r.Going {
 			wait = append(wait, k)
 			continue

@@ -12,7 +12,7 @@ import (
 func TestRetiredIsNotJudged(t *testing.T) {
 	in := input(target, nil, linkerd.Mirror{})
 	token := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}
-	in.Seen.Own[token] = ours(token)
+	record(&in.Seen, token, ours(token))
 	in.Recorded = []inventory.Inventory{{End: target, Entries: []object.Key{token}}}
 	in.Wanted[target] = object.Wanted{End: target}
 	none, nothing := 0, 0.0
@@ -27,10 +27,10 @@ func TestRetiredIsNotJudged(t *testing.T) {
 	if v := Select(in, nil); len(v) != 1 || len(v[0].Go) != 1 {
 		t.Errorf("a retired token does not go: %+v", v)
 	}
-	kept := in.Seen.Own[token]
+	kept := in.Seen.Record(token)
 	kept.Keep = true
 	in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = nil, nil
-	in.Seen.Own[token] = kept
+	record(&in.Seen, token, kept)
 	if refused := Judge(in); refused[target] == nil || refused[target].Code != "Kept" {
 		t.Errorf("a retired token with a mark to keep: %v", refused[target])
 	}

@@ -100,9 +100,9 @@ func (in Input) done(end object.End) func(object.Key) bool {
 		case alike(k, in.account(end)):
 			return swept
 		case alike(k, in.link(end)):
-			return in.Seen.Own[k].IsZero() && !m.Left()
+			return in.Seen.Record(k).IsZero() && !m.Left()
 		case alike(k, in.deployment(end)):
-			return in.Seen.Own[k].IsZero()
+			return in.Seen.Record(k).IsZero()
 		}
 		return true
 	}
@@ -179,7 +179,7 @@ func (in Input) pods(end object.End) gate {
 // theirs says that an object like k is live and not ours, in today's namespace or in one that is recorded.
 func (in Input) theirs(inv inventory.Inventory, k object.Key) bool {
 	return slices.ContainsFunc(append(only(inv.Entries, k), k), func(k object.Key) bool {
-		r := in.Seen.Own[k]
+		r := in.Seen.Record(k)
 		return !r.IsZero() && r.Mark != object.Ours
 	})
 }
@@ -230,7 +230,7 @@ func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Ke
 
 func (in Input) takesForeign(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
 	for _, k := range keys {
-		r := in.Seen.Own[k]
+		r := in.Seen.Record(k)
 		if r.Going {
 			wait = append(wait, k)
 			continue
@@ -243,7 +243,7 @@ func (in Input) takesForeign(end object.End, keys []object.Key, why object.Reaso
 // quit takes the target out of a federated Service, which goes only when it has no member left.
 func (in Input) quit(end object.End, m linkerd.Membership) object.Change {
 	c := object.Change{
-		End: end, Key: m.Key, Was: in.Seen.Own[m.Key], Action: object.Delete,
+		End: end, Key: m.Key, Was: in.Seen.Record(m.Key), Action: object.Delete,
 		Why: object.Reason{Code: "Swept", Message: "federated service without any member left"},
 	}
 	if m.Others {

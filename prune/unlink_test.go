@@ -84,7 +84,7 @@ func TestGatesOfSource(t *testing.T) {
 	for _, tt := range tests {
 		in := input(source, tt.recorded, tt.mirrors)
 		for _, k := range tt.gone {
-			delete(in.Seen.Own, k)
+			drop(&in.Seen, k)
 		}
 		if got := told(one(t, in, settled())); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
@@ -146,7 +146,7 @@ func TestGatesOfFormerNamespace(t *testing.T) {
 			}
 			in.Recorded = []inventory.Inventory{v.Next}
 			for _, c := range v.Go {
-				delete(in.Seen.Own, c.Key)
+				drop(&in.Seen, c.Key)
 				if last = c.Key; last == mirrorKey {
 					in.Mirrors["east"] = linkerd.Mirror{}
 				}
@@ -174,7 +174,7 @@ func TestMovedWhileDeclared(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		for _, c := range v.Go {
-			if delete(in.Seen.Own, c.Key); c.Key.Namespace != "former" {
+			if drop(&in.Seen, c.Key); c.Key.Namespace != "former" {
 				t.Errorf("%s of %s", c.Action, c.Key)
 			}
 		}
@@ -186,9 +186,9 @@ func TestMovedWhileDeclared(t *testing.T) {
 func TestGatesWait(t *testing.T) {
 	going := input(source, perLink(), linkerd.Mirror{})
 	for _, k := range []object.Key{deploymentKey, budgetKey} {
-		r := going.Seen.Own[k]
+		r := going.Seen.Record(k)
 		r.Going = true
-		going.Seen.Own[k] = r
+		record(&going.Seen, k, r)
 	}
 	if got := told(one(t, going, settled())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
 		t.Errorf("being deleted: %s", got)
@@ -199,9 +199,9 @@ func TestGatesWait(t *testing.T) {
 		t.Errorf("not looked for: %s", got)
 	}
 	sweep := input(source, perLink(), linkerd.Mirror{Services: []object.Key{mirrorKey}})
-	sweep.Seen.Own[mirrorKey] = object.Record{UID: "x", Going: true}
-	delete(sweep.Seen.Own, deploymentKey)
-	delete(sweep.Seen.Own, budgetKey)
+	record(&sweep.Seen, mirrorKey, object.Record{UID: "x", Going: true})
+	drop(&sweep.Seen, deploymentKey)
+	drop(&sweep.Seen, budgetKey)
 	if got := told(one(t, sweep, settled())); !strings.HasPrefix(got, "wait: mirrors: 1 not gone yet") {
 		t.Errorf("a mirror being deleted: %s", got)
 	}
@@ -211,7 +211,7 @@ func TestGatesWait(t *testing.T) {
 func TestInventoryOfUnlink(t *testing.T) {
 	in := input(source, perLink(), linkerd.Mirror{Lease: []object.Key{leaseKey}})
 	for _, k := range []object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey} {
-		delete(in.Seen.Own, k)
+		drop(&in.Seen, k)
 	}
 	next := one(t, in, settled()).Next
 	if want := sorted(accountKey, mirrorSecret, planeSecret); !next.Leaving || !slices.Equal(next.Entries, want) {
@@ -258,10 +258,10 @@ func TestFederatedMembership(t *testing.T) {
 	}
 	for _, tt := range tests {
 		in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{tt.m}})
-		delete(in.Seen.Own, linkKey)
+		drop(&in.Seen, linkKey)
 		v := one(t, in, settled())
 		c := v.Go[0]
-		if got := c.Action.String() + " " + string(c.Object.Body.Bytes()); got != tt.want || c.Was != in.Seen.Own[federatedKey] || len(v.Go) != 1 {
+		if got := c.Action.String() + " " + string(c.Object.Body.Bytes()); got != tt.want || c.Was != in.Seen.Record(federatedKey) || len(v.Go) != 1 {
 			t.Errorf("%+v: %s, was %+v", tt.m, got, c.Was)
 		}
 		if b := c.Object.Body.Bytes(); len(b) > 0 && !json.Valid(b) {
@@ -275,7 +275,7 @@ func TestFederatedOneAtATime(t *testing.T) {
 	north := object.End{Cluster: "west", Link: westEast}
 	north.Link.Target = "north"
 	in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@north", Others: true}}})
-	delete(in.Seen.Own, linkKey)
+	drop(&in.Seen, linkKey)
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: north})
 	in.Mirrors["north"] = linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@east", Others: true}}}
 	got := Select(in, answer(settled()))
@@ -288,7 +288,7 @@ func TestFederatedOneAtATime(t *testing.T) {
 func TestMirrorsOfTheirLink(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		in := input(source, external(), all())
-		in.Seen.Own[linkKey] = object.Record{UID: "x", Mark: mark}
+		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
 		if got := told(one(t, in, settled())); strings.Contains(got, "web-") {
 			t.Errorf("%s: %s", mark, got)
 		}
@@ -301,9 +301,9 @@ func TestHandedOver(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		for _, recorded := range [][]object.Key{perLink(), sorted(append(external(), accountKey)...)} {
 			in := input(source, recorded, all())
-			in.Seen.Own[deploymentKey] = object.Record{UID: "x", Mark: mark}
-			delete(in.Seen.Own, budgetKey)
-			delete(in.Seen.Own, probeKey)
+			record(&in.Seen, deploymentKey, object.Record{UID: "x", Mark: mark})
+			drop(&in.Seen, budgetKey)
+			drop(&in.Seen, probeKey)
 			for _, want := range []string{
 				"delete Link east",
 				"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
@@ -318,7 +318,7 @@ func TestHandedOver(t *testing.T) {
 				}
 				in.Recorded = []inventory.Inventory{v.Next}
 				for _, c := range v.Go {
-					if delete(in.Seen.Own, c.Key); c.Key == federatedKey {
+					if drop(&in.Seen, c.Key); c.Key == federatedKey {
 						in.Mirrors["east"] = linkerd.Mirror{Pods: []object.Key{podKey}, Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
 					}
 				}
@@ -332,7 +332,7 @@ func TestHandedOver(t *testing.T) {
 func TestTheirLinkInFormerNamespace(t *testing.T) {
 	in := input(source, moved(external()), all())
 	link := moved([]object.Key{linkKey})[0]
-	in.Seen.Own[link] = object.Record{UID: "x", Mark: object.Unmarked}
+	record(&in.Seen, link, object.Record{UID: "x", Mark: object.Unmarked})
 	v := one(t, in, settled())
 	if got := told(v); strings.Contains(got, "web-") || !v.Next.Has(link) {
 		t.Errorf("%s, next %v", got, v.Next.Entries)
@@ -345,7 +345,7 @@ func TestLeftoversOfTheirLink(t *testing.T) {
 		m := all()
 		m.Pods = nil
 		in := input(source, perLink(), m)
-		in.Seen.Own[linkKey] = object.Record{UID: "x", Mark: mark}
+		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
 		for _, want := range []string{
 			"delete Deployment controller-east; delete PodDisruptionBudget controller-east",
 			"delete Service probe-east; delete ServiceAccount controller-east",
@@ -356,7 +356,7 @@ func TestLeftoversOfTheirLink(t *testing.T) {
 				t.Errorf("%s: %s, want %s", mark, got, want)
 			}
 			for _, c := range v.Go {
-				delete(in.Seen.Own, c.Key)
+				drop(&in.Seen, c.Key)
 			}
 		}
 	}

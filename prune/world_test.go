@@ -60,19 +60,18 @@ func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input 
 		Linkerd:  api.Cluster{}.WithDefaults().Linkerd,
 		Wanted:   map[object.End]object.Wanted{},
 		Recorded: []inventory.Inventory{{End: end, Entries: recorded}},
-		Seen:     object.Observation{Own: map[object.Key]object.Record{}},
 		Saw:      func(object.Key) bool { return true },
 		Mirrors:  map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors},
 		Policy:   api.SyncPolicy{}.WithDefaults(),
 	}
 	for _, k := range recorded {
-		in.Seen.Own[k] = ours(k)
+		record(&in.Seen, k, ours(k))
 	}
 	for _, k := range slices.Concat(mirrors.Pods, mirrors.Services, mirrors.Endpoints, mirrors.Probe, mirrors.Lease) {
-		in.Seen.Own[k] = object.Record{UID: "uid of " + k.String(), ResourceVersion: "1"}
+		record(&in.Seen, k, object.Record{UID: "uid of " + k.String(), ResourceVersion: "1"})
 	}
 	for _, m := range mirrors.Federated {
-		in.Seen.Own[m.Key] = object.Record{UID: "uid of " + m.Key.String(), ResourceVersion: "1"}
+		record(&in.Seen, m.Key, object.Record{UID: "uid of " + m.Key.String(), ResourceVersion: "1"})
 	}
 	return in
 }

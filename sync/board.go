@@ -163,13 +163,13 @@ func shownBy(s pair.Side) [sha256.Size]byte {
 	var buf bytes.Buffer
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
-	for _, k := range slices.SortedFunc(maps.Keys(s.Seen.Bodies), object.Key.Compare) {
+	for k, body := range s.Seen.Bodies() {
 		switch {
 		case k.Namespace == object.AccessNamespace || k.Kind == "Secret":
 			fmt.Fprintln(&buf, k)
-			buf.Write(s.Seen.Bodies[k].Bytes())
+			buf.Write(body.Bytes())
 		case k.Kind == "Link":
-			secret, entries := linkerd.Announced(s.Seen.Bodies[k])
+			secret, entries := linkerd.Announced(body)
 			fmt.Fprintln(&buf, k, secret, entries)
 		}
 	}

@@ -238,7 +238,7 @@ func (c *clusters) read(ctx context.Context, key object.Key, into any) error {
 	if err != nil {
 		return fmt.Errorf("%s in the home cluster: %w", key, err)
 	}
-	body, ok := seen.Bodies[key]
+	body, ok := seen.Body(key)
 	if !ok {
 		return fmt.Errorf("%s %w", key, errNoSecret)
 	}

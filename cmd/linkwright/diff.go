@@ -162,8 +162,8 @@ func worldsDiff(owner string, before, after plan.World, steps map[api.ClusterNam
 			if bookkeeping(owner, key) {
 				continue
 			}
-			x, inA := a.Bodies[key]
-			y, inB := b.Bodies[key]
+			x, inA := a.Body(key)
+			y, inB := b.Body(key)
 			od := report.ObjectDiff{Key: key, Before: x, After: y, Action: object.Update, Why: whyOf(steps[name], key)}
 			switch {
 			case inA && inB && string(x.Bytes()) == string(y.Bytes()):

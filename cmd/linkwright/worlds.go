@@ -22,10 +22,10 @@ func sortedNames(w plan.World) []api.ClusterName {
 // sortedKeys are the objects in either observation whose bodies are known.
 func sortedKeys(a, b object.Observation) []object.Key {
 	all := map[object.Key]bool{}
-	for k := range a.Bodies {
+	for k := range a.Bodies() {
 		all[k] = true
 	}
-	for k := range b.Bodies {
+	for k := range b.Bodies() {
 		all[k] = true
 	}
 	return slices.SortedFunc(maps.Keys(all), object.Key.Compare)

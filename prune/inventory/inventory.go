@@ -63,14 +63,14 @@ func Watch() object.Watch {
 // cannot read is an error, and the cluster must then not be written: its content is unknown.
 func Read(owner string, seen object.Observation) ([]Inventory, error) {
 	var out []Inventory
-	for key, body := range seen.Bodies {
+	for key, was := range seen.Records() {
 		if key.Kind != "ConfigMap" || key.Namespace != object.AccessNamespace || !strings.HasPrefix(key.Name, owner+".") {
 			continue
 		}
-		was := seen.Own[key]
 		if was.Mark != object.Ours {
 			return nil, fmt.Errorf("%s is %s, but has the name of an inventory: rename or delete it", key, was.Mark)
 		}
+		body, _ := seen.Body(key) // without one its content is unknown, too
 		inv, err := decode(body)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", key, err)
@@ -89,12 +89,12 @@ func Read(owner string, seen object.Observation) ([]Inventory, error) {
 // that is ours and can be read.
 func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
 	key := Key(owner, object.End{})
-	body, ok := seen.Bodies[key]
-	if !ok || seen.Own[key].Mark != object.Ours {
+	body, ok := seen.Body(key)
+	if !ok || seen.Record(key).Mark != object.Ours {
 		return Inventory{}, false
 	}
 	inv, err := decode(body)
-	inv.Was = seen.Own[key]
+	inv.Was = seen.Record(key)
 	return inv, err == nil && inv.End.IsBase()
 }
 

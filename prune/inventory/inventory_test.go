@@ -25,15 +25,16 @@ var (
 // stored is a cluster that holds these inventories.
 func stored(t *testing.T, owner string, list ...Inventory) object.Observation {
 	t.Helper()
-	seen := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
+	var out object.Observation
+	seen := out.Edit()
 	for _, i := range list {
 		o, err := i.Object(owner)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen.Own[o.Key], seen.Bodies[o.Key] = object.Written(o), o.Body
+		seen.Put(o.Key, object.Written(o), o.Body)
 	}
-	return seen
+	return seen.Observation()
 }
 
 // written is an inventory as Read gives it.
@@ -100,16 +101,16 @@ func TestObject(t *testing.T) {
 
 // Only ConfigMaps of our names in our namespace are inventories, and another installation's are not ours to read.
 func TestReadSkips(t *testing.T) {
-	seen := stored(t, "blue", Inventory{End: west})
+	seen := stored(t, "blue", Inventory{End: west}).Edit()
 	for _, k := range []object.Key{
 		{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "kube-root-ca.crt"},
 		{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright-blue.base"},
 		{Kind: "ConfigMap", Namespace: "default", Name: "linkwright.base"},
 		{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"},
 	} {
-		seen.Own[k], seen.Bodies[k] = object.Record{UID: "x"}, object.NewBody([]byte(`garbage`))
+		seen.Put(k, object.Record{UID: "x"}, object.NewBody([]byte(`garbage`)))
 	}
-	if got, err := Read(owner, seen); err != nil || len(got) > 0 {
+	if got, err := Read(owner, seen.Observation()); err != nil || len(got) > 0 {
 		t.Errorf("Read: %v, %v", got, err)
 	}
 }
@@ -147,11 +148,7 @@ func TestReadErrors(t *testing.T) {
 		{"no body", object.Ours, object.Body{}, "linkwright.west.east"},
 	}
 	for _, tt := range tests {
-		seen := object.Observation{
-			Own:    map[object.Key]object.Record{Key(owner, west): {UID: "x", Mark: tt.mark}},
-			Bodies: map[object.Key]object.Body{Key(owner, west): tt.body},
-		}
-		got, err := Read(owner, seen)
+		got, err := Read(owner, holding(Key(owner, west), object.Record{UID: "x", Mark: tt.mark}, tt.body))
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s: %v", tt.name, err)

@@ -38,8 +38,8 @@ func RecordKey(owner, namespace string) object.Key {
 
 // ReadRecord finds the record in what was seen of the home cluster; an absent one is empty.
 func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
-	r := Record{Clusters: map[api.ClusterName]Known{}, Was: seen.Own[key]}
-	body, ok := seen.Bodies[key]
+	r := Record{Clusters: map[api.ClusterName]Known{}, Was: seen.Record(key)}
+	body, ok := seen.Body(key)
 	if !ok {
 		return r, nil
 	}

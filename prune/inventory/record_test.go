@@ -23,11 +23,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	if o.Key != (object.Key{Kind: "ConfigMap", Namespace: "here", Name: "linkwright-blue-fleet"}) || RecordKey(owner, "here").Name != "linkwright-fleet" {
 		t.Errorf("it is called %s", o.Key)
 	}
-	seen := object.Observation{
-		Own:    map[object.Key]object.Record{o.Key: object.Written(o)},
-		Bodies: map[object.Key]object.Body{o.Key: o.Body},
-	}
-	got, err := ReadRecord(o.Key, seen)
+	got, err := ReadRecord(o.Key, holding(o.Key, object.Written(o), o.Body))
 	if err != nil || got.Was != object.Written(o) {
 		t.Fatalf("ReadRecord: %+v, %v", got.Was, err)
 	}
@@ -69,10 +65,13 @@ func TestReadRecord(t *testing.T) {
 }
 
 func recordOf(key object.Key, mark object.Mark, body []byte) object.Observation {
-	return object.Observation{
-		Own:    map[object.Key]object.Record{key: {UID: "x", Mark: mark}},
-		Bodies: map[object.Key]object.Body{key: object.NewBody(body)},
-	}
+	return holding(key, object.Record{UID: "x", Mark: mark}, object.NewBody(body))
+}
+
+// holding is a cluster that holds one object.
+func holding(key object.Key, r object.Record, body object.Body) object.Observation {
+	item := object.Item{Namespace: key.Namespace, Name: key.Name, Record: r, Body: body}
+	return object.NewObservation(nil, object.Layer{Group: key.Group, Kind: key.Kind, Items: []object.Item{item}})
 }
 
 // Whatever stands in a ConfigMap of our name: an error, or something that can be written as it was read.

@@ -108,7 +108,7 @@ type reader struct {
 // FactsOf reads the facts of a cluster. Access is the URL linkwright itself uses, the default of apiServer.
 func FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
 	r := reader{c: c, seen: seen}
-	r.f.UID = seen.Own[object.Key{Kind: "Namespace", Name: kubeSystem}].UID
+	r.f.UID = seen.Record(object.Key{Kind: "Namespace", Name: kubeSystem}).UID
 	r.installed()
 	r.config()
 	r.gateway()
@@ -129,7 +129,7 @@ func (r *reader) missBoth(code, format string, a ...any) {
 func (r *reader) installed() {
 	l := r.c.Linkerd
 	for _, ns := range []string{l.Namespace, l.MulticlusterNamespace} {
-		if r.seen.Own[object.Key{Kind: "Namespace", Name: ns}].IsZero() {
+		if r.seen.Record(object.Key{Kind: "Namespace", Name: ns}).IsZero() {
 			r.missBoth("NotInstalled", "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
 		}
 	}
@@ -137,7 +137,7 @@ func (r *reader) installed() {
 		r.missBoth("NotInstalled", "the API does not serve links.%s %s: install the multicluster extension of Linkerd 2.18 or later", Group, LinkVersion)
 	}
 	role := func(name string) bool {
-		return r.seen.Own[object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}].IsZero()
+		return r.seen.Record(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}).IsZero()
 	}
 	if role(LocalAccessRole) {
 		r.miss(AsSource, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
@@ -175,7 +175,7 @@ func (r *reader) config() {
 
 // body decodes a live object; what does not decode counts as absent.
 func (r *reader) body(key object.Key, into any) bool {
-	b, ok := r.seen.Bodies[key]
+	b, ok := r.seen.Body(key)
 	return ok && json.Unmarshal(b.Bytes(), into) == nil
 }
 

@@ -25,19 +25,21 @@ type live struct {
 	seen object.Observation
 }
 
-func (l live) put(k object.Key, body any) {
+func (l *live) put(k object.Key, body any) {
 	l.t.Helper()
 	b, err := json.Marshal(body)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.seen.Own[k] = object.Record{UID: "uid of " + k.Name, ResourceVersion: "1"}
-	l.seen.Bodies[k] = object.NewBody(b)
+	e := l.seen.Edit()
+	e.Put(k, object.Record{UID: "uid of " + k.Name, ResourceVersion: "1"}, object.NewBody(b))
+	l.seen = e.Observation()
 }
 
-func (l live) remove(k object.Key) {
-	delete(l.seen.Own, k)
-	delete(l.seen.Bodies, k)
+func (l *live) remove(k object.Key) {
+	e := l.seen.Edit()
+	e.Drop(k)
+	l.seen = e.Observation()
 }
 
 var (
@@ -53,8 +55,8 @@ func roleKey(name string) object.Key {
 func namespaceKey(name string) object.Key { return object.Key{Kind: "Namespace", Name: name} }
 
 // installed is a cluster that lacks nothing.
-func installed(t *testing.T) live {
-	l := live{t, object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}}
+func installed(t *testing.T) *live {
+	l := &live{t: t}
 	for _, ns := range []string{kubeSystem, cp, mc} {
 		l.put(namespaceKey(ns), nil)
 	}
@@ -66,7 +68,7 @@ func installed(t *testing.T) live {
 	return l
 }
 
-func (l live) config(values string) {
+func (l *live) config(values string) {
 	l.put(configKey, corev1.ConfigMap{Data: map[string]string{"values": values}})
 }
 
@@ -87,7 +89,7 @@ func service(change func(*corev1.Service)) corev1.Service {
 	return s
 }
 
-func read(l live, c api.Cluster) Facts {
+func read(l *live, c api.Cluster) Facts {
 	return FactsOf(c.WithDefaults(), "https://own.example.com:6443", l.seen)
 }
 
@@ -164,28 +166,28 @@ func TestPeriodOf(t *testing.T) {
 
 // Each missing piece, the role it is missing for, its code, and words that help.
 func TestFactsOfMissing(t *testing.T) {
-	gateway := func(change func(*corev1.Service)) func(live) {
-		return func(l live) { l.put(gatewayKey, service(change)) }
+	gateway := func(change func(*corev1.Service)) func(*live) {
+		return func(l *live) { l.put(gatewayKey, service(change)) }
 	}
-	without := func(k object.Key) func(live) { return func(l live) { l.remove(k) } }
+	without := func(k object.Key) func(*live) { return func(l *live) { l.remove(k) } }
 	const both = "source target"
 	tests := []struct {
 		name  string
-		do    func(live)
+		do    func(*live)
 		roles string
 		words string // of the first reason
 	}{
 		{"control plane's namespace", without(namespaceKey(cp)), both, "NotInstalled namespace linkerd is missing"},
 		{"multicluster namespace", without(namespaceKey(mc)), both, "NotInstalled namespace linkerd-multicluster is missing"},
-		{"Link not served", func(l live) { l.seen.Unserved = nil }, "", ""},
+		{"Link not served", func(l *live) { l.seen.Unserved = nil }, "", ""},
 		{"local role", without(roleKey(LocalAccessRole)), "source", "NotInstalled ClusterRole " + LocalAccessRole},
 		{"remote role", without(roleKey(RemoteAccessRole)), "target", "NotInstalled ClusterRole " + RemoteAccessRole},
 		{"configuration", without(configKey), both, "NotInstalled ConfigMap linkerd/linkerd-config is missing"},
-		{"configuration of another kind", func(l live) { l.config("a: b: c") }, both, "Unreadable"},
-		{"no domain", func(l live) { l.config("linkerdVersion: x\nidentityTrustDomain: y\n") }, "target", "Unreadable clusterDomain"},
-		{"no version", func(l live) { l.config("clusterDomain: x\n") }, "source", "Unreadable linkerdVersion"},
+		{"configuration of another kind", func(l *live) { l.config("a: b: c") }, both, "Unreadable"},
+		{"no domain", func(l *live) { l.config("linkerdVersion: x\nidentityTrustDomain: y\n") }, "target", "Unreadable clusterDomain"},
+		{"no version", func(l *live) { l.config("clusterDomain: x\n") }, "source", "Unreadable linkerdVersion"},
 		{"CA", without(rootKey), "target", "NoCA kube-root-ca.crt"},
-		{"CA without a key", func(l live) { l.put(rootKey, corev1.ConfigMap{}) }, "target", "NoCA ca.crt"},
+		{"CA without a key", func(l *live) { l.put(rootKey, corev1.ConfigMap{}) }, "target", "NoCA ca.crt"},
 		{"gateway", without(gatewayKey), "target", "NoGateway is missing enabled: false"},
 		{"no address", gateway(func(s *corev1.Service) { s.Status = corev1.ServiceStatus{} }), "target", "NoGateway spec.gateway.addresses"},
 		{"no gateway port", gateway(func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[1:] }), "target", "NoGateway spec.gateway.port mc-gateway"},
@@ -291,7 +293,7 @@ func TestParseFacts(t *testing.T) {
 // All that facts are read from is looked for.
 func TestWatchesCoverFacts(t *testing.T) {
 	l := installed(t)
-	for k := range l.seen.Own {
+	for k := range l.seen.Records() {
 		found := false
 		for _, w := range Watches(api.Cluster{}.WithDefaults()) {
 			if w.Kind != k.Kind || w.Namespace != k.Namespace {

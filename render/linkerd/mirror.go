@@ -56,10 +56,10 @@ func MirrorWatches(l api.Linkerd) []object.Watch {
 	}
 }
 
-// MirrorsOf sorts what was seen in a source by the target it belongs to.
+// MirrorsOf sorts what was seen in a source by the target it belongs to; keys are in order.
 func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirror {
 	out := map[api.ClusterName]Mirror{}
-	for key, body := range seen.Bodies {
+	for key, body := range seen.Bodies() {
 		if key.Group == "" && (key.Kind == "Service" || key.Kind == "Endpoints" || key.Kind == "Pod") {
 			var o struct {
 				Metadata metav1.ObjectMeta `json:"metadata"`
@@ -69,19 +69,12 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 			}
 		}
 	}
-	for key := range seen.Own {
+	for key := range seen.Records() {
 		if name, ok := strings.CutPrefix(key.Name, Lease("")); ok && key.Kind == "Lease" && key.Namespace == l.MulticlusterNamespace {
 			m := out[api.ClusterName(name)]
 			m.Lease = append(m.Lease, key)
 			out[api.ClusterName(name)] = m
 		}
-	}
-	for name, m := range out {
-		for _, keys := range [][]object.Key{m.Pods, m.Services, m.Endpoints, m.Probe, m.Lease} {
-			slices.SortFunc(keys, object.Key.Compare)
-		}
-		slices.SortFunc(m.Federated, func(a, b Membership) int { return a.Key.Compare(b.Key) })
-		out[name] = m
 	}
 	return out
 }

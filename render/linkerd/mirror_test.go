@@ -36,7 +36,7 @@ func of(cluster string, more ...string) map[string]string {
 }
 
 func observed(t *testing.T, things []thing) object.Observation {
-	l := live{t, object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}}
+	l := live{t: t}
 	for _, x := range things {
 		l.put(x.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: x.labels, Annotations: x.notes}})
 	}

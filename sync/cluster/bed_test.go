@@ -150,5 +150,5 @@ func observed(t *testing.T, c *Client, o object.Object) object.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen.Own[o.Key]
+	return seen.Record(o.Key)
 }

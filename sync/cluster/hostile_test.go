@@ -129,7 +129,7 @@ func TestObserveGivesNoPart(t *testing.T) {
 			if why.Code != tt.code || !strings.Contains(why.Message, tt.told) {
 				t.Errorf("Observe: got %+v, want %s that says %q", why, tt.code, tt.told)
 			}
-			if len(seen.Own)+len(seen.Unserved) != 0 {
+			if seen.Len()+len(seen.Unserved) != 0 {
 				t.Errorf("Observe: got a part: %+v", seen)
 			}
 		})
@@ -141,7 +141,7 @@ func TestListBeginsOnceMoreWhenItExpires(t *testing.T) {
 		list(`"continue":"x"`, "old"), status(410, "Expired"),
 		list(`"continue":"y"`, "a"), list("", "b"))})
 	seen, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
-	if got := fmt.Sprint(names(seen.Own)); err != nil || got != "[Secret a Secret b]" {
+	if got := fmt.Sprint(names(seen.Records())); err != nil || got != "[Secret a Secret b]" {
 		t.Errorf("Observe: got %s, %v, want what the second list has alone", got, err)
 	}
 }
@@ -153,8 +153,8 @@ func TestThrottledIsAskedAgain(t *testing.T) {
 	}
 	c := hostile(t, answers{secrets: inTurn(wait, wait, list("", "a"))})
 	seen, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
-	if err != nil || len(seen.Own) != 1 {
-		t.Errorf("Observe: got %v, %v, want one object", seen.Own, err)
+	if err != nil || seen.Len() != 1 {
+		t.Errorf("Observe: got %v, %v, want one object", names(seen.Records()), err)
 	}
 }
 

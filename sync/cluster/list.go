@@ -25,7 +25,7 @@ const (
 const pageSize = 500
 
 // list reads all pages; a list that expired between two of them is begun once more.
-func (c *Client) list(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+func (c *Client) list(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
 	items, err := c.pages(ctx, r, w)
 	if isExpired(err) {
 		items, err = c.pages(ctx, r, w)
@@ -33,12 +33,12 @@ func (c *Client) list(ctx context.Context, r resource, w object.Watch) ([]item, 
 	return items, err
 }
 
-func (c *Client) pages(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+func (c *Client) pages(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
 	read := c.metaPage
 	if w.Depth == object.Whole {
 		read = c.wholePage
 	}
-	var all []item
+	var all []object.Item
 	for next := ""; ; {
 		req := lead(c.rest.Get(), r.path(w.Namespace, "")).Param("limit", strconv.Itoa(pageSize))
 		if w.Selector != "" {
@@ -78,7 +78,7 @@ type reading struct {
 	depth object.Depth
 }
 
-func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([]item, metav1.ListMeta, error) {
+func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
 	got, err := req.SetHeader("Accept", acceptMetaList).Do(ctx).Get()
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
@@ -87,7 +87,7 @@ func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([
 	if !ok {
 		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is no list of metadata but %T", got)
 	}
-	items := make([]item, 0, len(list.Items))
+	items := make([]object.Item, 0, len(list.Items))
 	for i := range list.Items {
 		it, err := c.metaItem(&list.Items[i].ObjectMeta, as)
 		if err != nil {
@@ -98,10 +98,10 @@ func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([
 	return items, list.ListMeta, nil
 }
 
-func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (item, error) {
-	it := item{key: as.key(m), record: object.Reduce(m, c.owner)}
-	if it.key.Name == "" {
-		return item{}, errors.New("the list has an item without name")
+func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (object.Item, error) {
+	it := object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(m, c.owner)}
+	if it.Name == "" {
+		return object.Item{}, errors.New("the list has an item without name")
 	}
 	if as.depth == object.Reduced {
 		return it, nil
@@ -110,15 +110,11 @@ func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (item, error) {
 	bare.APIVersion, bare.Kind = as.ToAPIVersionAndKind()
 	bare.ManagedFields = nil
 	body, err := json.Marshal(bare)
-	it.body = object.NewBody(body)
+	it.Body = object.NewBody(body)
 	return it, err
 }
 
-func (r resource) key(m *metav1.ObjectMeta) object.Key {
-	return object.Key{Group: r.Group, Kind: r.Kind, Namespace: m.Namespace, Name: m.Name}
-}
-
-func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) ([]item, metav1.ListMeta, error) {
+func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
 	raw, err := rawJSON(ctx, req)
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
@@ -134,7 +130,7 @@ func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) (
 	if list.Kind != as.Kind+"List" {
 		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is no list of %s but %q", as.Kind, list.Kind)
 	}
-	items := make([]item, 0, len(list.Items))
+	items := make([]object.Item, 0, len(list.Items))
 	for _, one := range list.Items {
 		it, err := c.wholeItem(one, as.resource)
 		if err != nil {
@@ -147,34 +143,34 @@ func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) (
 
 // wholeItem keeps all of an object but the managed fields, which are the record's; items of a list do
 // not say their kind, so it is written out.
-func (c *Client) wholeItem(raw []byte, r resource) (item, error) {
+func (c *Client) wholeItem(raw []byte, r resource) (object.Item, error) {
 	var top, fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &top); err != nil {
-		return item{}, fmt.Errorf("decode object: %w", err)
+		return object.Item{}, fmt.Errorf("decode object: %w", err)
 	}
 	var m metav1.ObjectMeta
 	if err := errors.Join(json.Unmarshal(top["metadata"], &m), json.Unmarshal(top["metadata"], &fields)); err != nil {
-		return item{}, fmt.Errorf("decode metadata: %w", err)
+		return object.Item{}, fmt.Errorf("decode metadata: %w", err)
 	}
 	if m.Name == "" {
-		return item{}, errors.New("the answer has an object without name")
+		return object.Item{}, errors.New("the answer has an object without name")
 	}
 	delete(fields, "managedFields")
 	version, kind := r.ToAPIVersionAndKind()
 	for name, value := range map[string]any{"apiVersion": version, "kind": kind, "metadata": fields} {
 		text, err := json.Marshal(value)
 		if err != nil {
-			return item{}, err
+			return object.Item{}, err
 		}
 		top[name] = text
 	}
 	body, err := json.Marshal(top)
-	return item{key: r.key(&m), record: object.Reduce(&m, c.owner), body: object.NewBody(body)}, err
+	return object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(&m, c.owner), Body: object.NewBody(body)}, err
 }
 
 // gets reads single objects; an absent one is simply not seen.
-func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]item, error) {
-	var items []item
+func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
+	var items []object.Item
 	for _, name := range w.Names {
 		it, err := c.one(ctx, reading{r, w.Depth}, object.Key{Namespace: w.Namespace, Name: name})
 		if missing(err) == name {
@@ -189,18 +185,18 @@ func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]item, 
 }
 
 // one reads an object; of the key only namespace and name are asked.
-func (c *Client) one(ctx context.Context, as reading, key object.Key) (item, error) {
+func (c *Client) one(ctx context.Context, as reading, key object.Key) (object.Item, error) {
 	req := lead(c.rest.Get(), as.path(key.Namespace, key.Name))
 	if as.depth == object.Whole {
 		raw, err := rawJSON(ctx, req)
 		if err != nil {
-			return item{}, err
+			return object.Item{}, err
 		}
 		return c.wholeItem(raw, as.resource)
 	}
 	m, err := metaOf(req.SetHeader("Accept", acceptMeta).Do(ctx))
 	if err != nil {
-		return item{}, err
+		return object.Item{}, err
 	}
 	return c.metaItem(m, as)
 }

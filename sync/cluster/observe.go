@@ -42,14 +42,8 @@ func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Ob
 
 // look is what one watch showed.
 type look struct {
-	items    []item
+	items    []object.Item
 	unserved bool
-}
-
-type item struct {
-	key    object.Key
-	record object.Record
-	body   object.Body
 }
 
 func kindOf(w object.Watch) schema.GroupVersionKind {
@@ -124,7 +118,7 @@ func missing(err error) string {
 	return status.Status().Details.Name
 }
 
-func (c *Client) read(ctx context.Context, r resource, w object.Watch) ([]item, error) {
+func (c *Client) read(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
 	switch {
 	case w.Namespace != "" && !r.namespaced:
 		return nil, errors.New("the kind is cluster-scoped: watch it without namespace")
@@ -136,28 +130,20 @@ func (c *Client) read(ctx context.Context, r resource, w object.Watch) ([]item, 
 	return c.gets(ctx, r, w)
 }
 
-// merge unites the looks in the order of the watches; of the same depth the first counts.
+// merge unites the looks, the deepest first; of the same depth in the order of the watches.
 func merge(watches []object.Watch, looks []look) object.Observation {
-	seen := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
-	depths := map[object.Key]object.Depth{}
+	var unserved []string
+	layers := make([][]object.Layer, object.Whole+1)
 	for i, l := range looks {
-		depth := watches[i].Depth
+		w := watches[i]
 		if l.unserved {
-			seen.Unserved = append(seen.Unserved, watches[i].Called())
+			unserved = append(unserved, w.Called())
 		}
-		for _, it := range l.items {
-			if known, ok := depths[it.key]; ok && known >= depth {
-				continue
-			}
-			depths[it.key], seen.Own[it.key] = depth, it.record
-			if depth > object.Reduced {
-				seen.Bodies[it.key] = it.body
-			}
-		}
+		slices.SortStableFunc(l.items, object.Item.Compare)
+		layers[object.Whole-w.Depth] = append(layers[object.Whole-w.Depth], object.Layer{Group: w.Group, Kind: w.Kind, Items: l.items})
 	}
-	slices.Sort(seen.Unserved)
-	seen.Unserved = slices.Compact(seen.Unserved)
-	return seen
+	slices.Sort(unserved)
+	return object.NewObservation(slices.Compact(unserved), slices.Concat(layers...)...)
 }
 
 func describe(w object.Watch) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -31,9 +32,9 @@ func observe(t *testing.T, c *Client, watches ...object.Watch) object.Observatio
 	return seen
 }
 
-func names[V any](m map[object.Key]V) []string {
+func names[V any](of iter.Seq2[object.Key, V]) []string {
 	var out []string
-	for k := range m {
+	for k := range of {
 		out = append(out, k.Kind+" "+k.Name)
 	}
 	slices.Sort(out)
@@ -51,29 +52,32 @@ func TestObserveDepths(t *testing.T) {
 	w := object.Watch{Version: "v1", Kind: "Secret", Namespace: ns}
 	reduced := observe(t, c, w)
 	want := []string{"Secret mine", "Secret theirs"}
-	if got := names(reduced.Own); !slices.Equal(got, want) || len(reduced.Bodies) != 0 {
-		t.Errorf("reduced: got %v with %d bodies, want %v without", got, len(reduced.Bodies), want)
+	if got, bodies := names(reduced.Records()), names(reduced.Bodies()); !slices.Equal(got, want) || len(bodies) != 0 {
+		t.Errorf("reduced: got %v with bodies of %v, want %v without", got, bodies, want)
 	}
 	w.Depth = object.Metadata
 	meta := observe(t, c, w)
 	w.Depth = object.Whole
 	whole := observe(t, c, w)
-	if !maps.Equal(reduced.Own, meta.Own) || !maps.Equal(reduced.Own, whole.Own) {
-		t.Errorf("records differ by depth: %+v, %+v, %+v", reduced.Own, meta.Own, whole.Own)
+	records := []map[object.Key]object.Record{maps.Collect(reduced.Records()), maps.Collect(meta.Records()), maps.Collect(whole.Records())}
+	if !maps.Equal(records[0], records[1]) || !maps.Equal(records[0], records[2]) {
+		t.Errorf("records differ by depth: %+v", records)
 	}
-	if r := whole.Own[mine.Key]; r.Mark != object.Ours || !mine.Covered(r) || r.Digest != mine.Digest {
+	if r := whole.Record(mine.Key); r.Mark != object.Ours || !mine.Covered(r) || r.Digest != mine.Digest {
 		t.Errorf("record of ours: got %+v", r)
 	}
-	text := string(meta.Bodies[mine.Key].Bytes())
+	body, _ := meta.Body(mine.Key)
+	text := string(body.Bytes())
 	if !strings.HasPrefix(text, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"mine"`) || strings.Contains(text, "data\":{\"kubeconfig") || strings.Contains(text, "managedFields") {
 		t.Errorf("metadata body: got %s", text)
 	}
-	text = string(whole.Bodies[mine.Key].Bytes())
+	body, _ = whole.Body(mine.Key)
+	text = string(body.Bytes())
 	if !strings.HasPrefix(text, `{"apiVersion":"v1","data":{"kubeconfig":"aHVzaA=="},"kind":"Secret","metadata":{`) || strings.Contains(text, "managedFields") {
 		t.Errorf("whole body: got %s", text)
 	}
 	w.Selector = "app=x"
-	if got := names(observe(t, c, w).Bodies); !slices.Equal(got, []string{"Secret theirs"}) {
+	if got := names(observe(t, c, w).Bodies()); !slices.Equal(got, []string{"Secret theirs"}) {
 		t.Errorf("selector: got %v", got)
 	}
 }
@@ -87,7 +91,7 @@ func TestObserveUnitesOverlappingWatches(t *testing.T) {
 	one := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: ns, Names: []string{"a", "absent"}, Depth: object.Whole}
 	for _, watches := range [][]object.Watch{{all, one}, {one, all}} {
 		seen := observe(t, c, watches...)
-		own, bodies := names(seen.Own), names(seen.Bodies)
+		own, bodies := names(seen.Records()), names(seen.Bodies())
 		own = slices.DeleteFunc(own, func(s string) bool { return s == "ConfigMap kube-root-ca.crt" })
 		if !slices.Equal(own, []string{"ConfigMap a", "ConfigMap b"}) || !slices.Equal(bodies, []string{"ConfigMap a"}) {
 			t.Errorf("got %v, bodies of %v", own, bodies)
@@ -108,8 +112,8 @@ func TestObserveTheAbsent(t *testing.T) {
 		object.Watch{Group: "example.com", Kind: "Widget", Namespace: "default"},
 		object.Watch{Group: "apps", Kind: "Deployment", Namespace: "no-such-namespace"})
 	want := []string{"Deployment.v1beta1.apps", "Widget.example.com", "Widget.v1.", "Widget.v1.apps", "Widget.v1.example.com"}
-	if diff := cmp.Diff(want, seen.Unserved); diff != "" || len(seen.Own) != 0 {
-		t.Errorf("unserved: -want +got\n%s%v", diff, seen.Own)
+	if diff := cmp.Diff(want, seen.Unserved); diff != "" || seen.Len() != 0 {
+		t.Errorf("unserved: -want +got\n%s%v", diff, names(seen.Records()))
 	}
 }
 
@@ -181,8 +185,8 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range []object.Watch{loose, w} {
-		if seen := observe(t, c, w); len(seen.Unserved) != 0 || len(seen.Bodies) != 1 {
-			t.Fatalf("while served: unserved %v, %d bodies", seen.Unserved, len(seen.Bodies))
+		if seen := observe(t, c, w); len(seen.Unserved) != 0 || len(names(seen.Bodies())) != 1 {
+			t.Fatalf("while served: unserved %v, bodies of %v", seen.Unserved, names(seen.Bodies()))
 		}
 	}
 	// A create takes nothing over of custom kinds, too.
@@ -192,7 +196,7 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	if _, err := c.Write(t.Context(), create(mine)); !errors.Is(err, ErrOccupied) {
 		t.Errorf("create over a foreign widget: got %v, want ErrOccupied", err)
 	}
-	rec := observe(t, c, w).Own[key]
+	rec := observe(t, c, w).Record(key)
 	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: key})
 	if rec = write(t, c, create(mine)); rec.Mark != object.Ours || !mine.Covered(rec) {
 		t.Errorf("create of a widget: got %+v, want ours and covered", rec)
@@ -200,8 +204,8 @@ func TestObserveFollowsKindsThatComeAndGo(t *testing.T) {
 	drop()
 	write(t, c, object.Change{Action: object.Delete, Was: rec, Key: key})
 	for _, w := range []object.Watch{loose, w} {
-		if seen := observe(t, c, w); len(seen.Unserved) != 1 || len(seen.Own) != 0 {
-			t.Errorf("after: unserved %v, %v", seen.Unserved, seen.Own)
+		if seen := observe(t, c, w); len(seen.Unserved) != 1 || seen.Len() != 0 {
+			t.Errorf("after: unserved %v, %v", seen.Unserved, names(seen.Records()))
 		}
 	}
 }
@@ -278,11 +282,11 @@ func TestObservePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: ns, Selector: "many"}
-	if got := len(observe(t, c, w).Own); got != pageSize+1 {
+	if got := observe(t, c, w).Len(); got != pageSize+1 {
 		t.Errorf("reduced: got %d objects, want %d", got, pageSize+1)
 	}
 	w.Depth = object.Whole
-	if got := len(observe(t, c, w).Bodies); got != pageSize+1 {
+	if got := len(names(observe(t, c, w).Bodies())); got != pageSize+1 {
 		t.Errorf("whole: got %d bodies, want %d", got, pageSize+1)
 	}
 }

@@ -39,7 +39,7 @@ func (c *Client) live(ctx context.Context, ch object.Change) (object.Body, error
 	if missing(err) == ch.Key.Name {
 		return object.Body{}, nil
 	}
-	return it.body, err
+	return it.Body, err
 }
 
 func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
@@ -56,5 +56,5 @@ func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, e
 		return object.Body{}, err
 	}
 	it, err := c.wholeItem(raw, r)
-	return it.body, err
+	return it.Body, err
 }

@@ -96,7 +96,7 @@ func (c *Client) awaitGone(ctx context.Context, ch object.Change) error {
 			return err
 		}
 		it, err := c.one(ctx, reading{r, object.Reduced}, ch.Key)
-		if missing(err) == ch.Key.Name || err == nil && it.record.UID != ch.Was.UID {
+		if missing(err) == ch.Key.Name || err == nil && it.Record.UID != ch.Was.UID {
 			return nil
 		}
 		if err != nil {

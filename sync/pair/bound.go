@@ -67,7 +67,7 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 //
 // Where the source's Secrets were not read, nothing is asked for and nothing taken away.
 func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
-	legacy := v.Target.Seen.Own[a.Token].Mark == object.Ours
+	legacy := v.Target.Seen.Record(a.Token).Mark == object.Ours
 	tokens, read := v.tokens()
 	if !read {
 		return Rotation{Keep: a.Former(), Token: legacy}
@@ -100,7 +100,8 @@ func (v View) tokens() (out []object.Secret, read bool) {
 		return nil, false
 	}
 	for _, k := range Secrets(v.Link) {
-		live, body := v.Source.Seen.Own[k], v.Source.Seen.Bodies[k]
+		live := v.Source.Seen.Record(k)
+		body, _ := v.Source.Seen.Body(k)
 		switch {
 		case live.IsZero() && v.Source.Saw(k), !live.IsZero() && live.Mark != object.Ours:
 		case len(body.Bytes()) == 0:
@@ -115,7 +116,7 @@ func (v View) tokens() (out []object.Secret, read bool) {
 // Holds says that every Secret of the link in the source carries the token.
 func (v View) Holds(token object.Secret) bool {
 	for _, k := range Secrets(v.Link) {
-		if string(linkerd.TokenOf(v.Source.Seen.Bodies[k]).Bytes()) != string(token.Bytes()) {
+		if body, _ := v.Source.Seen.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
 			return false
 		}
 	}
@@ -130,10 +131,11 @@ func (v View) Took(now *linkerd.Credential) bool {
 	}
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	plane := linkerd.ControlPlaneSecret(at, v.Link.Target.Name)
-	if source.Own[plane].Mark == object.Ours && !slices.Contains(Secrets(v.Link), plane) {
+	if source.Record(plane).Mark == object.Ours && !slices.Contains(Secrets(v.Link), plane) {
 		return false
 	}
-	_, entries := linkerd.Announced(source.Bodies[linkerd.LinkKey(at, v.Link.Target.Name)])
+	link, _ := source.Body(linkerd.LinkKey(at, v.Link.Target.Name))
+	_, entries := linkerd.Announced(link)
 	return slices.Contains(entries, linkerd.CredentialEntry(now.Print))
 }
 
@@ -165,7 +167,7 @@ func (t *choice) consider(token object.Secret) {
 
 func (t *choice) good(c claims) bool {
 	secret := object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name}
-	bound, account := t.Target.Seen.Own[secret], t.Target.Seen.Own[t.Account]
+	bound, account := t.Target.Seen.Record(secret), t.Target.Seen.Record(t.Account)
 	return numberOf(t.Account, secret) > 0 && bound.Mark == object.Ours && !bound.Going && bound.UID == c.Secret.UID &&
 		account.UID == c.Account.UID && t.now.Before(c.Expires)
 }
@@ -202,7 +204,7 @@ func (t *choice) next() int {
 
 func (t *choice) need(next int) *object.TokenRequest {
 	key := generation(t.Account, next)
-	secret, account := t.Target.Seen.Own[key], t.Target.Seen.Own[t.Account]
+	secret, account := t.Target.Seen.Record(key), t.Target.Seen.Record(t.Account)
 	if secret.Mark != object.Ours || secret.Going || account.Mark != object.Ours || account.Going {
 		return nil
 	}

@@ -38,11 +38,11 @@ func rotating(t *testing.T, carried object.Secret, generations ...int) View {
 	if !carried.IsZero() {
 		mirror := Secrets(v.Link)[0]
 		v.put(t, mirror, kubeconfig(string(carried.Bytes())))
-		v.Source.Seen.Own[mirror] = object.Record{UID: "u", Mark: object.Ours}
+		record(&v.Source.Seen, mirror, object.Record{UID: "u", Mark: object.Ours})
 	}
-	v.Target.Seen.Own[toEast.Account] = object.Record{UID: "account", Mark: object.Ours}
+	record(&v.Target.Seen, toEast.Account, object.Record{UID: "account", Mark: object.Ours})
 	for _, n := range generations {
-		v.Target.Seen.Own[generation(toEast.Account, n)] = object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours}
+		record(&v.Target.Seen, generation(toEast.Account, n), object.Record{UID: "secret-" + strconv.Itoa(n), Mark: object.Ours})
 	}
 	return v
 }
@@ -55,7 +55,7 @@ func (v View) access() Access {
 }
 
 func TestRotate(t *testing.T) {
-	legacy := func(v *View) { v.Target.Seen.Own[toEast.Token] = object.Record{UID: "t", Mark: object.Ours} }
+	legacy := func(v *View) { record(&v.Target.Seen, toEast.Token, object.Record{UID: "t", Mark: object.Ours}) }
 	nothing := func(*View) {}
 	none := object.Secret{}
 	tests := []struct {
@@ -88,12 +88,12 @@ func TestRotate(t *testing.T) {
 		{"which goes after the second", issued(2, start), []int{1, 2}, none, 0, legacy, "use 2 keep 1,2 need -"},
 		{"while it is carried", object.NewSecret([]byte("legacy")), []int{1, 2}, none, 0, legacy, "use - keep 1,2,token need 2 due"},
 		{"account is going", none, []int{1}, none, 0, func(v *View) {
-			v.Target.Seen.Own[toEast.Account] = object.Record{UID: "account", Mark: object.Ours, Going: true}
+			record(&v.Target.Seen, toEast.Account, object.Record{UID: "account", Mark: object.Ours, Going: true})
 		}, "use - keep 1 need - due"},
 		{"source not read", issued(3, start), []int{1, 2, 3}, none, 25 * day, func(v *View) { v.Source = Side{} }, "use - keep 1,2,3 need - due"},
-		{"Secret not read", issued(3, start), []int{1, 2, 3}, none, 25 * day, func(v *View) { clear(v.Source.Seen.Bodies) }, "use - keep 1,2,3 need - due"},
+		{"Secret not read", issued(3, start), []int{1, 2, 3}, none, 25 * day, func(v *View) { show(&v.Source.Seen, Secrets(v.Link)[0], object.Body{}) }, "use - keep 1,2,3 need - due"},
 		{"Secret is somebody else's", issued(3, start), []int{3}, none, 0, func(v *View) {
-			v.Source.Seen.Own[Secrets(v.Link)[0]] = object.Record{UID: "u"}
+			record(&v.Source.Seen, Secrets(v.Link)[0], object.Record{UID: "u"})
 		}, "use - keep 3 need 3 due"},
 	}
 	for _, tt := range tests {
@@ -136,14 +136,14 @@ func TestShortGrants(t *testing.T) {
 		t.Errorf("a day: %v, %v, %v", r.TooShort(v.Link), r.Shortened(v.Link), r.Need)
 	}
 	v = given(t)
-	for k := range v.Source.Seen.Own {
+	for k := range v.Source.Seen.Records() {
 		v.put(t, k, kubeconfig(string(granted(1, start, day).Bytes())))
-		v.Source.Seen.Own[k] = object.Record{UID: "u", Mark: object.Ours}
+		record(&v.Source.Seen, k, object.Record{UID: "u", Mark: object.Ours})
 	}
 	v.Link.Spec.Credentials = api.Credentials{Mode: api.Bound, SecretRef: nil}
 	mirror := Secrets(v.Link)[0]
 	v.put(t, mirror, kubeconfig(string(granted(1, start, day).Bytes())))
-	v.Source.Seen.Own[mirror] = object.Record{UID: "u", Mark: object.Ours}
+	record(&v.Source.Seen, mirror, object.Record{UID: "u", Mark: object.Ours})
 	target := rotating(t, object.Secret{}, 1, 2).Target
 	v.Target.Seen = target.Seen
 	if r := v.Rotate(v.access(), object.Secret{}, start); r.TooShort(v.Link) == nil || r.Need == nil {
@@ -177,13 +177,13 @@ func TestTook(t *testing.T) {
 		{"there is none", "new", nil, func(*View) {}, false},
 		{"source not known", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *View) { v.Source.Known = false }, false},
 		{"a Secret that the link no longer has", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *View) {
-			v.Source.Seen.Own[linkerd.ControlPlaneSecret(v.Link.Source.Spec.Linkerd, "east")] = object.Record{UID: "u", Mark: object.Ours}
+			record(&v.Source.Seen, linkerd.ControlPlaneSecret(v.Link.Source.Spec.Linkerd, "east"), object.Record{UID: "u", Mark: object.Ours})
 		}, false},
 	}
 	for _, tt := range tests {
 		v := rotating(t, issued(1, start), 1)
 		announced := `{"spec":{"excludedAnnotations":["` + linkerd.CredentialEntry(tt.entry) + `"]}}`
-		v.Source.Seen.Bodies[linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east")] = object.NewBody([]byte(announced))
+		show(&v.Source.Seen, linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east"), object.NewBody([]byte(announced)))
 		tt.change(&v)
 		if got := v.Took(tt.now); got != tt.want {
 			t.Errorf("%s: Took: got %t, want %t", tt.name, got, tt.want)

@@ -49,7 +49,8 @@ func (v View) Existing() (*linkerd.Credential, *object.Reason) {
 }
 
 func (v View) given(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
-	live, body := v.Source.Seen.Own[k], v.Source.Seen.Bodies[k]
+	live := v.Source.Seen.Record(k)
+	body, _ := v.Source.Seen.Body(k)
 	switch {
 	case live.IsZero() && v.Source.Saw(k):
 		return object.Secret{}, object.Because("NoSecret",
@@ -71,7 +72,7 @@ func (v View) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 // or nil. It is neither written nor deleted: the link goes on with it until people give it up.
 func (v View) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
-		if v.Source.Seen.Own[k].Mark == object.Ours {
+		if v.Source.Seen.Record(k).Mark == object.Ours {
 			return object.Because("OwnSecret",
 				"%s was written by linkwright, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
 				k, k.Namespace, k.Name, object.OwnerLabel)
@@ -94,20 +95,22 @@ func (v View) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 		return inUse("its end of the link is not ready")
 	}
 	for _, k := range []object.Key{linkerd.MirrorSecret(at, v.Link.Target.Name), linkerd.ControlPlaneSecret(at, v.Link.Target.Name)} {
-		if source.Own[k].Mark == object.Ours {
+		if source.Record(k).Mark == object.Ours {
 			return inUse("%s is still there", k)
 		}
 	}
+	token, _ := v.Target.Seen.Body(a.Token)
 	for _, k := range Secrets(v.Link) {
-		if carries(source.Bodies[k], v.Target.Seen.Bodies[a.Token]) || of(a.Account, linkerd.TokenOf(source.Bodies[k])) {
+		if body, _ := source.Body(k); carries(body, token) || of(a.Account, linkerd.TokenOf(body)) {
 			return inUse("%s still carries its token", k)
 		}
 	}
 	link := linkerd.LinkKey(at, v.Link.Target.Name)
-	if source.Own[link].IsZero() && v.Source.Saw(link) {
+	if source.Record(link).IsZero() && v.Source.Saw(link) {
 		return nil
 	}
-	name, entries := linkerd.Announced(source.Bodies[link])
+	body, _ := source.Body(link)
+	name, entries := linkerd.Announced(body)
 	if name != Secrets(v.Link)[0].Name || !slices.Contains(entries, linkerd.CredentialEntry(now.Print)) {
 		return inUse("%s does not name it yet", link)
 	}

@@ -33,8 +33,6 @@ func given(t *testing.T) View {
 	v := View{Link: fleet.Link{Source: &fleet.Cluster{Name: "west", Spec: west}, Target: &fleet.Cluster{Name: "east", Spec: east}, Spec: &spec}}
 	v.Source = Side{Known: true, Everything: true, Facts: linkerd.Facts{UID: "uid"}}
 	v.Target = Side{Known: true, Everything: true, Facts: linkerd.Facts{Domains: linkerd.Domains{Cluster: "east.local", Trust: "east.test"}}}
-	v.Source.Seen = object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
-	v.Target.Seen = object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
 	for _, k := range []object.Key{mirrorKey, planeKey} {
 		v.put(t, k, kubeconfig(canary))
 	}
@@ -46,7 +44,7 @@ func kubeconfig(token string) string {
 		`"clusters":[{"name":"e","cluster":{"server":"https://east.example.com"}}],"users":[{"name":"u","user":{"token":"` + token + `"}}]}`
 }
 
-func (v View) put(t *testing.T, k object.Key, config string) {
+func (v *View) put(t *testing.T, k object.Key, config string) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{
 		"type": linkerd.KubeconfigSecretType, "data": map[string][]byte{"kubeconfig": []byte(config)},
@@ -58,47 +56,45 @@ func (v View) put(t *testing.T, k object.Key, config string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Source.Seen.Own[k] = object.Record{UID: "u"}
-	v.Source.Seen.Bodies[k] = object.NewBody(body)
+	record(&v.Source.Seen, k, object.Record{UID: "u"})
+	show(&v.Source.Seen, k, object.NewBody(body))
 }
 
-func (v View) edit(k object.Key, from, to string) {
-	v.Source.Seen.Bodies[k] = object.NewBody([]byte(strings.Replace(string(v.Source.Seen.Bodies[k].Bytes()), from, to, 1)))
+func (v *View) edit(k object.Key, from, to string) {
+	show(&v.Source.Seen, k, object.NewBody([]byte(strings.Replace(string(bodyOf(v.Source.Seen, k).Bytes()), from, to, 1))))
 }
 
 func TestExisting(t *testing.T) {
 	tests := []struct {
 		name, code, says string
-		change           func(View)
+		change           func(*View)
 	}{
-		{"as it should be", "", "", func(View) {}},
-		{"the mirror's is missing", "NoSecret", mirrorKey.String(), func(v View) {
-			delete(v.Source.Seen.Own, mirrorKey)
-			delete(v.Source.Seen.Bodies, mirrorKey)
+		{"as it should be", "", "", func(*View) {}},
+		{"the mirror's is missing", "NoSecret", mirrorKey.String(), func(v *View) {
+			drop(&v.Source.Seen, mirrorKey)
 		}},
-		{"the control plane's is missing", "NoSecret", planeKey.String(), func(v View) {
-			delete(v.Source.Seen.Own, planeKey)
-			delete(v.Source.Seen.Bodies, planeKey)
+		{"the control plane's is missing", "NoSecret", planeKey.String(), func(v *View) {
+			drop(&v.Source.Seen, planeKey)
 		}},
-		{"read without its content", "Unknown", mirrorKey.String(), func(v View) { delete(v.Source.Seen.Bodies, mirrorKey) }},
-		{"our own", "OwnSecret", "-n linkerd label secret cluster-credentials-east linkwright.dev/owner-", func(v View) {
-			v.Source.Seen.Own[planeKey] = object.Record{UID: "u", Mark: object.Ours}
+		{"read without its content", "Unknown", mirrorKey.String(), func(v *View) { show(&v.Source.Seen, mirrorKey, object.Body{}) }},
+		{"our own", "OwnSecret", "-n linkerd label secret cluster-credentials-east linkwright.dev/owner-", func(v *View) {
+			record(&v.Source.Seen, planeKey, object.Record{UID: "u", Mark: object.Ours})
 		}},
-		{"being deleted", "Going", mirrorKey.String(), func(v View) {
-			v.Source.Seen.Own[mirrorKey] = object.Record{UID: "u", Going: true}
+		{"being deleted", "Going", mirrorKey.String(), func(v *View) {
+			record(&v.Source.Seen, mirrorKey, object.Record{UID: "u", Going: true})
 		}},
-		{"of another type", "BadSecret", "its type is Opaque", func(v View) { v.edit(mirrorKey, linkerd.KubeconfigSecretType, "Opaque") }},
-		{"of another key", "BadSecret", "no key kubeconfig", func(v View) { v.edit(mirrorKey, `"kubeconfig"`, `"config"`) }},
-		{"for another cluster", "BadSecret", `must be east`, func(v View) {
+		{"of another type", "BadSecret", "its type is Opaque", func(v *View) { v.edit(mirrorKey, linkerd.KubeconfigSecretType, "Opaque") }},
+		{"of another key", "BadSecret", "no key kubeconfig", func(v *View) { v.edit(mirrorKey, `"kubeconfig"`, `"config"`) }},
+		{"for another cluster", "BadSecret", `must be east`, func(v *View) {
 			v.edit(planeKey, linkerd.RemoteClusterLabel+`":"east`, linkerd.RemoteClusterLabel+`":"north`)
 		}},
-		{"of another trust domain", "BadSecret", `must be "east.test"`, func(v View) { v.edit(planeKey, "east.test", "west.test") }},
-		{"without cluster domain", "BadSecret", `must be "east.local"`, func(v View) { v.edit(planeKey, "east.local", "") }},
-		{"no Secret", "BadSecret", "no Secret", func(v View) { v.Source.Seen.Bodies[mirrorKey] = object.NewBody([]byte(`["` + canary + `"]`)) }},
+		{"of another trust domain", "BadSecret", `must be "east.test"`, func(v *View) { v.edit(planeKey, "east.test", "west.test") }},
+		{"without cluster domain", "BadSecret", `must be "east.local"`, func(v *View) { v.edit(planeKey, "east.local", "") }},
+		{"no Secret", "BadSecret", "no Secret", func(v *View) { show(&v.Source.Seen, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
 	}
 	for _, tt := range tests {
 		v := given(t)
-		tt.change(v)
+		tt.change(&v)
 		cred, why := v.Existing()
 		switch {
 		case tt.code == "" && (why != nil || len(cred.Print) != 12):
@@ -129,10 +125,10 @@ func TestStillUsed(t *testing.T) {
 		change     func(*View)
 	}{
 		{"no longer used", "", func(*View) {}},
-		{"no Linkerd Link", "", func(v *View) { delete(v.Source.Seen.Own, linkKey); delete(v.Source.Seen.Bodies, linkKey) }},
+		{"no Linkerd Link", "", func(v *View) { drop(&v.Source.Seen, linkKey) }},
 		{"source not read", "not ready", func(v *View) { v.Source = Side{} }},
 		{"our Secret", "Secret linkerd/cluster-credentials-east is still there", func(v *View) {
-			v.Source.Seen.Own[planeKey] = object.Record{UID: "u", Mark: object.Ours}
+			record(&v.Source.Seen, planeKey, object.Record{UID: "u", Mark: object.Ours})
 		}},
 		{"our token in their Secret", "vault-east still carries its token", func(v *View) { v.put(t, mirrorKey, kubeconfig("ours")) }},
 		{"our token in the control plane's", "cluster-credentials-east still carries", func(v *View) { v.put(t, planeKey, kubeconfig("ours")) }},
@@ -145,10 +141,10 @@ func TestStillUsed(t *testing.T) {
 		if why != nil {
 			t.Fatal(why)
 		}
-		v.Source.Seen.Own[linkKey] = object.Record{UID: "u", Mark: object.Ours}
-		v.Source.Seen.Bodies[linkKey] = object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"vault-east","excludedAnnotations":["a/*","` +
-			linkerd.CredentialEntry(cred.Print) + `"]}}`))
-		v.Target.Seen.Bodies[tokenKey] = object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`)) // "ours"
+		record(&v.Source.Seen, linkKey, object.Record{UID: "u", Mark: object.Ours})
+		show(&v.Source.Seen, linkKey, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"vault-east","excludedAnnotations":["a/*","`+
+			linkerd.CredentialEntry(cred.Print)+`"]}}`)))
+		show(&v.Target.Seen, tokenKey, object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`))) // "ours"
 		tt.change(&v)
 		why = v.StillUsed(toEast, cred)
 		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != InUse || !strings.Contains(why.Message, tt.says)) {

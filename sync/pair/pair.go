@@ -55,8 +55,8 @@ func covers(w object.Watch, k object.Key) bool {
 // Credential is the token that the target's token controller issued for the source's account, read
 // from the Secret token; nil while there is none. Its print is keyed with the source's identity.
 func (v View) Credential(token object.Key) (*linkerd.Credential, error) {
-	body, ok := v.Target.Seen.Bodies[token]
-	if !ok || v.Target.Seen.Own[token].Mark != object.Ours {
+	body, ok := v.Target.Seen.Body(token)
+	if !ok || v.Target.Seen.Record(token).Mark != object.Ours {
 		return nil, nil //nolint:nilnil // no credential yet is an answer, not a failure
 	}
 	var s corev1.Secret

@@ -52,10 +52,7 @@ func TestCredential(t *testing.T) {
 	key := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
 	view := func(uid string, mark object.Mark, body string) View {
 		v := View{Source: Side{Known: true, Facts: linkerd.Facts{UID: uid}}, Target: Side{Known: true}}
-		v.Target.Seen.Own = map[object.Key]object.Record{key: {UID: "x", Mark: mark}}
-		if body != "" {
-			v.Target.Seen.Bodies = map[object.Key]object.Body{key: object.NewBody([]byte(body))}
-		}
+		put(&v.Target.Seen, key, object.Record{UID: "x", Mark: mark}, object.NewBody([]byte(body)))
 		return v
 	}
 	const filled = `{"data":{"token":"c2VjcmV0"}}` // "secret"

@@ -84,7 +84,7 @@ func numbered(k object.Key) (account object.Key, n int) {
 // Generations are the numbers of the Secrets of ours that are live in a target, by account, in order.
 func (s Side) Generations() map[object.Key][]int {
 	out := map[object.Key][]int{}
-	for k, r := range s.Seen.Own {
+	for k, r := range s.Seen.Records() {
 		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Going {
 			continue
 		}

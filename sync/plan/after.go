@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
@@ -20,31 +19,26 @@ func After(side pair.Side, s Step) pair.Side {
 	if !side.Known || s.Refused != nil {
 		return side
 	}
-	side.Seen.Own, side.Seen.Bodies = maps.Clone(side.Seen.Own), maps.Clone(side.Seen.Bodies)
-	if side.Seen.Own == nil {
-		side.Seen.Own = map[object.Key]object.Record{}
-	}
-	if side.Seen.Bodies == nil {
-		side.Seen.Bodies = map[object.Key]object.Body{}
-	}
+	seen := side.Seen.Edit()
 	for _, c := range slices.Concat(s.Ahead, s.Changes, s.After) {
-		do(side.Seen, c)
+		do(seen, side.Seen, c)
 	}
+	side.Seen = seen.Observation()
 	return side
 }
 
-func do(seen object.Observation, c object.Change) {
+// do shows one change; a step writes no object twice, so that a release finds in was what it changes.
+func do(seen *object.Edit, was object.Observation, c object.Change) {
 	switch c.Action {
 	case object.None:
 	case object.Delete:
-		delete(seen.Own, c.Key)
-		delete(seen.Bodies, c.Key)
+		seen.Drop(c.Key)
 	case object.Release:
-		if body, ok := seen.Bodies[c.Key]; ok {
-			seen.Bodies[c.Key] = merged(body, c.Object.Body)
+		if body, ok := was.Body(c.Key); ok {
+			seen.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
 		}
 	default:
-		seen.Own[c.Key], seen.Bodies[c.Key] = object.Written(c.Object), c.Object.Body
+		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestLinkAndUnlink(t *testing.T) {
 			for cluster, step := range s.settle() {
 				allInPlace(t, cluster, step)
 			}
-			if !linkerd.Drains(s.live["west"].Seen.Bodies[linkKey("east")], object.Body{}) {
+			if !linkerd.Drains(bodyOf(s.live["west"].Seen, linkKey("east")), object.Body{}) {
 				t.Fatal("no Linkerd Link selects anything")
 			}
 			s.world.Fleet = declare(t, two, "")
@@ -81,7 +81,7 @@ func TestAfterWithFreshCredentials(t *testing.T) {
 		allInPlace(t, cluster, step)
 	}
 	for _, k := range []object.Key{deployment("east"), linkKey("east"), {Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}} {
-		if _, ok := s.live["west"].Seen.Bodies[k]; !ok {
+		if _, ok := s.live["west"].Seen.Body(k); !ok {
 			t.Errorf("After: %s has no body", k)
 		}
 	}
@@ -90,28 +90,28 @@ func TestAfterWithFreshCredentials(t *testing.T) {
 func TestAfter(t *testing.T) {
 	a, b := object.Key{Kind: "Service", Namespace: "shop", Name: "a"}, object.Key{Kind: "Service", Namespace: "shop", Name: "b"}
 	body := func(text string) object.Body { return object.NewBody([]byte(text)) }
-	side := dressed("west", "192.0.2.1")
-	side.Seen.Own[b] = object.Record{UID: "b", ResourceVersion: "7"}
-	side.Seen.Bodies[b] = body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`)
+	side := *dressed("west", "192.0.2.1")
+	record(&side.Seen, b, object.Record{UID: "b", ResourceVersion: "7"})
+	show(&side.Seen, b, body(`{"metadata":{"annotations":{"x":"1","y":"2"}}}`))
 	release := object.Change{Action: object.Release, Key: b, Object: object.Object{Body: body(`{"metadata":{"annotations":{"x":null,"z":{"k":3}}}}`)}}
 	create := object.Change{Action: object.Create, Key: a, Object: object.Object{Key: a, Digest: 5, Body: body(`{"kind":"Service"}`)}}
 
 	got := After(side, Step{Changes: []object.Change{create, release}})
-	if string(got.Seen.Bodies[a].Bytes()) != `{"kind":"Service"}` || got.Seen.Own[a] != object.Written(create.Object) {
-		t.Errorf("After(create): %s, %+v", got.Seen.Bodies[a].Bytes(), got.Seen.Own[a])
+	if string(bodyOf(got.Seen, a).Bytes()) != `{"kind":"Service"}` || got.Seen.Record(a) != object.Written(create.Object) {
+		t.Errorf("After(create): %s, %+v", bodyOf(got.Seen, a).Bytes(), got.Seen.Record(a))
 	}
-	if want := `{"metadata":{"annotations":{"y":"2","z":{"k":3}}}}`; string(got.Seen.Bodies[b].Bytes()) != want {
-		t.Errorf("After(release): %s, want %s", got.Seen.Bodies[b].Bytes(), want)
+	if want := `{"metadata":{"annotations":{"y":"2","z":{"k":3}}}}`; string(bodyOf(got.Seen, b).Bytes()) != want {
+		t.Errorf("After(release): %s, want %s", bodyOf(got.Seen, b).Bytes(), want)
 	}
-	if _, ok := side.Seen.Own[a]; ok {
+	if !side.Seen.Record(a).IsZero() {
 		t.Error("After changed its input")
 	}
 	got = After(got, Step{After: []object.Change{{Action: object.Delete, Key: b}}})
-	if _, ok := got.Seen.Bodies[b]; ok || !got.Seen.Own[b].IsZero() {
+	if _, ok := got.Seen.Body(b); ok || !got.Seen.Record(b).IsZero() {
 		t.Error("After(delete): it is still there")
 	}
 	refused := After(side, Step{Refused: object.Because("No", "no"), Changes: []object.Change{create}})
-	if _, ok := refused.Seen.Own[a]; ok {
+	if !refused.Seen.Record(a).IsZero() {
 		t.Error("After(refused) wrote")
 	}
 }

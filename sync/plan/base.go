@@ -21,7 +21,7 @@ func (p *planner) writeBase() {
 		return
 	}
 	if !found { // an accepted cluster may have one from its former name: it is taken over
-		old.Was = p.side.Seen.Own[inventory.Key(p.Owner, end)]
+		old.Was = p.side.Seen.Record(inventory.Key(p.Owner, end))
 	}
 	next.Commit, next.Term = p.step.Commit, p.Term
 	if c, why := p.inventory(next, old); why == nil {
@@ -89,7 +89,7 @@ func (p *planner) lacks(want object.Wanted) *object.Reason {
 // namespace creates ours where it is missing; it is never deleted.
 func (p *planner) namespace() {
 	key := object.Key{Kind: "Namespace", Name: object.AccessNamespace}
-	if !p.side.Seen.Own[key].IsZero() {
+	if !p.side.Seen.Record(key).IsZero() {
 		return
 	}
 	ns := coreac.Namespace(key.Name)

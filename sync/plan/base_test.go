@@ -60,9 +60,9 @@ func TestBaseHoldsExtras(t *testing.T) {
 	s.world.Term = 4
 	same(t, "the second step", nil, words(s.turn("west")))
 
-	r := s.live["west"].Seen.Own[policyKey]
+	r := s.live["west"].Seen.Record(policyKey)
 	r.Fields, r.Rivals = unique.Make(`{}`), unique.Make("kubectl")
-	s.live["west"].Seen.Own[policyKey] = r
+	record(&s.live["west"].Seen, policyKey, r)
 	same(t, "after drift", []string{"update " + policyKey.String()}, words(s.turn("west")))
 	remove(s.live["west"], budgetKey)
 	same(t, "after a loss", []string{"create " + budgetKey.String()}, words(s.turn("west")))
@@ -92,9 +92,7 @@ func TestBaseWithoutLinks(t *testing.T) {
 // What stands in the way of the base holds the base, as it is, and nothing else.
 func TestBaseIsHeldAlone(t *testing.T) {
 	unserved := func(s *sim) {
-		w := s.live["west"]
-		w.Seen.Unserved = []string{"NetworkPolicy.v1.networking.k8s.io"}
-		s.live["west"] = w
+		s.live["west"].Seen.Unserved = []string{"NetworkPolicy.v1.networking.k8s.io"}
 	}
 	tests := []struct {
 		name string
@@ -103,12 +101,12 @@ func TestBaseIsHeldAlone(t *testing.T) {
 	}{
 		{"not served", unserved, "NotServed"},
 		{"occupied", func(s *sim) {
-			s.live["west"].Seen.Own[policyKey] = object.Record{UID: "1", Rivals: unique.Make("kubectl")}
+			record(&s.live["west"].Seen, policyKey, object.Record{UID: "1", Rivals: unique.Make("kubectl")})
 		}, "Occupied"},
 		{"being deleted", func(s *sim) {
-			r := s.live["west"].Seen.Own[policyKey]
+			r := s.live["west"].Seen.Record(policyKey)
 			r.Going = true
-			s.live["west"].Seen.Own[policyKey] = r
+			record(&s.live["west"].Seen, policyKey, r)
 		}, "Going"},
 	}
 	for _, tt := range tests {
@@ -145,14 +143,14 @@ func TestBaseIsGuarded(t *testing.T) {
 		t.Errorf("UpsertOnly: %s %v, %v", got.Standing, got.Why, got.Going)
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	r := s.live["west"].Seen.Own[policyKey]
+	r := s.live["west"].Seen.Record(policyKey)
 	r.Keep = true
-	s.live["west"].Seen.Own[policyKey] = r
+	record(&s.live["west"].Seen, policyKey, r)
 	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != "Kept" {
 		t.Errorf("kept: %s %v", got.Standing, got.Why)
 	}
 	r.Keep = false
-	s.live["west"].Seen.Own[policyKey] = r
+	record(&s.live["west"].Seen, policyKey, r)
 	s.settle()
 	if slices.Contains(s.names("west"), policyKey.String()) {
 		t.Error("it stays although nothing is against it")

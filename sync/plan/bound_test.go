@@ -41,14 +41,14 @@ func newIssuer(t *testing.T, spec string) *issuer {
 }
 
 // playUIDs gives every Secret that is made an identity of its own.
-func playUIDs() func(pair.Side) {
+func playUIDs() func(*pair.Side) {
 	made := 0
-	return func(s pair.Side) {
-		for k, r := range s.Seen.Own {
+	return func(s *pair.Side) {
+		for k, r := range s.Seen.Records() {
 			if k.Namespace == object.AccessNamespace && r.UID == "simulated" {
 				made++
 				r.UID = fmt.Sprintf("uid-%d", made)
-				s.Seen.Own[k] = r
+				record(&s.Seen, k, r)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (i *issuer) turn(name api.ClusterName, policies ...Policy) Step {
 	}
 	for p, c := range i.world.Fresh {
 		l, _ := i.world.Fleet.Link(p)
-		if l.Source == nil || (pair.View{Link: l, Source: i.live["west"]}).Holds(c.Token) {
+		if l.Source == nil || (pair.View{Link: l, Source: *i.live["west"]}).Holds(c.Token) {
 			delete(i.world.Fresh, p)
 		}
 	}
@@ -82,7 +82,7 @@ func (i *issuer) turn(name api.ClusterName, policies ...Policy) Step {
 func (i *issuer) grant(r object.TokenRequest) object.Secret {
 	i.t.Helper()
 	seen := i.live["east"].Seen
-	if seen.Own[r.Secret].UID != r.UID || seen.Own[r.Account].IsZero() {
+	if seen.Record(r.Secret).UID != r.UID || seen.Record(r.Account).IsZero() {
 		i.t.Errorf("a token is asked for that cannot be issued: %+v", r)
 	}
 	life := r.TTL
@@ -94,7 +94,7 @@ func (i *issuer) grant(r object.TokenRequest) object.Secret {
 		"kubernetes.io": map[string]any{
 			"namespace":      r.Account.Namespace,
 			"secret":         map[string]any{"name": r.Secret.Name, "uid": r.UID},
-			"serviceaccount": map[string]any{"name": r.Account.Name, "uid": seen.Own[r.Account].UID},
+			"serviceaccount": map[string]any{"name": r.Account.Name, "uid": seen.Record(r.Account).UID},
 		},
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func (i *issuer) grant(r object.TokenRequest) object.Secret {
 
 // inUse is the token in west's Secret for its mirror, and what it is bound to.
 func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64) {
-	token = linkerd.TokenOf(i.live["west"].Seen.Bodies[mirrorKey])
+	token = linkerd.TokenOf(bodyOf(i.live["west"].Seen, mirrorKey))
 	parts := strings.Split(string(token.Bytes()), ".")
 	if len(parts) != 3 {
 		return token, "", "", 0
@@ -124,10 +124,10 @@ func (i *issuer) accepted() bool {
 	token, secret, uid, expires := i.inUse()
 	if secret == "" {
 		var legacy corev1.Secret
-		return json.Unmarshal(i.live["east"].Seen.Bodies[tokenKey].Bytes(), &legacy) == nil &&
+		return json.Unmarshal(bodyOf(i.live["east"].Seen, tokenKey).Bytes(), &legacy) == nil &&
 			len(legacy.Data["token"]) > 0 && string(legacy.Data["token"]) == string(token.Bytes())
 	}
-	bound := i.live["east"].Seen.Own[object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret}]
+	bound := i.live["east"].Seen.Record(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret})
 	return bound.UID == uid && i.world.Now.Unix() < expires
 }
 
@@ -178,7 +178,7 @@ func TestBoundFirstLink(t *testing.T) {
 	}
 	same(t, "tokens in east", []string{"1"}, i.tokens())
 	second := i.turn("east")
-	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Own[generation(1)].UID, TTL: api.DefaultTTL}
+	want := object.TokenRequest{Account: accountKey, Secret: generation(1), UID: i.live["east"].Seen.Record(generation(1)).UID, TTL: api.DefaultTTL}
 	if len(second.Needs) != 1 || second.Needs[0].Request != want || second.Writes() > 0 {
 		t.Errorf("east's second step: %+v, %v", second.Needs, words(second))
 	}
@@ -256,10 +256,10 @@ func TestCrashBeforeTheWrite(t *testing.T) {
 func TestCrashBetweenSecrets(t *testing.T) {
 	i := newIssuer(t, all+bound)
 	i.inPlace()
-	old, body := i.live["west"].Seen.Own[mirrorKey], i.live["west"].Seen.Bodies[mirrorKey]
+	old, body := i.live["west"].Seen.Record(mirrorKey), bodyOf(i.live["west"].Seen, mirrorKey)
 	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
 	i.inPlace()
-	i.live["west"].Seen.Own[mirrorKey], i.live["west"].Seen.Bodies[mirrorKey] = old, body
+	edit(&i.live["west"].Seen, mirrorKey, old, body)
 	same(t, "west's writes", []string{"update Secret linkerd-multicluster/cluster-credentials-east"}, words(i.turn("west")))
 	if i.inPlace(); i.issued != 2 {
 		t.Errorf("%d tokens were issued", i.issued)
@@ -268,17 +268,17 @@ func TestCrashBetweenSecrets(t *testing.T) {
 
 // A token whose Secret or account is gone is no token: a new generation takes its place, whatever the names.
 func TestRevoked(t *testing.T) {
-	for name, revoke := range map[string]func(pair.Side){
-		"the Secret is deleted": func(s pair.Side) { remove(s, generation(1)) },
-		"another Secret has its name": func(s pair.Side) {
-			r := s.Seen.Own[generation(1)]
+	for name, revoke := range map[string]func(*pair.Side){
+		"the Secret is deleted": func(s *pair.Side) { remove(s, generation(1)) },
+		"another Secret has its name": func(s *pair.Side) {
+			r := s.Seen.Record(generation(1))
 			r.UID = "another"
-			s.Seen.Own[generation(1)] = r
+			record(&s.Seen, generation(1), r)
 		},
-		"the account is another one": func(s pair.Side) {
-			r := s.Seen.Own[accountKey]
+		"the account is another one": func(s *pair.Side) {
+			r := s.Seen.Record(accountKey)
 			r.UID = "another"
-			s.Seen.Own[accountKey] = r
+			record(&s.Seen, accountKey, r)
 		},
 	} {
 		i := newIssuer(t, bound)

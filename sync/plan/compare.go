@@ -88,7 +88,7 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 
 // gone: an entry that was looked for and not found leaves the inventory with the next write of it.
 func (p *planner) gone(k object.Key) bool {
-	return p.side.Saw(k) && p.side.Seen.Own[k].IsZero()
+	return p.side.Saw(k) && p.side.Seen.Record(k).IsZero()
 }
 
 // take plans an end's changes and the inventory ahead of them, unless a policy is against it. An
@@ -154,7 +154,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 func End(want object.Wanted, seen object.Observation, saw func(object.Key) bool) ([]object.Change, *object.Reason) {
 	var out []object.Change
 	for _, o := range want.Objects {
-		live := seen.Own[o.Key]
+		live := seen.Record(o.Key)
 		switch {
 		case slices.Contains(seen.Unserved, called(o)):
 			return nil, object.Because("NotServed", "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",

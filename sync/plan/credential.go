@@ -60,9 +60,10 @@ func (p *planner) discovers(l fleet.Link) bool {
 		return true
 	}
 	at, seen := l.Source.Spec.Linkerd, p.Sides[l.Source.Name].Seen
-	secret := seen.Own[linkerd.ControlPlaneSecret(at, l.Target.Name)]
+	secret := seen.Record(linkerd.ControlPlaneSecret(at, l.Target.Name))
 	link := linkerd.LinkKey(at, l.Target.Name)
-	return secret.Mark == object.Ours && !secret.Going || seen.Own[link].Mark == object.Ours && linkerd.Discovers(seen.Bodies[link])
+	body, _ := seen.Body(link)
+	return secret.Mark == object.Ours && !secret.Going || seen.Record(link).Mark == object.Ours && linkerd.Discovers(body)
 }
 
 // target is a link's end in its target. What was given to the source stays while the source may still use it.
@@ -81,7 +82,7 @@ func (p *planner) target(l fleet.Link) object.Wanted {
 	}
 	if p.policy().Prune.Policy != api.PruneSync { // nothing may be deleted, so nothing is given up
 		in.Generations = p.access(l).With(in.Generations)
-		in.KeepToken = in.KeepToken || p.Sides[l.Target.Name].Seen.Own[p.access(l).Token].Mark == object.Ours
+		in.KeepToken = in.KeepToken || p.Sides[l.Target.Name].Seen.Record(p.access(l).Token).Mark == object.Ours
 	}
 	return p.renderer.Target(in)
 }
@@ -101,7 +102,7 @@ func (p *planner) access(l fleet.Link) pair.Access {
 
 // stillUsed: what is seen of the source in an earlier pass does not count.
 func (p *planner) stillUsed(l fleet.Link) *object.Reason {
-	if p.Sides[l.Target.Name].Seen.Own[p.access(l).Account].Mark != object.Ours {
+	if p.Sides[l.Target.Name].Seen.Record(p.access(l).Account).Mark != object.Ours {
 		return nil // nothing of it works any more
 	}
 	v := p.view(l)

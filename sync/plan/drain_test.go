@@ -19,9 +19,9 @@ func TestDrainIsGuarded(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		r := s.live["west"].Seen.Own[linkKey("east")]
+		r := s.live["west"].Seen.Record(linkKey("east"))
 		r.Keep = tt.keep
-		s.live["west"].Seen.Own[linkKey("east")] = r
+		record(&s.live["west"].Seen, linkKey("east"), r)
 		s.world.Fleet = declare(t, two, drain+tt.policy)
 		step := s.turn("west", PrunePolicy)
 		got := row(t, step, westEast)
@@ -35,7 +35,7 @@ func TestDrainIsGuarded(t *testing.T) {
 			t.Errorf("%s: %s %v, %v", tt.name, got.Standing, got.Why, words(step))
 		}
 		r.Keep = false
-		s.live["west"].Seen.Own[linkKey("east")] = r
+		record(&s.live["west"].Seen, linkKey("east"), r)
 		s.world.Fleet = declare(t, two, drain)
 		step = s.turn("west", PrunePolicy)
 		if got := row(t, step, westEast); got.Standing != Changing || step.Changes[0].Action != object.Drain {

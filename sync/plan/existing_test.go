@@ -33,9 +33,9 @@ func (s *sim) manage(token string, keys ...object.Key) {
 			Labels:      map[string]string{linkerd.RemoteClusterLabel: "east"},
 			Annotations: map[string]string{linkerd.TrustDomain: "root.test", linkerd.ClusterDomain: "cluster.local"},
 		})
-		r := s.live["west"].Seen.Own[k]
+		r := s.live["west"].Seen.Record(k)
 		r.Rivals = unique.Make("vault")
-		s.live["west"].Seen.Own[k] = r
+		record(&s.live["west"].Seen, k, r)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestExisting(t *testing.T) {
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
-	if name, entries := linkerd.Announced(s.live["west"].Seen.Bodies[linkKey("east")]); name != "vault-east" || len(entries) != 1 {
+	if name, entries := linkerd.Announced(bodyOf(s.live["west"].Seen, linkKey("east"))); name != "vault-east" || len(entries) != 1 {
 		t.Errorf("the Linkerd Link names %s, %v", name, entries)
 	}
 	same(t, "east", nil, s.names("east"))
@@ -118,27 +118,27 @@ func TestHandOver(t *testing.T) {
 	same(t, "west's rows", []string{"west base: in place", "west→east in west: held OwnSecret"}, standings(last["west"]))
 	same(t, "west", before, s.names("west"))
 	for _, k := range []object.Key{mirrorKey, planeKey} { // without our label
-		r := s.live["west"].Seen.Own[k]
+		r := s.live["west"].Seen.Record(k)
 		r.Mark = object.Unmarked
-		s.live["west"].Seen.Own[k] = r
+		record(&s.live["west"].Seen, k, r)
 	}
 	last = s.settle()
 	same(t, "east's rows with the old token", []string{"east base: in place", "west→east in east: held InUse"}, standings(last["east"]))
 	same(t, "west's rows with the old token", []string{"west base: in place", "west→east in west: in place"}, standings(last["west"]))
 	s.manage(theToken, mirrorKey)
 	s.settle()
-	if s.live["east"].Seen.Own[tokenKey].IsZero() {
+	if s.live["east"].Seen.Record(tokenKey).IsZero() {
 		t.Error("the control plane's token is gone")
 	}
 	s.manage(theToken, planeKey)
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
-	if !s.live["east"].Seen.Own[tokenKey].IsZero() {
+	if !s.live["east"].Seen.Record(tokenKey).IsZero() {
 		t.Error("the token is still there")
 	}
 	for _, k := range []object.Key{mirrorKey, planeKey} {
-		if s.live["west"].Seen.Own[k].IsZero() {
+		if s.live["west"].Seen.Record(k).IsZero() {
 			t.Errorf("%s is gone", k)
 		}
 	}
@@ -179,7 +179,7 @@ func TestExistingToLegacyToken(t *testing.T) {
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
 	}
-	if s.live["west"].Seen.Own[vaultKey].IsZero() {
+	if s.live["west"].Seen.Record(vaultKey).IsZero() {
 		t.Error("the user's Secret is gone")
 	}
 }

@@ -38,7 +38,7 @@ func (s *sim) stumble(random *rand.Rand, clusters []api.ClusterName) {
 		s.down[name] = random.IntN(5) == 0
 		step := Cluster(s.now(), name, s.renderer())
 		s.check(step)
-		s.live[name] = After(s.live[name], failing(step, random))
+		*s.live[name] = After(*s.live[name], failing(step, random))
 		for _, play := range s.play {
 			play(s.live[name])
 		}

@@ -72,7 +72,7 @@ func (p *planner) finish() {
 func (p *planner) comes(r Row) bool {
 	switch r.Why.Code {
 	case "NoCredential":
-		token := p.Sides[r.End.Link.Target].Seen.Own[render.TokenSecret(p.Owner, r.End.Link.Source)]
+		token := p.Sides[r.End.Link.Target].Seen.Record(render.TokenSecret(p.Owner, r.End.Link.Source))
 		return token.Mark == object.Ours || p.Elsewhere[r.End.Link.Target]
 	case prune.WaitingForSource, pair.InUse:
 		return p.Elsewhere[r.End.Link.Source]

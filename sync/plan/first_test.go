@@ -66,12 +66,12 @@ func TestFirstLink(t *testing.T) {
 		"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west",
 		"create Secret linkwright-access/linkwright.west-token",
 	}, words(s.turn("east")))
-	tokens := s.live["east"]
-	s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Update, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
+	tokens := *s.live["east"]
+	*s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Update, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
 	if s.turn("west").Next.IsZero() {
 		t.Error("west waits for the token of an account, and is never asked again")
 	}
-	s.live["east"] = tokens
+	*s.live["east"] = tokens
 	same(t, "west's writes with the token", []string{
 		"create Namespace linkwright-access",
 		"create ConfigMap linkwright-access/linkwright.base",
@@ -138,7 +138,7 @@ func TestControlPlaneSecretFirst(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.turn("east")
 	discovers := func() bool {
-		return strings.Contains(string(s.live["west"].Seen.Bodies[linkKey("east")].Bytes()), "federatedServiceSelector")
+		return strings.Contains(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()), "federatedServiceSelector")
 	}
 	first := s.turn("west")
 	if discovers() || !strings.Contains(strings.Join(words(first), "\n"), "create Secret linkerd/cluster-credentials-east") {
@@ -192,7 +192,7 @@ func TestLiveIsWanted(t *testing.T) {
 		p := &planner{World: w, name: c, renderer: render.Renderer{Owner: owner}}
 		for _, want := range p.wants(c) {
 			for _, o := range want.Objects {
-				if s.live[c].Seen.Own[o.Key].Digest != o.Digest {
+				if s.live[c].Seen.Record(o.Key).Digest != o.Digest {
 					t.Errorf("%s: %s is not as wanted", want.End, o.Key)
 				}
 			}

@@ -34,9 +34,9 @@ func TestOccupied(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
 		put(s.live["west"], probe, nil, metav1.ObjectMeta{})
-		r := s.live["west"].Seen.Own[probe]
+		r := s.live["west"].Seen.Record(probe)
 		r.Mark, r.Rivals = mark, unique.Make("helm,kubectl-edit")
-		s.live["west"].Seen.Own[probe] = r
+		record(&s.live["west"].Seen, probe, r)
 		step := s.settle()["west"]
 		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != "Occupied" ||
 			!strings.Contains(got.Why.Message, "helm, kubectl-edit") || !strings.Contains(got.Why.Message, probe.String()) {
@@ -54,9 +54,9 @@ func TestOccupied(t *testing.T) {
 func TestOccupiedLater(t *testing.T) {
 	s := linked(t, "")
 	before := s.names("west")
-	r := s.live["west"].Seen.Own[deployment("east")]
+	r := s.live["west"].Seen.Record(deployment("east"))
 	r.Mark = object.Theirs
-	s.live["west"].Seen.Own[deployment("east")] = r
+	record(&s.live["west"].Seen, deployment("east"), r)
 	same(t, "writes", nil, words(s.turn("west")))
 	same(t, "live", before, s.names("west"))
 }
@@ -79,9 +79,9 @@ func TestDrift(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		r := s.live["west"].Seen.Own[deployment("east")]
+		r := s.live["west"].Seen.Record(deployment("east"))
 		tt.change(&r)
-		s.live["west"].Seen.Own[deployment("east")] = r
+		record(&s.live["west"].Seen, deployment("east"), r)
 		step := s.turn("west")
 		same(t, tt.name, tt.want, words(step))
 		if tt.code != "" && step.Changes[0].Why.Code != tt.code {
@@ -103,16 +103,16 @@ func rebase(t *testing.T, s *sim, change func(*inventory.Inventory)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.live["west"].Seen.Own[key], s.live["west"].Seen.Bodies[key] = object.Written(o), o.Body
+	edit(&s.live["west"].Seen, key, object.Written(o), o.Body)
 }
 
 // What is not certainly the cluster it seems to be is not written at all, whatever is to do there.
 func TestRefusal(t *testing.T) {
 	reuid := func(s *sim, c api.ClusterName, uid string) {
 		k := object.Key{Kind: "Namespace", Name: "kube-system"}
-		r := s.live[c].Seen.Own[k]
+		r := s.live[c].Seen.Record(k)
 		r.UID = uid
-		s.live[c].Seen.Own[k] = r
+		record(&s.live[c].Seen, k, r)
 	}
 	tests := []struct {
 		name string
@@ -139,7 +139,7 @@ func TestRefusal(t *testing.T) {
 		{"earlier term", func(_ *testing.T, s *sim) { s.world.Term = 2 }, ""},
 		{"unreadable inventory", func(_ *testing.T, s *sim) {
 			k := inventory.Key(owner, westEast)
-			s.live["west"].Seen.Bodies[k] = object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`))
+			show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`)))
 		}, "Inventory"},
 	}
 	for _, tt := range tests {
@@ -188,7 +188,7 @@ func TestHeldKeepsEverything(t *testing.T) {
 		}, "NotInstalled"},
 		{"no token", func(s *sim) {
 			s.play = nil
-			s.live["east"].Seen.Bodies[tokenKey] = object.NewBody([]byte(`{"kind":"Secret"}`))
+			show(&s.live["east"].Seen, tokenKey, object.NewBody([]byte(`{"kind":"Secret"}`)))
 		}, "NoCredential"},
 	}
 	for _, tt := range tests {

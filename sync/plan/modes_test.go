@@ -39,9 +39,9 @@ func TestBoundToExisting(t *testing.T) {
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", handed))
 	last := i.settle()
 	same(t, "east's rows", []string{"east base: in place", "west→east in east: held InUse"}, standings(last["east"]))
-	r := i.live["west"].Seen.Own[mirrorKey]
+	r := i.live["west"].Seen.Record(mirrorKey)
 	r.Mark = object.Unmarked
-	i.live["west"].Seen.Own[mirrorKey] = r
+	record(&i.live["west"].Seen, mirrorKey, r)
 	i.settle()
 	same(t, "tokens while the Secret carries ours", []string{"1"}, i.tokens())
 	i.manage(theToken, mirrorKey)

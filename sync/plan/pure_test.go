@@ -53,16 +53,21 @@ func clone(w World, random *rand.Rand) World {
 	w.UIDs = filled(w.UIDs, random, func(s string) string { return s })
 	w.Accepted = filled(w.Accepted, random, func(s string) string { return s })
 	w.Sides = filled(w.Sides, random, func(s pair.Side) pair.Side {
-		s.Seen.Own = filled(s.Seen.Own, random, func(r object.Record) object.Record { return r })
-		s.Seen.Bodies = filled(s.Seen.Bodies, random, func(b object.Body) object.Body {
-			return object.NewBody(slices.Clone(b.Bytes()))
-		})
-		s.Seen.Unserved, s.Looked = slices.Clone(s.Seen.Unserved), slices.Clone(s.Looked)
+		s.Seen, s.Looked = another(s.Seen), slices.Clone(s.Looked)
 		s.Facts.Missing = slices.Clone(s.Facts.Missing)
 		s.Facts.Gateway.Addresses = slices.Clone(s.Facts.Gateway.Addresses)
 		return s
 	})
 	return w
+}
+
+// another shares nothing with what it is of.
+func another(seen object.Observation) object.Observation {
+	e := object.Observation{Unserved: slices.Clone(seen.Unserved)}.Edit()
+	for k, r := range seen.Records() {
+		e.Put(k, r, object.NewBody(slices.Clone(bodyOf(seen, k).Bytes())))
+	}
+	return e.Observation()
 }
 
 func filled[K comparable, V any](m map[K]V, random *rand.Rand, copied func(V) V) map[K]V {
@@ -89,8 +94,8 @@ func TestConvergesFromAnywhere(t *testing.T) {
 	for seed := range uint64(25) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		for _, c := range two {
-			for _, k := range slices.SortedFunc(maps.Keys(s.live[c].Seen.Own), object.Key.Compare) {
-				if _, dressing := dressed(c, "").Seen.Own[k]; !dressing && k.Kind != "Namespace" && random.IntN(4) == 0 {
+			for k := range s.live[c].Seen.Records() {
+				if dressed(c, "").Seen.Record(k).IsZero() && k.Kind != "Namespace" && random.IntN(4) == 0 {
 					remove(s.live[c], k)
 				}
 			}

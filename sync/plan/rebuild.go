@@ -21,7 +21,7 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []i
 		}
 	}
 	lost := map[object.End][]object.Key{}
-	for k, r := range w.Sides[name].Seen.Own {
+	for k, r := range w.Sides[name].Seen.Records() {
 		if r.Mark != object.Ours || known[k] {
 			continue
 		}
@@ -46,7 +46,8 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []i
 // so nothing would find it but what is written down.
 func (w World) implied(end object.End, k object.Key) []object.Key {
 	l := w.spec(end.Cluster).Linkerd
-	if !end.IsSource() || k != linkerd.LinkKey(l, end.Link.Target) || !linkerd.Discovers(w.Sides[end.Cluster].Seen.Bodies[k]) {
+	link, _ := w.Sides[end.Cluster].Seen.Body(k)
+	if !end.IsSource() || k != linkerd.LinkKey(l, end.Link.Target) || !linkerd.Discovers(link) {
 		return nil
 	}
 	return []object.Key{linkerd.ControlPlaneSecret(l, end.Link.Target)}

@@ -20,7 +20,7 @@ func TestLostInventory(t *testing.T) {
 		if len(step.Ahead) == 0 {
 			t.Errorf("%s: nothing is written down again: %v", lost, words(step))
 		}
-		if lost == "west" && s.turn("east").Writes() > 0 && s.live["east"].Seen.Own[access].IsZero() {
+		if lost == "west" && s.turn("east").Writes() > 0 && s.live["east"].Seen.Record(access).IsZero() {
 			t.Error("the access goes while the source is still linked")
 		}
 		s.settle()
@@ -34,13 +34,13 @@ func TestLostInventory(t *testing.T) {
 func TestLostInventoryOfDeclared(t *testing.T) {
 	budget := object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-east"}
 	s := linked(t, "  controller: {podAntiAffinity: true}\n")
-	if s.live["west"].Seen.Own[budget].IsZero() {
+	if s.live["west"].Seen.Record(budget).IsZero() {
 		t.Fatal("there is no disruption budget")
 	}
 	remove(s.live["west"], inventory.Key(owner, westEast))
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	s.settle()
-	if !s.live["west"].Seen.Own[budget].IsZero() {
+	if !s.live["west"].Seen.Record(budget).IsZero() {
 		t.Error("the disruption budget is left")
 	}
 }
@@ -52,11 +52,11 @@ func TestRebuiltLeavesTheirs(t *testing.T) {
 	s.settle()
 	before := s.steps
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
-		s.live["west"].Seen.Own[deployment("east")] = object.Record{UID: "x", Mark: mark}
-		s.live["west"].Seen.Bodies[deployment("east")] = object.NewBody([]byte("{}"))
+		record(&s.live["west"].Seen, deployment("east"), object.Record{UID: "x", Mark: mark})
+		show(&s.live["west"].Seen, deployment("east"), object.NewBody([]byte("{}")))
 		s.settle()
 	}
-	if s.steps != before || s.live["west"].Seen.Own[deployment("east")].IsZero() {
+	if s.steps != before || s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("somebody else's controller was touched")
 	}
 }

@@ -35,9 +35,9 @@ func TestApplied(t *testing.T) {
 			s.world.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
 		}, carried},
 		{"not ours", func(_ *testing.T, s *sim) {
-			r := s.live["west"].Seen.Own[baseKey]
+			r := s.live["west"].Seen.Record(baseKey)
 			r.Mark = object.Theirs
-			s.live["west"].Seen.Own[baseKey] = r
+			record(&s.live["west"].Seen, baseKey, r)
 		}, ""},
 	}
 	for _, tt := range tests {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha1"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -32,9 +31,9 @@ const (
 type sim struct {
 	t       *testing.T
 	world   World // all but Sides, which are looked at anew for every step
-	live    map[api.ClusterName]pair.Side
+	live    map[api.ClusterName]*pair.Side
 	down    map[api.ClusterName]bool
-	play    []func(pair.Side)
+	play    []func(*pair.Side)
 	steps   int
 	checked bool                                // step by step
 	extras  map[api.ClusterName][]object.Object // what overlays bring into each base
@@ -44,9 +43,9 @@ type sim struct {
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
 func newSim(t *testing.T, f *fleet.Fleet, names ...api.ClusterName) *sim {
 	s := &sim{
-		t: t, live: map[api.ClusterName]pair.Side{}, down: map[api.ClusterName]bool{}, checked: true,
+		t: t, live: map[api.ClusterName]*pair.Side{}, down: map[api.ClusterName]bool{}, checked: true,
 		world: World{Owner: owner, Term: 1, Fleet: f, UIDs: map[api.ClusterName]string{}, Now: time.Unix(1_800_000_000, 0)},
-		play:  []func(pair.Side){playTokens, playControllers},
+		play:  []func(*pair.Side){playTokens, playControllers},
 	}
 	for i, name := range names {
 		s.live[name] = dressed(name, fmt.Sprintf("192.0.2.%d", i+1))
@@ -135,7 +134,7 @@ func (s *sim) turn(name api.ClusterName, policies ...Policy) Step {
 	if s.checked {
 		s.check(step)
 	}
-	s.live[name] = After(s.live[name], step)
+	*s.live[name] = After(*s.live[name], step)
 	for _, play := range s.play {
 		play(s.live[name])
 	}
@@ -164,10 +163,11 @@ func (s *sim) settle(policies ...Policy) map[api.ClusterName]Step {
 func (s *sim) check(step Step) {
 	s.t.Helper()
 	live := s.live[step.Cluster].Seen
-	ahead := After(s.live[step.Cluster], Step{Ahead: step.Ahead}).Seen
+	ahead := After(*s.live[step.Cluster], Step{Ahead: step.Ahead}).Seen
 	done := map[object.Key]bool{}
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
-		was, there := live.Own[c.Key]
+		was := live.Record(c.Key)
+		there := !was.IsZero()
 		switch {
 		case done[c.Key]:
 			s.t.Errorf("%s: %s is written twice in one step", step.Cluster, c.Key)
@@ -187,28 +187,25 @@ func (s *sim) check(step Step) {
 
 // observe is what a cluster answers to watches.
 func observe(all object.Observation, watches []object.Watch) object.Observation {
-	out := object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}
+	var unserved []string
 	for _, w := range watches {
 		if slices.Contains(all.Unserved, w.Called()) {
-			out.Unserved = append(out.Unserved, w.Called())
+			unserved = append(unserved, w.Called())
 		}
 	}
-	for key, record := range all.Own {
-		depth, seen := object.Reduced, false
+	out := object.NewObservation(unserved).Edit()
+	for key, r := range all.Records() {
+		body, depth, seen := bodyOf(all, key), object.Reduced, false
 		for _, w := range watches {
-			if shows(w, key, all.Bodies[key]) {
+			if shows(w, key, body) {
 				seen, depth = true, max(depth, w.Depth)
 			}
 		}
-		if !seen {
-			continue
-		}
-		out.Own[key] = record
-		if depth > object.Reduced {
-			out.Bodies[key] = cut(all.Bodies[key], depth)
+		if seen {
+			out.Put(key, r, cut(body, depth))
 		}
 	}
-	return out
+	return out.Observation()
 }
 
 func shows(w object.Watch, k object.Key, body object.Body) bool {
@@ -224,7 +221,10 @@ func shows(w object.Watch, k object.Key, body object.Body) bool {
 }
 
 func cut(body object.Body, d object.Depth) object.Body {
-	if d == object.Whole {
+	switch d {
+	case object.Reduced:
+		return object.Body{}
+	case object.Whole:
 		return body
 	}
 	return encoded(map[string]any{"metadata": metaOf(body)})
@@ -251,9 +251,9 @@ func encoded(v any) object.Body {
 // names lists what is live in a cluster beside its dressing, in order.
 func (s *sim) names(c api.ClusterName) []string {
 	var out []string
-	dressing := dressed(c, "").Seen.Own
-	for _, k := range slices.SortedFunc(maps.Keys(s.live[c].Seen.Own), object.Key.Compare) {
-		if _, ok := dressing[k]; !ok {
+	dressing := dressed(c, "").Seen
+	for k := range s.live[c].Seen.Records() {
+		if dressing.Record(k).IsZero() {
 			out = append(out, k.String())
 		}
 	}

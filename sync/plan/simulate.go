@@ -43,14 +43,15 @@ func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterNa
 
 // withoutPods takes away the pods of the controllers that the step deleted.
 func withoutPods(l api.Linkerd, side pair.Side, s Step) pair.Side {
+	seen := side.Seen.Edit()
 	for _, c := range s.Changes {
 		if c.Action != object.Delete || c.Key.Kind != "Deployment" {
 			continue
 		}
 		for _, pod := range linkerd.MirrorsOf(l, side.Seen)[c.End.Link.Target].Pods {
-			delete(side.Seen.Own, pod)
-			delete(side.Seen.Bodies, pod)
+			seen.Drop(pod)
 		}
 	}
+	side.Seen = seen.Observation()
 	return side
 }

@@ -18,24 +18,24 @@ import (
 )
 
 // put lays a foreign object into a cluster.
-func put(s pair.Side, k object.Key, body map[string]any, more metav1.ObjectMeta) {
+func put(s *pair.Side, k object.Key, body map[string]any, more metav1.ObjectMeta) {
 	meta := more
 	meta.Name, meta.Namespace = k.Name, k.Namespace
 	if body == nil {
 		body = map[string]any{}
 	}
 	body["metadata"] = meta
-	s.Seen.Own[k] = object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"}
-	s.Seen.Bodies[k] = encoded(body)
+	record(&s.Seen, k, object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"})
+	show(&s.Seen, k, encoded(body))
 }
 
 // dressed is a cluster that Linkerd and its multicluster extension are installed in.
-func dressed(name api.ClusterName, gateway string) pair.Side {
-	s := pair.Side{Known: true, Seen: object.Observation{Own: map[object.Key]object.Record{}, Bodies: map[object.Key]object.Body{}}}
+func dressed(name api.ClusterName, gateway string) *pair.Side {
+	s := &pair.Side{Known: true}
 	for _, ns := range []string{"kube-system", cp, mc} {
 		k := object.Key{Kind: "Namespace", Name: ns}
 		put(s, k, nil, metav1.ObjectMeta{})
-		s.Seen.Own[k] = object.Record{UID: string(name) + "-" + ns, ResourceVersion: "1"}
+		record(&s.Seen, k, object.Record{UID: string(name) + "-" + ns, ResourceVersion: "1"})
 	}
 	for _, role := range []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole} {
 		put(s, object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role}, nil, metav1.ObjectMeta{})
@@ -58,33 +58,33 @@ func dressed(name api.ClusterName, gateway string) pair.Side {
 }
 
 // playTokens is Kubernetes' token controller: a token Secret gets a token, or goes with its account.
-func playTokens(s pair.Side) {
-	for k, body := range maps.Clone(s.Seen.Bodies) {
+func playTokens(s *pair.Side) {
+	for k, body := range s.Seen.Bodies() {
 		var secret corev1.Secret
 		if k.Kind != "Secret" || json.Unmarshal(body.Bytes(), &secret) != nil || secret.Type != corev1.SecretTypeServiceAccountToken {
 			continue
 		}
 		account := object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: secret.Annotations[corev1.ServiceAccountNameKey]}
-		if s.Seen.Own[account].IsZero() {
+		if s.Seen.Record(account).IsZero() {
 			remove(s, k)
 			continue
 		}
 		secret.Data = map[string][]byte{"token": []byte("token of " + account.Name)}
-		s.Seen.Bodies[k] = encoded(secret)
+		show(&s.Seen, k, encoded(secret))
 	}
 }
 
 // playControllers is Linkerd's service mirror: each controller mirrors what its Link selects. What it
 // made stays when it stops, but for its pod.
-func playControllers(s pair.Side) {
-	for k := range maps.Clone(s.Seen.Own) {
+func playControllers(s *pair.Side) {
+	for k := range s.Seen.Records() {
 		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Pod" && k.Namespace == mc {
-			if s.Seen.Own[deployment(target)].IsZero() {
+			if s.Seen.Record(deployment(target)).IsZero() {
 				remove(s, k)
 			}
 		}
 	}
-	for k := range maps.Clone(s.Seen.Own) {
+	for k := range s.Seen.Records() {
 		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Deployment" {
 			mirror(s, target)
 		}
@@ -100,13 +100,13 @@ func linkKey(target string) object.Key {
 }
 
 // mirror does what one running controller does.
-func mirror(s pair.Side, target string) {
+func mirror(s *pair.Side, target string) {
 	of := map[string]string{linkerd.ClusterNameLabel: target}
 	mirrored := map[string]string{linkerd.ClusterNameLabel: target, linkerd.MirroredLabel: "true"}
 	put(s, object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + target}, nil,
 		metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: target, "component": "controller"}})
 	var link linkerd.Link
-	if body, ok := s.Seen.Bodies[linkKey(target)]; !ok || json.Unmarshal(body.Bytes(), &link) != nil {
+	if body, ok := s.Seen.Body(linkKey(target)); !ok || json.Unmarshal(body.Bytes(), &link) != nil {
 		return
 	}
 	put(s, object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-" + target}, nil, metav1.ObjectMeta{})
@@ -126,9 +126,9 @@ func mirror(s pair.Side, target string) {
 	}
 }
 
-func join(s pair.Side, k object.Key, member string) {
+func join(s *pair.Side, k object.Key, member string) {
 	var members []string
-	if old := metaOf(s.Seen.Bodies[k]).Annotations[linkerd.RemoteDiscovery]; old != "" {
+	if old := metaOf(bodyOf(s.Seen, k)).Annotations[linkerd.RemoteDiscovery]; old != "" {
 		members = strings.Split(old, ",")
 	}
 	if !slices.Contains(members, member) {
@@ -141,9 +141,10 @@ func join(s pair.Side, k object.Key, member string) {
 	})
 }
 
-func remove(s pair.Side, k object.Key) {
-	delete(s.Seen.Own, k)
-	delete(s.Seen.Bodies, k)
+func remove(s *pair.Side, k object.Key) {
+	e := s.Seen.Edit()
+	e.Drop(k)
+	s.Seen = e.Observation()
 }
 
 // inventories are what is recorded in a cluster now.

@@ -90,7 +90,7 @@ func TestSuspendedCluster(t *testing.T) {
 	remove(s.live["west"], deployment("east"))
 	s.world.Fleet = declareAs(t, two, as, linkDoc("west", "east", "  controller: {logLevel: debug}\n"))
 	s.settle(Suspend, PrunePolicy)
-	if s.live["west"].Seen.Own[deployment("east")].IsZero() {
+	if s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("a suspended target stops its sources")
 	}
 	same(t, "east", before, s.names("east"))
@@ -198,7 +198,7 @@ func TestLeavingFromNothing(t *testing.T) {
 // A field that the policy ignores is not applied, so what others make of it is no drift.
 func TestIgnore(t *testing.T) {
 	s := linked(t, "")
-	body := func() string { return string(s.live["west"].Seen.Bodies[deployment("east")].Bytes()) }
+	body := func() string { return string(bodyOf(s.live["west"].Seen, deployment("east")).Bytes()) }
 	if !strings.Contains(body(), `"replicas":1`) {
 		t.Fatal("no replicas are declared")
 	}

@@ -62,20 +62,20 @@ func TestAccessStaysForTheSource(t *testing.T) {
 	for range 3 {
 		s.turn("east")
 	}
-	if s.live["east"].Seen.Own[access].IsZero() {
+	if s.live["east"].Seen.Record(access).IsZero() {
 		t.Fatal("the access of a source that is down is gone")
 	}
 	s.down["west"] = false
 	for s.turn("west").Writes() > 0 {
 		if _, left := inventories(t, s.live["west"].Seen)[westEast]; left {
 			s.turn("east")
-			if s.live["east"].Seen.Own[access].IsZero() {
+			if s.live["east"].Seen.Record(access).IsZero() {
 				t.Fatal("the access is gone while the source still holds its end")
 			}
 		}
 	}
 	s.settle()
-	if !s.live["east"].Seen.Own[access].IsZero() {
+	if !s.live["east"].Seen.Record(access).IsZero() {
 		t.Error("the access is left")
 	}
 }
@@ -97,7 +97,7 @@ func TestFederatedLivesOn(t *testing.T) {
 	s := newSim(t, declare(t, three, links), three...)
 	s.settle()
 	web := object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}
-	members := func() string { return metaOf(s.live["west"].Seen.Bodies[web]).Annotations[linkerd.RemoteDiscovery] }
+	members := func() string { return metaOf(bodyOf(s.live["west"].Seen, web)).Annotations[linkerd.RemoteDiscovery] }
 	if members() != "web@east,web@north" {
 		t.Fatalf("members: %q", members())
 	}
@@ -108,7 +108,7 @@ func TestFederatedLivesOn(t *testing.T) {
 	}
 	s.world.Fleet = declare(t, three, "")
 	s.settle()
-	if _, ok := s.live["west"].Seen.Own[web]; ok {
+	if !s.live["west"].Seen.Record(web).IsZero() {
 		t.Error("a federated service without members is left")
 	}
 }
@@ -120,20 +120,20 @@ func TestModeChangeKeepsSecretWhileResolved(t *testing.T) {
 	s := linked(t, all)
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	step := s.settle()["west"]
-	if got := row(t, step, westEast); got.Standing != Waiting || s.live["west"].Seen.Own[secret].IsZero() {
-		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Standing, got.Why, s.live["west"].Seen.Own[secret])
+	if got := row(t, step, westEast); got.Standing != Waiting || s.live["west"].Seen.Record(secret).IsZero() {
+		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Standing, got.Why, s.live["west"].Seen.Record(secret))
 	}
 	if step.Next.IsZero() {
 		t.Error("it waits for mirrors, and is never asked again")
 	}
 	remove(s.live["west"], db)
 	s.settle()
-	if s.live["west"].Seen.Own[secret].IsZero() {
+	if s.live["west"].Seen.Record(secret).IsZero() {
 		t.Error("the secret is gone while a federated service lists the target")
 	}
 	remove(s.live["west"], object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"})
 	s.settle()
-	if !s.live["west"].Seen.Own[secret].IsZero() {
+	if !s.live["west"].Seen.Record(secret).IsZero() {
 		t.Error("the secret is left")
 	}
 }
@@ -143,9 +143,9 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 	keep := map[api.ClusterName]object.Key{"west": deployment("east"), "east": access}
 	for cluster, k := range keep {
 		s := linked(t, "")
-		r := s.live[cluster].Seen.Own[k]
+		r := s.live[cluster].Seen.Record(k)
 		r.Keep = true
-		s.live[cluster].Seen.Own[k] = r
+		record(&s.live[cluster].Seen, k, r)
 		s.world.Fleet = declare(t, two, "")
 		for c, step := range s.settle() {
 			got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
@@ -154,7 +154,7 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 			}
 		}
 		r.Keep = false
-		s.live[cluster].Seen.Own[k] = r
+		record(&s.live[cluster].Seen, k, r)
 		s.settle()
 		same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 	}
@@ -221,7 +221,7 @@ func TestPrunePolicy(t *testing.T) {
 	}
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)+policyDoc("policy: CreateOnly")), two...)
 	s.settle(PrunePolicy)
-	if s.live["west"].Seen.Own[linkKey("east")].IsZero() {
+	if s.live["west"].Seen.Record(linkKey("east")).IsZero() {
 		t.Error("CreateOnly created nothing")
 	}
 }
@@ -229,9 +229,9 @@ func TestPrunePolicy(t *testing.T) {
 // What an unlink meets that is not ours stays: a Link of somebody else's with that name, and its mirrors.
 func TestUnlinkSparesTheirs(t *testing.T) {
 	s := linked(t, "")
-	r := s.live["west"].Seen.Own[linkKey("east")]
+	r := s.live["west"].Seen.Record(linkKey("east"))
 	r.Mark = object.Unmarked
-	s.live["west"].Seen.Own[linkKey("east")] = r
+	record(&s.live["west"].Seen, linkKey("east"), r)
 	user := object.Key{Kind: "Service", Namespace: "shop", Name: "mine-east"}
 	put(s.live["west"], user, nil, metav1.ObjectMeta{})
 	s.world.Fleet = declare(t, two, "")

@@ -1,0 +1,230 @@
+package object
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// Item is one live object as it was looked at. Without a body only its record was kept.
+type Item struct {
+	Namespace, Name string
+	Record          Record
+	Body            Body
+}
+
+// Compare orders the items of one kind as their keys are ordered.
+func (i Item) Compare(j Item) int {
+	return cmp.Or(cmp.Compare(i.Namespace, j.Namespace), cmp.Compare(i.Name, j.Name))
+}
+
+// Layer is what one look showed: all items of a kind, sorted by Item.Compare; of those of one key the
+// first counts. It is not changed any more once it was handed over.
+type Layer struct {
+	Group, Kind string
+	Items       []Item
+}
+
+func (l Layer) compare(m Layer) int {
+	return cmp.Or(cmp.Compare(l.Group, m.Group), cmp.Compare(l.Kind, m.Kind))
+}
+
+// Observation is one cluster at one moment, complete for what was asked: a read that failed gives an
+// error instead. A kind that complete discovery does not serve is empty and named in Unserved.
+// It is a value that nobody changes, so that copies of it cost nothing; the zero one is empty.
+type Observation struct {
+	Unserved []string // as Watch.Called, sorted
+	layers   []Layer  // by kind, none of them empty
+}
+
+// NewObservation is what the looks show together: of items of one key, that of the first layer counts.
+// It copies no items.
+func NewObservation(unserved []string, layers ...Layer) Observation {
+	o := Observation{Unserved: unserved}
+	for _, l := range layers {
+		if len(l.Items) > 0 {
+			o.layers = append(o.layers, l)
+		}
+	}
+	slices.SortStableFunc(o.layers, Layer.compare)
+	return o
+}
+
+// Record is zero for what was not seen.
+func (o Observation) Record(k Key) Record {
+	if it := o.find(k); it != nil {
+		return it.Record
+	}
+	return Record{}
+}
+
+// Body is false for what was not seen, or of which only the record was kept.
+func (o Observation) Body(k Key) (Body, bool) {
+	if it := o.find(k); it != nil && !it.Body.IsZero() {
+		return it.Body, true
+	}
+	return Body{}, false
+}
+
+// Records gives every object seen, also foreign ones, once and in order of Key.Compare.
+func (o Observation) Records() iter.Seq2[Key, Record] {
+	return func(yield func(Key, Record) bool) {
+		for k, it := range o.items() {
+			if !yield(k, it.Record) {
+				return
+			}
+		}
+	}
+}
+
+// Bodies gives those of Records that have a body, in the same order.
+func (o Observation) Bodies() iter.Seq2[Key, Body] {
+	return func(yield func(Key, Body) bool) {
+		for k, it := range o.items() {
+			if !it.Body.IsZero() && !yield(k, it.Body) {
+				return
+			}
+		}
+	}
+}
+
+// Len counts Records.
+func (o Observation) Len() int {
+	n := 0
+	for range o.items() {
+		n++
+	}
+	return n
+}
+
+// find gives nil for what was not seen.
+func (o Observation) find(k Key) *Item {
+	want := Item{Namespace: k.Namespace, Name: k.Name}
+	for _, l := range o.of(k) {
+		if i, ok := slices.BinarySearchFunc(l.Items, want, Item.Compare); ok {
+			return &l.Items[i]
+		}
+	}
+	return nil
+}
+
+// of gives the layers of the key's kind.
+func (o Observation) of(k Key) []Layer {
+	kind := Layer{Group: k.Group, Kind: k.Kind}
+	from, _ := slices.BinarySearchFunc(o.layers, kind, Layer.compare)
+	return o.layers[from : from+alike(o.layers[from:], kind)]
+}
+
+// alike counts the layers of a kind that come first.
+func alike(layers []Layer, kind Layer) int {
+	n := slices.IndexFunc(layers, func(l Layer) bool { return l.compare(kind) != 0 })
+	if n < 0 {
+		return len(layers)
+	}
+	return n
+}
+
+func (o Observation) items() iter.Seq2[Key, *Item] {
+	return func(yield func(Key, *Item) bool) {
+		for rest := o.layers; len(rest) > 0; {
+			n := alike(rest, rest[0])
+			for it := range merged(rest[:n]) {
+				if !yield(Key{rest[0].Group, rest[0].Kind, it.Namespace, it.Name}, it) {
+					return
+				}
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// merged gives the items of layers of one kind in order, of those of one key the first.
+func merged(layers []Layer) iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		rest := make([][]Item, len(layers))
+		for i, l := range layers {
+			rest[i] = l.Items
+		}
+		for {
+			next := least(rest)
+			if next == nil || !yield(next) {
+				return
+			}
+			for i := range rest {
+				for len(rest[i]) > 0 && rest[i][0].Compare(*next) == 0 {
+					rest[i] = rest[i][1:]
+				}
+			}
+		}
+	}
+}
+
+// least is the first of the least heads, nil where nothing is left.
+func least(rest [][]Item) *Item {
+	var out *Item
+	for _, items := range rest {
+		if len(items) > 0 && (out == nil || items[0].Compare(*out) < 0) {
+			out = &items[0]
+		}
+	}
+	return out
+}
+
+// Edit makes another observation of one, which stays as it is. Of several edits of a key the last counts.
+type Edit struct {
+	of Observation
+	to map[Key]*Item // nil: dropped
+}
+
+// Edit begins one.
+func (o Observation) Edit() *Edit { return &Edit{of: o, to: map[Key]*Item{}} }
+
+// Put shows the object so, whatever was seen of it; with a zero body only its record is kept.
+func (e *Edit) Put(k Key, r Record, b Body) { e.to[k] = &Item{k.Namespace, k.Name, r, b} }
+
+// Drop shows the object no more.
+func (e *Edit) Drop(k Key) { e.to[k] = nil }
+
+// Observation is what all edits so far make: only the kinds they touch are copied.
+func (e *Edit) Observation() Observation {
+	layers := slices.Clone(e.of.layers)
+	for rest := slices.SortedFunc(maps.Keys(e.to), Key.Compare); len(rest) > 0; {
+		kind := Layer{Group: rest[0].Group, Kind: rest[0].Kind}
+		n := 1
+		for n < len(rest) && rest[n].Group == kind.Group && rest[n].Kind == kind.Kind {
+			n++
+		}
+		layers = slices.DeleteFunc(layers, func(l Layer) bool { return l.compare(kind) == 0 })
+		kind.Items = e.edited(rest[:n])
+		layers, rest = append(layers, kind), rest[n:]
+	}
+	return NewObservation(e.of.Unserved, layers...)
+}
+
+// edited gives the items of the kind of keys, which are all that is edited of it, in order.
+func (e *Edit) edited(keys []Key) []Item {
+	below := e.of.of(keys[0])
+	over := Layer{Items: make([]Item, len(keys))}
+	size := len(keys)
+	for i, k := range keys {
+		over.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: stands for what it hides
+		if it := e.to[k]; it != nil {
+			over.Items[i] = *it
+		}
+	}
+	for _, l := range below {
+		size += len(l.Items)
+	}
+	out := make([]Item, 0, size)
+	for it := range merged(slices.Concat([]Layer{over}, below)) {
+		if len(keys) > 0 && keys[0].Namespace == it.Namespace && keys[0].Name == it.Name {
+			dropped := e.to[keys[0]] == nil
+			if keys = keys[1:]; dropped {
+				continue
+			}
+		}
+		out = append(out, *it)
+	}
+	return out
+}

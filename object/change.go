@@ -18,6 +18,9 @@ type Watch struct {
 	Namespace, Selector  string
 	Names                []string
 	Depth                Depth
+	// Polled, with Names: these are only ever asked for by name, never watched; live they are asked for again after own
+	// writes of them and every 10 minutes. It is for namespaces in which we may not list or watch.
+	Polled bool
 }
 
 // Called is the watched kind as Observation.Unserved names it: Kind.version.group, without a version Kind.group.

@@ -229,7 +229,10 @@ func (w World) existing(out []fleet.Link) []object.Watch {
 			continue
 		}
 		for _, k := range pair.Secrets(l) {
-			watches = append(watches, object.Watch{Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole})
+			watches = append(watches, object.Watch{
+				Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole,
+				Polled: k.Namespace == l.Source.Spec.Linkerd.Namespace, // where secrets are never listed
+			})
 		}
 	}
 	return watches

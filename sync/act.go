@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,23 +13,26 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// wide is how many writes one cluster gets at once; more gains nothing.
-const wide = 16
+// wide is how many writes one cluster gets at once; how many of them are under way together is the connection's own matter.
+const wide = 128
 
 // errSkipped: an earlier write of the same end failed, and this one builds on it.
 var errSkipped = errors.New("not tried: an earlier write of this end failed")
 
-// act does one step; it is the only writer. What is written ahead goes one after the other, and a
-// failure there stops everything that builds on it: all of the cluster for our namespace and the base,
-// one end for its inventory. Then phase by phase, an end stopping at its first failure.
+// act does one step; it is the only writer. What is ahead goes first: our namespace and the base one after the other, and a
+// failure there stops all of the cluster; then inventories at once, each of which its own end builds on. Then phase by
+// phase over all ends, an end stopping at its first failure.
 func act(ctx context.Context, c Cluster, s plan.Step) []object.Outcome {
 	a := &actor{conn: c, failed: map[object.End]bool{}}
-	for _, ch := range s.Ahead {
-		a.all(ctx, []object.Change{ch})
-		if a.failed[ch.End] && ch.End.IsBase() {
-			a.stopped = true
-		}
+	base, inventories := s.Ahead, []object.Change(nil)
+	if i := slices.IndexFunc(s.Ahead, func(c object.Change) bool { return !c.End.IsBase() }); i >= 0 {
+		base, inventories = s.Ahead[:i], s.Ahead[i:]
 	}
+	for _, ch := range base {
+		a.all(ctx, []object.Change{ch})
+		a.stopped = a.stopped || a.failed[ch.End]
+	}
+	a.all(ctx, inventories)
 	for len(s.Changes) > 0 {
 		n := together(s.Changes)
 		a.all(ctx, s.Changes[:n])

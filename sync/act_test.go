@@ -3,10 +3,13 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -96,7 +99,7 @@ func TestActStopsWhatBuildsOnAFailure(t *testing.T) {
 func TestActEndsWhatHasBegun(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	h := &hand{begun: func(inner context.Context, name string) {
-		if name == "inventory-east" {
+		if name == "base" {
 			stop()
 			if inner.Err() != nil {
 				t.Error("a write under way is cut off")
@@ -104,12 +107,32 @@ func TestActEndsWhatHasBegun(t *testing.T) {
 		}
 	}}
 	out := act(ctx, h, step())
-	if !slices.Equal(h.wrote, []string{"base", "inventory-east"}) {
+	if !slices.Equal(h.wrote, []string{"base"}) {
 		t.Errorf("wrote %v", h.wrote)
 	}
-	for _, o := range out[2:] {
+	for _, o := range out[1:] {
 		if o.Err == nil {
 			t.Errorf("%s: no error, although it was not tried", o.Change.Key)
 		}
 	}
+}
+
+// What does not build on each other is under way together: inventories, and then each phase over all ends.
+func TestActIsWide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s plan.Step
+		for i := range wide {
+			name := fmt.Sprintf("n%03d", i)
+			s.Ahead = append(s.Ahead, write(at(name), "inventory-"+name, 0))
+			s.Changes = append(s.Changes, write(at(name), "role-"+name, 1))
+		}
+		h := &hand{begun: func(context.Context, string) { time.Sleep(time.Second) }}
+		start := time.Now()
+		if out := act(t.Context(), h, s); len(out) != 2*wide || len(h.wrote) != 2*wide {
+			t.Errorf("%d outcomes, %d writes", len(out), len(h.wrote))
+		}
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("it took %v, want one round for inventories and one for the phase", took)
+		}
+	})
 }

@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
+	gosync "sync"
 
-	corev1 "k8s.io/api/core/v1"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -20,50 +18,34 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-const homeName api.ClusterName = "home"
-
-// openHome gives the configuration of the home cluster.
-func (h *homeFlags) openHome() (*rest.Config, error) {
-	if h.kubeconfig == "" {
-		cfg, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("find the home cluster: %w; outside a cluster, give --home-kubeconfig", err)
-		}
-		return cfg, nil
-	}
-	raw, err := os.ReadFile(h.kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read --home-kubeconfig: %w", err)
-	}
-	trust := cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(h.kubeconfig)} // the operator's own
-	cfg, err := cluster.ParseKubeconfig(raw, "", trust)
-	if err != nil {
-		return nil, fmt.Errorf("read --home-kubeconfig %s: %w", h.kubeconfig, err)
-	}
-	return cfg, nil
-}
-
-// clusters opens connections by what declarations say of access.
+// clusters opens connections by what declarations say of access. Turns of a pass that is over may still use it.
 type clusters struct {
 	flags    *homeFlags
 	homeCfg  *rest.Config
-	home     *cluster.Registry
+	home     *home
 	registry *cluster.Registry
-	failed   map[api.ClusterName]error
-	address  map[api.ClusterName]string
+	log      *slog.Logger
+
+	following gosync.Mutex // held while it is found out what the declared accesses lead to
+	mu        gosync.Mutex
+	entries   map[api.ClusterName]*entry // those declared; mu
 }
 
-func openClusters(ctx context.Context, h *homeFlags) (*clusters, error) {
+// entry is one declared cluster.
+type entry struct {
+	place              // as it was found last; clusters.mu
+	turn  gosync.Mutex // held while the connection is made or exchanged: the place that was found last is what remains
+}
+
+func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*clusters, error) {
 	cfg, err := h.openHome()
 	if err != nil {
 		return nil, err
 	}
 	o := cluster.Options{Owner: h.owner, Timeout: h.timeout}
-	c := &clusters{
-		flags: h, homeCfg: cfg, home: cluster.New(o), registry: cluster.New(o),
-		failed: map[api.ClusterName]error{}, address: map[api.ClusterName]string{},
-	}
-	return c, c.home.Spawn(ctx, homeName, cfg)
+	c := &clusters{flags: h, homeCfg: cfg, registry: cluster.New(o), log: log, entries: map[api.ClusterName]*entry{}}
+	c.home, err = newHome(ctx, cfg, o, h.namespace)
+	return c, err
 }
 
 // conn is one open cluster as package sync sees it.
@@ -94,47 +76,153 @@ func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, e
 // Address implements sync.Cluster.
 func (c conn) Address() string { return c.address }
 
+// homeConn is the home cluster as package sync sees it.
 func (c *clusters) homeConn() sync.Home {
-	return sync.Home{Cluster: conn{c.home, homeName, c.homeCfg.Host}, Namespace: c.flags.namespace}
+	return sync.Home{Cluster: c.home.conn, Namespace: c.flags.namespace}
 }
 
 // Follow implements sync.Clusters.
 func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
-	c.failed = map[api.ClusterName]error{}
-	open := map[api.ClusterName]bool{}
-	for _, w := range want {
-		cfg, err := c.config(ctx, w.Spec.Access)
-		if err == nil {
-			c.address[w.Name] = cfg.Host
-			err = c.registry.Replace(ctx, w.Name, cfg)
-		}
-		if err != nil {
-			c.failed[w.Name] = err
-			continue
-		}
-		open[w.Name] = true
-	}
+	moved := c.look(ctx, want)
+	side(len(moved), func(i int) { c.exchange(ctx, moved[i]) })
 	for _, name := range c.registry.Names() {
-		if !open[name] {
-			if err := c.registry.Stop(ctx, name); err != nil && !errors.Is(err, cluster.ErrNotExist) && c.failed[name] == nil {
-				c.failed[name] = err
-			}
+		if e, _ := c.entry(name); e == nil {
+			c.leave(ctx, name)
 		}
 	}
-	return c.failed
+	return c.failures()
+}
+
+// look finds out where the accesses lead to now, and gives the clusters for which that is new.
+func (c *clusters) look(ctx context.Context, want []fleet.Cluster) (out []api.ClusterName) {
+	c.following.Lock()
+	defer c.following.Unlock()
+	c.declare(want)
+	found := make([]bool, len(want))
+	side(len(want), func(i int) { found[i] = c.moved(ctx, want[i]) })
+	for i, w := range want {
+		if found[i] {
+			out = append(out, w.Name)
+		}
+	}
+	return out
+}
+
+// declare forgets clusters that are not named any more.
+func (c *clusters) declare(want []fleet.Cluster) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.entries
+	c.entries = make(map[api.ClusterName]*entry, len(want))
+	for _, w := range want {
+		e := known[w.Name]
+		if e == nil {
+			e = &entry{}
+		}
+		c.entries[w.Name] = e
+	}
+}
+
+// side does f for 0…n-1, some side by side.
+func side(n int, f func(i int)) {
+	var g errgroup.Group
+	g.SetLimit(32)
+	for i := range n {
+		g.Go(func() error {
+			f(i)
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions give no errors: a cluster that cannot be opened is an entry
+}
+
+// moved says whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that
+// there is: only what is known to be missing or wrong ends it.
+func (c *clusters) moved(ctx context.Context, w fleet.Cluster) bool {
+	e, was := c.entry(w.Name)
+	now := c.find(ctx, w.Spec.Access, was)
+	if _, silent := errors.AsType[unread](now.err); silent && was.cfg != nil {
+		c.log.Warn("access not read: the last connection stays in use", "cluster", w.Name, "why", now.err)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.place = now
+	return now.stamp == "" || now.stamp != was.stamp
+}
+
+// entry gives a declared cluster and its place; nil: it is not declared.
+func (c *clusters) entry(name api.ClusterName) (*entry, place) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[name]
+	if e == nil {
+		return nil, place{}
+	}
+	return e, e.place
+}
+
+// exchange makes a cluster's connection that of the place that was found last.
+func (c *clusters) exchange(ctx context.Context, name api.ClusterName) {
+	e, _ := c.entry(name)
+	if e == nil {
+		return // it has left meanwhile
+	}
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	_, at := c.entry(name)
+	if at.err != nil || at.cfg == nil {
+		c.leave(ctx, name)
+		return
+	}
+	if err := c.registry.Replace(ctx, name, at.cfg); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		e.place = place{err: err}
+	}
+}
+
+// leave closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.
+func (c *clusters) leave(ctx context.Context, name api.ClusterName) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = c.registry.Stop(ctx, name) // it says that calls are under way, or that there is no connection
+}
+
+// failures says which clusters have no connection, and why.
+func (c *clusters) failures() map[api.ClusterName]error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[api.ClusterName]error{}
+	for name, e := range c.entries {
+		if e.err != nil {
+			out[name] = e.err
+		}
+	}
+	return out
+}
+
+// reach gives where a cluster is, or why it cannot be reached.
+func (c *clusters) reach(name api.ClusterName) (place, error) {
+	e, at := c.entry(name)
+	if e == nil {
+		return place{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)
+	}
+	return at, at.err
 }
 
 // WithCluster implements sync.Clusters.
 func (c *clusters) WithCluster(_ context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
-	if err := c.failed[name]; err != nil {
+	at, err := c.reach(name)
+	if err != nil {
 		return err
 	}
-	return f(conn{c.registry, name, c.address[name]})
+	return f(conn{c.registry, name, at.cfg.Host})
 }
 
 // Token implements sync.Clusters.
 func (c *clusters) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
-	if err := c.failed[name]; err != nil {
+	if _, err := c.reach(name); err != nil {
 		return object.Secret{}, err
 	}
 	err = c.registry.WithClient(ctx, name, func(client *cluster.Client) error {
@@ -150,100 +238,5 @@ func (c *clusters) close(ctx context.Context) {
 	for _, name := range slices.Clone(c.registry.Names()) {
 		_ = c.registry.Stop(ctx, name) // it only waits for calls in flight, and there are none
 	}
-	_ = c.home.Stop(ctx, homeName)
-}
-
-// config turns an access into a connection's configuration.
-func (c *clusters) config(ctx context.Context, a api.Access) (*rest.Config, error) {
-	switch {
-	case a.InCluster:
-		cfg, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("access.inCluster: %w", err)
-		}
-		return cfg, nil
-	case a.Kubeconfig != nil:
-		return c.fromFile(*a.Kubeconfig)
-	case a.KubeconfigSecret != nil:
-		return c.fromSecret(ctx, *a.KubeconfigSecret)
-	}
-	return nil, errors.New("access names nothing")
-}
-
-func (c *clusters) fromFile(k api.KubeconfigFile) (*rest.Config, error) {
-	if !c.flags.allowPaths {
-		return nil, fmt.Errorf("access.kubeconfig %s: files of this machine count only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)
-	}
-	raw, err := os.ReadFile(k.Path)
-	if err != nil {
-		return nil, fmt.Errorf("access.kubeconfig: %w", err)
-	}
-	cfg, err := cluster.ParseKubeconfig(raw, k.Context, cluster.Trust{Files: true, Exec: c.flags.allowExec, Dir: filepath.Dir(k.Path)})
-	if err != nil {
-		return nil, fmt.Errorf("access.kubeconfig %s: %w", k.Path, err)
-	}
-	return cfg, nil
-}
-
-func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey) (*rest.Config, error) {
-	key := c.secretKey(s.Name)
-	data, err := c.secret(ctx, s.Name)
-	if errors.Is(err, errNoSecret) {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %w", err)
-	}
-	if len(data[s.Key]) == 0 {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %s in the home cluster has no key %s", key, s.Key)
-	}
-	cfg, err := cluster.ParseKubeconfig(data[s.Key], "", cluster.Trust{})
-	if err != nil {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %s, key %s: %w", key, s.Key, err)
-	}
-	return cfg, nil
-}
-
-// errNoSecret says that the home cluster answers and has no such Secret or ConfigMap.
-var errNoSecret = errors.New("is missing in the home cluster")
-
-func (c *clusters) secretKey(name string) object.Key {
-	return object.Key{Kind: "Secret", Namespace: c.flags.namespace, Name: name}
-}
-
-// secret reads a Secret of our namespace in the home cluster, anew for every call. Its errors name it.
-func (c *clusters) secret(ctx context.Context, name string) (map[string][]byte, error) {
-	var secret corev1.Secret
-	err := c.read(ctx, c.secretKey(name), &secret)
-	return secret.Data, err
-}
-
-// configMap is secret for a ConfigMap.
-func (c *clusters) configMap(ctx context.Context, name string) (map[string][]byte, error) {
-	var config corev1.ConfigMap
-	err := c.read(ctx, object.Key{Kind: "ConfigMap", Namespace: c.flags.namespace, Name: name}, &config)
-	out := map[string][]byte{}
-	maps.Copy(out, config.BinaryData)
-	for entry, text := range config.Data {
-		out[entry] = []byte(text)
-	}
-	return out, err
-}
-
-// read decodes one object of version v1 of the home cluster.
-func (c *clusters) read(ctx context.Context, key object.Key, into any) error {
-	seen, err := c.homeConn().Cluster.Observe(ctx, []object.Watch{
-		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
-	})
-	if err != nil {
-		return fmt.Errorf("%s in the home cluster: %w", key, err)
-	}
-	body, ok := seen.Body(key)
-	if !ok {
-		return fmt.Errorf("%s %w", key, errNoSecret)
-	}
-	if json.Unmarshal(body.Bytes(), into) != nil {
-		return fmt.Errorf("%s in the home cluster is no %s", key, key.Kind) // what was read is not repeated
-	}
-	return nil
+	c.home.close(ctx)
 }

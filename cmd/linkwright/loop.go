@@ -67,9 +67,9 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		return nil, err
 	}
 	var c *clusters
-	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.secret(ctx, name) }
+	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.home.secret(ctx, name) }
 	f.git.verify.secrets, f.git.verify.configMaps = f.git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
-		return c.configMap(ctx, name)
+		return c.home.configMap(ctx, name)
 	}
 	src, err := f.git.open()
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	c, err = openClusters(ctx, &f.home)
+	c, err = openClusters(ctx, &f.home, log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/cluster"
+)
+
+// place is where an access leads to.
+type place struct {
+	stamp string // of what it was read from; empty: nothing tells whether that has changed
+	cfg   *rest.Config
+	err   error // why it leads nowhere
+}
+
+// inCluster is the stamp of the cluster that we run in: its token is read anew by the connection itself.
+const inCluster = "in the cluster"
+
+// find gives where an access leads to: was, where that is still so.
+func (c *clusters) find(ctx context.Context, a api.Access, was place) place {
+	switch {
+	case a.InCluster && was.stamp == inCluster:
+		return was
+	case a.InCluster:
+		cfg, err := rest.InClusterConfig()
+		if err != nil {
+			return place{err: fmt.Errorf("access.inCluster: %w", err)}
+		}
+		cfg.BearerToken = "" // that of the moment: it would make a difference with every rotation
+		return place{stamp: inCluster, cfg: cfg}
+	case a.Kubeconfig != nil:
+		return c.fromFile(*a.Kubeconfig, was)
+	case a.KubeconfigSecret != nil:
+		return c.fromSecret(ctx, *a.KubeconfigSecret, was)
+	}
+	return place{err: errors.New("access names nothing")}
+}
+
+func (c *clusters) fromFile(k api.KubeconfigFile, was place) place {
+	if !c.flags.allowPaths {
+		return place{err: fmt.Errorf("access.kubeconfig %s: files of this machine count only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
+	}
+	raw, err := os.ReadFile(k.Path)
+	if err != nil {
+		return place{err: fmt.Errorf("access.kubeconfig: %w", err)}
+	}
+	stamp := fmt.Sprintf("%q %q %x", k.Path, k.Context, sha256.Sum256(raw))
+	if stamp == was.stamp {
+		return was
+	}
+	cfg, err := cluster.ParseKubeconfig(raw, k.Context, cluster.Trust{Files: true, Exec: c.flags.allowExec, Dir: filepath.Dir(k.Path)})
+	if err != nil {
+		err = fmt.Errorf("access.kubeconfig %s: %w", k.Path, err)
+	}
+	return place{stamp, cfg, err}
+}
+
+func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
+	key := c.home.key("Secret", s.Name)
+	of, entry, _ := strings.Cut(was.stamp, "/")
+	if entry != s.Key {
+		of = ""
+	}
+	now, err := c.home.read(ctx, key, kept{stamp: of})
+	switch {
+	case errors.Is(err, errNoSecret):
+		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
+	case err != nil:
+		return place{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
+	case now.stamp == of:
+		return was
+	}
+	cfg, err := kubeconfigIn(key, s.Key, now.body)
+	return place{now.stamp + "/" + s.Key, cfg, err}
+}
+
+func kubeconfigIn(secret object.Key, entry string, body object.Body) (*rest.Config, error) {
+	var s corev1.Secret
+	if err := decodeAs(secret, body, &s); err != nil {
+		return nil, fmt.Errorf("access.kubeconfigSecret: %w", err)
+	}
+	if len(s.Data[entry]) == 0 {
+		return nil, fmt.Errorf("access.kubeconfigSecret: %s in the home cluster has no key %s", secret, entry)
+	}
+	cfg, err := cluster.ParseKubeconfig(s.Data[entry], "", cluster.Trust{})
+	if err != nil {
+		return nil, fmt.Errorf("access.kubeconfigSecret: %s, key %s: %w", secret, entry, err)
+	}
+	return cfg, nil
+}

@@ -204,8 +204,8 @@ func (c *clusters) failures() map[api.ClusterName]error {
 
 // reach gives where a cluster is, or why it cannot be reached.
 func (c *clusters) reach(name api.ClusterName) (place, error) {
-	e, at := c.entry(name)
-	if e == nil {
+	_, at := c.entry(name)
+	if at.err == nil && at.cfg == nil { // not declared any more, or not looked at yet
 		return place{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)
 	}
 	return at, at.err

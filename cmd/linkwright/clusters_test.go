@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	gosync "sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+)
+
+// byFiles gives clusters that are reached by kubeconfigs of a directory, one each. No server is asked.
+func byFiles(t *testing.T, n int) (*clusters, []fleet.Cluster) {
+	t.Helper()
+	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", allowPaths: true}
+	c := &clusters{flags: flags, registry: cluster.New(cluster.Options{}), log: slog.New(slog.DiscardHandler), entries: map[api.ClusterName]*entry{}}
+	var err error
+	if c.home, err = newHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{}, "linkwright"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.close(t.Context()) })
+	want := make([]fleet.Cluster, n)
+	for i := range want {
+		name := fmt.Sprintf("c%d", i)
+		path := filepath.Join(t.TempDir(), name)
+		leadsTo(t, path, name)
+		want[i] = fleet.Cluster{Name: api.ClusterName(name), Spec: api.Cluster{Access: api.Access{Kubeconfig: &api.KubeconfigFile{Path: path}}}}
+	}
+	return c, want
+}
+
+func leadsTo(t *testing.T, path, host string) {
+	t.Helper()
+	write(t, path, kubeconfig("https://"+host+".example.com", "token: x"))
+}
+
+func (c *clusters) addressOf(t *testing.T, name api.ClusterName) (at string) {
+	t.Helper()
+	if err := c.WithCluster(t.Context(), name, func(conn sync.Cluster) error {
+		at = conn.Address()
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	return at
+}
+
+// TestFollow: a connection follows what its access leads to, a wrong access has none and says why, and so has a cluster
+// that is not declared any more.
+func TestFollow(t *testing.T) {
+	c, want := byFiles(t, 2)
+	path := want[0].Spec.Access.Kubeconfig.Path
+	if failed := c.Follow(t.Context(), want); len(failed) > 0 {
+		t.Fatal(failed)
+	}
+	leadsTo(t, path, "elsewhere")
+	if failed := c.Follow(t.Context(), want); len(failed) > 0 || c.addressOf(t, "c0") != "https://elsewhere.example.com" {
+		t.Errorf("a changed access: %v, %s", failed, c.addressOf(t, "c0"))
+	}
+	write(t, path, "{")
+	for range 2 {
+		failed := c.Follow(t.Context(), want)
+		if err := failed["c0"]; len(failed) != 1 || err == nil || !strings.Contains(err.Error(), "it is no kubeconfig") {
+			t.Errorf("a wrong access: %v", failed)
+		}
+	}
+	if err := c.WithCluster(t.Context(), "c0", nil); err == nil || len(c.registry.Names()) != 1 {
+		t.Errorf("a wrong access: %v, open are %v", err, c.registry.Names())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Follow(t.Context(), want)["c0"]; err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("an access that is gone: %v", err)
+	}
+	leadsTo(t, path, "back")
+	if failed := c.Follow(t.Context(), want); len(failed) > 0 || c.addressOf(t, "c0") != "https://back.example.com" {
+		t.Errorf("a mended access: %v", failed)
+	}
+	c.Follow(t.Context(), want[1:])
+	if err := c.WithCluster(t.Context(), "c0", nil); err == nil || len(c.registry.Names()) != 1 {
+		t.Errorf("a cluster that left: %v, open are %v", err, c.registry.Names())
+	}
+}
+
+// TestFollowBesideTurns: turns that outlive a pass use clusters while the next one finds out where they are.
+func TestFollowBesideTurns(t *testing.T) {
+	c, want := byFiles(t, 40)
+	c.Follow(t.Context(), want)
+	stop := make(chan struct{})
+	var turns gosync.WaitGroup
+	for _, w := range want[:8] {
+		turns.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_ = c.WithCluster(t.Context(), w.Name, func(sync.Cluster) error { return nil })
+			}
+		})
+	}
+	for i := range 20 {
+		leadsTo(t, want[0].Spec.Access.Kubeconfig.Path, fmt.Sprint("n", i))
+		c.Follow(t.Context(), want[i%3:])
+	}
+	close(stop)
+	turns.Wait()
+	if got := c.addressOf(t, "c5"); got != "https://c5.example.com" {
+		t.Errorf("c5 is at %s", got)
+	}
+}

@@ -35,6 +35,7 @@ func (l Layer) compare(m Layer) int {
 // It is a value that nobody changes, so that copies of it cost nothing; the zero one is empty.
 type Observation struct {
 	Unserved []string // as Watch.Called, sorted
+	Server   string   // URL of the API server that showed it
 	layers   []Layer  // by kind, none of them empty
 }
 
@@ -199,7 +200,9 @@ func (e *Edit) Observation() Observation {
 		kind.Items = e.edited(rest[:n])
 		layers, rest = append(layers, kind), rest[n:]
 	}
-	return NewObservation(e.of.Unserved, layers...)
+	out := NewObservation(e.of.Unserved, layers...)
+	out.Server = e.of.Server
+	return out
 }
 
 // edited gives the items of the kind of keys, which are all that is edited of it, in order.

@@ -41,10 +41,11 @@ func (o Options) withDefaults() Options {
 // Client reads and writes one cluster. It is safe for concurrent use and holds nothing but
 // connections and what discovery told.
 type Client struct {
-	rest  rest.Interface
-	http  *http.Transport
-	owner string
-	kinds kinds
+	rest   rest.Interface
+	http   *http.Transport
+	server string
+	owner  string
+	kinds  kinds
 }
 
 // manager is our field manager.

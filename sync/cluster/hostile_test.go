@@ -109,7 +109,7 @@ func TestObserveGivesNoPart(t *testing.T) {
 		{"forbidden", watch, answers{secrets: status(403, "Forbidden")}, Forbidden, "read Secret in namespace ns"},
 		{"server fault", watch, answers{secrets: status(500, "InternalError")}, Unavailable, "told so"},
 		{"throttled", watch, answers{secrets: status(429, "TooManyRequests")}, Throttled, "later"},
-		{"404 of a proxy for a name", byName, answers{}, NotFound, "read Secret in namespace ns: a"},
+		{"404 of a proxy for a name", byName, answers{}, NotFound, "read Secret a in namespace ns: "},
 		{"404 of a proxy for a list", watch, answers{}, NotFound, "read Secret in namespace ns"},
 		{"group list fails", other, answers{"/apis": status(503, "ServiceUnavailable")}, Unavailable, "discover example.com/v1"},
 		{"group list is forbidden", other, answers{"/apis": status(403, "Forbidden")}, Forbidden, "discover example.com/v1"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,40 +26,57 @@ const (
 const pageSize = 500
 
 // list reads all pages; a list that expired between two of them is begun once more.
-func (c *Client) list(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
-	items, err := c.pages(ctx, r, w)
+func (c *Client) list(ctx context.Context, r resource, s scope) (look, error) {
+	l, err := c.pages(ctx, r, s)
 	if isExpired(err) {
-		items, err = c.pages(ctx, r, w)
+		l, err = c.pages(ctx, r, s)
 	}
-	return items, err
+	return l, err
 }
 
-func (c *Client) pages(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
+func (c *Client) pages(ctx context.Context, r resource, s scope) (look, error) {
 	read := c.metaPage
-	if w.Depth == object.Whole {
+	if s.depth == object.Whole {
 		read = c.wholePage
 	}
-	var all []object.Item
+	var all look
 	for next := ""; ; {
-		req := lead(c.rest.Get(), r.path(w.Namespace, "")).Param("limit", strconv.Itoa(pageSize))
-		if w.Selector != "" {
-			req.Param("labelSelector", w.Selector)
-		}
+		req := s.narrow(lead(c.rest.Get(), r.path(s.namespace, ""))).Param("limit", strconv.Itoa(pageSize))
 		if next != "" {
 			req.Param("continue", next)
 		}
-		items, list, err := read(ctx, req, reading{r, w.Depth})
+		items, list, err := read(ctx, req, reading{r, s.depth})
 		if err != nil {
-			return nil, err
+			return look{}, err
 		}
 		if err := whole(list, next); err != nil {
-			return nil, err
+			return look{}, err
 		}
-		all = append(all, items...)
+		all.items, all.at = append(all.items, items...), list.ResourceVersion
 		if next = list.Continue; next == "" {
+			all.items = inOrder(all.items)
 			return all, nil
 		}
 	}
+}
+
+// narrow puts what a collection is narrowed by into a request.
+func (s scope) narrow(req *rest.Request) *rest.Request {
+	if s.selector != "" {
+		req.Param("labelSelector", s.selector)
+	}
+	if s.name != "" {
+		req.Param("fieldSelector", "metadata.name="+s.name)
+	}
+	return req
+}
+
+// inOrder sorts what the server sorted by its own keys, in which a namespace ends with a slash.
+func inOrder(items []object.Item) []object.Item {
+	if !slices.IsSortedFunc(items, object.Item.Compare) {
+		slices.SortStableFunc(items, object.Item.Compare)
+	}
+	return slices.CompactFunc(items, func(a, b object.Item) bool { return a.Compare(b) == 0 })
 }
 
 // whole refuses a list that ends before its end, or never does.
@@ -168,20 +186,13 @@ func (c *Client) wholeItem(raw []byte, r resource) (object.Item, error) {
 	return object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(&m, c.owner), Body: object.NewBody(body)}, err
 }
 
-// gets reads single objects; an absent one is simply not seen.
-func (c *Client) gets(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
-	var items []object.Item
-	for _, name := range w.Names {
-		it, err := c.one(ctx, reading{r, w.Depth}, object.Key{Namespace: w.Namespace, Name: name})
-		if missing(err) == name {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		items = append(items, it)
+// get reads a single object; an absent one is simply not seen.
+func (c *Client) get(ctx context.Context, r resource, s scope) (look, error) {
+	it, err := c.one(ctx, reading{r, s.depth}, object.Key{Namespace: s.namespace, Name: s.name})
+	if missing(err) == s.name {
+		return look{}, nil
 	}
-	return items, nil
+	return look{items: []object.Item{it}}, err
 }
 
 // one reads an object; of the key only namespace and name are asked.

@@ -17,19 +17,20 @@ import (
 const atOnce = 8
 
 // Observe looks at everything watched, or fails: no part of an observation is ever given.
-// It asks by one paged LIST per watch, or one GET per name (a watch with Names has no use for its
-// selector). Watches may overlap: each object counts once, with its deepest body.
+// It asks by one paged LIST per kind and namespace (and selector), or one GET per name, each as deep as any watch
+// wants it. Each object counts once, with its deepest body.
 // The error names every kind and namespace that the server refused.
 func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
-	found, err := c.find(ctx, watches)
+	scopes := unite(watches)
+	found, err := c.find(ctx, scopes)
 	if err != nil {
 		return object.Observation{}, err
 	}
-	looks := make([]look, len(watches))
-	err = each(ctx, len(watches), func(ctx context.Context, i int) error {
-		l, err := c.look(ctx, found, watches[i])
+	looks := make([]look, len(scopes))
+	err = each(ctx, len(scopes), func(ctx context.Context, i int) error {
+		l, err := c.look(ctx, found, scopes[i])
 		if err != nil {
-			return fmt.Errorf("read %s: %w", describe(watches[i]), err)
+			return fmt.Errorf("read %s: %w", scopes[i], err)
 		}
 		looks[i] = l
 		return nil
@@ -37,27 +38,24 @@ func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Ob
 	if err != nil {
 		return object.Observation{}, err
 	}
-	return merge(watches, looks), nil
+	return c.merge(scopes, looks), nil
 }
 
-// look is what one watch showed.
+// look is what one scope showed, in order, at a resourceVersion of the list.
 type look struct {
 	items    []object.Item
+	at       string
 	unserved bool
 }
 
-func kindOf(w object.Watch) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
-}
-
-// find tells where the watched kinds are served; one without a version in any. What is not in it is not served.
-func (c *Client) find(ctx context.Context, watches []object.Watch) (map[schema.GroupVersionKind]resource, error) {
+// find tells where the kinds are served; one without a version in any. What is not in it is not served.
+func (c *Client) find(ctx context.Context, scopes []scope) (map[schema.GroupVersionKind]resource, error) {
 	var exact, loose []schema.GroupVersionKind
-	for _, w := range watches {
-		if w.Version == "" {
-			loose = append(loose, kindOf(w))
+	for _, s := range scopes {
+		if s.kind.Version == "" {
+			loose = append(loose, s.kind)
 		} else {
-			exact = append(exact, kindOf(w))
+			exact = append(exact, s.kind)
 		}
 	}
 	found, err := c.resolve(ctx, exact)
@@ -76,26 +74,25 @@ func (c *Client) find(ctx context.Context, watches []object.Watch) (map[schema.G
 	return found, nil
 }
 
-// look reads one watch. A resource that is gone since discovery is looked up once more.
-func (c *Client) look(ctx context.Context, found map[schema.GroupVersionKind]resource, w object.Watch) (look, error) {
-	r, ok := found[kindOf(w)]
+// look reads one scope. A resource that is gone since discovery is looked up once more.
+func (c *Client) look(ctx context.Context, found map[schema.GroupVersionKind]resource, s scope) (look, error) {
+	r, ok := found[s.kind]
 	if !ok {
 		return look{unserved: true}, nil
 	}
-	items, err := c.read(ctx, r, w)
+	l, err := c.read(ctx, r, s)
 	if !unserved(err) {
-		return look{items: items}, err
+		return l, err
 	}
 	c.kinds.forget(r.GroupVersion())
-	again, err := c.find(ctx, []object.Watch{w})
+	again, err := c.find(ctx, []scope{s})
 	if err != nil {
 		return look{}, err
 	}
-	if r, ok = again[kindOf(w)]; !ok {
+	if r, ok = again[s.kind]; !ok {
 		return look{unserved: true}, nil
 	}
-	items, err = c.read(ctx, r, w)
-	return look{items: items}, err
+	return c.read(ctx, r, s)
 }
 
 // unserved tells a resource that does not exist from an object that does not: only the latter's
@@ -118,43 +115,30 @@ func missing(err error) string {
 	return status.Status().Details.Name
 }
 
-func (c *Client) read(ctx context.Context, r resource, w object.Watch) ([]object.Item, error) {
-	switch {
-	case w.Namespace != "" && !r.namespaced:
-		return nil, errors.New("the kind is cluster-scoped: watch it without namespace")
-	case len(w.Names) == 0:
-		return c.list(ctx, r, w)
-	case w.Namespace == "" && r.namespaced:
-		return nil, errors.New("names need a namespace")
+func (c *Client) read(ctx context.Context, r resource, s scope) (look, error) {
+	if err := s.fits(r); err != nil {
+		return look{}, err
 	}
-	return c.gets(ctx, r, w)
+	if s.name != "" {
+		return c.get(ctx, r, s)
+	}
+	return c.list(ctx, r, s)
 }
 
-// merge unites the looks, the deepest first; of the same depth in the order of the watches.
-func merge(watches []object.Watch, looks []look) object.Observation {
+// merge unites the looks: of one object the deepest counts, and the scopes are in that order.
+func (c *Client) merge(scopes []scope, looks []look) object.Observation {
 	var unserved []string
-	layers := make([][]object.Layer, object.Whole+1)
+	layers := make([]object.Layer, len(looks))
 	for i, l := range looks {
-		w := watches[i]
 		if l.unserved {
-			unserved = append(unserved, w.Called())
+			unserved = append(unserved, scopes[i].called())
 		}
-		slices.SortStableFunc(l.items, object.Item.Compare)
-		layers[object.Whole-w.Depth] = append(layers[object.Whole-w.Depth], object.Layer{Group: w.Group, Kind: w.Kind, Items: l.items})
+		layers[i] = object.Layer{Group: scopes[i].kind.Group, Kind: scopes[i].kind.Kind, Items: l.items}
 	}
 	slices.Sort(unserved)
-	return object.NewObservation(slices.Compact(unserved), slices.Concat(layers...)...)
-}
-
-func describe(w object.Watch) string {
-	kind := w.Kind
-	if w.Group != "" {
-		kind += "." + w.Group
-	}
-	if w.Namespace != "" {
-		kind += " in namespace " + w.Namespace
-	}
-	return kind
+	seen := object.NewObservation(slices.Compact(unserved), layers...)
+	seen.Server = c.server
+	return seen
 }
 
 // each runs f for 0…n-1, at most atOnce together. All refusals are joined in order, so that one run

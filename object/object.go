@@ -3,13 +3,7 @@ package object
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"strconv"
-
-	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -94,92 +88,6 @@ func (o Object) APIVersion() string {
 		return o.Version
 	}
 	return o.Key.Group + "/" + o.Version
-}
-
-// Spec is what New makes an object of. Meta is the metadata inside Config, which New completes:
-// it must be the same pointer, and nothing else may use it.
-type Spec struct {
-	Key     Key
-	Version string
-	Phase   Phase
-	Owner   string
-	Meta    *metaac.ObjectMetaApplyConfiguration
-	Config  any // an apply configuration: encodes only what it declares
-}
-
-// New marks the object as the owner's and gives its canonical JSON: the bytes encoding/json makes of
-// the typed configuration, whose order is that of its fields, with map keys sorted.
-// It fails only if the configuration cannot be encoded.
-func New(s Spec) (Object, error) {
-	s.Meta.WithLabels(map[string]string{OwnerLabel: s.Owner, backupLabel: "true"})
-	bare, err := json.Marshal(s.Config)
-	if err != nil {
-		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
-	}
-	digest := sum(bare)
-	s.Meta.WithAnnotations(map[string]string{DigestAnnotation: FormatDigest(digest)})
-	body, err := json.Marshal(s.Config)
-	if err != nil {
-		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
-	}
-	return Object{Key: s.Key, Version: s.Version, Body: NewBody(body), Digest: digest, Phase: s.Phase}, nil
-}
-
-// Seal is New for an object whose content is data: the JSON of an object, identity included, as encoding/json decodes
-// it (numbers may be json.Number). What of our own marks stands in it is written anew; content itself is not kept, but
-// its metadata is changed. Its order is that of sorted keys. Spec's Meta and Config are not used.
-func Seal(s Spec, content map[string]any) (Object, error) {
-	meta, ok := content["metadata"].(map[string]any)
-	if !ok {
-		return Object{}, fmt.Errorf("encode %s: it has no metadata", s.Key)
-	}
-	labels, annotations := below(meta, "labels"), below(meta, "annotations")
-	labels[OwnerLabel], labels[backupLabel] = s.Owner, "true"
-	if delete(annotations, DigestAnnotation); len(annotations) == 0 {
-		delete(meta, "annotations")
-	}
-	bare, err := json.Marshal(content)
-	if err != nil {
-		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
-	}
-	digest := sum(bare)
-	annotations[DigestAnnotation] = FormatDigest(digest)
-	meta["annotations"] = annotations
-	body, err := json.Marshal(content)
-	if err != nil {
-		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
-	}
-	return Object{Key: s.Key, Version: s.Version, Body: NewBody(body), Digest: digest, Phase: s.Phase}, nil
-}
-
-// below is the map of a field, made where it is missing.
-func below(of map[string]any, field string) map[string]any {
-	m, ok := of[field].(map[string]any)
-	if !ok {
-		m = map[string]any{}
-		of[field] = m
-	}
-	return m
-}
-
-func sum(b []byte) uint64 {
-	h := sha256.Sum256(b)
-	return binary.BigEndian.Uint64(h[:8])
-}
-
-// FormatDigest writes a digest as the annotation holds it: 16 hex digits.
-func FormatDigest(d uint64) string { return fmt.Sprintf("%016x", d) }
-
-// parseDigest gives 0 for what is no digest: it then differs from every wanted one.
-func parseDigest(s string) uint64 {
-	if len(s) != 16 {
-		return 0
-	}
-	d, err := strconv.ParseUint(s, 16, 64)
-	if err != nil {
-		return 0
-	}
-	return d
 }
 
 // End is one link's part in one cluster, or the base of a cluster (zero Link): the unit that is

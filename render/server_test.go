@@ -4,9 +4,13 @@ import (
 	"context"
 	"maps"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,22 +29,50 @@ func TestServerTakesGoldens(t *testing.T) {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
 	client := dressedServer(t)
-	known := map[string]bool{}
+	known := map[string]object.Record{}
 	for _, file := range archives(t) {
 		for _, end := range read(t, file).ends {
 			for _, o := range end.Objects {
 				body := string(o.Body.Bytes())
-				if known[body] {
+				if _, tried := known[body]; tried {
 					continue
 				}
-				known[body] = true
 				ensureNamespace(t, client, o.Key.Namespace)
-				taken(t, client, file, o)
+				known[body] = taken(t, client, file, o)
 			}
 		}
 	}
 	if len(known) < 40 {
 		t.Errorf("only %d objects were tried", len(known))
+	}
+	managed(t, known)
+}
+
+// managed holds what the server lists as ours of the objects of one golden, for tests without a server.
+func managed(t *testing.T, known map[string]object.Record) {
+	t.Helper()
+	const name = "remote-discovery.txtar"
+	got := &txtar.Archive{Comment: []byte("What an API server lists as ours of the objects of " + name + ".\n")}
+	for _, end := range read(t, filepath.Join("testdata", name)).ends {
+		for _, o := range end.Objects {
+			got.Files = append(got.Files, txtar.File{
+				Name: path.Join(string(end.End.Cluster), o.Key.Kind, o.Key.Namespace, o.Key.Name),
+				Data: []byte(known[string(o.Body.Bytes())].Fields.Value() + "\n"),
+			})
+		}
+	}
+	file := filepath.Join("testdata", "managed", name)
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(texts(want.Files), texts(got.Files)); diff != "" {
+		t.Errorf("managed fields of an applied link: -want +got\n%s", diff)
 	}
 }
 
@@ -83,12 +115,13 @@ func ensureNamespace(t *testing.T, client dynamic.Interface, name string) {
 	}
 }
 
-func taken(t *testing.T, client dynamic.Interface, file string, o object.Object) {
+// taken tries one object and gives the record of what would be there.
+func taken(t *testing.T, client dynamic.Interface, file string, o object.Object) object.Record {
 	t.Helper()
 	live, err := dryRun(t.Context(), client, o)
 	if err != nil {
 		t.Errorf("%s: %s: %v", file, o.Key, err)
-		return
+		return object.Record{}
 	}
 	owner := live.GetLabels()[object.OwnerLabel]
 	m := &metav1.ObjectMeta{
@@ -98,6 +131,7 @@ func taken(t *testing.T, client dynamic.Interface, file string, o object.Object)
 	if r.Mark != object.Ours || r.Digest != o.Digest || !o.Covered(r) {
 		t.Errorf("%s: %s: it is %s, digest %x of %x, covered %t", file, o.Key, r.Mark, r.Digest, o.Digest, o.Covered(r))
 	}
+	return r
 }
 
 func dryRun(ctx context.Context, client dynamic.Interface, o object.Object) (*unstructured.Unstructured, error) {

@@ -131,7 +131,7 @@ func (s *sim) depart(t *testing.T, name api.ClusterName) {
 	s.world.Departed = append(s.world.Departed, fleet.Cluster{Name: name, Spec: api.Cluster{}.WithDefaults()})
 }
 
-func allInPlace(t *testing.T, cluster api.ClusterName, step Step) {
+func allInPlace(t testing.TB, cluster api.ClusterName, step Step) {
 	t.Helper()
 	if step.Refused != nil {
 		t.Errorf("%s is refused: %s", cluster, step.Refused.Message)

@@ -29,7 +29,7 @@ const (
 // sim is a fleet's clusters in memory. Live is all there is in each; what a step sees of it is what
 // Watches asks for, as in a pass. Play is what happens by itself after every step.
 type sim struct {
-	t       *testing.T
+	t       testing.TB
 	world   World // all but Sides, which are looked at anew for every step
 	live    map[api.ClusterName]*pair.Side
 	down    map[api.ClusterName]bool
@@ -41,7 +41,7 @@ type sim struct {
 }
 
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
-func newSim(t *testing.T, f *fleet.Fleet, names ...api.ClusterName) *sim {
+func newSim(t testing.TB, f *fleet.Fleet, names ...api.ClusterName) *sim {
 	s := &sim{
 		t: t, live: map[api.ClusterName]*pair.Side{}, down: map[api.ClusterName]bool{}, checked: true,
 		world: World{Owner: owner, Term: 1, Fleet: f, UIDs: map[api.ClusterName]string{}, Now: time.Unix(1_800_000_000, 0)},
@@ -54,13 +54,13 @@ func newSim(t *testing.T, f *fleet.Fleet, names ...api.ClusterName) *sim {
 }
 
 // declare loads a fleet of the clusters and whatever else is declared; the text is the commit, too.
-func declare(t *testing.T, clusters []api.ClusterName, more string) *fleet.Fleet {
+func declare(t testing.TB, clusters []api.ClusterName, more string) *fleet.Fleet {
 	t.Helper()
 	return declareAs(t, clusters, nil, more)
 }
 
 // declareAs is declare with more fields of some clusters.
-func declareAs(t *testing.T, clusters []api.ClusterName, as map[api.ClusterName]string, more string) *fleet.Fleet {
+func declareAs(t testing.TB, clusters []api.ClusterName, as map[api.ClusterName]string, more string) *fleet.Fleet {
 	t.Helper()
 	text := more
 	for _, c := range clusters {

@@ -148,7 +148,7 @@ func remove(s *pair.Side, k object.Key) {
 }
 
 // inventories are what is recorded in a cluster now.
-func inventories(t *testing.T, seen object.Observation) map[object.End]inventory.Inventory {
+func inventories(t testing.TB, seen object.Observation) map[object.End]inventory.Inventory {
 	t.Helper()
 	list, err := inventory.Read(owner, seen)
 	if err != nil {
@@ -161,7 +161,7 @@ func inventories(t *testing.T, seen object.Observation) map[object.End]inventory
 	return out
 }
 
-func recordedIn(t *testing.T, seen object.Observation, c object.Change) bool {
+func recordedIn(t testing.TB, seen object.Observation, c object.Change) bool {
 	t.Helper()
 	return inventories(t, seen)[c.End].Has(c.Key)
 }

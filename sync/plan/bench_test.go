@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// links of the source that benchmarks plan: 10 objects each, their inventories included.
+const benchLinks = 1000
+
+// BenchmarkPlan renders and plans one source cluster with all its links, everything in place: the pass that changes nothing.
+// cpu-ms/op counts the garbage collector, too. Mirrored, each controller runs and has mirrored one service.
+func BenchmarkPlan(b *testing.B) {
+	w := inPlace(b, benchLinks)
+	b.Run("bare", func(b *testing.B) { benchPlan(b, w) })
+	west := w.Sides["west"]
+	for i := range benchLinks {
+		mirror(&west, string(benchTarget(i)))
+	}
+	w.Sides["west"] = west
+	b.Run("mirrored", func(b *testing.B) { benchPlan(b, w) })
+}
+
+// BenchmarkRender renders alone.
+func BenchmarkRender(b *testing.B) {
+	w := inPlace(b, benchLinks)
+	s := &sim{world: w}
+	b.ReportAllocs()
+	cpu(b, func() {
+		if ends := Wants(w, "west", s.renderer()); len(ends) != benchLinks+1 {
+			b.Fatalf("%d ends", len(ends))
+		}
+	})
+}
+
+func benchPlan(b *testing.B, w World) {
+	s := &sim{world: w}
+	b.ReportAllocs()
+	cpu(b, func() {
+		step := Cluster(w, "west", s.renderer(), PrunePolicy, Suspend)
+		if step.Writes() > 0 || len(step.Rows) != benchLinks+1 || step.Rows[benchLinks].Standing != InPlace {
+			b.Fatalf("%d writes, %d rows: %v", step.Writes(), len(step.Rows), words(step))
+		}
+	})
+}
+
+// cpu runs f as often as it takes, and reports the CPU time of the process for each.
+func cpu(b *testing.B, f func()) {
+	before := processTime(b)
+	for b.Loop() {
+		f()
+	}
+	b.ReportMetric(float64((processTime(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
+func processTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func benchTarget(i int) api.ClusterName { return api.ClusterName(fmt.Sprintf("target-%04d", i)) }
+
+// inPlace is a world in which west has a link to each of n targets, and everything of it in place.
+func inPlace(t testing.TB, n int) World {
+	t.Helper()
+	names, links := []api.ClusterName{"west"}, ""
+	for i := range n {
+		names = append(names, benchTarget(i))
+		links += linkDoc("west", string(names[i+1]), "  remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}\n")
+	}
+	s := newSim(t, declare(t, names, links), names...)
+	s.checked, s.play = false, nil
+	for _, name := range names {
+		enlarge(s.live[name])
+	}
+	for _, name := range names[1:] {
+		step := Cluster(World{Owner: owner, Term: 1, Fleet: s.world.Fleet, Sides: map[api.ClusterName]pair.Side{name: s.look(s.world, clusterOf(s.world, name))}}, name, s.renderer())
+		*s.live[name] = After(*s.live[name], step)
+		playTokens(s.live[name])
+	}
+	fields := managedFields(t)
+	for range 5 {
+		if s.turn("west").Writes() == 0 {
+			return s.now()
+		}
+		applied(t, s.live["west"], fields)
+	}
+	t.Fatal("west comes to no rest")
+	return World{}
+}
+
+func clusterOf(w World, name api.ClusterName) fleet.Cluster {
+	c, _ := w.Fleet.Cluster(name)
+	return *c
+}
+
+// enlarge gives a cluster a CA as long as a real one.
+func enlarge(s *pair.Side) {
+	ca := "-----BEGIN CERTIFICATE-----\n" + strings.Repeat("MIIC/zCCAeegAwIBAgIBADANBgkqhkiG9w0BAQsFADAVMRMwEQYDVQQDEwprdWJl\n", 16) + "-----END CERTIFICATE-----\n"
+	put(s, object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"},
+		map[string]any{"data": map[string]string{"ca.crt": ca}}, metav1.ObjectMeta{})
+}
+
+// managedFields are what a real API server lists as ours of a link's objects, by kind and namespace: no name of a link stands in them.
+func managedFields(t testing.TB) map[object.Key]string {
+	t.Helper()
+	archive, err := txtar.ParseFile("../../render/testdata/managed/remote-discovery.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[object.Key]string{}
+	for _, f := range archive.Files {
+		at := strings.Split(f.Name, "/")
+		if at[0] != "west" {
+			continue
+		}
+		k := object.Key{Kind: at[1]}
+		if len(at) == 4 {
+			k.Namespace = at[2]
+		}
+		out[k] = strings.TrimSpace(string(f.Data))
+	}
+	return out
+}
+
+// applied gives what was written the record that a real API server shows of it.
+func applied(t testing.TB, s *pair.Side, fields map[object.Key]string) {
+	t.Helper()
+	edit := s.Seen.Edit()
+	for k, r := range s.Seen.Records() {
+		ours, ok := fields[object.Key{Kind: k.Kind, Namespace: k.Namespace}]
+		if r.UID != "simulated" || !ok {
+			continue
+		}
+		var o struct {
+			Metadata metav1.ObjectMeta `json:"metadata"`
+		}
+		if err := json.Unmarshal(bodyOf(s.Seen, k).Bytes(), &o); err != nil {
+			t.Fatal(err)
+		}
+		o.Metadata.UID, o.Metadata.ResourceVersion = types.UID("uid of "+k.String()), "7"
+		o.Metadata.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: object.Manager(owner), Operation: metav1.ManagedFieldsOperationApply,
+			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(ours)},
+		}}
+		edit.Put(k, object.Reduce(&o.Metadata, owner), bodyOf(s.Seen, k))
+	}
+	s.Seen = edit.Observation()
+}

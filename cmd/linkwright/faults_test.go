@@ -68,6 +68,7 @@ type faults struct {
 // TestFaults lets Git fail in every way under one daemon, which is never started again. Each time the error is told,
 // the last good commit stays in force, nothing is written but what repairs it, and the next good poll applies the new one.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	f := newFaults(t)
 	ctx, stop := context.WithCancel(t.Context())
 	daemon, at := f.daemonAt(ctx, f.log, f.args()...)

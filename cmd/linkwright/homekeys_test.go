@@ -49,7 +49,11 @@ func (f *faults) homeKeys() {
 	f.refuses("not trusted", func() { f.signs(ann) })
 	f.configMap("guests", map[string]string{"ann.pub": f.content(ann + ".pub")})
 	f.expect("a commit by the ConfigMap's new key is in force", f.inForce)
-	f.refuses("Secret linkwright/git is missing", func() { f.remove("git"); f.signs(carol) })
+	f.refuses("Secret linkwright/git is missing", func() {
+		f.remove("git")
+		f.expect("the missing Secret is told", func() bool { return strings.Contains(f.told().Error, "is missing") })
+		f.signs(carol) // a poll that had read the Secret before would still see this one
+	})
 	f.secret("git", map[string]string{"password": rotatedCanary, "ca.crt": f.content(f.front.ca)})
 	f.expect("the Secret is back", f.inForce)
 	stop()

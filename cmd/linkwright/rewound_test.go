@@ -23,6 +23,7 @@ type rewoundLab struct {
 
 // TestRewound forces a branch back, under single runs and under a daemon.
 func TestRewound(t *testing.T) {
+	t.Parallel()
 	r := &rewoundLab{lab: newLab(t, "east", "west"), cache: t.TempDir()}
 	r.commit(r.clusters() + link("west", "east", ""))
 	r.first = r.tip()

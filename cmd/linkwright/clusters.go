@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	gosync "sync"
 
@@ -24,6 +25,7 @@ type clusters struct {
 	homeCfg  *rest.Config
 	home     *home
 	registry *cluster.Registry
+	traffic  *traffic
 	log      *slog.Logger
 
 	following gosync.Mutex // held while it is found out what the declared accesses lead to
@@ -33,8 +35,9 @@ type clusters struct {
 
 // entry is one declared cluster.
 type entry struct {
-	place              // as it was found last; clusters.mu
-	turn  gosync.Mutex // held while the connection is made or exchanged: the place that was found last is what remains
+	place                     // as it was found last; clusters.mu
+	controlPlane string       // namespace of Linkerd's; clusters.mu
+	turn         gosync.Mutex // held while the connection is made or exchanged: the place that was found last is what remains
 }
 
 func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*clusters, error) {
@@ -42,10 +45,26 @@ func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*cluster
 	if err != nil {
 		return nil, err
 	}
-	o := cluster.Options{Owner: h.owner, Timeout: h.timeout}
-	c := &clusters{flags: h, homeCfg: cfg, registry: cluster.New(o), log: log, entries: map[api.ClusterName]*entry{}}
+	c := &clusters{flags: h, homeCfg: cfg, traffic: newTraffic(), log: log, entries: map[api.ClusterName]*entry{}}
+	o := cluster.Options{Owner: h.owner, Timeout: h.timeout, Wrap: c.count}
+	c.registry = cluster.New(o)
+	o.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
+		return c.traffic.through(homeLabel, next, always(aboutObjects))
+	}
 	c.home, err = newHome(ctx, cfg, o, h.namespace)
 	return c, err
+}
+
+// count is the traffic of a declared cluster.
+func (c *clusters) count(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
+	return c.traffic.through(name, next, func(r *http.Request) string {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if e := c.entries[name]; e != nil && secretIn(r, e.controlPlane) {
+			return aboutCredentials
+		}
+		return aboutObjects
+	})
 }
 
 // conn is one open cluster as package sync sees it.
@@ -119,6 +138,7 @@ func (c *clusters) declare(want []fleet.Cluster) {
 		if e == nil {
 			e = &entry{}
 		}
+		e.controlPlane = w.Spec.Linkerd.Namespace
 		c.entries[w.Name] = e
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -105,7 +107,11 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 // locks are the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their
 // names: two processes that each held what the other waits for would wait for ever.
 func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
-	client, err := kubernetes.NewForConfig(e.clusters.homeCfg)
+	cfg := rest.CopyConfig(e.clusters.homeCfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return e.clusters.traffic.through(homeLabel, next, always(aboutLease))
+	})
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the home cluster: %w", err)
 	}

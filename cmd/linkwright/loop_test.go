@@ -14,7 +14,7 @@ func TestLocksAreInOneOrder(t *testing.T) {
 		{[]string{"west", "east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
 		{[]string{"east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
 	}
-	e := &engine{clusters: &clusters{homeCfg: &rest.Config{Host: "https://192.0.2.1"}}}
+	e := &engine{clusters: &clusters{traffic: newTraffic(), homeCfg: &rest.Config{Host: "https://192.0.2.1"}}}
 	for _, tt := range tests {
 		locks, err := e.locks(&homeFlags{owner: "us", only: tt.only})
 		if err != nil {

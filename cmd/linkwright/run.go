@@ -74,7 +74,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
-	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString()}), make(chan struct{}, 1)
+	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.clusters.traffic.counts}), make(chan struct{}, 1)
 	doors, err := s.doors(ctx, server, poke, e.loop.Log)
 	if err != nil {
 		return err

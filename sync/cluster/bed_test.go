@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -91,7 +92,7 @@ func (c *counter) taken() []string {
 func dial(t *testing.T, cfg *rest.Config, o Options) (*Client, *counter) {
 	t.Helper()
 	count := &counter{}
-	o.Wrap = func(next http.RoundTripper) http.RoundTripper {
+	o.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
 		count.next = next
 		return count
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -19,10 +20,12 @@ type Options struct {
 	Owner string
 	// Timeout of one request, its body and its further attempts included; default 15 s.
 	Timeout time.Duration
-	// Wrap sees every request that goes out, without its credentials.
-	Wrap func(http.RoundTripper) http.RoundTripper
+	// Wrap sees every request that goes out to a cluster, without its credentials.
+	Wrap func(api.ClusterName, http.RoundTripper) http.RoundTripper
 	// UserAgent defaults to linkwright/<owner>.
 	UserAgent string
+
+	name api.ClusterName // of the cluster that is connected to
 }
 
 func (o Options) withDefaults() Options {

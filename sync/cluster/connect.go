@@ -76,7 +76,7 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 		return nil, nil, err
 	}
 	if o.Wrap != nil {
-		wrapped = o.Wrap(wrapped)
+		wrapped = o.Wrap(o.name, wrapped)
 	}
 	return own, &http.Client{Transport: wrapped, Timeout: o.Timeout}, nil
 }

@@ -73,7 +73,9 @@ func (r *Registry) Replace(_ context.Context, name api.ClusterName, cfg *rest.Co
 }
 
 func (r *Registry) put(name api.ClusterName, cfg *rest.Config) error {
-	client, err := connect(cfg, r.opts)
+	o := r.opts
+	o.name = name
+	client, err := connect(cfg, o)
 	if err != nil {
 		return fmt.Errorf("open cluster %s: %w", name, err)
 	}

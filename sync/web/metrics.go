@@ -21,6 +21,8 @@ const (
 	gauge     = "gauge"
 	counter   = "counter"
 	histogram = "histogram"
+
+	requestsTotal = "linkwright_requests_total"
 )
 
 // Metrics lists every metric of ours, sorted by name.
@@ -28,6 +30,7 @@ func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label tells the version.", []string{"version"}},
 		{"linkwright_clusters", gauge, "Clusters by state after the last pass: ready, unread, or refused (read, and not written by a rule).", []string{"state"}},
+		{"linkwright_drift_repairs_total", counter, "Writes that took back what somebody else had changed in an object of ours.", nil},
 		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},
 		{"linkwright_last_pass_timestamp_seconds", gauge, "When the last pass ended, as a Unix time; 0 before the first.", nil},
 		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it stands by.", nil},
@@ -35,6 +38,7 @@ func Metrics() []Metric {
 		{"linkwright_pass_duration_seconds", histogram, "How long passes took, waiting for tokens, pods and mirrors included.", nil},
 		{"linkwright_passes_total", counter, "Passes by result: clean, partial (something is held, refused or failed) or failed (no new fleet).", []string{"result"}},
 		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last pass.", []string{"severity"}},
+		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease of the home cluster.", []string{"cluster", "verb", "code", "about"}},
 		{"linkwright_source_head_in_force", gauge, "1 while the newest commit that was seen is in force, 0 while an older one or none is: see the report.", nil},
 		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When the repository could last be read for a pass, as a Unix time; 0 before.", nil},
 		{"linkwright_writes_total", counter, "Writes to clusters by result: written or failed.", []string{"result"}},
@@ -50,19 +54,23 @@ type metrics struct {
 }
 
 // newMetrics makes what Metrics lists, so that the two cannot differ.
-func newMetrics(version string) *metrics {
+func newMetrics(o Options) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		gauges:   map[string]*prometheus.GaugeVec{},
 		counters: map[string]*prometheus.CounterVec{},
 	}
 	for _, d := range Metrics() {
+		if d.Name == requestsTotal {
+			m.registry.MustRegister(sent{prometheus.NewDesc(d.Name, d.Help, d.Labels, nil), o.Requests})
+			continue
+		}
 		m.make(d)
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
-	m.set("linkwright_build_info", 1, version)
+	m.set("linkwright_build_info", 1, o.Version)
 	m.set("linkwright_last_pass_timestamp_seconds", 0)
 	m.set("linkwright_source_last_poll_timestamp_seconds", 0)
 	m.lead(true)
@@ -74,6 +82,7 @@ func newMetrics(version string) *metrics {
 	}
 	m.add("linkwright_writes_total", 0, "written")
 	m.add("linkwright_writes_total", 0, "failed")
+	m.add("linkwright_drift_repairs_total", 0)
 	return m
 }
 
@@ -121,6 +130,7 @@ func (m *metrics) count(r report.Report, now time.Time) {
 	c := r.Counts()
 	m.add("linkwright_writes_total", c.Written, "written")
 	m.add("linkwright_writes_total", c.Failed, "failed")
+	m.add("linkwright_drift_repairs_total", repairs(r))
 	m.add("linkwright_passes_total", 1, result(r))
 	m.set("linkwright_last_pass_timestamp_seconds", float64(now.UnixMilli())/1000)
 	if !r.Polled.IsZero() {
@@ -137,6 +147,18 @@ func (m *metrics) show(r report.Report) {
 	m.states(r)
 	m.problems(r)
 	m.head(r)
+}
+
+// repairs counts the writes by which drift was taken back.
+func repairs(r report.Report) (n int) {
+	for _, c := range r.Clusters {
+		for _, o := range c.Outcomes {
+			if o.Err == nil && o.Change.Why.Code == "Drift" {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func result(r report.Report) string {

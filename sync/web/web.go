@@ -16,6 +16,8 @@ type Options struct {
 	MaxAge time.Duration
 	// Version is what linkwright_build_info tells.
 	Version string
+	// Requests gives what was sent to clusters so far; nil: nothing is counted.
+	Requests func() map[Sent]int
 }
 
 // Server shows what is published to it. It holds no report, only what may be shown of the last one.
@@ -32,7 +34,7 @@ type Server struct {
 
 // New gives a server that leads, and has no report yet.
 func New(o Options) *Server {
-	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o.Version), fresh: time.Now()}
+	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
 }
 
 // Publish shows a report in place of the last one, and counts what its pass did: each report once.

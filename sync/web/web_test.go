@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,9 +129,25 @@ func ours(t *testing.T, s *Server) []string {
 	return out
 }
 
+func requests() map[Sent]int {
+	return map[Sent]int{{"east", "patch", "2xx", "objects"}: 20, {"west", "get", "4xx", "credentials"}: 1}
+}
+
+// TestDriftIsCounted: once for every repair that succeeded.
+func TestDriftIsCounted(t *testing.T) {
+	drift := object.Change{Action: object.Update, Why: object.Reason{Code: "Drift"}}
+	s := New(Options{})
+	s.Publish(report.Report{Clusters: []report.Cluster{{Name: "east", Outcomes: []object.Outcome{
+		{Change: drift}, {Change: drift}, {Change: drift, Err: errors.New("no")}, {Change: object.Change{Action: object.Update}},
+	}}}})
+	if got := ours(t, s); !slices.Contains(got, "linkwright_drift_repairs_total 2") {
+		t.Errorf("metrics after two repairs: %q", got)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{Version: "v1.2.3"})
+		s := New(Options{Version: "v1.2.3", Requests: requests})
 		s.Publish(pass())
 		s.Publish(pass())
 		want := []string{
@@ -138,6 +155,7 @@ func TestMetrics(t *testing.T) {
 			`linkwright_clusters{state="ready"} 2`,
 			`linkwright_clusters{state="refused"} 0`,
 			`linkwright_clusters{state="unread"} 1`,
+			`linkwright_drift_repairs_total 0`,
 			`linkwright_hook_requests_total{result="accepted"} 0`,
 			`linkwright_hook_requests_total{result="cut"} 0`,
 			`linkwright_hook_requests_total{result="error"} 0`,
@@ -164,6 +182,8 @@ func TestMetrics(t *testing.T) {
 			`linkwright_passes_total{result="partial"} 2`,
 			`linkwright_problems{severity="error"} 0`,
 			`linkwright_problems{severity="warning"} 1`,
+			`linkwright_requests_total{about="credentials",cluster="west",code="4xx",verb="get"} 1`,
+			`linkwright_requests_total{about="objects",cluster="east",code="2xx",verb="patch"} 20`,
 			`linkwright_source_head_in_force 1`,
 			`linkwright_source_last_poll_timestamp_seconds 1.7e+09`,
 			`linkwright_writes_total{result="failed"} 2`,
@@ -211,7 +231,7 @@ func TestStandbyShowsNoLinks(t *testing.T) {
 
 // Whatever is documented is served, with the documented help and type.
 func TestMetricsAreServed(t *testing.T) {
-	s := New(Options{})
+	s := New(Options{Requests: requests})
 	s.Publish(pass())
 	page := ask(s, http.MethodGet, "/metrics").Body.String()
 	for _, m := range Metrics() {
@@ -219,7 +239,7 @@ func TestMetricsAreServed(t *testing.T) {
 			t.Errorf("/metrics lacks %+v", m)
 		}
 		for _, label := range m.Labels {
-			if !strings.Contains(page, m.Name+"{"+label+`="`) {
+			if !regexp.MustCompile(m.Name + `\{([^}]*,)?` + label + `="`).MatchString(page) {
 				t.Errorf("/metrics lacks label %s of %s", label, m.Name)
 			}
 		}

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -116,6 +117,33 @@ func (d Dressing) dressed() (dressed, error) {
 	return out, err
 }
 
+// manifests are the files of its objects, in the order of applying.
+func (d Dressing) manifests() []string {
+	files := []string{"namespaces.yaml", "link.yaml", "controlplane.yaml", "multicluster.yaml"}
+	if !d.NoGateway {
+		files = append(files, "gateway.yaml")
+	}
+	return files
+}
+
+// Objects are what Dress applies, in order; addresses of the gateway are no part of them.
+func (d Dressing) Objects() ([]*unstructured.Unstructured, error) {
+	d = d.complete()
+	data, err := d.dressed()
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for _, file := range d.manifests() {
+		objects, err := fill(file, data)
+		if err != nil {
+			return nil, fmt.Errorf("read manifest %s: %w", file, err)
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
+}
+
 // Dress makes a cluster look as one that Linkerd and its multicluster
 // extension are installed in, by server-side apply as field manager "testbed".
 // Dressing it again the same way changes nothing. It returns when the CRDs are
@@ -126,11 +154,7 @@ func Dress(ctx context.Context, cfg *rest.Config, d Dressing) error {
 	if err != nil {
 		return fmt.Errorf("dress cluster: %w", err)
 	}
-	manifests := []string{"namespaces.yaml", "link.yaml", "controlplane.yaml", "multicluster.yaml"}
-	if !d.NoGateway {
-		manifests = append(manifests, "gateway.yaml")
-	}
-	if err := applyManifests(ctx, cfg, data, manifests...); err != nil {
+	if err := applyManifests(ctx, cfg, data, d.manifests()...); err != nil {
 		return fmt.Errorf("dress cluster: %w", err)
 	}
 	if !d.NoGateway && !d.NodePort {

@@ -1,0 +1,146 @@
+package memcluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Faults are what is wrong with a cluster; the zero value is nothing.
+type Faults struct {
+	Down      bool                  // no connection can be made
+	Hanging   bool                  // connections are accepted, and nothing is answered
+	Slow      time.Duration         // that each write takes
+	Forbidden []schema.GroupKind    // kinds that may not be read or written
+	Refused   map[object.Key]string // objects that are invalid, and why: 422
+	Throttled int                   // so many tries to write are answered with 429, Retry-After: 1
+}
+
+// Fault changes what is wrong. Feeds notice at once that the server is down or is back, and after Options.Timeout that it
+// hangs.
+func (c *Cluster) Fault(change func(*Faults)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.faults
+	change(&c.faults)
+	switch now := c.faults; {
+	case now.Down:
+		c.breakFeeds(errDown(c))
+	case now.Hanging && !was.Hanging:
+		time.AfterFunc(c.opts.Timeout, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.faults.Hanging {
+				c.breakFeeds(errHanging(c))
+			}
+		})
+	case !now.Hanging && c.feeds.broken != nil:
+		c.feeds.broken = nil
+		c.feeds.stale()
+		c.movedAll()
+	}
+}
+
+func (c *Cluster) breakFeeds(why error) {
+	if c.feeds.broken != nil {
+		c.feeds.broken = why
+		return
+	}
+	if c.feeds.broken = why; c.feeds.open {
+		c.movedAll()
+	}
+}
+
+// reach asks the server for something.
+func (c *Cluster) reach(ctx context.Context, what string) error {
+	c.mu.Lock()
+	c.asked = append(c.asked, what)
+	c.mu.Unlock()
+	return c.answer(ctx)
+}
+
+// answer is nil when the server gives one: it may be down, or hang.
+func (c *Cluster) answer(ctx context.Context) error {
+	c.mu.Lock()
+	f := c.faults
+	c.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case f.Down:
+		return errDown(c)
+	case !f.Hanging:
+		return nil
+	}
+	if err := pause(ctx, c.opts.Timeout); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.breakFeeds(errHanging(c))
+	return errHanging(c)
+}
+
+// pause is a while, or less when ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func errDown(c *Cluster) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("%s: %w", c.Address(), syscall.ECONNREFUSED)}
+}
+
+func errHanging(c *Cluster) error {
+	return fmt.Errorf("%s gave no answer within %s: %w", c.Address(), c.opts.Timeout, context.DeadlineExceeded)
+}
+
+// admit says what is wrong with a write that reached the server.
+func (c *Cluster) admit(ch object.Change) error {
+	of := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
+	if err := c.permit(of.WithVersion("v1"), "patch", ch.Key.Name); err != nil {
+		return err
+	}
+	if why, ok := c.faults.Refused[ch.Key]; ok {
+		e := apierrors.NewInvalid(of, ch.Key.Name, nil)
+		e.ErrStatus.Message += why
+		return e
+	}
+	return nil
+}
+
+// throttled is the answer to one try.
+func (c *Cluster) throttled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.faults.Throttled == 0 {
+		return false
+	}
+	c.faults.Throttled--
+	return true
+}
+
+func (c *Cluster) permit(of schema.GroupVersionKind, verb, name string) error {
+	if !slices.Contains(c.faults.Forbidden, of.GroupKind()) {
+		return nil
+	}
+	r, user := plural(of), `User "linkwright"`
+	return apierrors.NewForbidden(r, name, fmt.Errorf("%s cannot %s resource %q in API group %q", user, verb, r.Resource, r.Group))
+}

@@ -1,0 +1,125 @@
+// Package memcluster keeps clusters in memory for tests of what is above package sync/cluster: they answer as its Client
+// does over a real API server, by the contract that package hack/contract holds both to, and fail in whatever way a test
+// asks for. Nothing in it waits for anything but time, a context and other callers, so that it works inside bubbles of
+// testing/synctest; what is used in a bubble must be made in it.
+package memcluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// defaultTimeout is that of a Client.
+const defaultTimeout = 15 * time.Second
+
+// Options are what all clusters of a set share.
+type Options struct {
+	// Owner is the installation whose records are made; default object.DefaultOwner.
+	Owner string
+	// Timeout of what a hanging cluster is asked; default 15 s.
+	Timeout time.Duration
+	// TokenAfter is when a Secret for a token is filled in after it came to be; below zero: never.
+	TokenAfter time.Duration
+	// ReadyAfter is when a Deployment is available after it came to be or was changed; below zero: never.
+	ReadyAfter time.Duration
+}
+
+// Clusters is a set of clusters, and what moves in them.
+type Clusters struct {
+	opts  Options
+	named map[api.ClusterName]*Cluster
+
+	moved chan struct{}
+	mu    sync.Mutex
+	moves map[api.ClusterName]moves
+}
+
+// New gives clusters with the namespaces of a new one and nothing else in them.
+func New(o Options, names ...api.ClusterName) *Clusters {
+	if o.Owner == "" {
+		o.Owner = object.DefaultOwner
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	s := &Clusters{opts: o, named: map[api.ClusterName]*Cluster{}, moved: make(chan struct{}, 1), moves: map[api.ClusterName]moves{}}
+	for _, name := range names {
+		s.named[name] = newCluster(s, name)
+	}
+	return s
+}
+
+// Cluster gives the cluster of that name, or nil.
+func (s *Clusters) Cluster(name api.ClusterName) *Cluster { return s.named[name] }
+
+// Names of all clusters, in order.
+func (s *Clusters) Names() []api.ClusterName { return slices.Sorted(maps.Keys(s.named)) }
+
+// Cluster is one cluster. It is safe for concurrent use.
+type Cluster struct {
+	name api.ClusterName
+	set  *Clusters
+	opts Options
+
+	mu       sync.Mutex
+	kinds    map[schema.GroupKind]*kind
+	objects  map[object.Key]*unstructured.Unstructured // which nobody changes any more
+	version  int                                       // resourceVersion that was given last
+	born     int                                       // uid that was given last
+	managers map[managed]*managedfields.FieldManager
+	faults   Faults
+	feeds    feeds
+	asked    []string
+}
+
+func newCluster(s *Clusters, name api.ClusterName) *Cluster {
+	c := &Cluster{
+		name: name, set: s, opts: s.opts, version: 100, // above the one that means: must not exist
+		kinds: builtIn(), objects: map[object.Key]*unstructured.Unstructured{}, managers: map[managed]*managedfields.FieldManager{},
+	}
+	for _, ns := range []string{"default", "kube-system"} {
+		c.must(c.Put("kube-apiserver", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": ns}}))
+	}
+	return c
+}
+
+// must is for what this package itself puts into a cluster.
+func (c *Cluster) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("cluster %s: %v", c.name, err))
+	}
+}
+
+// Address is the URL of its API server.
+func (c *Cluster) Address() string { return "https://" + string(c.name) + ".example:6443" }
+
+// Requests tells what the cluster was asked since this was asked last, in order: observe, live, token, and writes as
+// action and key. What never left the caller, because the connection was known to be broken, is none.
+func (c *Cluster) Requests() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.asked
+	c.asked = nil
+	return out
+}
+
+// Written are the writes of requests.
+func Written(requests []string) (out []string) {
+	for _, r := range requests {
+		if strings.Contains(r, " ") {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+package memcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Observe is a Client's.
+func (c *Cluster) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+	if err := c.reach(ctx, "observe"); err != nil {
+		return object.Observation{}, fmt.Errorf("read cluster %s: %w", c.name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.look(watches)
+}
+
+// look is what all watches show, or every refusal.
+func (c *Cluster) look(watches []object.Watch) (object.Observation, error) {
+	looks := make([]shown, len(watches))
+	var refused []error
+	for i, w := range watches {
+		var err error
+		if looks[i], err = c.see(w); err != nil {
+			refused = append(refused, fmt.Errorf("read %s: %w", describe(w), err))
+		}
+	}
+	return merge(watches, looks), errors.Join(refused...)
+}
+
+// shown is what one watch shows.
+type shown struct {
+	items    []object.Item
+	unserved bool
+}
+
+func (c *Cluster) see(w object.Watch) (shown, error) {
+	of := schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
+	k := c.find(of)
+	if k == nil {
+		return shown{unserved: true}, nil
+	}
+	switch {
+	case w.Namespace != "" && !k.namespaced:
+		return shown{}, errors.New("the kind is cluster-scoped: watch it without namespace")
+	case len(w.Names) > 0 && w.Namespace == "" && k.namespaced:
+		return shown{}, errors.New("names need a namespace")
+	}
+	if err := c.permit(of, "list", ""); err != nil {
+		return shown{}, err
+	}
+	matches, err := matcher(w)
+	if err != nil {
+		return shown{}, err
+	}
+	var out shown
+	for key, u := range c.objects {
+		if matches(key, u) {
+			out.items = append(out.items, c.item(key, u, w))
+		}
+	}
+	slices.SortFunc(out.items, object.Item.Compare)
+	return out, nil
+}
+
+// matcher says which objects a watch is about; a watch with Names has no use for its selector.
+func matcher(w object.Watch) (func(object.Key, *unstructured.Unstructured) bool, error) {
+	selector, err := labels.Parse(w.Selector)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return func(key object.Key, u *unstructured.Unstructured) bool {
+		if key.Group != w.Group || key.Kind != w.Kind || w.Namespace != "" && key.Namespace != w.Namespace {
+			return false
+		}
+		if len(w.Names) > 0 {
+			return slices.Contains(w.Names, key.Name)
+		}
+		return selector.Matches(labels.Set(u.GetLabels()))
+	}, nil
+}
+
+// item is as much of an object as a watch keeps.
+func (c *Cluster) item(key object.Key, u *unstructured.Unstructured, w object.Watch) object.Item {
+	it := object.Item{Namespace: key.Namespace, Name: key.Name, Record: c.record(u)}
+	if w.Depth == object.Reduced {
+		return it
+	}
+	bare := u.DeepCopy()
+	bare.SetManagedFields(nil)
+	if w.Version != "" {
+		bare.SetAPIVersion(schema.GroupVersion{Group: w.Group, Version: w.Version}.String())
+	}
+	content := bare.Object
+	if w.Depth == object.Metadata {
+		content = map[string]any{"apiVersion": content["apiVersion"], "kind": content["kind"], "metadata": content["metadata"]}
+	}
+	body, err := json.Marshal(content)
+	c.must(err)
+	it.Body = object.NewBody(body)
+	return it
+}
+
+func (c *Cluster) record(u *unstructured.Unstructured) object.Record {
+	return object.Reduce(metaOf(u), c.opts.Owner)
+}
+
+func metaOf(u *unstructured.Unstructured) *metav1.ObjectMeta {
+	var m metav1.PartialObjectMetadata
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"metadata": u.Object["metadata"]}, &m); err != nil {
+		panic(err) // metadata that this package wrote
+	}
+	return &m.ObjectMeta
+}
+
+// merge unites what the watches show, the deepest first.
+func merge(watches []object.Watch, looks []shown) object.Observation {
+	var unserved []string
+	layers := make([][]object.Layer, object.Whole+1)
+	for i, l := range looks {
+		w := watches[i]
+		if l.unserved {
+			unserved = append(unserved, w.Called())
+		}
+		layers[object.Whole-w.Depth] = append(layers[object.Whole-w.Depth], object.Layer{Group: w.Group, Kind: w.Kind, Items: l.items})
+	}
+	slices.Sort(unserved)
+	return object.NewObservation(slices.Compact(unserved), slices.Concat(layers...)...)
+}
+
+func describe(w object.Watch) string {
+	kind := w.Kind
+	if w.Group != "" {
+		kind += "." + w.Group
+	}
+	if w.Namespace != "" {
+		kind += " in namespace " + w.Namespace
+	}
+	return kind
+}

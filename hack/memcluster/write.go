@@ -1,0 +1,252 @@
+package memcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/cluster"
+)
+
+// How long a replace waits for what finalizers hold, and how often it looks; and how often a throttled write is tried.
+const (
+	goneWait = 30 * time.Second
+	goneLook = 100 * time.Millisecond
+	tries    = 10
+)
+
+var (
+	errUnseen  = errors.New("the object was not seen before, so nothing says that it is still the same")
+	errAnother = errors.New("it is another object than the one that was read: that one is gone")
+)
+
+// Write is a Client's.
+func (c *Cluster) Write(ctx context.Context, ch object.Change) (object.Record, error) {
+	now, err := c.write(ctx, ch)
+	if err != nil {
+		return object.Record{}, fmt.Errorf("%s %s: %w", ch.Action, ch.Key, err)
+	}
+	return now, nil
+}
+
+func (c *Cluster) write(ctx context.Context, ch object.Change) (object.Record, error) {
+	c.mu.Lock()
+	broken := c.feeds.broken
+	c.mu.Unlock()
+	switch {
+	case ch.Action == object.None:
+		return ch.Was, nil
+	case broken != nil:
+		return object.Record{}, broken
+	case takes(ch.Action) && ch.Was.IsZero():
+		return object.Record{}, errUnseen
+	}
+	if err := c.send(ctx, ch); err != nil {
+		return object.Record{}, err
+	}
+	if ch.Action == object.Replace {
+		return c.replace(ctx, ch)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.admit(ch); err != nil {
+		return object.Record{}, err
+	}
+	switch ch.Action {
+	case object.Delete:
+		_, err := c.delete(ch)
+		return object.Record{}, err
+	case object.Release:
+		return c.release(ch)
+	}
+	return c.put(ch)
+}
+
+func takes(a object.Action) bool {
+	return a == object.Delete || a == object.Replace || a == object.Release
+}
+
+// send is the way of a request to the server, which may be slow, or have enough of us.
+func (c *Cluster) send(ctx context.Context, ch object.Change) error {
+	end := time.Now().Add(c.opts.Timeout)
+	for n := 1; ; n++ {
+		if err := c.reach(ctx, fmt.Sprintf("%s %s", ch.Action, ch.Key)); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		slow := c.faults.Slow
+		c.mu.Unlock()
+		if err := pause(ctx, min(slow, time.Until(end))); err != nil {
+			return err
+		}
+		switch {
+		case slow > c.opts.Timeout:
+			return errHanging(c)
+		case !c.throttled():
+			return nil
+		case n > tries || time.Until(end) < time.Second:
+			return apierrors.NewTooManyRequests("too many requests, please try again later", 1)
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// put is an apply.
+func (c *Cluster) put(ch object.Change) (object.Record, error) {
+	want, err := parse(ch)
+	if err != nil {
+		return object.Record{}, err
+	}
+	if c.find(want.GroupVersionKind()) == nil {
+		return object.Record{}, notServed(ch.Key)
+	}
+	live := c.objects[ch.Key]
+	if err := expected(ch, live); err != nil {
+		return object.Record{}, err
+	}
+	now, err := c.apply(want, object.Manager(c.opts.Owner), true)
+	if err != nil {
+		return object.Record{}, err
+	}
+	return c.record(now), nil
+}
+
+// expected holds the preconditions of an apply.
+//
+//	vacant      nothing may be there
+//	Fenced      exactly Was
+//	any other   the uid of Was; any, where Was is zero
+func expected(ch object.Change, live *unstructured.Unstructured) error {
+	vacant := ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
+	switch {
+	case vacant && live != nil:
+		return fmt.Errorf("%w: %w", cluster.ErrOccupied, conflict(ch, errors.New("the object has been modified")))
+	case vacant, ch.Was.IsZero():
+		return nil
+	case live == nil, string(live.GetUID()) != ch.Was.UID:
+		return conflict(ch, errAnother)
+	case ch.Fenced && live.GetResourceVersion() != ch.Was.ResourceVersion:
+		return conflict(ch, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	return nil
+}
+
+func conflict(ch object.Change, why error) error {
+	return apierrors.NewConflict(plural(schema.GroupVersionKind{Group: ch.Key.Group, Kind: ch.Key.Kind}), ch.Key.Name, why)
+}
+
+// exactly holds the preconditions of what takes away, of an object that is there.
+func exactly(ch object.Change, live *unstructured.Unstructured) error {
+	if string(live.GetUID()) != ch.Was.UID || live.GetResourceVersion() != ch.Was.ResourceVersion {
+		return conflict(ch, errors.New("the uid or the resourceVersion in the precondition is not that of the object"))
+	}
+	return nil
+}
+
+// delete succeeds where the object is gone, or its kind is not served.
+func (c *Cluster) delete(ch object.Change) (gone bool, err error) {
+	live := c.objects[ch.Key]
+	if live == nil {
+		return true, nil
+	}
+	if err := exactly(ch, live); err != nil {
+		return false, err
+	}
+	return c.remove(ch.Key, true), nil
+}
+
+// release is a merge patch; it succeeds where the object is gone.
+func (c *Cluster) release(ch object.Change) (object.Record, error) {
+	live := c.objects[ch.Key]
+	if live == nil {
+		return object.Record{}, nil
+	}
+	if err := exactly(ch, live); err != nil {
+		return object.Record{}, err
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(ch.Object.Body.Bytes(), &patch); err != nil {
+		return object.Record{}, apierrors.NewBadRequest("the patch is no JSON object")
+	}
+	next := live.DeepCopy()
+	overlay(next.Object, patch)
+	now, err := c.update(next, writer{name: object.Manager(c.opts.Owner), own: true})
+	if err != nil {
+		return object.Record{}, err
+	}
+	return c.record(now), nil
+}
+
+// overlay is a JSON merge patch (RFC 7396).
+func overlay(to, patch map[string]any) {
+	for name, v := range patch {
+		below, isMap := v.(map[string]any)
+		switch was, ok := to[name].(map[string]any); {
+		case v == nil:
+			delete(to, name)
+		case isMap && ok:
+			overlay(was, below)
+		case isMap:
+			made := map[string]any{}
+			overlay(made, below)
+			to[name] = made
+		default:
+			to[name] = v
+		}
+	}
+}
+
+// replace deletes, waits until the name is free, and creates.
+func (c *Cluster) replace(ctx context.Context, ch object.Change) (object.Record, error) {
+	c.mu.Lock()
+	err := c.admit(ch)
+	gone := false
+	if err == nil {
+		gone, err = c.delete(ch)
+	}
+	c.mu.Unlock()
+	for end := time.Now().Add(goneWait); err == nil && !gone; {
+		if time.Now().After(end) {
+			return object.Record{}, fmt.Errorf("the deleted object is still there, a finalizer holds it: %w", context.DeadlineExceeded)
+		}
+		err = pause(ctx, goneLook)
+		c.mu.Lock()
+		live := c.objects[ch.Key]
+		gone = live == nil || string(live.GetUID()) != ch.Was.UID
+		c.mu.Unlock()
+	}
+	if err != nil {
+		return object.Record{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.put(ch)
+}
+
+func parse(ch object.Change) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(ch.Object.Body.Bytes(), &u.Object); err != nil {
+		return nil, apierrors.NewBadRequest("the body is no JSON object")
+	}
+	if got := keyOf(u); got != ch.Key {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is of %s", got))
+	}
+	return u, nil
+}
+
+func notServed(key object.Key) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
+		Message: fmt.Sprintf("the cluster does not serve %s", schema.GroupKind{Group: key.Group, Kind: key.Kind}),
+	}}
+}

@@ -42,13 +42,14 @@ func (o Options) withDefaults() Options {
 }
 
 // Client reads and writes one cluster. It is safe for concurrent use and holds nothing but
-// connections and what discovery told.
+// connections, what discovery told, and how wide it may write.
 type Client struct {
 	rest   rest.Interface
 	http   *http.Transport
 	server string
 	owner  string
 	kinds  kinds
+	turns  *turns
 }
 
 // manager is our field manager.

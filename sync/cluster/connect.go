@@ -29,7 +29,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rest: r, http: own, server: cfg.Host, owner: o.Owner}, nil
+	return &Client{rest: r, http: own, server: cfg.Host, owner: o.Owner, turns: newTurns(o.Timeout)}, nil
 }
 
 // harden: no client-side rate limit (the server's priority and fairness rules), JSON unless a

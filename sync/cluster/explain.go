@@ -54,6 +54,7 @@ type explanation struct {
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
+		{isShut, Throttled, " (it is tried again after that)"},
 		{isOccupied, Occupied, " (not ours: remove or rename it, or adopt it)"},
 		{apierrors.IsUnauthorized, Unauthorized, " (the credentials are not accepted: renew them)"},
 		{apierrors.IsForbidden, Forbidden, " (grant this to the account that linkwright uses)"},
@@ -75,6 +76,11 @@ func explanations() []explanation {
 }
 
 func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }
+
+func isShut(err error) bool {
+	var shut *shutError
+	return errors.As(err, &shut)
+}
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 

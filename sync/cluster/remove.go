@@ -71,9 +71,9 @@ func (c *Client) delete(ctx context.Context, r resource, ch object.Change) (gone
 	if err != nil {
 		return false, err
 	}
-	answer := lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
-		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body).Do(ctx)
-	if err := answer.Error(); err != nil {
+	answer, err := c.send(ctx, ch.Key, lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
+		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body))
+	if err != nil {
 		if missing(err) == ch.Key.Name {
 			return true, nil
 		}

@@ -29,7 +29,9 @@ var ErrOccupied = errors.New("an object of that name exists")
 // Exactly is by uid and resourceVersion. What is no longer so, or is gone, is a Conflict: what took the
 // name since it was read may be somebody else's. Only an update of a zero Was creates where nothing is.
 // Applies are forced, and their body goes out byte for byte, but for these two in its metadata.
-// Nothing is retried but what the server itself asks to repeat (429, 503 with Retry-After).
+// Every request waits for its turn: how many go out together follows from how the server answers, so callers may be
+// many. Nothing is retried but what the server itself asks to repeat (429; 503 and 504 with Retry-After): before the
+// time it names nothing is sent to this cluster.
 func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	now, err := c.write(ctx, ch)
 	if err != nil {
@@ -62,9 +64,13 @@ func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, er
 	if err != nil {
 		return object.Record{}, err
 	}
-	m, err := metaOf(req.SetHeader("Accept", acceptMeta).Do(ctx))
+	answer, err := c.send(ctx, ch.Key, req.SetHeader("Accept", acceptMeta))
 	if err != nil {
 		return object.Record{}, superseded(ch, err)
+	}
+	m, err := metaOf(answer)
+	if err != nil {
+		return object.Record{}, err
 	}
 	return object.Reduce(m, c.owner), nil
 }

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// scripted answers every PATCH by the next of its answers, the last for ever, without any network.
+type scripted struct {
+	answers []func(http.ResponseWriter, *http.Request)
+	at      []time.Duration // since begun
+	begun   time.Time
+}
+
+func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	to := httptest.NewRecorder()
+	if r.Method == http.MethodGet {
+		say(http.StatusOK, coreKinds)(to, r)
+		return to.Result(), nil
+	}
+	s.at = append(s.at, time.Since(s.begun))
+	f := s.answers[0]
+	if len(s.answers) > 1 {
+		s.answers = s.answers[1:]
+	}
+	if f == nil {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	f(to, r)
+	return to.Result(), nil
+}
+
+// told is a client of a scripted server that wrote one Secret.
+func told(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*Client, *scripted, error) {
+	t.Helper()
+	s := &scripted{answers: answers, begun: time.Now()}
+	c, err := connect(&rest.Config{Host: "http://server.example"}, Options{Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper { return s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Write(t.Context(), object.Change{
+		Action: object.Update, Key: object.Key{Kind: "Secret", Namespace: "ns", Name: "a"},
+		Object: secret(t, "ns", "a", corev1.SecretTypeOpaque),
+	})
+	return c, s, err
+}
+
+// later is an answer whose header asks for seconds of quiet.
+func later(code int, reason, seconds string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if seconds != "" {
+			w.Header().Set("Retry-After", seconds)
+		}
+		status(code, reason)(w, r)
+	}
+}
+
+// flow is how an API server's priority and fairness says no: in plain text.
+func flow(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Retry-After", "3")
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+}
+
+func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
+	fine := say(http.StatusOK, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"2"}}`)
+	busy := later(http.StatusTooManyRequests, "TooManyRequests", "4")
+	down := later(http.StatusServiceUnavailable, "ServiceUnavailable", "2")
+	type script = []func(http.ResponseWriter, *http.Request)
+	for _, tt := range []struct {
+		name string
+		says script
+		at   []time.Duration // when it was tried
+		wide int
+		code string
+		told string
+	}{
+		{"fine", script{fine}, []time.Duration{0}, firstWide, "", ""},
+		{"busy", script{busy, busy, fine}, []time.Duration{0, 4 * time.Second, 8 * time.Second}, firstWide / 4, "", ""},
+		{"busy by fairness", script{flow, fine}, []time.Duration{0, 3 * time.Second}, firstWide / 2, "", ""},
+		{"busy without time", script{later(http.StatusTooManyRequests, "TooManyRequests", ""), fine}, []time.Duration{0, leastPause}, firstWide / 2, "", ""},
+		{"down", script{down, fine}, []time.Duration{0, 2 * time.Second}, firstWide / 2, "", ""},
+		{"down without time", script{status(http.StatusServiceUnavailable, "ServiceUnavailable")}, []time.Duration{0}, firstWide / 2, Unavailable, "told so"},
+		{"broken", script{later(http.StatusInternalServerError, "InternalError", "1")}, []time.Duration{0}, firstWide, Unavailable, "InternalError"},
+		{"refused", script{status(http.StatusForbidden, "Forbidden")}, []time.Duration{0}, firstWide, Forbidden, "grant this"},
+		{"busy for ever", script{busy}, []time.Duration{0, 4 * time.Second, 8 * time.Second, 12 * time.Second}, 1, Throttled, "until 2000-01-01T00:00:16Z"},
+		{"busy for an hour", script{later(http.StatusTooManyRequests, "TooManyRequests", "3600")}, []time.Duration{0}, firstWide / 2, Throttled, "until 2000-01-01T01:00:00Z"},
+		{"silent", script{nil}, []time.Duration{0}, firstWide / 2, Timeout, "does not answer in time"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s, err := told(t, tt.says...)
+				why := Explain(err)
+				if why.Code != tt.code || !strings.Contains(why.Message, tt.told) {
+					t.Errorf("Write: got %+v, want %s that says %q", why, tt.code, tt.told)
+				}
+				if !slices.Equal(s.at, tt.at) || c.turns.limit.wide != tt.wide || c.turns.out != 0 {
+					t.Errorf("Write: tried at %v, then %d wide, %d out; want %v, %d, none", s.at, c.turns.limit.wide, c.turns.out, tt.at, tt.wide)
+				}
+			})
+		})
+	}
+}
+
+// What never goes out tells nothing of the server.
+func TestWriteOfAnImpossibleNameTakesNoTurn(t *testing.T) {
+	c := hostile(t, answers{})
+	o := secret(t, "ns", "a/../b", corev1.SecretTypeOpaque)
+	if _, err := c.Write(t.Context(), create(o)); err == nil || c.turns.limit.wide != firstWide {
+		t.Errorf("Write: got %v, then %d wide, want an error and %d", err, c.turns.limit.wide, firstWide)
+	}
+}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strings"
+	"unique"
 )
 
 // Covered says that the server still counts every field of o as ours. Together with equal digests
@@ -15,79 +15,54 @@ import (
 // which those the wanted item spells must agree (the server adds defaulted ones); v: a set's item by
 // value; an entry without children is atomic and covers all below it.
 func (o Object) Covered(r Record) bool {
-	raw := r.Fields.Value()
-	if raw == everything {
+	var c Coverage
+	return c.Covers(o, r)
+}
+
+// Coverage is Covered for many objects: an entry is parsed once, and objects of one kind mostly share it. The zero one is
+// ready. It is not for several goroutines.
+type Coverage struct{ known map[unique.Handle[string]]*fieldSet }
+
+// mostKnown bounds what hostile writers could make a Coverage remember.
+const mostKnown = 1024
+
+// Covers is Object.Covered.
+func (c *Coverage) Covers(o Object, r Record) bool {
+	set, known := c.known[r.Fields]
+	if !known {
+		set = parseFields(r.Fields.Value())
+		if c.known == nil {
+			c.known = map[unique.Handle[string]]*fieldSet{}
+		}
+		if len(c.known) < mostKnown {
+			c.known[r.Fields] = set
+		}
+	}
+	switch {
+	case set == nil:
+		return false
+	case set.everything:
 		return true
 	}
-	var fields map[string]any
-	if raw == "" || json.Unmarshal([]byte(raw), &fields) != nil {
-		return false
-	}
-	wanted, err := decode(o.Body.Bytes())
-	if err != nil {
-		return false
-	}
-	return coversTop(fields, wanted)
+	w := walk{json: o.Body.Bytes()}
+	return w.top(set) && !w.broken
 }
 
-// decode keeps numbers as written, so that they compare by value as the server spells them.
-func decode(b []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var m map[string]any
-	return m, d.Decode(&m)
-}
-
-// coversTop skips what the server never lists: the object's identity.
-func coversTop(fields, wanted map[string]any) bool {
-	for name, v := range wanted {
-		switch name {
+// top skips what the server never lists: the object's identity.
+func (w *walk) top(set *fieldSet) bool {
+	if !w.enter('{') {
+		return false
+	}
+	for w.more('}') {
+		switch name := w.name(); string(name) {
 		case "apiVersion", "kind":
-			continue
+			w.skip()
 		case "metadata":
-			v = withoutIdentity(v)
-		}
-		if !coversField(fields, name, v) {
-			return false
-		}
-	}
-	return true
-}
-
-func withoutIdentity(v any) any {
-	meta, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-	rest := make(map[string]any, len(meta))
-	for k, x := range meta {
-		if k != "name" && k != "namespace" && k != "resourceVersion" {
-			rest[k] = x
-		}
-	}
-	return rest
-}
-
-func coversField(fields map[string]any, name string, v any) bool {
-	child, ok := fields["f:"+name].(map[string]any)
-	return ok && covers(child, v)
-}
-
-// covers: an entry without children, or with only "." (the field itself), is a leaf.
-func covers(fields map[string]any, wanted any) bool {
-	if len(fields) == 0 {
-		return true
-	}
-	switch w := wanted.(type) {
-	case map[string]any:
-		for name, v := range w {
-			if !coversField(fields, name, v) {
+			if child := set.fields["metadata"]; child == nil || !w.metadata(child) {
 				return false
 			}
-		}
-	case []any:
-		for _, item := range w {
-			if !coversItem(fields, item) {
+		default:
+			if child := set.fields[string(name)]; child == nil || !w.covered(child) {
 				return false
 			}
 		}
@@ -95,49 +70,107 @@ func covers(fields map[string]any, wanted any) bool {
 	return true
 }
 
-// coversItem: several entries may name one item that does not spell its whole key; any of them will do,
-// so that the order of a map decides nothing.
-func coversItem(fields map[string]any, item any) bool {
-	for name, sub := range fields {
-		child, ok := sub.(map[string]any)
-		if ok && names(name, item) && covers(child, item) {
+func (w *walk) metadata(set *fieldSet) bool {
+	if set.atomic || !w.enter('{') {
+		return w.covered(set)
+	}
+	for w.more('}') {
+		switch name := w.name(); string(name) {
+		case "name", "namespace", "resourceVersion":
+			w.skip()
+		default:
+			if child := set.fields[string(name)]; child == nil || !w.covered(child) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// covered steps over a value whose every field is in the set, or stops and says that there is one that is not.
+func (w *walk) covered(set *fieldSet) bool {
+	switch {
+	case set.atomic:
+		w.skip()
+	case w.enter('{'):
+		for w.more('}') {
+			if child := set.fields[string(w.name())]; child == nil || !w.covered(child) {
+				return false
+			}
+		}
+	case w.enter('['):
+		for w.more(']') {
+			if !w.item(set.items) {
+				return false
+			}
+		}
+	default:
+		w.skip()
+	}
+	return true
+}
+
+// item: several entries may name one item that does not spell its whole key; any of them will do, so that
+// their order decides nothing.
+func (w *walk) item(entries []listed) bool {
+	from := w.at
+	for _, e := range entries {
+		named := e.names(w)
+		if w.at = from; named && w.covered(e.set) {
 			return true
 		}
+		w.at = from
 	}
 	return false
 }
 
-// names says whether a managedFields key (k:{…} or v:…) is that of this list item.
-func names(key string, item any) bool {
-	if raw, ok := strings.CutPrefix(key, "v:"); ok {
-		return sameJSON(raw, item)
+// names says whether an entry is that of the list item that comes next.
+func (e listed) names(w *walk) bool {
+	if e.value != nil {
+		return e.value.is(w)
 	}
-	raw, ok := strings.CutPrefix(key, "k:")
-	m, isMap := item.(map[string]any)
-	if !ok || !isMap {
-		return false
-	}
-	spelled, err := decode([]byte(raw))
-	if err != nil {
+	if !w.enter('{') {
 		return false
 	}
 	agrees := false
-	for k, v := range spelled {
-		w, ok := m[k]
-		if !ok {
-			continue // the server filled in a default
+	for w.more('}') {
+		key, spelled := e.key[string(w.name())]
+		if !spelled {
+			w.skip()
+			continue
 		}
-		if agrees = true; !reflect.DeepEqual(w, v) { // not !=: whoever may write the object chooses the key's types
+		if agrees = true; !key.is(w) {
 			return false
 		}
 	}
-	return agrees
+	return agrees // what the item does not spell, the server filled in
 }
 
-// sameJSON compares values: the server escapes less than encoding/json does.
-func sameJSON(raw string, v any) bool {
-	d := json.NewDecoder(strings.NewReader(raw))
+// is steps over a value and says whether it is this one. The server escapes less than encoding/json does, and whoever may
+// write the object chooses the types of its keys: what differs in bytes is compared as values, unless it is plain.
+func (s *scalar) is(w *walk) bool {
+	raw := w.skip()
+	if same := bytes.Equal(raw, s.json); same || plain(raw) {
+		return same
+	}
+	v, err := decodeValue(raw)
+	return err == nil && reflect.DeepEqual(v, s.value)
+}
+
+// plain says that there is one way only to write a value.
+func plain(raw []byte) bool {
+	for _, c := range raw {
+		if c < ' ' || c > '~' || bytes.IndexByte([]byte(`\<>&{[`), c) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeValue keeps numbers as written, so that they compare by value as the server spells them.
+func decodeValue(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	var w any
-	return d.Decode(&w) == nil && reflect.DeepEqual(w, v)
+	var v any
+	return v, d.Decode(&v)
 }

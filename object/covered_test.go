@@ -1,7 +1,10 @@
 package object
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"unique"
 )
@@ -64,6 +67,127 @@ func FuzzCovered(f *testing.F) {
 		first := o.Covered(Record{Fields: unique.Make(fields)})
 		if second := o.Covered(Record{Fields: unique.Make(fields)}); second != first {
 			t.Errorf("Covered(%s) of %s: got %v, then %v", fields, body, first, second)
+		}
+	})
+}
+
+// What is walked through is judged as what is decoded was, whatever the two look like.
+func TestCoveredAsDecoded(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	covered, coverage := 0, Coverage{}
+	for range 20_000 {
+		body, fields := bodyAndFields(r)
+		o, record := Object{Body: NewBody(body)}, Record{Fields: unique.Make(string(fields))}
+		want := coveredDecoded(o, record)
+		if got := coverage.Covers(o, record); got != want {
+			t.Fatalf("seed %d: Covered(%s) of %s: got %v, want %v", seed, fields, body, got, want)
+		}
+		if want {
+			covered++
+		}
+	}
+	if covered < 2_000 || covered > 18_000 {
+		t.Errorf("seed %d: %d of 20000 are covered: the test says little", seed, covered)
+	}
+}
+
+// bodyAndFields makes an object, and the field set of all of it with some of it left out, or changed.
+func bodyAndFields(r *rand.Rand) (body, fields []byte) {
+	v := value(r, 0)
+	set := fieldsOf(r, v)
+	body, _ = json.Marshal(v)
+	fields, _ = json.Marshal(set)
+	return body, fields
+}
+
+func value(r *rand.Rand, depth int) any {
+	scalars := []any{"a", "", "<&>", "ü\u2028", `\"`, `{"a":[`, "a\\", 1, 1.5, -3, 1e30, true, false, nil, "apiVersion"}
+	switch n := r.IntN(6 + depth); {
+	case depth == 0 || n == 0:
+		out := map[string]any{}
+		for range r.IntN(4) {
+			out[nameIn(r)] = value(r, depth+1)
+		}
+		return out
+	case n == 1 && depth < 5:
+		out := []any{}
+		for range r.IntN(4) {
+			out = append(out, value(r, depth+1))
+		}
+		return out
+	}
+	return scalars[r.IntN(len(scalars))]
+}
+
+func nameIn(r *rand.Rand) string {
+	all := []string{"a", "b", "c", "metadata", "name", "kind", "apiVersion", "spec", "<", "\"", "a/b", ".", "ü", "k:", ""}
+	return all[r.IntN(len(all))]
+}
+
+// fieldsOf is what a server would list of a value, or nearly.
+func fieldsOf(r *rand.Rand, v any) any {
+	if r.IntN(40) == 0 {
+		return []any{map[string]any{}, "a", nil, map[string]any{".": map[string]any{}}}[r.IntN(4)]
+	}
+	out := map[string]any{}
+	switch w := v.(type) {
+	case map[string]any:
+		for name, v := range w {
+			if r.IntN(30) > 0 {
+				out["f:"+name] = fieldsOf(r, v)
+			}
+		}
+	case []any:
+		for _, item := range w {
+			out[keyOf(r, item)] = fieldsOf(r, item)
+		}
+	}
+	if m, ok := v.(map[string]any); ok && len(m) > 0 && len(out) == 0 {
+		out["."] = map[string]any{}
+	}
+	return out
+}
+
+// keyOf is how a list item may be named: by some of its fields, or by its value.
+func keyOf(r *rand.Rand, item any) string {
+	m, ok := item.(map[string]any)
+	if !ok || r.IntN(8) == 0 {
+		b, _ := json.Marshal(item)
+		if r.IntN(2) == 0 {
+			b = bytes.ReplaceAll(b, []byte(`\u003c`), []byte("<")) // as the server escapes
+		}
+		return "v:" + string(b)
+	}
+	key := map[string]any{}
+	for name, v := range m {
+		if r.IntN(3) > 0 {
+			key[name] = v
+		}
+	}
+	if r.IntN(4) == 0 {
+		key["filled in"] = 1
+	}
+	b, _ := json.Marshal(key)
+	return "k:" + string(b)
+}
+
+func FuzzCoveredAsDecoded(f *testing.F) {
+	f.Add(`{"f:spec":{"f:ports":{"k:{\"port\":1}":{".":{},"f:port":{}}}}}`, `{"spec":{"ports":[{"port":1}]}}`)
+	f.Add(`{"f:x":{"v:\"a\"":{}}}`, `{"x":["a"],"metadata":{"name":"a"}}`)
+	f.Add(`{"f:x":{"k:{\"a\":[1]}":{}}}`, `{"x":[{"a":[1]}]}`)
+	f.Fuzz(func(t *testing.T, fields, text string) {
+		var v map[string]any
+		if json.Unmarshal([]byte(text), &v) != nil || v == nil {
+			return
+		}
+		body, err := json.Marshal(v) // canonical: once each, in order
+		if err != nil {
+			return
+		}
+		o, r := Object{Body: NewBody(body)}, Record{Fields: unique.Make(fields)}
+		if got, want := o.Covered(r), coveredDecoded(o, r); got != want {
+			t.Errorf("Covered(%s) of %s: got %v, want %v", fields, body, got, want)
 		}
 	})
 }

@@ -1,0 +1,85 @@
+package object
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// fieldSet is an entry of managedFields, or a part of one, as Covered reads it.
+type fieldSet struct {
+	everything bool // of a record that After makes up
+	atomic     bool // no children: it covers all below it
+	fields     map[string]*fieldSet
+	items      []listed
+}
+
+// listed is one item of a list: by key fields, or of a set by its value.
+type listed struct {
+	key   map[string]*scalar
+	value *scalar
+	set   *fieldSet
+}
+
+// scalar is a value as the server spells it, decoded and as encoding/json writes it.
+type scalar struct {
+	value any
+	json  []byte
+}
+
+// parseFields gives nil for what is no field set.
+func parseFields(raw string) *fieldSet {
+	if raw == everything {
+		return &fieldSet{everything: true}
+	}
+	var m map[string]any
+	if raw == "" || json.Unmarshal([]byte(raw), &m) != nil {
+		return nil
+	}
+	return newFieldSet(m)
+}
+
+// newFieldSet leaves out what has another shape than fields have: it covers nothing.
+func newFieldSet(m map[string]any) *fieldSet {
+	set := &fieldSet{atomic: len(m) == 0, fields: make(map[string]*fieldSet, len(m))}
+	for name, v := range m {
+		child, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		what, rest, _ := strings.Cut(name, ":")
+		switch what {
+		case "f":
+			set.fields[rest] = newFieldSet(child)
+		case "k", "v":
+			if e, ok := newEntry(what, rest); ok {
+				e.set = newFieldSet(child)
+				set.items = append(set.items, e)
+			}
+		}
+	}
+	return set
+}
+
+func newEntry(what, raw string) (e listed, ok bool) {
+	v, err := decodeValue([]byte(raw))
+	if err != nil {
+		return e, false
+	}
+	if what == "v" {
+		e.value, err = newScalar(v)
+		return e, err == nil
+	}
+	spelled, _ := v.(map[string]any)
+	e.key = make(map[string]*scalar, len(spelled))
+	for name, v := range spelled {
+		if e.key[name], err = newScalar(v); err != nil {
+			return e, false
+		}
+	}
+	return e, true
+}
+
+func newScalar(v any) (*scalar, error) {
+	b, err := json.Marshal(v)
+	return &scalar{v, b}, err
+}

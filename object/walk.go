@@ -1,0 +1,122 @@
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// walk steps through JSON of our own, value by value, without decoding it. What is not JSON breaks it.
+type walk struct {
+	json   []byte
+	at     int
+	broken bool
+}
+
+// next is the next byte that is no white space; 0 at the end, and once it is broken.
+func (w *walk) next() byte {
+	for ; w.at < len(w.json) && !w.broken; w.at++ {
+		switch c := w.json[w.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	w.broken = true
+	return 0
+}
+
+// enter steps into an object or a list; false: what comes next is none.
+func (w *walk) enter(open byte) bool {
+	if w.next() != open {
+		return false
+	}
+	w.at++
+	return true
+}
+
+// more says whether another member or item follows; if not, the end is stepped over.
+func (w *walk) more(end byte) bool {
+	c := w.next()
+	if c == ',' {
+		w.at++
+		c = w.next()
+	}
+	if c == end {
+		w.at++
+	}
+	return c != end && !w.broken
+}
+
+// name steps over the name of a member, to its value.
+func (w *walk) name() []byte {
+	raw := w.skip()
+	if len(raw) < 2 || raw[0] != '"' || w.next() != ':' {
+		w.broken = true
+		return nil
+	}
+	w.at++
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	var name string
+	w.broken = json.Unmarshal(raw, &name) != nil
+	return []byte(name)
+}
+
+// skip steps over a value, and gives it.
+func (w *walk) skip() []byte {
+	c := w.next()
+	from := w.at
+	switch c {
+	case '"':
+		w.text()
+	case '{', '[':
+		w.nested()
+	default:
+		w.word()
+	}
+	return w.json[from:w.at]
+}
+
+func (w *walk) text() {
+	for w.at++; ; w.at++ {
+		i := bytes.IndexByte(w.json[w.at:], '"')
+		if i < 0 {
+			w.at, w.broken = len(w.json), true
+			return
+		}
+		before := w.json[w.at : w.at+i]
+		w.at += i
+		if n := len(before) - len(bytes.TrimRight(before, `\`)); n%2 == 0 {
+			w.at++
+			return
+		}
+	}
+}
+
+func (w *walk) nested() {
+	for depth := 0; w.at < len(w.json); {
+		switch w.json[w.at] {
+		case '"':
+			w.text()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if w.at++; depth == 0 {
+			return
+		}
+	}
+	w.broken = true
+}
+
+// word steps over a number, true, false or null.
+func (w *walk) word() {
+	from := w.at
+	for w.at < len(w.json) && bytes.IndexByte([]byte(",]} \t\r\n"), w.json[w.at]) < 0 {
+		w.at++
+	}
+	w.broken = w.broken || w.at == from
+}

@@ -157,7 +157,7 @@ func applied(t testing.TB, s *pair.Side, fields map[object.Key]string) {
 		o.Metadata.UID, o.Metadata.ResourceVersion = types.UID("uid of "+k.String()), "7"
 		o.Metadata.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: object.Manager(owner), Operation: metav1.ManagedFieldsOperationApply,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(ours)},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(ours),
 		}}
 		edit.Put(k, object.Reduce(&o.Metadata, owner), bodyOf(s.Seen, k))
 	}

@@ -101,6 +101,7 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## the figures of docs/performance.md
 	$(GO) test -run '^$$' -bench . -timeout 60m ./render/fleet ./render/overlay
 	$(GO) test -run '^$$' -bench Validate -timeout 10m ./cmd/linkwright
+	$(GO) test -run '^$$' -bench 'Plan|Render' -benchtime 10x -timeout 10m ./sync/plan
 	$(GO) test -run '^$$' -bench Source -benchtime 7x -timeout 10m ./sync/source
 
 tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod

@@ -79,6 +79,17 @@ func (o Observation) Records() iter.Seq2[Key, Record] {
 	}
 }
 
+// Kind gives those of Records that are of a kind, in the same order.
+func (o Observation) Kind(group, kind string) iter.Seq2[Key, Record] {
+	return func(yield func(Key, Record) bool) {
+		for it := range merged(o.of(Key{Group: group, Kind: kind})) {
+			if !yield(Key{group, kind, it.Namespace, it.Name}, it.Record) {
+				return
+			}
+		}
+	}
+}
+
 // Bodies gives those of Records that have a body, in the same order.
 func (o Observation) Bodies() iter.Seq2[Key, Body] {
 	return func(yield func(Key, Body) bool) {

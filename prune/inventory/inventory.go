@@ -63,39 +63,51 @@ func Watch() object.Watch {
 // cannot read is an error, and the cluster must then not be written: its content is unknown.
 func Read(owner string, seen object.Observation) ([]Inventory, error) {
 	var out []Inventory
-	for key, was := range seen.Records() {
-		if key.Kind != "ConfigMap" || key.Namespace != object.AccessNamespace || !strings.HasPrefix(key.Name, owner+".") {
+	for key := range seen.Kind("", "ConfigMap") {
+		if key.Namespace != object.AccessNamespace || !strings.HasPrefix(key.Name, owner+".") {
 			continue
 		}
-		if was.Mark != object.Ours {
-			return nil, fmt.Errorf("%s is %s, but has the name of an inventory: rename or delete it", key, was.Mark)
-		}
-		body, _ := seen.Body(key) // without one its content is unknown, too
-		inv, err := decode(body)
+		inv, err := read(owner, key, seen)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", key, err)
+			return nil, err
 		}
-		if Key(owner, inv.End) != key {
-			return nil, fmt.Errorf("read %s: it describes %s", key, inv.End)
-		}
-		inv.Was = was
 		out = append(out, inv)
 	}
 	slices.SortFunc(out, func(a, b Inventory) int { return a.End.Compare(b.End) })
 	return out, nil
 }
 
-// ReadBase gives the inventory of a cluster's base alone, under whichever name of the cluster; false where there is none
-// that is ours and can be read.
-func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
-	key := Key(owner, object.End{})
-	body, ok := seen.Body(key)
-	if !ok || seen.Record(key).Mark != object.Ours {
-		return Inventory{}, false
+func read(owner string, key object.Key, seen object.Observation) (Inventory, error) {
+	was := seen.Record(key)
+	if was.Mark != object.Ours {
+		return Inventory{}, fmt.Errorf("%s is %s, but has the name of an inventory: rename or delete it", key, was.Mark)
 	}
+	body, _ := seen.Body(key) // without one its content is unknown, too
 	inv, err := decode(body)
-	inv.Was = seen.Record(key)
-	return inv, err == nil && inv.End.IsBase()
+	if err != nil {
+		return Inventory{}, fmt.Errorf("read %s: %w", key, err)
+	}
+	if Key(owner, inv.End) != key {
+		return Inventory{}, fmt.Errorf("read %s: it describes %s", key, inv.End)
+	}
+	inv.Was = was
+	return inv, nil
+}
+
+// Base is Read for the base alone, under whichever name of the cluster; false: there is none.
+func Base(owner string, seen object.Observation) (Inventory, bool, error) {
+	key := Key(owner, object.End{})
+	if seen.Record(key).IsZero() {
+		return Inventory{}, false, nil
+	}
+	inv, err := read(owner, key, seen)
+	return inv, err == nil, err
+}
+
+// ReadBase is Base for who needs no reason: false, too, where it cannot be read.
+func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
+	inv, found, _ := Base(owner, seen)
+	return inv, found
 }
 
 func decode(body object.Body) (Inventory, error) {

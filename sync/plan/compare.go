@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // compare fills the step, end by end.
@@ -40,7 +41,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		want.Held = p.lacks(want)
 	}
 	if want.Held == nil {
-		changes, want.Held = End(want, p.side.Seen, p.side.Saw)
+		changes, want.Held = p.differs(want, p.side)
 	}
 	if why := p.closed(want.End); why != nil {
 		p.stay(row, why, len(changes)+len(v.Go))
@@ -148,18 +149,19 @@ func (p *planner) peer(end object.End) prune.Peer {
 	return prune.Peer{Known: true, Gone: gone, Refused: prune.Judge(in)[far], Closed: closed}
 }
 
-// End compares one end with what is live: the changes that make it so, or why it must be held. An
+// differs compares one end with what is live: the changes that make it so, or why it must be held. An
 // object that exists without our mark is occupied and never touched; it holds the whole end, so that
 // no link is half written. A create is planned only where a complete read showed the name free.
-func End(want object.Wanted, seen object.Observation, saw func(object.Key) bool) ([]object.Change, *object.Reason) {
+func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, *object.Reason) {
 	var out []object.Change
+	seen := side.Seen
 	for _, o := range want.Objects {
 		live := seen.Record(o.Key)
 		switch {
-		case slices.Contains(seen.Unserved, called(o)):
+		case len(seen.Unserved) > 0 && slices.Contains(seen.Unserved, called(o)):
 			return nil, object.Because("NotServed", "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",
 				o.Key.Kind, o.APIVersion(), o.Key)
-		case live.IsZero() && !saw(o.Key):
+		case live.IsZero() && !side.Saw(o.Key):
 			return nil, object.Because("Unknown", "%s was not looked for", o.Key)
 		case live.IsZero():
 			out = append(out, change(want.End, object.Create, o, live, "Missing", "not there yet"))
@@ -169,7 +171,7 @@ func End(want object.Wanted, seen object.Observation, saw func(object.Key) bool)
 			return nil, object.Because("Going", "%s is still being deleted", o.Key)
 		case live.Digest != o.Digest:
 			out = append(out, change(want.End, update(o, seen), o, live, "Changed", "what is declared, or a fact it is made of, changed"))
-		case !o.Covered(live):
+		case !p.coverage.Covers(o, live):
 			out = append(out, change(want.End, object.Update, o, live, "Drift", "fields were changed by "+rivals(live)))
 		}
 	}

@@ -194,7 +194,7 @@ func (p *planner) takes(l fleet.Link) bool {
 	if i < 0 || wants[i].Held != nil {
 		return false
 	}
-	changes, why := End(wants[i], side.Seen, side.Saw)
+	changes, why := p.differs(wants[i], side)
 	for _, policy := range p.policies {
 		if why == nil {
 			why = policy(p.World, end, changes)

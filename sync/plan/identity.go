@@ -30,18 +30,32 @@ func (p *planner) stranger(name api.ClusterName) *object.Reason {
 	return why
 }
 
-func (w World) identify(name api.ClusterName) *object.Reason {
-	if why := w.unidentified(name); why != nil {
+func (p *planner) identify(name api.ClusterName) *object.Reason {
+	if why := p.unidentified(name, p.shared(p.Sides[name].Facts.UID)); why != nil {
 		return why
 	}
-	if w.Accepted[name] == w.Sides[name].Facts.UID {
+	if p.Accepted[name] == p.Sides[name].Facts.UID {
 		return nil
 	}
-	return w.renamedBase(name)
+	return p.renamedBase(name)
 }
 
-// unidentified is all of that but the base's name.
-func (w World) unidentified(name api.ClusterName) *object.Reason {
+// shared says that several names have the identity: only then is it asked which, since that is to look at all of them.
+func (p *planner) shared(uid string) bool {
+	if p.twins == nil {
+		p.twins = make(map[string]bool, len(p.Sides))
+		for _, side := range p.Sides {
+			if side.Known {
+				_, again := p.twins[side.Facts.UID]
+				p.twins[side.Facts.UID] = again
+			}
+		}
+	}
+	return p.twins[uid]
+}
+
+// unidentified is all of that but the base's name. Without shared there is no other name for the cluster.
+func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	side := w.Sides[name]
 	uid := side.Facts.UID
 	switch {
@@ -52,7 +66,11 @@ func (w World) unidentified(name api.ClusterName) *object.Reason {
 	case uid == "":
 		return object.Because("NoIdentity", "namespace kube-system is missing: its uid identifies the cluster")
 	}
-	if twin := w.twin(name, uid); twin != "" {
+	twin := api.ClusterName("")
+	if shared {
+		twin = w.twin(name, uid)
+	}
+	if twin != "" {
 		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name, allow it with --accept-cluster NEWNAME=%s",
 			name, twin, uid, name, uid)
 	}
@@ -68,15 +86,13 @@ func (w World) unidentified(name api.ClusterName) *object.Reason {
 
 // renamedBase finds a base that describes the cluster under another name.
 func (w World) renamedBase(name api.ClusterName) *object.Reason {
-	recorded, err := inventory.Read(w.Owner, w.Sides[name].Seen)
-	if err != nil {
+	base, found, err := inventory.Base(w.Owner, w.Sides[name].Seen)
+	switch {
+	case err != nil:
 		return object.Because("Inventory", "%v", err)
-	}
-	for _, inv := range recorded {
-		if inv.End.IsBase() && inv.End.Cluster != name {
-			return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name, allow it with --accept-cluster %s=%s",
-				inv.End.Cluster, name, w.Sides[name].Facts.UID)
-		}
+	case found && base.End.Cluster != name:
+		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name, allow it with --accept-cluster %s=%s",
+			base.End.Cluster, name, w.Sides[name].Facts.UID)
 	}
 	return nil
 }

@@ -134,6 +134,8 @@ type planner struct {
 	step     *Step
 	base     *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
+	coverage    object.Coverage
+	twins       map[string]bool                          // memo of shared
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 }

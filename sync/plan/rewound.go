@@ -18,7 +18,7 @@ const Rewound = "Rewound"
 // Without the inventories of links it costs little: it is asked for every cluster in every pass.
 func (w World) Applied(name api.ClusterName) api.Commit {
 	base, ok := inventory.ReadBase(w.Owner, w.Sides[name].Seen)
-	if !ok || base.Commit == "" || w.unidentified(name) != nil {
+	if !ok || base.Commit == "" || w.unidentified(name, true) != nil {
 		return ""
 	}
 	if base.End.Cluster != name && w.Accepted[name] != w.Sides[name].Facts.UID {

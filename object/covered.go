@@ -21,7 +21,9 @@ func (o Object) Covered(r Record) bool {
 
 // Coverage is Covered for many objects: an entry is parsed once, and objects of one kind mostly share it. The zero one is
 // ready. It is not for several goroutines.
-type Coverage struct{ known map[unique.Handle[string]]*fieldSet }
+type Coverage struct {
+	known map[unique.Handle[string]]*fieldSet
+}
 
 // mostKnown bounds what hostile writers could make a Coverage remember.
 const mostKnown = 1024

@@ -144,18 +144,11 @@ func (p *planner) former(l fleet.Link) []object.Key {
 }
 
 // rotate adds the tokens that the cluster is to be asked for: for sources that this process writes, and that lack
-// nothing else. Whatever may keep a source's end from being written keeps its token from being issued. It tells of
-// tokens that live shorter than was asked at the ends in place that use them.
+// nothing else. Whatever may keep a source's end from being written keeps its token from being issued.
 func (p *planner) rotate() {
-	_, out, in := p.declared(p.name)
-	for _, l := range out {
-		i := slices.IndexFunc(p.step.Rows, func(r Row) bool { return r.End.IsSource() && r.End.Link == l.Pair() })
-		if l.Spec.Credentials.Mode == api.Bound && i >= 0 && p.step.Rows[i].Standing == InPlace && p.step.Rows[i].Why == nil {
-			p.step.Rows[i].Why = p.rotation(l).Shortened(l)
-		}
-	}
+	p.remark()
+	_, _, in := p.declared(p.name)
 	for _, l := range in {
-		p.outlived(l)
 		if l.Spec.Credentials.Mode != api.Bound || p.leaves(p.name) {
 			continue
 		}
@@ -169,12 +162,28 @@ func (p *planner) rotate() {
 	}
 }
 
-// outlived tells at an end in place of tokens from mode Bound that its source may still use: so it is looked at again.
-func (p *planner) outlived(l fleet.Link) {
-	i := slices.IndexFunc(p.step.Rows, func(r Row) bool { return !r.End.IsSource() && r.End.Link == l.Pair() })
-	if l.Spec.Credentials.Mode == api.LegacyToken && i >= 0 && p.step.Rows[i].Standing == InPlace && p.step.Rows[i].Why == nil && len(p.former(l)) > 0 {
-		p.step.Rows[i].Why = object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
+// remark tells at ends in place of tokens that live shorter than was asked, and of those that outlived their mode.
+func (p *planner) remark() {
+	for i, row := range p.step.Rows {
+		if row.Standing != InPlace || row.Why != nil || row.End.IsBase() {
+			continue
+		}
+		switch l, ok := p.Fleet.Link(row.End.Link); {
+		case !ok:
+		case row.End.IsSource() && l.Spec.Credentials.Mode == api.Bound:
+			p.step.Rows[i].Why = p.rotation(l).Shortened(l)
+		case !row.End.IsSource() && l.Spec.Credentials.Mode == api.LegacyToken:
+			p.step.Rows[i].Why = p.outlived(l)
+		}
 	}
+}
+
+// outlived tells of tokens from mode Bound that the source may still use, or nil: so the end is looked at again.
+func (p *planner) outlived(l fleet.Link) *object.Reason {
+	if len(p.former(l)) == 0 {
+		return nil
+	}
+	return object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
 }
 
 // takes says that the source's end would be written if it had a credential.

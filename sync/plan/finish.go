@@ -50,16 +50,27 @@ func (p *planner) drop(inv inventory.Inventory) {
 
 // finish orders the step, puts the base and our namespace before everything else, and says when to ask again.
 func (p *planner) finish() {
+	p.sort()
+	p.writeBase()
+	if len(p.step.Ahead) > 0 {
+		p.namespace()
+	}
+	p.schedule()
+}
+
+// sort orders changes by phase, then key, what takes something away last.
+func (p *planner) sort() {
 	s := p.step
 	slices.SortStableFunc(s.Changes, func(a, b object.Change) int {
 		return cmp.Or(cmp.Compare(taking(a), taking(b)), cmp.Compare(a.Object.Phase, b.Object.Phase), a.Key.Compare(b.Key))
 	})
 	slices.SortFunc(s.Rows, func(a, b Row) int { return a.End.Compare(b.End) })
 	slices.SortStableFunc(s.Ahead, func(a, b object.Change) int { return a.End.Compare(b.End) })
-	p.writeBase()
-	if len(s.Ahead) > 0 {
-		p.namespace()
-	}
+}
+
+// schedule says when to ask again.
+func (p *planner) schedule() {
+	s := p.step
 	for _, r := range s.Rows {
 		if (r.Standing == Waiting || r.Standing == Held) && r.Why != nil && p.comes(r) {
 			s.Next = p.Now.Add(soon)

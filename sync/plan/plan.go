@@ -72,6 +72,7 @@ type Step struct {
 	Needs   []Need          // tokens to ask the cluster for, once all of that is done
 	Rows    []Row           // sorted by end
 	Next    time.Time       // when it may differ although nothing was written; zero: never
+	Whole   bool            // of Drift: the whole cluster is to be planned
 }
 
 // Need is a token that the cluster is to be asked for, for the source of a link.
@@ -101,10 +102,7 @@ const soon = 300 * time.Millisecond
 
 // Cluster gives the next step of one cluster. The program: identity, wanted ends, compare, prune, policies.
 func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step {
-	s := Step{Cluster: name}
-	if w.Fleet != nil {
-		s.Commit = w.Fleet.Commit
-	}
+	s := Step{Cluster: name, Commit: w.commit()}
 	p := &planner{World: w, name: name, side: w.Sides[name], renderer: r, policies: policies}
 	if w.renamed(name) {
 		return s
@@ -138,6 +136,13 @@ type planner struct {
 	twins       map[string]bool                          // memo of shared
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
+}
+
+func (w World) commit() api.Commit {
+	if w.Fleet == nil {
+		return ""
+	}
+	return w.Fleet.Commit
 }
 
 // declared gives a cluster with its links out and in; a departed cluster has none.
@@ -177,17 +182,25 @@ func Wants(w World, name api.ClusterName, r Renderer) []object.Wanted {
 	return p.wants(name)
 }
 
-func (p *planner) wants(name api.ClusterName) []object.Wanted {
+// wants gives every declared end of a cluster; where only some are asked for, others may be left out.
+func (p *planner) wants(name api.ClusterName, only ...object.End) []object.Wanted {
 	c, out, in := p.declared(name)
 	if c == nil || c.Spec.State == api.Leaving {
 		return nil
 	}
+	asked := func(l fleet.Link) bool { // an overlay is built for all ends of its cluster
+		return len(only) == 0 || c.Overlay != nil || slices.Contains(only, object.End{Cluster: name, Link: l.Pair()})
+	}
 	var ends []object.Wanted
 	for _, l := range out {
-		ends = append(ends, p.source(l))
+		if asked(l) {
+			ends = append(ends, p.source(l))
+		}
 	}
 	for _, l := range in {
-		ends = append(ends, p.target(l))
+		if asked(l) {
+			ends = append(ends, p.target(l))
+		}
 	}
 	ends = p.renderer.Complete(*c, ends)
 	if ignored := p.policy().Ignore; len(ignored) > 0 {

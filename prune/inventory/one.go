@@ -1,0 +1,24 @@
+package inventory
+
+import (
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Named says that an object has the name of an inventory of the owner's, of whichever end.
+func Named(owner string, k object.Key) bool {
+	return k.Group == "" && k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".")
+}
+
+// Of gives the inventory of one end alone; false where there is none that is ours and can be read.
+func Of(owner string, end object.End, seen object.Observation) (Inventory, bool) {
+	key := Key(owner, end)
+	body, ok := seen.Body(key)
+	if !ok || seen.Record(key).Mark != object.Ours {
+		return Inventory{}, false
+	}
+	inv, err := decode(body)
+	inv.Was = seen.Record(key)
+	return inv, err == nil && inv.End == end
+}

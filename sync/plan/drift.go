@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+)
+
+// Drift compares ends of a cluster alone, after a step that left nothing to do there: what it plans for them is what
+// Cluster would, and only what was changed or deleted under them. It never prunes, writes no inventory, and plans nothing for an
+// end that was not in place in last, so it can delete nothing. Its rows are those of the ends; see Step.With.
+//
+// Where more is to be done than that – an end is held, or holds other keys than it has recorded, something would be
+// taken away, the fleet is another one –, Whole tells to plan the whole cluster, which no row of such an end is to be relied on before.
+func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy) Step {
+	s := Step{Cluster: last.Cluster, Commit: w.commit()}
+	p := &planner{World: w, name: last.Cluster, side: w.Sides[last.Cluster], renderer: r, policies: policies, step: &s}
+	if last.Refused != nil || last.Commit != s.Commit || w.renamed(p.name) || p.refusal() != nil {
+		s.Whole = true
+		return s
+	}
+	was := map[object.End]Row{}
+	for _, row := range last.Rows {
+		was[row.End] = row
+	}
+	wanted := p.wants(p.name, ends...)
+	for _, end := range slices.Compact(slices.SortedFunc(slices.Values(ends), object.End.Compare)) {
+		i := slices.IndexFunc(wanted, func(want object.Wanted) bool { return want.End == end })
+		if i < 0 || !was[end].inPlace() {
+			s.Whole = true
+			continue
+		}
+		p.driftEnd(wanted[i])
+	}
+	p.sort()
+	p.remark()
+	p.schedule()
+	return s
+}
+
+// driftEnd plans what an end in place lacks, or asks for the whole.
+func (p *planner) driftEnd(want object.Wanted) {
+	s, planned, told := p.step, len(p.step.Changes), len(p.step.Rows)
+	inv, _ := p.record(want.End)
+	held := want.Held != nil
+	if !held && (inv.Leaving || !slices.Equal(inv.Entries, sortedKeys(want))) {
+		s.Whole = true
+		return
+	}
+	p.declaredEnd(want, prune.Verdict{End: want.End, Next: inv})
+	if slices.ContainsFunc(s.Changes[planned:], func(c object.Change) bool { return c.Action.Takes() }) {
+		s.Changes, s.Rows, s.Whole = s.Changes[:planned], s.Rows[:told], true
+		return
+	}
+	row := s.Rows[told]
+	s.Whole = s.Whole || row.Standing != Changing && !row.inPlace()
+}
+
+func sortedKeys(want object.Wanted) []object.Key {
+	out := keys(want)
+	slices.SortFunc(out, object.Key.Compare)
+	return slices.Compact(out)
+}
+
+// With is a step that left nothing to do, with what Drift told of some of its ends since: of those, too, that it plans
+// nothing for any more.
+func (s Step) With(drift Step) Step {
+	s.Ahead, s.Changes, s.After, s.Needs = nil, nil, nil, nil
+	s.Rows = slices.Clone(s.Rows)
+	for i, row := range s.Rows {
+		at, ok := slices.BinarySearchFunc(drift.Rows, row.End, func(r Row, e object.End) int { return r.End.Compare(e) })
+		if ok && drift.Rows[at].Standing != Changing {
+			s.Rows[i] = drift.Rows[at]
+		}
+	}
+	if s.Next.IsZero() || !drift.Next.IsZero() && drift.Next.Before(s.Next) {
+		s.Next = drift.Next
+	}
+	return s
+}

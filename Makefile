@@ -56,6 +56,7 @@ fmt: $(LINT) ## format every Go file
 
 tidy: ## tidy the modules
 	$(GO) mod tidy
+	$(GO) -C bench mod tidy
 	$(GO) -C hack/controlplane mod tidy
 	$(GO) -C hack/tools mod tidy
 
@@ -70,12 +71,15 @@ format: $(LINT) ## check the format
 
 vet: ## go vet
 	$(GO) vet ./...
+	$(GO) -C bench vet ./...
 
 lint: $(LINT) ## golangci-lint
 	$(LINT) run
+	cd bench && ../$(LINT) run
 
 tidy-check: ## go.mod and go.sum say what the code needs
 	$(GO) mod tidy -diff
+	$(GO) -C bench mod tidy -diff
 	$(GO) -C hack/controlplane mod tidy -diff
 
 # -count=1: the test asks the go command about the tree, which the cache of test results cannot know.
@@ -98,11 +102,13 @@ fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)
 
 # Never part of a timed test: figures of a busy machine say nothing.
-bench: ## the figures of docs/performance.md
+bench: controlplane ## the figures of docs/performance.md
 	$(GO) test -run '^$$' -bench . -timeout 60m ./render/fleet ./render/overlay
 	$(GO) test -run '^$$' -bench Validate -timeout 10m ./cmd/linkwright
 	$(GO) test -run '^$$' -bench 'Plan|Render' -benchtime 10x -timeout 10m ./sync/plan
 	$(GO) test -run '^$$' -bench Source -benchtime 7x -timeout 10m ./sync/source
+	$(GO) -C bench build -o ../bin/bench .
+	bin/bench apply
 
 tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
 

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// stage is what an arm is measured at.
+type stage string
+
+const (
+	first   stage = "first apply"
+	nothing stage = "nothing changed"
+	onePart stage = "1 % changed"
+)
+
+// arm applies the same objects in its own way, and leaves the same behind.
+type arm struct {
+	name   string
+	stages []stage
+	// prepare makes what is done at a stage, outside of what is measured.
+	prepare func(stage) (func(context.Context) error, error)
+}
+
+// contest is one run: a bed, the objects of both commits, and what was measured.
+type contest struct {
+	bed     *bed
+	fleet   *declared
+	home    *played
+	targets map[api.ClusterName]*played
+	links   int
+
+	objects map[stage][]object.Object              // after each stage, in the order in which linkwright wrote them
+	prints  map[stage]map[string][sha256.Size]byte // what is live then
+	changed int                                    // objects of the last stage's commit that differ
+	costs   map[string]map[stage][]cost            // by arm, in order of rounds
+}
+
+func takeApply(ctx context.Context, opts options) (err error) {
+	b, err := newBed(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	c := &contest{
+		bed: b, fleet: &declared{}, home: &played{}, links: max(10, opts.objects/perLink),
+		objects: map[stage][]object.Object{}, prints: map[stage]map[string][sha256.Size]byte{}, costs: map[string]map[stage][]cost{},
+	}
+	if err := c.rehearse(ctx); err != nil {
+		return fmt.Errorf("rehearse: %w", err)
+	}
+	arms := c.arms(opts.widths)
+	for round := range opts.rounds {
+		for _, a := range arms {
+			if err := c.turn(ctx, a); err != nil {
+				return fmt.Errorf("round %d, %s: %w", round+1, a.name, err)
+			}
+		}
+		slices.Reverse(arms)
+	}
+	c.tell(opts.widths)
+	return nil
+}
+
+// rehearse lets linkwright write both commits once: so it is known which objects there are, the targets have all of theirs
+// in place, and every server is warm.
+func (c *contest) rehearse(ctx context.Context) error {
+	cs, err := open(ctx, c.bed.counted(), c.bed.count, nil)
+	if err != nil {
+		return err
+	}
+	like, err := look(ctx, cs)
+	if err = errors.Join(err, cs.close(ctx)); err != nil {
+		return err
+	}
+	c.targets = map[api.ClusterName]*played{}
+	for i := range c.links {
+		c.targets[api.ClusterName(target(i))] = dressed(like, "uid-of-"+target(i))
+	}
+	for _, s := range []stage{first, onePart} {
+		wrote, err := c.once(ctx, s)
+		if err != nil {
+			return err
+		}
+		c.note(s, wrote)
+		if c.prints[s], err = c.bed.print(ctx); err != nil {
+			return err
+		}
+		if len(c.prints[s]) != len(c.objects[s]) {
+			return fmt.Errorf("%d objects were written, %d are there", len(c.objects[s]), len(c.prints[s]))
+		}
+	}
+	c.objects[nothing], c.prints[nothing] = c.objects[first], c.prints[first]
+	say("%d links, %d objects of which %d change", c.links, len(c.objects[first]), c.changed)
+	return c.bed.clean(ctx)
+}
+
+// note remembers what a commit's objects are, of the namespace aside: that stays.
+func (c *contest) note(s stage, wrote []object.Change) {
+	at := map[object.Key]int{}
+	if s == onePart {
+		c.objects[s] = slices.Clone(c.objects[first])
+	}
+	for i, o := range c.objects[s] {
+		at[o.Key] = i
+	}
+	for _, ch := range wrote {
+		i, known := at[ch.Key]
+		switch {
+		case ch.Key.Kind == "Namespace":
+			continue
+		case !known:
+			at[ch.Key] = len(c.objects[s])
+			c.objects[s] = append(c.objects[s], ch.Object)
+		default:
+			c.objects[s][i] = ch.Object
+			c.changed++
+		}
+	}
+	c.bed.knows(c.objects[s])
+}
+
+// once is linkwright's one pass, of a process that was just started, over what is declared at a stage.
+func (c *contest) once(ctx context.Context, s stage) ([]object.Change, error) {
+	run, wrote, err := c.pass(s)
+	if err != nil {
+		return nil, err
+	}
+	err = run(ctx)
+	return wrote(), err
+}
+
+func (c *contest) pass(s stage) (run func(context.Context) error, wrote func() []object.Change, err error) {
+	level := usual
+	if s == onePart {
+		level = "debug"
+	}
+	if err := c.fleet.declare(c.links, c.links*perLink/100, level); err != nil {
+		return nil, nil, err
+	}
+	var cs *clusters
+	run = func(ctx context.Context) (err error) {
+		if cs, err = open(ctx, c.bed.Clusters[0].Config, c.bed.count, c.targets); err != nil {
+			return err
+		}
+		report, err := loop(c.fleet, cs, c.home).Once(ctx, 1)
+		return errors.Join(err, failures(report), cs.close(ctx))
+	}
+	return run, func() []object.Change { return cs.taken() }, nil
+}
+
+// turn is one arm's turn of one round: every stage is checked, and nothing is left behind.
+func (c *contest) turn(ctx context.Context, a arm) error {
+	if c.costs[a.name] == nil {
+		c.costs[a.name] = map[stage][]cost{}
+	}
+	for _, s := range a.stages {
+		do, err := a.prepare(s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+		took, err := c.bed.meter.measure(ctx, do)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+		say("%-12s %-16s %6.2f s; %s", a.name, s, took.wall.Seconds(), took.requests)
+		c.costs[a.name][s] = append(c.costs[a.name][s], took)
+		live, err := c.bed.print(ctx)
+		if err = errors.Join(err, differ(c.prints[s], live)); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+		if s == first {
+			if err := c.bed.ready(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return c.bed.clean(ctx)
+}
+
+// arms are all that have a turn in a round.
+func (c *contest) arms(widths []int) []arm {
+	all := []stage{first, nothing, onePart}
+	arms := []arm{
+		{"linkwright", all, func(s stage) (func(context.Context) error, error) {
+			run, _, err := c.pass(s)
+			return run, err
+		}},
+		{"flux", all, func(s stage) (func(context.Context) error, error) {
+			f, err := newFlux(c.bed.counted())
+			if err != nil {
+				return nil, err
+			}
+			objects, err := decoded(c.objects[s])
+			return func(ctx context.Context) error {
+				_, err := f.apply(ctx, objects)
+				return err
+			}, err
+		}},
+	}
+	for _, width := range widths {
+		arms = append(arms, arm{rawName(width), []stage{first}, func(s stage) (func(context.Context) error, error) {
+			r, err := newRaw(c.bed.counted(), width)
+			return func(ctx context.Context) error { return r.apply(ctx, c.objects[s]) }, err
+		}})
+	}
+	return arms
+}
+
+func rawName(width int) string { return fmt.Sprintf("raw %d", width) }

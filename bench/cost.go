@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// cost is what something took: wall time, and processor time of this process, the API server and etcd.
+type cost struct {
+	wall, client, server, etcd time.Duration
+	requests                   tally
+}
+
+// ticks are the kernel's, a hundred a second, in which /proc counts.
+const tick = 10 * time.Millisecond
+
+// meter measures against one control plane.
+type meter struct {
+	server, etcd int // process ids; etcd's is that of the supervisor, in which it runs
+	count        *counter
+}
+
+func newMeter(apiserver int, count *counter) (*meter, error) {
+	fields, err := stat(apiserver)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := strconv.Atoi(fields[1])
+	return &meter{server: apiserver, etcd: parent, count: count}, err
+}
+
+// measure runs f once everything before it has come to rest.
+func (m *meter) measure(ctx context.Context, f func(context.Context) error) (cost, error) {
+	if err := m.rest(ctx); err != nil {
+		return cost{}, err
+	}
+	m.count.take()
+	before, err := m.now()
+	if err != nil {
+		return cost{}, err
+	}
+	if err := f(ctx); err != nil {
+		return cost{}, err
+	}
+	after, err := m.now()
+	if err != nil {
+		return cost{}, err
+	}
+	return cost{
+		wall: after.wall - before.wall, client: after.client - before.client, server: after.server - before.server,
+		etcd: after.etcd - before.etcd, requests: m.count.take(),
+	}, nil
+}
+
+// restful is the share of a core below which a server is at rest.
+const restful = 0.1
+
+// rest waits, 20 s at most, until API server and etcd have nothing left to do of what was before, and clears our heap.
+func (m *meter) rest(ctx context.Context) error {
+	runtime.GC()
+	every := time.NewTicker(500 * time.Millisecond)
+	defer every.Stop()
+	last, err := m.now()
+	for range 40 {
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+		var now cost
+		now, err = m.now()
+		busy := now.server + now.etcd - last.server - last.etcd
+		if float64(busy) < restful*float64(now.wall-last.wall) {
+			return err
+		}
+		last = now
+	}
+	return err
+}
+
+func (m *meter) now() (cost, error) {
+	server, err := cpuOf(m.server)
+	if err != nil {
+		return cost{}, err
+	}
+	etcd, err := cpuOf(m.etcd)
+	if err != nil {
+		return cost{}, err
+	}
+	return cost{wall: time.Duration(time.Now().UnixNano()), client: ownCPU(), server: server, etcd: etcd}, nil
+}
+
+// ownCPU is what this process has used; children are not in it.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // it has no way to fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func cpuOf(pid int) (time.Duration, error) {
+	fields, err := stat(pid)
+	if err != nil {
+		return 0, err
+	}
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * tick, err
+}
+
+// stat gives the fields of /proc/PID/stat behind the command's name.
+func stat(pid int) ([]string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.Fields(rest), nil
+}

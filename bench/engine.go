@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	lw "github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// clusters are a fleet's: the source is real, everything else is played.
+type clusters struct {
+	registry *cluster.Registry
+	played   map[api.ClusterName]*played
+
+	mu    sync.Mutex
+	wrote []object.Change // in the source, as they were done
+}
+
+// open connects to the source anew, as a process that was just started does.
+func open(ctx context.Context, cfg *rest.Config, count *counter, targets map[api.ClusterName]*played) (*clusters, error) {
+	c := &clusters{registry: cluster.New(cluster.Options{Wrap: func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper { return count.wrap(next) }}), played: targets}
+	return c, c.registry.Spawn(ctx, source, cfg)
+}
+
+func (c *clusters) close(ctx context.Context) error { return c.registry.Stop(ctx, source) }
+
+// Follow implements sync.Clusters.
+func (*clusters) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
+
+// WithCluster implements sync.Clusters.
+func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(lw.Cluster) error) error {
+	if name != source {
+		return f(c.played[name])
+	}
+	return c.registry.WithClient(ctx, name, func(client *cluster.Client) error { return f(noting{client, c}) })
+}
+
+// Token implements sync.Clusters.
+func (*clusters) Token(context.Context, api.ClusterName, object.TokenRequest) (object.Secret, error) {
+	return object.Secret{}, errors.New("tokens of mode LegacyToken are not asked for")
+}
+
+// noting is the source's connection; it notes what is written.
+type noting struct {
+	*cluster.Client
+	to *clusters
+}
+
+// Address implements sync.Cluster.
+func (noting) Address() string { return "" }
+
+// Write implements sync.Cluster.
+func (n noting) Write(ctx context.Context, c object.Change) (object.Record, error) {
+	now, err := n.Client.Write(ctx, c)
+	if err == nil {
+		n.to.mu.Lock()
+		n.to.wrote = append(n.to.wrote, c)
+		n.to.mu.Unlock()
+	}
+	return now, err
+}
+
+// taken gives what was written since the last time.
+func (c *clusters) taken() []object.Change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.wrote
+	c.wrote = nil
+	return out
+}
+
+// loop is linkwright's own, with render and everything; it waits for nothing that happens by itself.
+func loop(d *declared, c *clusters, home *played) *lw.Loop {
+	return &lw.Loop{
+		Owner: object.DefaultOwner, Declared: d, Clusters: c, Home: lw.Home{Cluster: home, Namespace: "linkwright"},
+		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Explain: cluster.Explain, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// failures are what a report tells of writes that failed and clusters that were refused.
+func failures(r report.Report) error {
+	var errs []error
+	for _, c := range r.Clusters {
+		if c.Step.Refused != nil {
+			errs = append(errs, fmt.Errorf("%s: %s", c.Name, c.Step.Refused.Message))
+		}
+		for _, row := range c.Step.Rows {
+			if row.Standing == plan.Held {
+				errs = append(errs, fmt.Errorf("%s is held: %s", row.End, row.Why.Message))
+			}
+		}
+		for _, o := range c.Outcomes {
+			errs = append(errs, o.Err)
+		}
+	}
+	if len(errs) > 3 {
+		errs = errs[:3]
+	}
+	return errors.Join(errs...)
+}
+
+// look reads from the source what a target would show, so that targets can be played.
+func look(ctx context.Context, c *clusters) (seen object.Observation, err error) {
+	err = c.registry.WithClient(ctx, source, func(client *cluster.Client) error {
+		seen, err = client.Observe(ctx, linkerd.Watches(api.Cluster{}.WithDefaults()))
+		return err
+	})
+	return seen, err
+}

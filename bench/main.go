@@ -1,0 +1,88 @@
+// Command bench takes the figures of docs/performance.md on real API servers. Every figure is a ratio, or a count, of one
+// run on one server: medians over rounds in which all arms take their turns, in alternating order.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// options are what all figures share.
+type options struct {
+	objects, rounds int
+	widths          []int
+}
+
+// figure is one sub-command.
+type figure struct {
+	name, what string
+	take       func(context.Context, options) error
+}
+
+func figures() []figure {
+	return []figure{
+		{"apply", "first apply, nothing changed in one pass, 1 % changed: against a bare PATCH loop and fluxcd/pkg/ssa", takeApply},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return usage()
+	}
+	opts, widths := options{}, ""
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.IntVar(&opts.objects, "objects", 10_000, "objects of links; nine make a link's end and its inventory")
+	flags.IntVar(&opts.rounds, "rounds", 5, "rounds, each of all arms")
+	flags.StringVar(&widths, "widths", "4,8,16,32,64", "PATCHes in flight of the bare loop, one arm each")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	var err error
+	if opts.widths, err = numbers(widths); err != nil {
+		return fmt.Errorf("read -widths: %w", err)
+	}
+	for _, f := range figures() {
+		if f.name == args[0] {
+			return f.take(ctx, opts)
+		}
+	}
+	return usage()
+}
+
+func numbers(list string) ([]int, error) {
+	var out []int
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is no number above 0", word)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func usage() error {
+	var text strings.Builder
+	text.WriteString("bench FIGURE [-objects N] [-rounds N] ...; figures:")
+	for _, f := range figures() {
+		fmt.Fprintf(&text, "\n  %-10s %s", f.name, f.what)
+	}
+	return errors.New(text.String())
+}

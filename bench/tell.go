@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// tell prints what was measured: the arms, and the ratios of which docs/performance.md speaks.
+func (c *contest) tell(widths []int) {
+	n := float64(len(c.objects[first]))
+	arms := []string{"linkwright", "flux"}
+	for _, w := range widths {
+		arms = append(arms, rawName(w))
+	}
+	var rows [][]any
+	for _, s := range []stage{first, nothing, onePart} {
+		for _, name := range arms {
+			costs := c.costs[name][s]
+			if len(costs) == 0 {
+				continue
+			}
+			rows = append(rows, []any{
+				s, name, spread(seconds(costs), " s"), fmt.Sprintf("%.0f", n/median(seconds(costs))),
+				perObject(costs, n), fmt.Sprintf("%.3f", float64(costs[len(costs)-1].requests["patch"])/n), costs[len(costs)-1].requests,
+			})
+		}
+	}
+	fmt.Printf("\n%d objects of %d links, %d of which change; medians (least–most) of %d rounds\n\n", len(c.objects[first]), c.links, c.changed, len(c.costs["flux"][first]))
+	table([]any{"work", "arm", "wall", "objects/s", "client+API+etcd ms of CPU per object", "PATCHes per object", "last round's requests"}, rows)
+	fmt.Println()
+	c.tellRatios(widths)
+}
+
+func (c *contest) tellRatios(widths []int) {
+	own := func(s stage) []float64 { return seconds(c.costs["linkwright"][s]) }
+	flux := func(s stage) []float64 { return seconds(c.costs["flux"][s]) }
+	best := make([]float64, len(own(first)))
+	for _, w := range widths {
+		for i, wall := range seconds(c.costs[rawName(w)][first]) {
+			if best[i] == 0 || wall < best[i] {
+				best[i] = wall
+			}
+		}
+	}
+	table([]any{"ratio, in one round", "median (least–most)"}, [][]any{
+		{"first apply: rate ÷ that of the round's best bare PATCH loop", spread(ratios(best, own(first)), "")},
+		{"first apply: rate ÷ fluxcd/pkg/ssa's", spread(ratios(flux(first), own(first)), "")},
+		{"nothing changed, one pass: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(flux(nothing), own(nothing)), "")},
+		{"1 % changed, one pass: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(flux(onePart), own(onePart)), "")},
+	})
+}
+
+func seconds(costs []cost) []float64 {
+	out := make([]float64, len(costs))
+	for i, c := range costs {
+		out[i] = c.wall.Seconds()
+	}
+	return out
+}
+
+// perObject is processor time by who used it, as medians.
+func perObject(costs []cost, n float64) string {
+	of := func(pick func(cost) time.Duration) float64 {
+		out := make([]float64, len(costs))
+		for i, c := range costs {
+			out[i] = float64(pick(c)) / float64(time.Millisecond) / n
+		}
+		return median(out)
+	}
+	client := of(func(c cost) time.Duration { return c.client })
+	server := of(func(c cost) time.Duration { return c.server })
+	etcd := of(func(c cost) time.Duration { return c.etcd })
+	return fmt.Sprintf("%.2f + %.2f + %.2f", client, server, etcd)
+}

@@ -25,7 +25,8 @@ type Options struct {
 	// UserAgent defaults to linkwright/<owner>.
 	UserAgent string
 
-	name api.ClusterName // of the cluster that is connected to
+	name   api.ClusterName // of the cluster that is connected to
+	notify func()          // of moves in it; it must not block
 }
 
 func (o Options) withDefaults() Options {
@@ -38,22 +39,32 @@ func (o Options) withDefaults() Options {
 	if o.UserAgent == "" {
 		o.UserAgent = "linkwright/" + o.Owner
 	}
+	if o.notify == nil {
+		o.notify = func() {}
+	}
 	return o
 }
 
-// Client reads and writes one cluster. It is safe for concurrent use and holds nothing but
-// connections, what discovery told, and how wide it may write.
+// Client reads and writes one cluster. It is safe for concurrent use and holds nothing but connections, what discovery
+// told, how wide it may write, and what the watches of Live show.
 type Client struct {
-	rest   rest.Interface
-	http   *http.Transport
-	server string
-	owner  string
-	kinds  kinds
-	turns  *turns
+	rest    rest.Interface
+	streams *http.Client // rest's, for answers that do not end
+	http    *http.Transport
+	server  string
+	owner   string
+	timeout time.Duration
+	kinds   kinds
+	turns   *turns
+	breaker breaker
+	feeds   *feeds
 }
 
 // manager is our field manager.
 func (c *Client) manager() string { return object.Manager(c.owner) }
 
-// close gives up idle connections; a request still under way keeps its own until it ends.
-func (c *Client) close() { c.http.CloseIdleConnections() }
+// close ends the watches and gives up idle connections; a request still under way keeps its own until it ends.
+func (c *Client) close() {
+	c.feeds.close()
+	c.http.CloseIdleConnections()
+}

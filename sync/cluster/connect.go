@@ -16,6 +16,12 @@ import (
 // dialTimeout is short: a cluster that does not even accept a connection is down.
 const dialTimeout = 5 * time.Second
 
+// A connection on which nothing comes for pingAfter is asked for a sign of life, and given up after another pingWait.
+const (
+	pingAfter = 8 * time.Second
+	pingWait  = 5 * time.Second
+)
+
 // connect makes a client that has a transport of its own: client-go's shared ones are never given
 // back, and a fleet changes. Nothing is dialled.
 func connect(cfg *rest.Config, o Options) (*Client, error) {
@@ -29,7 +35,12 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rest: r, http: own, server: cfg.Host, owner: o.Owner, turns: newTurns(o.Timeout)}, nil
+	c := &Client{
+		rest: r, streams: &http.Client{Transport: client.Transport}, http: own,
+		server: cfg.Host, owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
+	}
+	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver
+	return c, nil
 }
 
 // harden: no client-side rate limit (the server's priority and fairness rules), JSON unless a
@@ -70,6 +81,7 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 		TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: atOnce,
 		DisableCompression:  cfg.DisableCompression,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingWait},
 	})
 	wrapped, err := transport.HTTPWrappersForConfig(tc, own)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 )
 
 // What a registry answers about names.
@@ -23,64 +24,128 @@ var (
 
 // Registry holds the open clusters by name.
 type Registry struct {
-	opts Options
+	opts  Options
+	moved chan struct{} // capacity 1
 
 	mu   sync.Mutex
 	open map[api.ClusterName]*entry
 }
 
-// entry is one open cluster; users and left are guarded by the registry's lock.
+// entry is one open cluster; all but client and cfg are guarded by the registry's lock.
 type entry struct {
 	client *Client
 	cfg    *rest.Config
 	users  int
 	left   bool          // out of the registry: the last user closes it
-	closed chan struct{} // after the last user
+	closed chan struct{} // after the last user, when nothing of the client runs any more
+	swap   bool          // it took another's place: all is to be judged anew
 }
 
 // New gives an empty registry.
 func New(o Options) *Registry {
-	return &Registry{opts: o, open: map[api.ClusterName]*entry{}}
+	return &Registry{opts: o.withDefaults(), moved: make(chan struct{}, 1), open: map[api.ClusterName]*entry{}}
+}
+
+// Moved has a word in it once something moved in a cluster: Take says what.
+func (r *Registry) Moved() <-chan struct{} { return r.moved }
+
+// Take gives what moved since it was last asked in those clusters that Live looks at, of each that has moves: what a
+// step can depend on became otherwise, or the watches of it broke or healed. What Write just wrote is no move.
+func (r *Registry) Take() map[api.ClusterName]object.Moves {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[api.ClusterName]object.Moves{}
+	for name, e := range r.open {
+		m, ok := e.client.feeds.take()
+		if e.swap {
+			m, ok, e.swap = object.Moves{All: true}, true, false
+		}
+		if ok {
+			out[name] = m
+		}
+	}
+	return out
 }
 
 // Spawn opens a cluster without dialling it. It fails with ErrAlreadyExist for a name that is open,
 // also with an equal configuration.
 func (r *Registry) Spawn(_ context.Context, name api.ClusterName, cfg *rest.Config) error {
+	next, err := r.entry(name, cfg)
+	if err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.open[name]; ok {
 		return fmt.Errorf("spawn cluster %s: %w", name, ErrAlreadyExist)
 	}
-	return r.put(name, cfg)
+	r.open[name] = next
+	return nil
 }
 
-// Replace opens a cluster, or exchanges its connection when the configuration differs. Callbacks in
-// flight end on the connection they began with, which is then closed.
-func (r *Registry) Replace(_ context.Context, name api.ClusterName, cfg *rest.Config) error {
+// Replace opens a cluster, or exchanges its connection when the configuration differs. What was watched by the old one is
+// watched by the new one before it takes its place, which waits until that is complete or fails, at most the timeout of
+// one request. Callbacks in flight end on the connection they began with, which is then closed. It fails with ErrNotExist
+// for a name that was stopped meanwhile.
+func (r *Registry) Replace(ctx context.Context, name api.ClusterName, cfg *rest.Config) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	old, ok := r.open[name]
-	if ok && equal(old.cfg, cfg) {
+	old := r.open[name]
+	r.mu.Unlock()
+	if old != nil && equal(old.cfg, cfg) {
 		return nil
 	}
-	if err := r.put(name, cfg); err != nil {
+	next, err := r.entry(name, cfg)
+	if err != nil {
 		return err
 	}
-	if ok {
-		old.leave()
+	if old != nil {
+		next.follow(ctx, old)
+	}
+	r.mu.Lock()
+	now := r.open[name]
+	swap := now == old && ctx.Err() == nil
+	if swap {
+		r.open[name] = next
+	}
+	r.mu.Unlock()
+	switch {
+	case !swap:
+		next.client.close()
+		return overtaken(ctx, name, now)
+	case old != nil:
+		r.leave(old)
+		signal(r.moved)
 	}
 	return nil
 }
 
-func (r *Registry) put(name api.ClusterName, cfg *rest.Config) error {
+// follow has an entry watch what another one does. Whether that succeeds is seen when it is used.
+func (e *entry) follow(ctx context.Context, old *entry) {
+	if watches := old.client.feeds.watched(); len(watches) > 0 {
+		_, _ = e.client.Live(ctx, watches)
+		e.swap = true
+	}
+}
+
+// overtaken is why a connection was not exchanged.
+func overtaken(ctx context.Context, name api.ClusterName, now *entry) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("replace cluster %s: %w", name, ctx.Err())
+	case now == nil:
+		return fmt.Errorf("replace cluster %s: %w", name, ErrNotExist)
+	}
+	return fmt.Errorf("replace cluster %s: %w", name, ErrAlreadyExist)
+}
+
+func (r *Registry) entry(name api.ClusterName, cfg *rest.Config) (*entry, error) {
 	o := r.opts
-	o.name = name
+	o.name, o.notify = name, func() { signal(r.moved) }
 	client, err := connect(cfg, o)
 	if err != nil {
-		return fmt.Errorf("open cluster %s: %w", name, err)
+		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
-	r.open[name] = &entry{client: client, cfg: rest.CopyConfig(cfg), closed: make(chan struct{})}
-	return nil
+	return &entry{client: client, cfg: rest.CopyConfig(cfg), closed: make(chan struct{})}, nil
 }
 
 // Stop closes a cluster: no callback begins any more, and Stop returns when those in flight have
@@ -89,14 +154,12 @@ func (r *Registry) put(name api.ClusterName, cfg *rest.Config) error {
 func (r *Registry) Stop(ctx context.Context, name api.ClusterName) error {
 	r.mu.Lock()
 	e, ok := r.open[name]
-	if ok {
-		delete(r.open, name)
-		e.leave()
-	}
+	delete(r.open, name)
 	r.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("stop cluster %s: %w", name, ErrNotExist)
 	}
+	r.leave(e)
 	select {
 	case <-e.closed:
 		return nil
@@ -123,22 +186,29 @@ func (r *Registry) WithClient(_ context.Context, name api.ClusterName, f func(*C
 
 func (r *Registry) done(e *entry) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	e.users--
-	e.closeUnused()
-}
-
-// leave is called once, under the lock, when the entry is out of the registry.
-func (e *entry) leave() {
-	e.left = true
-	e.closeUnused()
-}
-
-func (e *entry) closeUnused() {
-	if e.left && e.users == 0 {
-		e.client.close()
-		close(e.closed)
+	last := e.left && e.users == 0
+	r.mu.Unlock()
+	if last {
+		e.close()
 	}
+}
+
+// leave is called once, when the entry is out of the registry.
+func (r *Registry) leave(e *entry) {
+	r.mu.Lock()
+	e.left = true
+	unused := e.users == 0
+	r.mu.Unlock()
+	if unused {
+		e.close()
+	}
+}
+
+// close is called once, by who saw the last user go.
+func (e *entry) close() {
+	e.client.close()
+	close(e.closed)
 }
 
 // Names gives the open clusters in order.

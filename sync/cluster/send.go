@@ -25,6 +25,10 @@ func (c *Client) send(ctx context.Context, of object.Key, req *rest.Request) (re
 	if err := c.turns.take(ctx, false); err != nil {
 		return rest.Result{}, err
 	}
+	if err := c.breaker.pass(); err != nil {
+		c.turns.give(sent{fate: ended})
+		return rest.Result{}, err
+	}
 	inner, cancel := context.WithTimeout(ctx, c.turns.patience)
 	defer cancel()
 	end, _ := inner.Deadline()

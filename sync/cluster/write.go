@@ -33,7 +33,7 @@ var ErrOccupied = errors.New("an object of that name exists")
 // many. Nothing is retried but what the server itself asks to repeat (429; 503 and 504 with Retry-After): before the
 // time it names nothing is sent to this cluster.
 func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
-	now, err := c.write(ctx, ch)
+	now, err := c.known(ctx, ch)
 	if err != nil {
 		return object.Record{}, fmt.Errorf("%s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
 	}

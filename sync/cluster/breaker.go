@@ -1,0 +1,202 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// Between two tries of what fails: the first pause, which every further failure doubles up to the last.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+// pause is how long to wait after so many failures in a row, shifted by up to a fifth, so that feeds and processes do
+// not try all at once.
+func pause(fails int) time.Duration {
+	p := lastPause
+	if doublings := max(0, fails-1); doublings < 8 {
+		p = min(lastPause, firstPause<<doublings)
+	}
+	return p - time.Duration(rand.Int64N(int64(p)/5))
+}
+
+// breaker is open while a cluster does not answer: it then costs nobody the time of a request. Any answer closes it, also
+// a refusal.
+type breaker struct {
+	mu     sync.Mutex
+	err    error         // the last request without answer; nil: closed
+	fails  int           // in a row
+	next   time.Time     // when the next request is let through
+	opened chan struct{} // capacity 1
+	closed chan struct{} // closed when the breaker closes; nil while it is closed
+	told   func()        // of every change
+}
+
+// pass is nil for a request that may go out. After a pause one at a time may.
+func (b *breaker) pass() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if b.err != nil && now.Before(b.next) {
+		return &noAnswer{b.err, b.next.Sub(now)}
+	}
+	if b.err != nil {
+		b.next = now.Add(pause(b.fails))
+	}
+	return nil
+}
+
+// open is why the cluster is not asked at all, or nil.
+func (b *breaker) open() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		return nil
+	}
+	return &noAnswer{b.err, max(0, time.Until(b.next))}
+}
+
+// wait returns when the breaker is closed, or ctx ends.
+func (b *breaker) wait(ctx context.Context) {
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed == nil {
+		return
+	}
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+}
+
+// note judges how a request ended: ctx is whose end would have been ours.
+func (b *breaker) note(ctx context.Context, err error) {
+	var untried *noAnswer
+	switch {
+	case errors.As(err, &untried):
+	case isAnswer(err):
+		b.answer()
+	case ctx.Err() == nil && silence(err):
+		b.fail(err)
+	}
+}
+
+func (b *breaker) answer() {
+	b.mu.Lock()
+	was := b.closed
+	b.err, b.fails, b.closed = nil, 0, nil
+	b.mu.Unlock()
+	if was != nil {
+		close(was)
+		b.told()
+	}
+}
+
+func (b *breaker) fail(err error) {
+	b.mu.Lock()
+	opens := b.closed == nil
+	if opens {
+		b.closed = make(chan struct{})
+	}
+	b.fails++
+	b.err, b.next = err, time.Now().Add(pause(b.fails))
+	b.mu.Unlock()
+	if opens {
+		signal(b.opened)
+		b.told()
+	}
+}
+
+// signal leaves a word in a channel of capacity 1, if there is none yet.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// isAnswer: the API server, or who stands for it, said something.
+func isAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return err == nil || errors.As(err, &status)
+}
+
+// silence: the request reached nobody, or nothing came back.
+func silence(err error) bool {
+	var transport *url.Error
+	return errors.As(err, &transport) || lost(err) || isNetwork(err) || errors.Is(err, errLate)
+}
+
+// lost is a connection that gave no sign of life for too long.
+func lost(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if utilnet.IsHTTP2ConnectionLost(err) {
+			return true
+		}
+	}
+	return false
+}
+
+// noAnswer is what is said while the breaker is open.
+type noAnswer struct {
+	last error
+	wait time.Duration
+}
+
+func (e *noAnswer) Error() string {
+	return fmt.Sprintf("the cluster does not answer (it is asked again in %s): %v", e.wait.Round(100*time.Millisecond), e.last)
+}
+
+func (e *noAnswer) Unwrap() error { return e.last }
+
+// probe asks the cluster whether it is there, again and again while the breaker is open, until ctx ends. Feeds wait for
+// it, so that a cluster that is down is asked once at a time.
+func (c *Client) probe(ctx context.Context) {
+	for {
+		select {
+		case <-c.breaker.opened:
+		case <-ctx.Done():
+			return
+		}
+		for {
+			wait, open := c.breaker.due()
+			if !open {
+				break
+			}
+			if !sleep(ctx, wait) {
+				return
+			}
+			// Whoever is known to the API server may ask for its version, and it says no to whoever is not.
+			c.breaker.note(ctx, c.rest.Get().AbsPath("version").Do(ctx).Error())
+		}
+	}
+}
+
+// due says how long it is until the next try.
+func (b *breaker) due() (wait time.Duration, open bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Until(b.next), b.err != nil
+}
+
+// sleep is false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,189 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	// pollEvery is how often what may only be asked for by name is asked for.
+	pollEvery = 10 * time.Minute
+	// brief is a watch that did not last.
+	brief = time.Second
+	// tooBrief so many of them in a row are a fault.
+	tooBrief = 5
+)
+
+// run keeps a feed until ctx ends. What fails is tried again after a pause; while the cluster does not answer at all,
+// nothing is tried here.
+func (c *Client) run(ctx context.Context, f *feed) {
+	for fails := 0; ctx.Err() == nil; {
+		c.breaker.wait(ctx)
+		begun := time.Now()
+		err := c.feed(ctx, f)
+		if ctx.Err() != nil {
+			return
+		}
+		switch {
+		case err == nil && time.Since(begun) > brief:
+			fails = 0
+			continue
+		case err == nil && fails >= tooBrief:
+			err = fmt.Errorf("watch %s: it ends as soon as it begins", f.scope)
+		}
+		fails++
+		if err != nil {
+			c.breaker.note(ctx, err)
+			c.feeds.stand(f, broken, err)
+		}
+		sleep(ctx, pause(fails))
+	}
+}
+
+// feed reads the scope where it was not yet, and then what becomes of it. It ends without an error where going on is
+// all there is to do.
+func (c *Client) feed(ctx context.Context, f *feed) error {
+	r, ok, err := c.served(ctx, f.scope)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.feeds.stand(f, absent, nil)
+		select {
+		case <-f.again:
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	if f.scope.polled {
+		err = c.poll(ctx, r, f)
+	} else {
+		err = c.tail(ctx, r, f)
+	}
+	if !unserved(err) {
+		return err
+	}
+	c.kinds.forget(r.GroupVersion())
+	c.feeds.forget(f)
+	if _, ok, again := c.served(ctx, f.scope); ok || again != nil {
+		return errors.Join(err, again)
+	}
+	return nil
+}
+
+// served asks where a kind is, one feed after the other, since the answer is about all kinds of its group.
+func (c *Client) served(ctx context.Context, s scope) (resource, bool, error) {
+	if !enter(ctx, c.feeds.finds) {
+		return resource{}, false, ctx.Err()
+	}
+	defer leave(c.feeds.finds)
+	found, err := c.find(ctx, []scope{s})
+	if err != nil {
+		return resource{}, false, err
+	}
+	r, ok := found[s.kind]
+	if ok {
+		err = s.fits(r)
+	}
+	if err != nil {
+		return resource{}, false, fmt.Errorf("watch %s: %w", s, err)
+	}
+	return r, ok, nil
+}
+
+// poll asks for one object by name, again after writes of ours.
+func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
+	for {
+		writes := c.feeds.written()
+		l, err := c.get(ctx, r, f.scope)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", f.scope, err)
+		}
+		c.breaker.answer()
+		c.feeds.fill(f, l, writes)
+		c.feeds.stand(f, complete, nil)
+		timer := time.NewTimer(pollEvery)
+		select {
+		case <-timer.C:
+		case <-f.again:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+// tail watches from where the feed is; where that is nowhere, it lists before.
+func (c *Client) tail(ctx context.Context, r resource, f *feed) error {
+	if f.at == "" {
+		if err := c.relist(ctx, r, f); err != nil {
+			return fmt.Errorf("list %s: %w", f.scope, err)
+		}
+	}
+	s, err := c.begin(ctx, r, f)
+	if err == nil {
+		defer s.close()
+		c.breaker.answer()
+		c.feeds.stand(f, complete, nil)
+		err = c.take(f, s)
+	}
+	if isExpired(err) {
+		c.feeds.forget(f)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", f.scope, err)
+	}
+	return nil
+}
+
+func (c *Client) relist(ctx context.Context, r resource, f *feed) error {
+	if !enter(ctx, c.feeds.lists) {
+		return ctx.Err()
+	}
+	defer leave(c.feeds.lists)
+	writes := c.feeds.written()
+	l, err := c.list(ctx, r, f.scope)
+	if err == nil && l.at == "" {
+		err = errors.New("the list does not say its resourceVersion")
+	}
+	if err != nil {
+		return err
+	}
+	c.feeds.fill(f, l, writes)
+	return nil
+}
+
+// begin begins a watch. An API server that is not ready for it yet, as for a kind that was just installed, says when.
+func (c *Client) begin(ctx context.Context, r resource, f *feed) (*stream, error) {
+	deadline := time.Now().Add(c.timeout)
+	for {
+		s, err := c.watch(ctx, r, f.scope, f.at)
+		seconds, wait := apierrors.SuggestsClientDelay(err)
+		pause := time.Duration(seconds) * time.Second
+		if !wait || time.Now().Add(pause).After(deadline) || !sleep(ctx, max(pause, firstPause)) {
+			return s, err
+		}
+	}
+}
+
+// take applies events until there are no more. A watch may end whenever the server, or what is between, wants: whether
+// the cluster is there shows the next try. Only of a connection that stays silent that is known already.
+func (c *Client) take(f *feed, s *stream) error {
+	for {
+		e, err := s.next()
+		var end *endOfWatch
+		if errors.As(err, &end) && !lost(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.feeds.apply(f, e)
+	}
+}

@@ -1,0 +1,357 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+const (
+	// manyMoves are told as one: all.
+	manyMoves = 4096
+	// askAgain is how old the answer may be that a kind is not served.
+	askAgain = 30 * time.Second
+)
+
+// feeds is what watches kept open show of a cluster.
+type feeds struct {
+	turn   chan struct{} // capacity 1: one Live at a time
+	finds  chan struct{} // capacity 1: discovery by feeds, so that they ask for a group and version once
+	lists  chan struct{} // lists at once
+	notify func()        // of moves
+
+	running sync.WaitGroup
+	mu      sync.Mutex
+	watches []object.Watch // of the last Live
+	scopes  []scope        // the deepest first
+	open    map[scope]*feed
+	end     context.CancelFunc  // of the probe; nil: it does not run
+	seen    *object.Observation // what is to be shown while nothing changes; nil: to be made
+	failed  bool                // the last Live gave an error
+	turned  chan struct{}       // closed when a feed may stand otherwise; nil: nobody waits
+	moved   map[object.Key]struct{}
+	all     bool
+	writes  uint64
+	writing map[object.Key]int
+	held    map[object.Key]struct{} // moved while it was being written
+}
+
+func newFeeds(notify func()) *feeds {
+	return &feeds{
+		turn: make(chan struct{}, 1), finds: make(chan struct{}, 1), lists: make(chan struct{}, atOnce), notify: notify,
+		open: map[scope]*feed{}, moved: map[object.Key]struct{}{}, writing: map[object.Key]int{}, held: map[object.Key]struct{}{},
+	}
+}
+
+// Live gives what Observe would, from watches that are kept open: those of these scopes and no others from now on. It
+// waits until every one of them is complete and has shown every write of this client that succeeded, at most the
+// timeout of one request. While one is broken, or the cluster does not answer, it fails at once and asks nothing. While
+// nothing changes it gives the same observation again.
+func (c *Client) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if !enter(ctx, c.feeds.turn) {
+		return object.Observation{}, ctx.Err()
+	}
+	defer leave(c.feeds.turn)
+	c.feedOn(ctx, watches)
+	for {
+		seen, turned, err := c.feeds.look(c)
+		if turned == nil {
+			return seen, err
+		}
+		select {
+		case <-turned:
+		case <-ctx.Done():
+			return object.Observation{}, c.feeds.late(ctx.Err())
+		}
+	}
+}
+
+// enter takes a place in a channel that bounds; false: ctx ended first.
+func enter(ctx context.Context, places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func leave(places chan struct{}) { <-places }
+
+// feedOn starts and stops feeds until they are those that are asked for, and has kinds looked for again.
+func (c *Client) feedOn(ctx context.Context, watches []object.Watch) {
+	l := c.feeds
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	if l.end == nil {
+		l.end = l.start(ctx, c.probe)
+	}
+	if !slices.EqualFunc(l.watches, watches, sameWatch) {
+		l.watches = slices.Clone(watches)
+		l.scopes, l.seen = unite(watches), nil
+	}
+	for s, f := range l.open {
+		if !slices.Contains(l.scopes, s) {
+			f.stop()
+			delete(l.open, s)
+		}
+	}
+	for _, s := range l.scopes {
+		f, ok := l.open[s]
+		if !ok {
+			f = &feed{scope: s, again: make(chan struct{}, 1), due: map[object.Key]due{}}
+			f.stop = l.start(ctx, func(ctx context.Context) { c.run(ctx, f) })
+			l.open[s] = f
+		}
+		if f.condition == absent && time.Since(f.since) > askAgain {
+			f.condition = trying
+			signal(f.again)
+		}
+	}
+}
+
+func (l *feeds) start(ctx context.Context, run func(context.Context)) context.CancelFunc {
+	ctx, cancel := context.WithCancel(ctx)
+	l.running.Go(func() { run(ctx) })
+	return cancel
+}
+
+func sameWatch(a, b object.Watch) bool {
+	names := slices.Equal(a.Names, b.Names)
+	a.Names, b.Names = nil, nil
+	return names && fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+// watched is what the last Live asked for.
+func (l *feeds) watched() []object.Watch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.watches
+}
+
+// close ends every feed and returns when they have ended.
+func (l *feeds) close() {
+	l.mu.Lock()
+	for _, f := range l.open {
+		f.stop()
+	}
+	if l.end != nil {
+		l.end()
+	}
+	l.open = map[scope]*feed{}
+	l.mu.Unlock()
+	l.running.Wait()
+}
+
+// look gives the observation, or what is broken, or the channel to wait for.
+func (l *feeds) look(c *Client) (seen object.Observation, turned <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := c.breaker.open(); err != nil {
+		l.failed = true
+		return object.Observation{}, nil, err
+	}
+	behind, fresh, err := l.stands()
+	switch {
+	case err != nil && !fresh:
+		l.failed = true
+		return object.Observation{}, nil, err
+	case fresh || len(behind) > 0:
+		if l.turned == nil {
+			l.turned = make(chan struct{})
+		}
+		return object.Observation{}, l.turned, nil
+	}
+	if l.failed = false; l.seen == nil {
+		shown := c.merge(l.scopes, l.shown())
+		l.seen = &shown
+	}
+	return *l.seen, nil, nil
+}
+
+// stands gives what is behind (fresh: some of it has not been tried to the end yet), and why the rest is broken.
+func (l *feeds) stands() (behind []string, fresh bool, err error) {
+	var refused []error
+	for _, s := range l.scopes {
+		f := l.open[s]
+		maps.DeleteFunc(f.due, func(k object.Key, d due) bool { return f.condition == complete && f.met(k, d) })
+		switch {
+		case f.condition == broken:
+			refused = append(refused, f.err)
+		case f.condition == trying:
+			behind, fresh = append(behind, s.String()), true
+		case f.condition == complete && len(f.due) > 0:
+			behind = append(behind, s.String()+" (which does not show our last write yet)")
+		}
+	}
+	return behind, fresh, errors.Join(refused...)
+}
+
+// late says which feeds are behind.
+func (l *feeds) late(cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = true
+	behind, _, err := l.stands()
+	return errors.Join(fmt.Errorf("watch %s: not complete in time: %w", strings.Join(behind, ", "), cause), err)
+}
+
+// shown hands out the items of all feeds.
+func (l *feeds) shown() []look {
+	looks := make([]look, len(l.scopes))
+	for i, s := range l.scopes {
+		f := l.open[s]
+		f.shared = true
+		looks[i] = look{items: slices.Clip(f.items), unserved: f.condition == absent}
+	}
+	return looks
+}
+
+// turns tells whoever waits that a feed may stand otherwise, to be called under the lock.
+func (l *feeds) turns() {
+	if l.turned != nil {
+		close(l.turned)
+		l.turned = nil
+	}
+}
+
+// holds says that a feed is still one of those asked for, to be called under the lock.
+func (l *feeds) holds(f *feed) bool { return l.open[f.scope] == f }
+
+// stand makes a feed stand so. What was not complete and is, or the other way round, is told, unless it was waited for.
+func (l *feeds) stand(f *feed, how condition, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := f.condition
+	f.err, f.condition = err, how
+	if !l.holds(f) {
+		return
+	}
+	defer l.turns()
+	if how == absent {
+		f.items, f.at, f.since, f.shared = nil, "", time.Now(), false
+		clear(f.due)
+	}
+	if was == how {
+		return
+	}
+	if l.seen = nil; was != trying || l.failed {
+		l.tellAll()
+	}
+}
+
+// fill takes what was listed when so many writes of ours had ended.
+func (l *feeds) fill(f *feed, got look, writes uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.at = got.at; !l.holds(f) {
+		return
+	}
+	differs := false
+	differences(f.items, got.items, func(was, now *object.Item) {
+		differs = true
+		at := got.at
+		if now != nil {
+			at = now.Record.ResourceVersion
+		}
+		if f.condition == complete {
+			l.judge(f, was, now, at)
+		}
+	})
+	maps.DeleteFunc(f.due, func(_ object.Key, d due) bool { return d.number <= writes })
+	if differs {
+		f.items, f.shared, l.seen = slices.Clip(got.items), false, nil
+	}
+	l.turns()
+}
+
+// forget has everything listed again.
+func (l *feeds) forget(f *feed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.at = ""
+}
+
+// apply takes an event of a watch.
+func (l *feeds) apply(f *feed, e event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.at = e.at; !l.holds(f) {
+		return
+	}
+	if e.kind != watch.Bookmark {
+		was, now := f.apply(e)
+		if was != nil || now != nil {
+			l.judge(f, was, now, e.at)
+			l.seen = nil
+		}
+	}
+	l.turns()
+}
+
+// judge tells a move, unless a write of ours explains it. While a write is under way nobody knows yet.
+func (l *feeds) judge(f *feed, was, now *object.Item, at string) {
+	it := now
+	if it == nil {
+		it = was
+	}
+	key := f.key(*it)
+	d, ours := f.due[key]
+	switch {
+	case alike(was, now):
+	case l.writing[key] > 0:
+		l.held[key] = struct{}{}
+	case ours && d.explains(was, now, at):
+	default:
+		l.tell(key)
+	}
+}
+
+func (l *feeds) tell(key object.Key) {
+	if l.moved[key] = struct{}{}; len(l.moved) > manyMoves {
+		l.tellAll()
+		return
+	}
+	l.notify()
+}
+
+func (l *feeds) tellAll() {
+	l.all = true
+	clear(l.moved)
+	l.notify()
+}
+
+// broke or healed as a whole.
+func (l *feeds) turnedOver() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) > 0 {
+		l.tellAll()
+	}
+	l.turns()
+}
+
+// take gives what moved since it was last asked.
+func (l *feeds) take() (object.Moves, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := object.Moves{All: l.all}
+	if !m.All {
+		m.Keys = slices.SortedFunc(maps.Keys(l.moved), object.Key.Compare)
+	}
+	l.all = false
+	clear(l.moved)
+	return m, m.All || len(m.Keys) > 0
+}

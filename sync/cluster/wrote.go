@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// known does a change so that feeds know it for ours.
+func (c *Client) known(ctx context.Context, ch object.Change) (object.Record, error) {
+	c.feeds.underway(ch.Key)
+	now, err := c.write(ctx, ch)
+	c.breaker.note(ctx, err)
+	c.feeds.wrote(ch, now, err)
+	return now, err
+}
+
+// underway: what moves of an object from now on may be what is written.
+func (l *feeds) underway(key object.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writing[key]++
+}
+
+// written counts the writes that ended.
+func (l *feeds) written() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes
+}
+
+// wrote notes for every feed what it has yet to show, and tells what moved meanwhile by others.
+func (l *feeds) wrote(ch object.Change, now object.Record, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writes++
+	if l.writing[ch.Key]--; l.writing[ch.Key] <= 0 {
+		delete(l.writing, ch.Key)
+	}
+	_, foreign := l.held[ch.Key]
+	delete(l.held, ch.Key)
+	d := due{number: l.writes, version: now.ResourceVersion}
+	if ch.Action == object.Delete {
+		d.version, d.uid = ch.Was.ResourceVersion, ch.Was.UID
+	}
+	if err == nil && ch.Action != object.None && d.version != "" {
+		foreign = l.owe(ch, d) && foreign
+	}
+	if foreign {
+		l.tell(ch.Key)
+	}
+}
+
+// owe has the feeds that are about an object show a write; another says that one shows something else already.
+func (l *feeds) owe(ch object.Change, d due) (another bool) {
+	for _, f := range l.open {
+		if !f.shows(ch.Key, ch.Object.Body) {
+			continue
+		}
+		if f.condition == absent {
+			f.condition, l.seen = trying, nil
+		}
+		if f.condition == trying || f.scope.polled {
+			signal(f.again)
+		}
+		_, it := f.find(ch.Key.Namespace, ch.Key.Name)
+		another = another || !d.fits(it, f.at)
+		if f.scope.polled || !f.met(ch.Key, d) {
+			f.due[ch.Key] = d
+		}
+	}
+	return another
+}
+
+// fits says that what a feed shows is the outcome of a write, or what was before it.
+func (d due) fits(it *object.Item, at string) bool {
+	switch {
+	case it == nil:
+		return d.uid != "" || !reaches(at, d.version)
+	case d.uid != "":
+		return it.Record.UID == d.uid
+	}
+	return reaches(d.version, it.Record.ResourceVersion)
+}
+
+// labelsOf reads them out of the JSON of an object.
+func labelsOf(body object.Body) map[string]string {
+	var o struct {
+		Metadata struct{ Labels map[string]string }
+	}
+	if json.Unmarshal(body.Bytes(), &o) != nil {
+		return nil
+	}
+	return o.Metadata.Labels
+}

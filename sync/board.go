@@ -1,12 +1,9 @@
 package sync
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -42,6 +39,8 @@ type board struct {
 	fresh    map[api.Pair]linkerd.Credential // issued, and not yet seen in place
 	pass     int
 	answers  map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
+
+	epoch int // of the declared fleet: another one, another epoch
 
 	asking    sync.Mutex // held while whether one commit follows another is asked
 	recording sync.Mutex // held while the record is written
@@ -117,20 +116,38 @@ func (b *board) declare(ctx context.Context, f *fleet.Fleet) error {
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	b.fleet, b.record = f, record
-	b.departed = departed(f, record)
-	b.table = map[api.ClusterName]*report.Cluster{}
-	clusters := slices.Concat(f.Clusters, b.departed)
-	for _, c := range clusters {
-		b.table[c.Name] = &report.Cluster{Name: c.Name}
-	}
-	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return b.table[n] == nil })
-	b.mu.Unlock()
+	clusters := b.enter(f, record)
 	for name, err := range b.loop.Clusters.Follow(ctx, clusters) {
-		b.put(name, pair.Side{Err: object.Because("Access", "%v", err)})
+		b.put(name, pair.Side{Err: object.Because("Access", "%v", err)}, b.now())
 	}
 	return nil
+}
+
+// enter is declare without the connections. What was done and is not told yet stays in the table.
+func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fleet != f {
+		b.epoch++
+	}
+	b.fleet, b.record, b.departed = f, record, departed(f, record)
+	clusters, table := slices.Concat(f.Clusters, b.departed), map[api.ClusterName]*report.Cluster{}
+	for _, c := range clusters {
+		table[c.Name] = &report.Cluster{Name: c.Name}
+		if row := b.table[c.Name]; row != nil {
+			table[c.Name].Outcomes = row.Outcomes
+		}
+	}
+	b.table = table
+	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
+	return clusters
+}
+
+// now is the epoch.
+func (b *board) now() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.epoch
 }
 
 // departed are the clusters that we wrote to and nobody declares any more.
@@ -146,53 +163,25 @@ func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 	return out
 }
 
-// put takes a side over and says whether other clusters' steps may now differ.
-func (b *board) put(name api.ClusterName, side pair.Side) (moved bool) {
+// put takes a side over, unless it was read for another epoch, and says whether other clusters' steps may now differ.
+func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok bool) {
 	sum := shownBy(side)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.epoch != epoch {
+		return false, false
+	}
 	moved = b.shown[name] != sum
 	b.sides[name], b.shown[name] = side, sum
 	b.settle(name)
-	return moved
+	return moved, true
 }
 
-// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens and inventories, and the
-// credentials that it uses, which must not lose their tokens.
-func shownBy(s pair.Side) [sha256.Size]byte {
-	var buf bytes.Buffer
-	facts, err := json.Marshal(s.Facts)
-	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
-	for k, body := range s.Seen.Bodies() {
-		switch {
-		case k.Namespace == object.AccessNamespace || k.Kind == "Secret":
-			fmt.Fprintln(&buf, k)
-			buf.Write(body.Bytes())
-		case k.Kind == "Link":
-			secret, entries := linkerd.Announced(body)
-			fmt.Fprintln(&buf, k, secret, entries)
-		}
-	}
-	return sha256.Sum256(buf.Bytes())
-}
-
-// world is a moment's copy to plan from; nothing in it changes any more.
-func (b *board) world() plan.World {
+// drop lets a cluster be read anew.
+func (b *board) drop(name api.ClusterName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	uids := make(map[api.ClusterName]string, len(b.record.Clusters))
-	for name, k := range b.record.Clusters {
-		uids[name] = k.UID
-	}
-	elsewhere := map[api.ClusterName]bool{}
-	for name := range b.table {
-		elsewhere[name] = !b.loop.writes(name)
-	}
-	return plan.World{
-		Elsewhere: elsewhere, Barred: b.barred(), Pass: b.pass, Fresh: maps.Clone(b.fresh),
-		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
-		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
-	}
+	delete(b.sides, name)
 }
 
 func (b *board) clusters() []fleet.Cluster {
@@ -210,40 +199,45 @@ func (b *board) policy() api.SyncPolicy {
 	return b.fleet.Policy
 }
 
-// tell adds a turn to the cluster's row. Failures are those of the last turn: what an earlier one could
-// not do was planned again since, or is no longer wanted.
-func (b *board) tell(name api.ClusterName, step plan.Step, outcomes []object.Outcome) {
+// tell has a cluster stand as a step left it.
+func (b *board) tell(name api.ClusterName, step plan.Step) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	row := b.table[name]
-	row.Step = step
-	done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
-	row.Outcomes = append(done, outcomes...)
+	if row := b.table[name]; row != nil {
+		row.Step = step
+	}
+}
+
+// did adds what became of a turn's writes. Failures are those of the last turn: what an earlier one could
+// not do was planned again since, or is no longer wanted.
+func (b *board) did(name api.ClusterName, outcomes []object.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if row := b.table[name]; row != nil {
+		done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
+		row.Outcomes = append(done, outcomes...)
+	}
 }
 
 // refuse marks a cluster's row: what is told of it is not to be relied on.
 func (b *board) refuse(name api.ClusterName, why *object.Reason) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.table[name].Step.Refused = why
+	if row := b.table[name]; row != nil {
+		row.Step.Refused = why
+	}
 }
 
-// rows gives copies in name order.
+// rows gives what is to be told, in name order. What was done is told once: nothing of it is kept.
 func (b *board) rows() []report.Cluster {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]report.Cluster, 0, len(b.table))
 	for _, name := range slices.Sorted(maps.Keys(b.table)) {
 		out = append(out, *b.table[name])
+		b.table[name].Outcomes = nil
 	}
 	return out
-}
-
-// row gives the ends of a cluster as its last step left them.
-func (b *board) row(name api.ClusterName) []plan.Row {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.table[name].Step.Rows
 }
 
 // due is the first moment after now at which some cluster's step may differ by itself; zero: none.

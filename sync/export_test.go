@@ -7,15 +7,12 @@ import (
 )
 
 // Term is one term whose passes a test makes one by one.
-type Term struct {
-	loop  *Loop
-	board *board
-}
+type Term struct{ *term }
 
 // Begin begins a term, as a new process does.
-func Begin(l *Loop, term int64) *Term { return &Term{l, newBoard(l, term)} }
+func Begin(l *Loop, number int64) *Term { return &Term{newTerm(l, number)} }
 
 // Pass makes the next pass.
 func (t *Term) Pass(ctx context.Context) (report.Report, error) {
-	return t.loop.pass(ctx, t.board, t.loop.poll(ctx), nil)
+	return t.pass(ctx, t.loop.poll(ctx), nil)
 }

@@ -10,9 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -56,7 +54,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// choose decides which fleet is in force, and gives a pass over it whose clusters are read; none where there is no fleet.
+// choose decides which fleet is in force, and begins a pass over it; false: there is no fleet. Its clusters are read then.
 // The error says why it is not the head's.
 //
 //	head                                         in force
@@ -64,69 +62,74 @@ func cause(err error) string {
 //	follows all that bases carry                 the head
 //	no base is known, and clusters are unread    the last good one
 //	anything else, or not known                  the last good one: this term's, else what most clusters carry; else none
-func (l *Loop) choose(ctx context.Context, b *board, head polled) (*pass, error) {
-	b.lookAgain()
+func (t *term) choose(ctx context.Context, head polled) (bool, error) {
+	t.board.lookAgain()
 	why := head.err
 	if why == nil {
-		p, refused, err := l.admit(ctx, b, head.Fleet)
-		if p != nil || err != nil {
-			return p, err
+		refused, err := t.admit(ctx, head.Fleet)
+		if refused == nil || err != nil {
+			return err == nil, err
 		}
-		b.withdraw(head.Commit)
+		t.board.withdraw(head.Commit)
 		why = fmt.Errorf("the head is not applied, %w", refused)
 	}
-	p, err := l.keepUp(ctx, b)
-	return p, errors.Join(why, err)
+	ok, err := t.keepUp(ctx)
+	return ok, errors.Join(why, err)
 }
 
 // keepUp enters the last good fleet: the one in force, unless that is refused itself, else what was in force before this
 // process.
-func (l *Loop) keepUp(ctx context.Context, b *board) (*pass, error) {
+func (t *term) keepUp(ctx context.Context) (bool, error) {
 	var gone error
-	if f, _ := b.inForce(); f != nil {
-		p, refused, err := l.admit(ctx, b, f)
-		if p != nil || err != nil {
-			return p, err
+	if f, _ := t.board.inForce(); f != nil {
+		refused, err := t.admit(ctx, f)
+		if refused == nil || err != nil {
+			return err == nil, err
 		}
-		b.withdraw(f.Commit)
+		t.board.withdraw(f.Commit)
 		gone = fmt.Errorf("commit %s is in force no more, %w", f.Commit, refused)
 	}
-	f, err := l.recall(ctx, b)
+	f, err := t.recall(ctx)
 	if f == nil {
-		return nil, errors.Join(gone, err)
+		return false, errors.Join(gone, err)
 	}
-	p, err := l.enter(ctx, b, f)
-	return p, errors.Join(gone, err)
+	err = t.enter(ctx, f)
+	return err == nil, errors.Join(gone, err)
 }
 
 // admit puts a fleet in force and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
 // far as bases are known, and once all of them were read.
-func (l *Loop) admit(ctx context.Context, b *board, f *fleet.Fleet) (p *pass, refused, err error) {
-	if refused = b.refusal(ctx, f); refused != nil {
-		return nil, refused, nil
+func (t *term) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
+	if refused = t.board.refusal(ctx, f); refused != nil {
+		return refused, nil
 	}
-	if p, err = l.enter(ctx, b, f); err != nil {
-		return nil, nil, err
+	if err = t.enter(ctx, f); err != nil {
+		return nil, err
 	}
-	if refused = b.refusal(ctx, f); refused != nil {
-		return nil, refused, nil
+	if refused = t.board.refusal(ctx, f); refused != nil {
+		return refused, nil
 	}
-	b.accept(f)
-	return p, nil, nil
+	t.board.accept(f)
+	return nil, nil
 }
 
-// enter declares a fleet and reads what of its clusters this term has not read yet.
-func (l *Loop) enter(ctx context.Context, b *board, f *fleet.Fleet) (*pass, error) {
-	if err := b.declare(ctx, f); err != nil {
-		return nil, err
+// enter declares a fleet and reads what of its clusters this term has not read yet. What is still done for another one is cut
+// short.
+func (t *term) enter(ctx context.Context, f *fleet.Fleet) error {
+	epoch := t.board.now()
+	if err := t.board.declare(ctx, f); err != nil {
+		return err
 	}
-	if err := l.known(b); err != nil {
-		return nil, err
+	if t.board.now() != epoch {
+		t.cut()
 	}
-	p := newPass(l, b)
-	p.meet(ctx)
-	_ = b.judge(ctx, f) // clusters that were read before; who is refused is a row
-	return p, nil
+	if err := t.loop.known(t.board); err != nil {
+		return err
+	}
+	t.begin()
+	t.meet(ctx)
+	_ = t.board.judge(ctx, f) // clusters that were read before; who is refused is a row
+	return nil
 }
 
 // refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
@@ -241,12 +244,4 @@ func (b *board) barred() map[api.Commit]*object.Reason {
 		}
 	}
 	return out
-}
-
-// judge asks about what a cluster that was just read carries, before anybody plans with it.
-func (p *pass) judge(ctx context.Context, c fleet.Cluster, side pair.Side) {
-	base, ok := inventory.ReadBase(p.loop.Owner, side.Seen)
-	if ok && p.loop.guards(c.Name) {
-		_ = p.board.ask(ctx, p.board.commit(), base.Commit) // the answer is in the world that is planned from
-	}
 }

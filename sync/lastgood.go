@@ -81,18 +81,21 @@ func (b *board) blind(ctx context.Context, f *fleet.Fleet) error {
 // recall finds what was in force before this process: what more than half of the clusters carry that the home record
 // names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
 // able to name what all others get, not even while those are down.
-func (l *Loop) recall(ctx context.Context, b *board) (*fleet.Fleet, error) {
+func (t *term) recall(ctx context.Context) (*fleet.Fleet, error) {
+	b := t.board
 	if err := b.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
 		return nil, err
 	}
+	t.cut()
 	b.forgetSides()
-	newPass(l, b).meet(ctx)
+	t.begin()
+	t.meet(ctx)
 	last := most(b.carried(&fleet.Fleet{}), b.guarded())
 	b.forgetSides() // they were looked at for no fleet
 	if last == "" {
 		return nil, nil
 	}
-	d, err := l.Declared.At(ctx, last)
+	d, err := t.loop.Declared.At(ctx, last)
 	if err == nil && d.Fleet == nil {
 		err = ErrInvalid
 	}

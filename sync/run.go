@@ -13,24 +13,44 @@ import (
 // are one, if the channel holds one. publish gets every report. What cannot be read, or must not be applied, keeps the last
 // good fleet in force.
 func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
-	b, logged := newBoard(l, term), journal{log: l.Log}
-	head := l.poll(ctx)
+	t, logged := newTerm(l, term), journal{log: l.Log}
+	t.grace = grace
+	defer t.close()
+	head := t.poll(ctx)
 	for ctx.Err() == nil {
 		start := time.Now()
 		w := l.watch(ctx, poke, head)
-		r, err := l.pass(ctx, b, head, w.news)
+		r, err := t.pass(ctx, head, w.news)
 		if ctx.Err() == nil {
 			logged.tell(r, err)
 			publish(r)
-			w.wait(ctx, time.Until(l.again(b, start)))
+			t.rest(ctx, w.news, l.again(t.board, start))
 		}
 		if w.stop(); w.found() {
 			head = w.head
 		} else if ctx.Err() == nil {
-			head = l.poll(ctx)
+			head = t.poll(ctx)
 		}
 	}
 	return nil
+}
+
+// rest is the time between two passes: until the next is due, or there are news.
+func (t *term) rest(ctx context.Context, news <-chan struct{}, next time.Time) {
+	t.deadline = next
+	t.serve(ctx, news, next, func(stopped bool) bool { return stopped || !time.Now().Before(next) })
+}
+
+// poll asks what the head declares; meanwhile it is as in a rest.
+func (t *term) poll(ctx context.Context) (head polled) {
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		head = t.loop.poll(ctx)
+	}()
+	t.serve(ctx, asked, time.Time{}, func(stopped bool) bool { return stopped })
+	<-asked
+	return head
 }
 
 // watch polls whenever it is poked, until there is something else than a head.
@@ -59,17 +79,6 @@ func (l *Loop) watch(ctx context.Context, poke <-chan struct{}, last polled) *wa
 		}
 	}()
 	return w
-}
-
-// wait ends with the pause, or before it when there are news.
-func (w *watch) wait(ctx context.Context, pause time.Duration) {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-w.news:
-	case <-t.C:
-	}
 }
 
 // stop ends it. A poll under way is cut off: the next one, which comes at once, is as new.

@@ -226,18 +226,14 @@ func TestNewsEndWaiting(t *testing.T) {
 	}{"news": {true, 3 * time.Second}, "none": {false, 40 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Loop{Owner: "linkwright", Clusters: far{}, Patience: time.Minute}
-			b := newBoard(l, 1)
-			b.fleet = &fleet.Fleet{}
-			p, news, start := newPass(l, b), make(chan struct{}), time.Now()
-			p.news, p.due["west"] = news, start.Add(40*time.Second)
-			b.table["west"] = &report.Cluster{Name: "west"}
-			p.clusters["west"] = fleet.Cluster{Name: "west"}
+			tm, news, start := newTerm(l, 1), make(chan struct{}), time.Now()
+			tm.open, tm.board.fleet, tm.deadline = true, &fleet.Fleet{}, start.Add(l.Patience)
+			tm.board.good = tm.board.fleet
+			tm.lanes["west"] = &lane{cluster: fleet.Cluster{Name: "west"}, wake: start.Add(40 * time.Second)}
 			if tt.news {
 				time.AfterFunc(3*time.Second, func() { close(news) })
 			}
-			if err := p.run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			tm.serve(t.Context(), news, time.Time{}, tm.over)
 			if got := time.Since(start); got != tt.want {
 				t.Errorf("%s: the pass took %v, want %v", name, got, tt.want)
 			}

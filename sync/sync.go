@@ -56,6 +56,14 @@ type Cluster interface {
 	Address() string
 }
 
+// Changes tells what moves in clusters that are watched.
+type Changes interface {
+	// Moved is told whenever there is something to take; many times are one.
+	Moved() <-chan struct{}
+	// Take gives what moved since it was last asked.
+	Take() map[api.ClusterName]object.Moves
+}
+
 // Home is where linkwright's own record lives.
 type Home struct {
 	Cluster   Cluster
@@ -82,6 +90,8 @@ type Loop struct {
 	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Log      *slog.Logger
+	// Changes tells what moves in clusters that are watched; nil: every read asks them.
+	Changes Changes
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 }
@@ -89,8 +99,9 @@ type Loop struct {
 // Once makes one pass: it ends when no cluster has anything left to do, or what is left must be waited
 // for longer than Patience. The report tells all of it, whatever the error.
 func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
-	b := newBoard(l, term)
-	return l.pass(ctx, b, l.poll(ctx), nil)
+	t := newTerm(l, term)
+	defer t.close()
+	return t.pass(ctx, l.poll(ctx), nil)
 }
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
@@ -102,12 +113,14 @@ func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
 	if err != nil {
 		return plan.World{}, err
 	}
-	b := newBoard(l, term)
-	if err := b.declare(ctx, d.Fleet); err != nil {
+	t := newTerm(l, term)
+	defer t.close()
+	if err := t.board.declare(ctx, d.Fleet); err != nil {
 		return plan.World{}, err
 	}
-	newPass(l, b).meet(ctx)
-	return b.world(), nil
+	t.begin()
+	t.meet(ctx)
+	return t.board.world(), nil
 }
 
 // invalid is ErrInvalid with every problem on a line of its own.
@@ -121,17 +134,17 @@ func invalid(problems []api.Problem) error {
 
 // pass makes the clusters as what is in force declares them: the head, or without it the last good one. It waits for
 // nothing any more once there are news.
-func (l *Loop) pass(ctx context.Context, b *board, head polled, news <-chan struct{}) (report.Report, error) {
-	start := time.Now()
+func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
+	start, b := time.Now(), t.board
 	b.forgetAnswers()
-	r := report.Report{Head: b.newest(head.Commit), Problems: head.Problems, ReadOnly: l.ReadOnly}
+	r := report.Report{Head: b.newest(head.Commit), Problems: head.Problems, ReadOnly: t.loop.ReadOnly}
 	if head.err == nil || head.Commit != "" {
 		r.Polled = start
 	}
-	p, err := l.choose(ctx, b, head)
-	if p != nil {
-		p.news = news
-		err = errors.Join(err, p.run(ctx))
+	t.open = false
+	ok, err := t.choose(ctx, head)
+	if t.open = ok; ok {
+		err = errors.Join(err, t.run(ctx, news))
 		r.Clusters = b.rows()
 	}
 	if err != nil {

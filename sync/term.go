@@ -1,0 +1,202 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+const (
+	// Turns that wrote, of one cluster in one pass: who still writes then fights with somebody. Tokens of other
+	// clusters may come one by one, so each adds some.
+	maxTurns, turnsPerPeer = 60, 2
+
+	maxFails = 3           // turns with a failed write, before the next pass tries again
+	again    = time.Second // after a turn whose writes all failed
+	// Between two looks at what does not come; each look in vain doubles the time.
+	hasty, patient, doublings = 100 * time.Millisecond, 10 * time.Second, 7
+	// calm is how long a cluster has no turn after one that wrote nothing, in times of what that took to plan.
+	calm = 9
+	// grace is how long a daemon waits for a cluster that does not answer while others do.
+	grace = 2 * time.Second
+)
+
+// term is one period of leadership: what is known in it, and a lane for each cluster. All but the board belongs to the
+// goroutine that calls its methods; turns run in goroutines of their own, and tell what became of them.
+type term struct {
+	loop  *Loop
+	board *board
+	lanes map[api.ClusterName]*lane
+	ended chan *turn
+	grace time.Duration // for clusters that do not answer while others do; zero: all are waited for
+
+	open bool // some fleet is in force: there may be turns
+	// Of the pass.
+	passing  bool
+	number   int
+	deadline time.Time // for what must be waited for
+	answered bool      // by any cluster
+	slowest  time.Duration
+	failed   error // of the home record: nothing is written without it
+}
+
+func newTerm(l *Loop, number int64) *term {
+	return &term{loop: l, board: newBoard(l, number), lanes: map[api.ClusterName]*lane{}, ended: make(chan *turn)}
+}
+
+// begin begins a pass over the declared clusters. A lane of a cluster that is declared no more ends with its turn.
+func (t *term) begin() {
+	t.number, t.deadline = t.board.begin(), time.Now().Add(t.loop.Patience)
+	t.answered, t.slowest, t.failed = false, 0, nil
+	declared := map[api.ClusterName]fleet.Cluster{}
+	for _, c := range t.board.clusters() {
+		declared[c.Name] = c
+		if t.lanes[c.Name] == nil {
+			t.lanes[c.Name] = &lane{}
+		}
+	}
+	for name, l := range t.lanes {
+		c, ok := declared[name]
+		if !ok && !l.running {
+			delete(t.lanes, name)
+		}
+		l.begin(c, ok)
+	}
+}
+
+// run makes a pass: a turn for each cluster that is not settled, and more while there is something to do. It ends when
+// nothing is ready or runs, and nothing is due that there is patience for; told to stop, or when there are news, once the turns
+// under way have ended. Of every cluster that is not settled at least one turn is under way then.
+func (t *term) run(ctx context.Context, news <-chan struct{}) error {
+	now, _ := t.board.view(t.board.now())
+	for name, l := range t.lanes {
+		switch {
+		case l.gone:
+		case t.settled(l, now):
+			t.answered = true
+			t.board.tell(name, l.step)
+		default:
+			l.ready = true
+		}
+	}
+	t.passing = true
+	t.serve(ctx, news, time.Time{}, t.over)
+	t.passing = false
+	t.excuse()
+	return errors.Join(t.failed, ctx.Err())
+}
+
+// settled says that a turn would change nothing: the last one left nothing to do, and all it was planned from is as it was.
+func (t *term) settled(l *lane, now view) bool {
+	return t.loop.Changes != nil && l.still && !l.running && !l.ready && now.Sides[l.cluster.Name].Known &&
+		(l.step.Next.IsZero() || now.Now.Before(l.step.Next)) && now.basis(l.step) == l.basis
+}
+
+// excuse tells of clusters that do not answer that nobody knows how they are. What was waited for in vain is for the next pass.
+func (t *term) excuse() {
+	for name, l := range t.lanes {
+		l.ready, l.wake = false, time.Time{}
+		if l.running && !l.gone {
+			t.board.refuse(name, silent(l))
+		}
+	}
+}
+
+// serve lets lanes have their turns until over, which is asked at latest at a moment (zero: none), says that it is enough.
+// Told to stop it begins no more of them.
+func (t *term) serve(ctx context.Context, news <-chan struct{}, latest time.Time, over func(stopped bool) bool) {
+	overtaken := false
+	for {
+		stopped := overtaken || t.passing && t.failed != nil || ctx.Err() != nil
+		if !stopped {
+			t.start(ctx)
+		}
+		if over(stopped) {
+			return
+		}
+		select {
+		case u := <-t.ended:
+			t.end(u)
+		case <-t.alarm(stopped, latest):
+		case <-news:
+			overtaken, news = true, nil
+		case <-until(ctx, stopped):
+		}
+	}
+}
+
+// until is when ctx ends, for who does not know yet.
+func until(ctx context.Context, known bool) <-chan struct{} {
+	if known {
+		return nil
+	}
+	return ctx.Done()
+}
+
+// over says that a pass is.
+func (t *term) over(stopped bool) bool {
+	for _, l := range t.lanes {
+		busy := l.running && !t.straggles(l)
+		if busy || !stopped && t.open && !l.running && l.wants(t.deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// alarm is when somebody is to be looked at again although nothing was told.
+func (t *term) alarm(stopped bool, latest time.Time) <-chan time.Time {
+	first := latest
+	for _, l := range t.lanes {
+		var at time.Time
+		switch {
+		case l.running:
+			at = t.straggling(l)
+		case !stopped && t.open:
+			at = l.due(t.deadline)
+		}
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(first))
+}
+
+// straggling is when a lane that runs counts as one that does not answer; zero: never.
+func (t *term) straggling(l *lane) time.Time {
+	if t.grace == 0 || !t.answered {
+		return time.Time{}
+	}
+	return l.heard().Add(max(t.grace, 3*t.slowest))
+}
+
+func (t *term) straggles(l *lane) bool {
+	at := t.straggling(l)
+	return !at.IsZero() && !time.Now().Before(at)
+}
+
+// close ends the term: turns under way end, and are told.
+func (t *term) close() {
+	t.cut()
+	for _, l := range t.lanes {
+		for l.running {
+			t.end(<-t.ended)
+		}
+	}
+}
+
+// cut has turns under way begin nothing more.
+func (t *term) cut() {
+	for _, l := range t.lanes {
+		if l.running {
+			l.short = true
+			l.cut()
+		}
+	}
+}

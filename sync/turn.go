@@ -1,0 +1,151 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// turn is what one cluster is to be looked at for, and what became of it: read, plan, write. Its methods run in a goroutine of
+// its own, and touch nothing of the term but the board.
+type turn struct {
+	loop    *Loop
+	board   *board
+	lane    *lane // of which a turn that runs uses the sign alone
+	cluster fleet.Cluster
+	pass    int  // in which it began
+	epoch   int  // of the board when it began
+	fresh   bool // the cluster was read just now
+	first   bool // of its cluster in this pass
+
+	stale    bool // other declarations came meanwhile: nothing was planned
+	met      bool // it was only to read
+	known    bool // the cluster was read
+	moved    bool // what others depend on
+	read     time.Duration
+	planned  time.Duration
+	step     plan.Step
+	basis    basis
+	outcomes []object.Outcome
+	issued   []api.ClusterName // have a token that they did not have
+	err      error             // of the home record: nothing was written
+}
+
+// whole plans all of the cluster from all that is known, and does it.
+func (u *turn) whole(ctx context.Context) {
+	if !u.fresh {
+		u.look(ctx)
+	}
+	v, ok := u.board.view(u.epoch)
+	if u.stale = u.stale || !ok; u.stale {
+		return
+	}
+	began := time.Now()
+	u.step = plan.Cluster(v.World, u.cluster.Name, u.loop.Renderer, u.loop.Policies...)
+	u.planned, u.basis = time.Since(began), v.basis(u.step)
+	if !u.loop.writes(u.cluster.Name) {
+		return
+	}
+	u.do(ctx, v.Sides[u.cluster.Name].Facts.UID)
+	u.issue(ctx)
+}
+
+// meet only reads.
+func (u *turn) meet(ctx context.Context) {
+	u.met = true
+	u.look(ctx)
+}
+
+// look reads the cluster, and puts what it shows on the board.
+func (u *turn) look(ctx context.Context) {
+	began := time.Now()
+	side := u.observe(ctx)
+	u.read, u.known = time.Since(began), side.Known
+	u.lane.hear()
+	moved, ok := u.board.put(u.cluster.Name, side, u.epoch)
+	u.moved, u.stale = moved, !ok
+}
+
+// do does the step, once it is written down which cluster that is.
+func (u *turn) do(ctx context.Context, uid string) {
+	if u.step.Writes() == 0 {
+		u.err = u.leaveRecord(ctx)
+		return
+	}
+	if u.err = u.board.remember(ctx, u.cluster, uid); u.err != nil {
+		return
+	}
+	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) error {
+		u.outcomes = act(ctx, heard{conn, u.lane}, u.step)
+		return nil
+	})
+	if err != nil {
+		u.step.Refused = u.loop.why(err)
+	}
+}
+
+// heard is a cluster whose answers to writes are noted.
+type heard struct {
+	Cluster
+	lane *lane
+}
+
+func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error) {
+	defer h.lane.hear()
+	return h.Cluster.Write(ctx, c)
+}
+
+// leaveRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
+// find it again, and what becomes of it is no longer our concern.
+func (u *turn) leaveRecord(ctx context.Context) error {
+	if !u.step.Left() {
+		return nil
+	}
+	return u.board.forget(ctx, u.cluster.Name)
+}
+
+// issue asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as
+// a write that failed.
+func (u *turn) issue(ctx context.Context) {
+	for _, n := range u.step.Needs {
+		if ctx.Err() != nil || u.err != nil || !u.loop.writes(n.Link.Source) {
+			return
+		}
+		token, err := u.loop.Clusters.Token(ctx, u.cluster.Name, n.Request)
+		if err == nil {
+			u.board.issued(n.Link, token)
+			u.issued = append(u.issued, n.Link.Source)
+			continue
+		}
+		u.outcomes = append(u.outcomes, object.Outcome{Err: err, Change: object.Change{
+			End: object.End{Cluster: u.cluster.Name, Link: n.Link}, Action: object.Create, Key: tokenRequest(n.Request.Account),
+			Why: object.Reason{Code: "Token", Message: "its source needs one"},
+		}})
+	}
+}
+
+// tokenRequest is how a request for a token of an account is called.
+func tokenRequest(account object.Key) object.Key {
+	return object.Key{Group: "authentication.k8s.io", Kind: "TokenRequest", Namespace: account.Namespace, Name: account.Name}
+}
+
+// still says that nothing is left to do, or nothing that is ours to do.
+func (u *turn) still() bool {
+	_, failed := tally(u.outcomes)
+	return failed == 0 && u.err == nil && (u.step.Writes()+len(u.step.Needs) == 0 || !u.loop.writes(u.cluster.Name))
+}
+
+func tally(outcomes []object.Outcome) (written, failed int) {
+	for _, o := range outcomes {
+		if o.Err != nil {
+			failed++
+		} else {
+			written++
+		}
+	}
+	return written, failed
+}

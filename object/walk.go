@@ -120,3 +120,38 @@ func (w *walk) word() {
 	}
 	w.broken = w.broken || w.at == from
 }
+
+// Text finds a string in the JSON by the names of the fields that lead to it, without decoding the rest; false: there is
+// none, or it has to be looked for by decoding all.
+func (b Body) Text(path ...string) (string, bool) {
+	w := walk{json: b.Bytes()}
+	for _, name := range path {
+		if !w.find(name) {
+			return "", false
+		}
+	}
+	raw := w.skip()
+	if w.broken || len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
+}
+
+// find steps into an object, to the value of a member.
+func (w *walk) find(name string) bool {
+	if !w.enter('{') {
+		return false
+	}
+	for w.more('}') {
+		if string(w.name()) == name {
+			return true
+		}
+		w.skip()
+	}
+	return false
+}

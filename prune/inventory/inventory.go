@@ -33,18 +33,6 @@ type Inventory struct {
 	Was     object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
-// wire is the persisted form.
-type wire struct {
-	Version int             `json:"version"`
-	Cluster api.ClusterName `json:"cluster"`
-	Source  api.ClusterName `json:"source,omitempty"`
-	Target  api.ClusterName `json:"target,omitempty"`
-	Leaving bool            `json:"leaving,omitempty"`
-	Commit  api.Commit      `json:"commit,omitempty"`
-	Term    int64           `json:"term,omitempty"`
-	Entries []object.Key    `json:"entries,omitempty"`
-}
-
 // Key names the ConfigMap of an end: <owner>.base or <owner>.<source>.<target>.
 func Key(owner string, end object.End) object.Key {
 	name := owner + "." + base
@@ -111,15 +99,9 @@ func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
 }
 
 func decode(body object.Body) (Inventory, error) {
-	var cm struct {
-		Data map[string]string `json:"data"`
-	}
-	if err := json.Unmarshal(body.Bytes(), &cm); err != nil {
+	w, err := unwrap(body)
+	if err != nil {
 		return Inventory{}, err
-	}
-	var w wire
-	if err := json.Unmarshal([]byte(cm.Data[dataKey]), &w); err != nil {
-		return Inventory{}, fmt.Errorf("key %s: %w", dataKey, err)
 	}
 	if w.Version != version {
 		return Inventory{}, fmt.Errorf("key %s: version %d is not known to this release (it writes %d)", dataKey, w.Version, version)
@@ -129,7 +111,9 @@ func decode(body object.Body) (Inventory, error) {
 		!end.IsBase() && w.Cluster != w.Source && w.Cluster != w.Target {
 		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
 	}
-	slices.SortFunc(w.Entries, object.Key.Compare)
+	if !slices.IsSortedFunc(w.Entries, object.Key.Compare) {
+		slices.SortFunc(w.Entries, object.Key.Compare)
+	}
 	return Inventory{
 		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Commit: w.Commit, Term: w.Term,
 	}, nil

@@ -2,6 +2,7 @@
 package pair
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -59,14 +60,24 @@ func (v View) Credential(token object.Key) (*linkerd.Credential, error) {
 	if !ok || v.Target.Seen.Record(token).Mark != object.Ours {
 		return nil, nil //nolint:nilnil // no credential yet is an answer, not a failure
 	}
-	var s corev1.Secret
-	if err := json.Unmarshal(body.Bytes(), &s); err != nil {
+	value, err := dataOf(body, corev1.ServiceAccountTokenKey)
+	if err != nil {
 		return nil, fmt.Errorf("read %s: it is no Secret", token) // the cause could quote the secret
 	}
-	value := s.Data[corev1.ServiceAccountTokenKey]
 	if len(value) == 0 {
 		return nil, nil //nolint:nilnil // as above
 	}
 	t := object.NewSecret(value)
 	return &linkerd.Credential{Token: t, Print: t.Print(v.Source.Facts.UID)}, nil
+}
+
+// dataOf is one value of a Secret, empty where it has none. What stands where every server writes it is found without
+// decoding the rest.
+func dataOf(secret object.Body, key string) ([]byte, error) {
+	if text, ok := secret.Text("data", key); ok {
+		return base64.StdEncoding.DecodeString(text)
+	}
+	var s corev1.Secret
+	err := json.Unmarshal(secret.Bytes(), &s)
+	return s.Data[key], err
 }

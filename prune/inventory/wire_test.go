@@ -1,0 +1,55 @@
+package inventory
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// What is written is read without reflection, and read as by encoding/json.
+func TestCanonical(t *testing.T) {
+	inv := Inventory{
+		End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}, Leaving: true,
+		Entries: []object.Key{
+			{Kind: "ClusterRole", Name: "a"}, {Kind: "Secret", Namespace: "ns", Name: "a"}, {Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "a"},
+		},
+	}
+	o, err := inv.Object(object.DefaultOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, ok := o.Body.Text("data", dataKey)
+	if !ok {
+		t.Fatalf("no data in %s", o.Body.Bytes())
+	}
+	if _, ok := canonical(data); !ok {
+		t.Errorf("canonical(%s): got false", data)
+	}
+	sameAsDecoded(t, data)
+}
+
+func sameAsDecoded(t *testing.T, data string) {
+	t.Helper()
+	got, ok := canonical(data)
+	if !ok {
+		return
+	}
+	var want wire
+	if err := json.Unmarshal([]byte(data), &want); err != nil {
+		t.Fatalf("canonical(%s): got %v, want %v", data, got, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("canonical(%s): -want +got\n%s", data, diff)
+	}
+}
+
+func FuzzCanonical(f *testing.F) {
+	f.Add(`{"version":1,"cluster":"a","entries":[{"kind":"Secret","namespace":"a","name":"b"},{"group":"g","kind":"k","name":"c"}]}`)
+	f.Add(`{"version":1,"cluster":"a","x":{"entries":[]},"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"Entries":[{}],"entries":[{"kind":"a","name":"b","x":1}]}`)
+	f.Fuzz(sameAsDecoded)
+}

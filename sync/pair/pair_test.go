@@ -78,7 +78,7 @@ func TestCredential(t *testing.T) {
 	if first.Print != again.Print || first.Print == other.Print || len(first.Print) != 12 {
 		t.Errorf("prints: %s, %s, of another source %s", first.Print, again.Print, other.Print)
 	}
-	_, err = view("u", object.Ours, `{"data":{"token":"c2VjcmV0"},"type":7}`).Credential(key)
+	_, err = view("u", object.Ours, `{"data":{"token":"c2VjcmV0!"},"type":7}`).Credential(key)
 	if err == nil || strings.Contains(err.Error(), "c2VjcmV0") || strings.Contains(err.Error(), "secret ") {
 		t.Errorf("no Secret: %v", err)
 	}

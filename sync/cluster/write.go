@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,8 @@ var ErrOccupied = errors.New("an object of that name exists")
 // Exactly is by uid and resourceVersion. What is no longer so, or is gone, is a Conflict: what took the
 // name since it was read may be somebody else's. Only an update of a zero Was creates where nothing is.
 // Applies are forced, and their body goes out byte for byte, but for these two in its metadata.
+// An update that is refused for ever, since somebody changed a list key by PUT and left an item that collides with ours,
+// costs three or four requests more: it looks for such items, removes them and applies again, once.
 // Every request waits for its turn: how many go out together follows from how the server answers, so callers may be
 // many. Nothing is retried but what the server itself asks to repeat (429; 503 and 504 with Retry-After): before the
 // time it names nothing is sent to this cluster.
@@ -60,19 +63,31 @@ func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, er
 }
 
 func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, error) {
-	req, err := c.request(ctx, ch)
-	if err != nil {
-		return object.Record{}, err
+	m, err := c.apply(ctx, ch)
+	if mayRepair(ch, err) {
+		m, err = c.repair(ctx, ch, err)
 	}
-	answer, err := c.send(ctx, ch.Key, req.SetHeader("Accept", acceptMeta))
 	if err != nil {
 		return object.Record{}, superseded(ch, err)
 	}
-	m, err := metaOf(answer)
-	if err != nil {
-		return object.Record{}, err
-	}
 	return object.Reduce(m, c.owner), nil
+}
+
+// apply sends a change, and gives the metadata of the object after it.
+func (c *Client) apply(ctx context.Context, ch object.Change) (*metav1.ObjectMeta, error) {
+	req, err := c.request(ctx, ch)
+	if err != nil {
+		return nil, err
+	}
+	return c.sendForMeta(ctx, ch, req)
+}
+
+func (c *Client) sendForMeta(ctx context.Context, ch object.Change, req *rest.Request) (*metav1.ObjectMeta, error) {
+	answer, err := c.send(ctx, ch.Key, req.SetHeader("Accept", acceptMeta))
+	if err != nil {
+		return nil, err
+	}
+	return metaOf(answer)
 }
 
 // superseded names what a precondition of ours ran into. The server calls another uid an immutable field.

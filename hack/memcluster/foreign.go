@@ -79,6 +79,15 @@ func (c *Cluster) edit(by writer, key object.Key, change func(map[string]any)) e
 	return err
 }
 
+// Patch is a JSON merge patch as somebody else. It fails where there is no object.
+func (c *Cluster) Patch(manager string, key object.Key, patch map[string]any) error {
+	u, err := parsed(patch)
+	if err != nil {
+		return err
+	}
+	return c.Edit(manager, key, func(content map[string]any) { overlay(content, u.Object) })
+}
+
 // Remove deletes an object as somebody else. It fails where there is none.
 func (c *Cluster) Remove(key object.Key) error {
 	c.mu.Lock()

@@ -98,7 +98,7 @@ func (c *Cluster) catchUp() (object.Observation, error) {
 			f.polled = time.Now()
 		}
 	}
-	o := merge(f.watches, f.looks)
+	o := c.merge(f.watches, f.looks)
 	f.merged, f.open = &o, true
 	return o, nil
 }
@@ -207,7 +207,9 @@ func (s *Clusters) Take() map[api.ClusterName]object.Moves {
 	defer s.mu.Unlock()
 	out := map[api.ClusterName]object.Moves{}
 	for name, m := range s.moves {
-		out[name] = object.Moves{Keys: slices.SortedFunc(maps.Keys(m.keys), object.Key.Compare), All: m.all}
+		if out[name] = (object.Moves{All: true}); !m.all {
+			out[name] = object.Moves{Keys: slices.SortedFunc(maps.Keys(m.keys), object.Key.Compare)}
+		}
 	}
 	clear(s.moves)
 	return out

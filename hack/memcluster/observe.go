@@ -37,7 +37,10 @@ func (c *Cluster) look(watches []object.Watch) (object.Observation, error) {
 			refused = append(refused, fmt.Errorf("read %s: %w", describe(w), err))
 		}
 	}
-	return merge(watches, looks), errors.Join(refused...)
+	if len(refused) > 0 {
+		return object.Observation{}, errors.Join(refused...)
+	}
+	return c.merge(watches, looks), nil
 }
 
 // shown is what one watch shows.
@@ -126,7 +129,7 @@ func metaOf(u *unstructured.Unstructured) *metav1.ObjectMeta {
 }
 
 // merge unites what the watches show, the deepest first.
-func merge(watches []object.Watch, looks []shown) object.Observation {
+func (c *Cluster) merge(watches []object.Watch, looks []shown) object.Observation {
 	var unserved []string
 	layers := make([][]object.Layer, object.Whole+1)
 	for i, l := range looks {
@@ -137,7 +140,9 @@ func merge(watches []object.Watch, looks []shown) object.Observation {
 		layers[object.Whole-w.Depth] = append(layers[object.Whole-w.Depth], object.Layer{Group: w.Group, Kind: w.Kind, Items: l.items})
 	}
 	slices.Sort(unserved)
-	return object.NewObservation(slices.Compact(unserved), slices.Concat(layers...)...)
+	o := object.NewObservation(slices.Compact(unserved), slices.Concat(layers...)...)
+	o.Server = c.Address()
+	return o
 }
 
 func describe(w object.Watch) string {

@@ -253,7 +253,7 @@ func (b *board) due(now time.Time) (first time.Time) {
 }
 
 // neighbours are the clusters with an end of a link of this one that is leaving – its own end may be gone
-// already – or kept until this one no longer uses it, and with declared those at the other ends of its declared links.
+// already – or kept until this one no longer uses it, those that wait for it to be read, and with declared those at the other ends of its declared links.
 func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -267,7 +267,7 @@ func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterNam
 		}
 	}
 	for other, row := range b.table {
-		if slices.ContainsFunc(row.Step.Rows, func(r plan.Row) bool {
+		if slices.Contains(row.Step.Look, name) || slices.ContainsFunc(row.Step.Rows, func(r plan.Row) bool {
 			return (r.Leaving || r.Why != nil && r.Why.Code == pair.InUse) && (r.End.Link.Source == name || r.End.Link.Target == name)
 		}) {
 			out = append(out, other)

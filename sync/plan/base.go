@@ -48,7 +48,7 @@ func (p *planner) left() {
 
 // Left says that nothing of ours is left in the cluster: nobody need remember it.
 func (s Step) Left() bool {
-	if s.Refused != nil || s.Writes() > 0 {
+	if s.Refused != nil || s.Writes()+len(s.Look) > 0 {
 		return false
 	}
 	for _, r := range s.Rows {

@@ -73,8 +73,12 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 	case v.Refused != nil:
 		row.Standing, row.Why = Refused, v.Refused
 	case v.Drop:
-		p.drop(v.Next)
 		row.Standing = Removed
+		if row.Why = p.unread(v.End); row.Why != nil {
+			row.Standing = Waiting
+			break
+		}
+		p.drop(v.Next)
 	default:
 		row.Standing, row.Why = p.take(v.Next, v.Go)
 		if row.Why == nil {
@@ -105,6 +109,11 @@ func (p *planner) take(next inventory.Inventory, changes []object.Change) (Stand
 			return Refused, why
 		}
 	}
+	if takes(next, old, changes) {
+		if why := p.unread(next.End); why != nil {
+			return Waiting, why
+		}
+	}
 	if ahead {
 		if why := p.write(next, old); why != nil {
 			return Held, why
@@ -123,7 +132,7 @@ func (p *planner) record(end object.End) (inventory.Inventory, bool) {
 }
 
 // peer is how the other end of an undeclared link stands. A name that was never written to has no end. A
-// stranger tells nothing, and a side of an earlier pass cannot say that an end is gone, or may begin.
+// stranger tells nothing. What a side of an earlier pass says is looked at anew before anything goes by it: see unread.
 func (p *planner) peer(end object.End) prune.Peer {
 	other := end.Link.Source
 	if end.IsSource() {
@@ -137,9 +146,6 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	far := object.End{Cluster: other, Link: end.Link}
 	side, closed := p.Sides[other], p.closed(far)
-	if side.Pass != p.Pass {
-		return prune.Peer{Closed: closed, Refused: object.Because("Unknown", "cluster %s has not been read in this pass yet", other)}
-	}
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
 		return prune.Peer{Closed: closed}

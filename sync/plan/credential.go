@@ -100,13 +100,13 @@ func (p *planner) access(l fleet.Link) pair.Access {
 	return pair.Access{Account: account, Token: render.TokenSecret(p.Owner, l.Source.Name), Live: live[account]}
 }
 
-// stillUsed: what is seen of the source in an earlier pass does not count.
+// stillUsed says why a target's end of mode Existing must stay, or nil.
 func (p *planner) stillUsed(l fleet.Link) *object.Reason {
 	if p.Sides[l.Target.Name].Seen.Record(p.access(l).Account).Mark != object.Ours {
 		return nil // nothing of it works any more
 	}
 	v := p.view(l)
-	if p.stranger(l.Source.Name) != nil || v.Source.Pass != p.Pass {
+	if p.stranger(l.Source.Name) != nil {
 		v.Source.Known = false
 	}
 	now, _ := p.credential(l)

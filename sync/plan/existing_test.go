@@ -156,7 +156,7 @@ func TestInUseWithoutAFreshLook(t *testing.T) {
 	east.Pass = 2
 	w.Sides["east"] = east
 	step := Cluster(w, "east", s.renderer())
-	same(t, "rows", []string{"east base: in place", "west→east in east: held InUse"}, standings(step))
+	same(t, "rows", []string{"east base: in place", "west→east in east: waiting Unread"}, standings(step))
 }
 
 // Back to LegacyToken: a Secret of the same name is the user's and in the way; one of another name is left alone.

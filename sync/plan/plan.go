@@ -32,7 +32,8 @@ type World struct {
 	Barred map[api.Commit]*object.Reason
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
 	Elsewhere map[api.ClusterName]bool
-	// Pass numbers the reading of clusters: what cannot be taken back is not decided on an older Side.
+	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
+	// of another one.
 	Pass int
 	Now  time.Time
 }
@@ -73,6 +74,8 @@ type Step struct {
 	Rows    []Row           // sorted by end
 	Next    time.Time       // when it may differ although nothing was written; zero: never
 	Whole   bool            // of Drift: the whole cluster is to be planned
+	// Look are clusters that must be read in this pass before what ends with the code Unread wait for can be decided; sorted.
+	Look []api.ClusterName
 }
 
 // Need is a token that the cluster is to be asked for, for the source of a link.
@@ -117,6 +120,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.left()
 	p.finish()
 	p.rotate()
+	p.lookBack()
 	return s
 }
 

@@ -80,19 +80,36 @@ func (c *Client) edit(ctx context.Context, ch object.Change, ops []op) (*metav1.
 		Param("fieldManager", c.manager()).Body(body))
 }
 
+// disowns is how often disown tries: it points at a place in a list that moves with every first write of a controller.
+const disowns = 5
+
 // disown drops what an edit made ours: beside what we apply, it would keep a field for ever that we apply no more. Where
-// somebody writes at the same time it stays, which is no reason to call the write failed.
+// others keep writing at the same time it stays, which is no reason to call the write failed.
 func (c *Client) disown(ctx context.Context, ch object.Change, m *metav1.ObjectMeta) *metav1.ObjectMeta {
-	at := slices.IndexFunc(m.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == c.manager() && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
-	})
-	if at < 0 {
-		return m
+	seen := m
+	for range disowns {
+		at := slices.IndexFunc(seen.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+			return e.Manager == c.manager() && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
+		})
+		if at < 0 {
+			return m
+		}
+		entry := op{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", at), seen: seen.ManagedFields[at]}
+		now, err := c.edit(ctx, ch, []op{entry})
+		if err == nil {
+			return now
+		}
+		if seen, err = c.metadata(ctx, ch); err != nil {
+			return m
+		}
 	}
-	entry := op{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", at), seen: m.ManagedFields[at]}
-	now, err := c.edit(ctx, ch, []op{entry})
+	return m
+}
+
+func (c *Client) metadata(ctx context.Context, ch object.Change) (*metav1.ObjectMeta, error) {
+	r, err := c.target(ctx, ch)
 	if err != nil {
-		return m
+		return nil, err
 	}
-	return now
+	return metaOf(lead(c.rest.Get(), r.path(ch.Key.Namespace, ch.Key.Name)).SetHeader("Accept", acceptMeta).Do(ctx))
 }

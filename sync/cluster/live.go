@@ -310,7 +310,7 @@ func (l *feeds) judge(f *feed, was, now *object.Item, at string) {
 	key := f.key(*it)
 	d, ours := f.due[key]
 	switch {
-	case alike(was, now):
+	case alike(was, now) && !f.scope.versions:
 	case l.writing[key] > 0:
 		l.held[key] = struct{}{}
 	case ours && d.explains(was, now, at):

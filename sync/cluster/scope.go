@@ -15,7 +15,7 @@ type scope struct {
 	kind                      schema.GroupVersionKind
 	namespace, selector, name string
 	depth                     object.Depth
-	polled                    bool
+	polled, versions          bool
 }
 
 // unite gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
@@ -48,7 +48,7 @@ func unite(watches []object.Watch) []scope {
 func scopesOf(w object.Watch) []scope {
 	s := scope{
 		kind:      schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind},
-		namespace: w.Namespace, depth: w.Depth,
+		namespace: w.Namespace, depth: w.Depth, versions: w.Versions,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector

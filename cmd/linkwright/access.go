@@ -72,17 +72,17 @@ func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) p
 	if entry != s.Key {
 		of = ""
 	}
-	now, err := c.home.read(ctx, key, kept{stamp: of})
+	now, err := c.home.read(ctx, key, of)
 	switch {
 	case errors.Is(err, errNoSecret):
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
 	case err != nil:
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
-	case now.stamp == of:
+	case now.body.IsZero():
 		return was
 	}
 	cfg, err := kubeconfigIn(key, s.Key, now.body)
-	return place{now.stamp + "/" + s.Key, cfg, err}
+	return place{stampOf(now.record) + "/" + s.Key, cfg, err}
 }
 
 func kubeconfigIn(secret object.Key, entry string, body object.Body) (*rest.Config, error) {

@@ -27,10 +27,13 @@ type clusters struct {
 	registry *cluster.Registry
 	traffic  *traffic
 	log      *slog.Logger
+	moves    chan struct{} // capacity 1: something is to be taken
 
-	following gosync.Mutex // held while it is found out what the declared accesses lead to
+	following gosync.Mutex    // held while it is found out what the declared accesses lead to
+	want      []fleet.Cluster // following
 	mu        gosync.Mutex
 	entries   map[api.ClusterName]*entry // those declared; mu
+	elsewhere map[api.ClusterName]bool   // exchanged between passes, and not taken yet; mu
 }
 
 // entry is one declared cluster.
@@ -45,14 +48,23 @@ func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*cluster
 	if err != nil {
 		return nil, err
 	}
-	c := &clusters{flags: h, homeCfg: cfg, traffic: newTraffic(), log: log, entries: map[api.ClusterName]*entry{}}
+	c := newClusters(h, log)
+	c.homeCfg = cfg
 	o := cluster.Options{Owner: h.owner, Timeout: h.timeout, Wrap: c.count}
 	c.registry = cluster.New(o)
 	o.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
 		return c.traffic.through(homeLabel, next, always(aboutObjects))
 	}
 	c.home, err = newHome(ctx, cfg, o, h.namespace)
+	c.home.log = log
 	return c, err
+}
+
+func newClusters(h *homeFlags, log *slog.Logger) *clusters {
+	return &clusters{
+		flags: h, traffic: newTraffic(), log: log, moves: make(chan struct{}, 1),
+		entries: map[api.ClusterName]*entry{}, elsewhere: map[api.ClusterName]bool{},
+	}
 }
 
 // count is the traffic of a declared cluster.
@@ -83,6 +95,15 @@ func (c conn) Observe(ctx context.Context, w []object.Watch) (seen object.Observ
 	return seen, err
 }
 
+// Live implements sync.Cluster.
+func (c conn) Live(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
+	err = c.registry.WithClient(ctx, c.name, func(cl *cluster.Client) error {
+		seen, err = cl.Live(ctx, w)
+		return err
+	})
+	return seen, err
+}
+
 // Write implements sync.Cluster.
 func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, err error) {
 	err = c.registry.WithClient(ctx, c.name, func(cl *cluster.Client) error {
@@ -97,12 +118,16 @@ func (c conn) Address() string { return c.address }
 
 // homeConn is the home cluster as package sync sees it.
 func (c *clusters) homeConn() sync.Home {
-	return sync.Home{Cluster: c.home.conn, Namespace: c.flags.namespace}
+	return sync.Home{Cluster: c.home, Namespace: c.flags.namespace}
 }
 
 // Follow implements sync.Clusters.
 func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
-	moved := c.look(ctx, want)
+	c.following.Lock()
+	c.want = want
+	c.declare()
+	moved := c.look(ctx)
+	c.following.Unlock()
 	side(len(moved), func(i int) { c.exchange(ctx, moved[i]) })
 	for _, name := range c.registry.Names() {
 		if e, _ := c.entry(name); e == nil {
@@ -112,14 +137,11 @@ func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.Clu
 	return c.failures()
 }
 
-// look finds out where the accesses lead to now, and gives the clusters for which that is new.
-func (c *clusters) look(ctx context.Context, want []fleet.Cluster) (out []api.ClusterName) {
-	c.following.Lock()
-	defer c.following.Unlock()
-	c.declare(want)
-	found := make([]bool, len(want))
-	side(len(want), func(i int) { found[i] = c.moved(ctx, want[i]) })
-	for i, w := range want {
+// look finds out where the accesses lead to now, and gives the clusters for which that is new; for who holds following.
+func (c *clusters) look(ctx context.Context) (out []api.ClusterName) {
+	found := make([]bool, len(c.want))
+	side(len(c.want), func(i int) { found[i] = c.moved(ctx, c.want[i]) })
+	for i, w := range c.want {
 		if found[i] {
 			out = append(out, w.Name)
 		}
@@ -127,13 +149,13 @@ func (c *clusters) look(ctx context.Context, want []fleet.Cluster) (out []api.Cl
 	return out
 }
 
-// declare forgets clusters that are not named any more.
-func (c *clusters) declare(want []fleet.Cluster) {
+// declare forgets clusters that are not wanted any more; for who holds following.
+func (c *clusters) declare() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.entries
-	c.entries = make(map[api.ClusterName]*entry, len(want))
-	for _, w := range want {
+	c.entries = make(map[api.ClusterName]*entry, len(c.want))
+	for _, w := range c.want {
 		e := known[w.Name]
 		if e == nil {
 			e = &entry{}
@@ -168,7 +190,12 @@ func (c *clusters) moved(ctx context.Context, w fleet.Cluster) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.place = now
-	return now.stamp == "" || now.stamp != was.stamp
+	return now.stamp != was.stamp || now.stamp == "" && !alike(now.err, was.err)
+}
+
+// alike says that the same is the matter twice.
+func alike(a, b error) bool {
+	return a != nil && b != nil && a.Error() == b.Error()
 }
 
 // entry gives a declared cluster and its place; nil: it is not declared.

@@ -21,7 +21,8 @@ import (
 func byFiles(t *testing.T, n int) (*clusters, []fleet.Cluster) {
 	t.Helper()
 	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", allowPaths: true}
-	c := &clusters{flags: flags, registry: cluster.New(cluster.Options{}), log: slog.New(slog.DiscardHandler), entries: map[api.ClusterName]*entry{}}
+	c := newClusters(flags, slog.New(slog.DiscardHandler))
+	c.registry = cluster.New(cluster.Options{})
 	var err error
 	if c.home, err = newHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{}, "linkwright"); err != nil {
 		t.Fatal(err)

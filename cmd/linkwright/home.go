@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	gosync "sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -41,24 +44,30 @@ func (h *homeFlags) openHome() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// home reads what is ours in the home cluster: Secrets and ConfigMaps of one namespace.
+// home reads what is ours in the home cluster: Secrets and ConfigMaps of one namespace. A daemon keeps a watch on the metadata
+// of each of the two kinds open, and asks for an object when it is wanted and has changed.
 type home struct {
 	conn      conn
 	namespace string
+	watches   bool // else every read is a request
+	log       *slog.Logger
+	unwatched gosync.Once // says that we may not watch
 
 	mu   gosync.Mutex
-	kept map[object.Key]kept // what flags name, as it was read last; mu
+	kept map[object.Key]kept // what flags name, and the record, as read last; mu
 }
 
-// kept is an object, and the stamp of what it was read from.
+// kept is an object as it was read.
 type kept struct {
-	stamp string
-	body  object.Body
+	record object.Record
+	body   object.Body
 }
 
 func newHome(ctx context.Context, cfg *rest.Config, o cluster.Options, namespace string) (*home, error) {
 	r := cluster.New(o)
-	h := &home{conn: conn{r, homeName, cfg.Host}, namespace: namespace, kept: map[object.Key]kept{}}
+	h := &home{
+		conn: conn{r, homeName, cfg.Host}, namespace: namespace, log: slog.New(slog.DiscardHandler), kept: map[object.Key]kept{},
+	}
 	return h, r.Spawn(ctx, homeName, cfg)
 }
 
@@ -94,18 +103,28 @@ func (h *home) configMap(ctx context.Context, name string) (map[string][]byte, e
 }
 
 func (h *home) decode(ctx context.Context, key object.Key, into any) error {
+	now, err := h.recent(ctx, key)
+	if err != nil {
+		return err
+	}
+	return decodeAs(key, now.body, into)
+}
+
+// recent is read, and keeps what it gives for the next time.
+func (h *home) recent(ctx context.Context, key object.Key) (kept, error) {
 	h.mu.Lock()
 	was := h.kept[key]
 	h.mu.Unlock()
-	now, err := h.read(ctx, key, was)
+	now, err := h.read(ctx, key, stampOf(was.record))
+	if err == nil && now.body.IsZero() {
+		return was, nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err != nil {
+	if h.kept[key] = now; errors.Is(err, errNoSecret) {
 		delete(h.kept, key)
-		return err
 	}
-	h.kept[key] = now
-	return decodeAs(key, now.body, into)
+	return now, err
 }
 
 // decodeAs repeats nothing of what it reads.
@@ -116,8 +135,22 @@ func decodeAs(key object.Key, body object.Body, into any) error {
 	return nil
 }
 
-// read gives a Secret or ConfigMap of version v1: was, where that is still what it is.
-func (h *home) read(ctx context.Context, key object.Key, was kept) (kept, error) {
+// read gives a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
+func (h *home) read(ctx context.Context, key object.Key, stamp string) (kept, error) {
+	seen, watched, err := h.watched(ctx, key)
+	switch {
+	case err != nil:
+		return kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
+	case watched && seen.IsZero():
+		return kept{}, fmt.Errorf("%s %w", key, errNoSecret)
+	case watched && stampOf(seen) == stamp:
+		return kept{record: seen}, nil
+	}
+	return h.ask(ctx, key, stamp)
+}
+
+// ask is read by a request.
+func (h *home) ask(ctx context.Context, key object.Key, stamp string) (kept, error) {
 	seen, err := h.conn.Observe(ctx, []object.Watch{
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
@@ -128,10 +161,72 @@ func (h *home) read(ctx context.Context, key object.Key, was kept) (kept, error)
 	if !ok {
 		return kept{}, fmt.Errorf("%s %w", key, errNoSecret)
 	}
-	if now := (kept{stampOf(seen.Record(key)), body}); now.stamp != was.stamp {
-		return now, nil
+	if now := seen.Record(key); stampOf(now) == stamp {
+		return kept{record: now}, nil
 	}
-	return was, nil
+	return kept{seen.Record(key), body}, nil
 }
 
-func stampOf(r object.Record) string { return r.UID + " " + r.ResourceVersion }
+// stampOf tells one state of an object from all others of it and of its namesakes; empty: there is none.
+func stampOf(r object.Record) string {
+	if r.IsZero() {
+		return ""
+	}
+	return r.UID + " " + r.ResourceVersion
+}
+
+// watched is what the watches show of an object; false: there are none, or none are allowed.
+func (h *home) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
+	if !h.watches {
+		return object.Record{}, false, nil
+	}
+	seen, err := h.conn.Live(ctx, []object.Watch{
+		{Version: "v1", Kind: "ConfigMap", Namespace: h.namespace, Versions: true},
+		{Version: "v1", Kind: "Secret", Namespace: h.namespace, Versions: true},
+	})
+	if apierrors.IsForbidden(err) {
+		h.unwatched.Do(func() {
+			h.log.Warn("the home cluster is asked in every pass: we may not list and watch Secrets and ConfigMaps in our namespace; apply deploy/home",
+				"why", err)
+		})
+		return object.Record{}, false, nil
+	}
+	return seen.Record(key), err == nil, err
+}
+
+// moved has a word in it once something that is watched has changed. What it was, stamps tell.
+func (h *home) moved() <-chan struct{} { return h.conn.registry.Moved() }
+
+// Observe implements sync.Cluster.
+func (h *home) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
+	return h.conn.Observe(ctx, w)
+}
+
+// Write implements sync.Cluster.
+func (h *home) Write(ctx context.Context, ch object.Change) (object.Record, error) {
+	return h.conn.Write(ctx, ch)
+}
+
+// Address implements sync.Cluster.
+func (h *home) Address() string { return h.conn.address }
+
+// Live implements sync.Cluster for single ConfigMaps of our namespace, such as the record.
+func (h *home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+	var items []object.Item
+	for _, w := range watches {
+		for _, name := range w.Names {
+			key := object.Key{Kind: w.Kind, Namespace: w.Namespace, Name: name}
+			if key != h.key("ConfigMap", name) {
+				return object.Observation{}, fmt.Errorf("%s is nothing that is watched in the home cluster", key)
+			}
+			now, err := h.recent(ctx, key)
+			if err == nil {
+				items = append(items, object.Item{Namespace: w.Namespace, Name: name, Record: now.record, Body: now.body})
+			} else if !errors.Is(err, errNoSecret) {
+				return object.Observation{}, err
+			}
+		}
+	}
+	slices.SortFunc(items, object.Item.Compare)
+	return object.NewObservation(nil, object.Layer{Kind: "ConfigMap", Items: items}), nil
+}

@@ -25,6 +25,8 @@ func TestRoad(t *testing.T) {
 	l.commit(l.clusters() + link("west", "east", ""))
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
+	t.Run("the home cluster is watched", func(t *testing.T) { l.t = t; l.watchesHome() })
+	t.Run("the home cluster is read", func(t *testing.T) { l.t = t; l.readsHome() })
 	t.Run("a daemon holds the lease", func(t *testing.T) { l.t = t; l.daemon() })
 	t.Run("a daemon without passes", func(t *testing.T) { l.t = t; l.stuck() })
 	t.Run("a typo prunes nothing", func(t *testing.T) { l.t = t; l.typo() })

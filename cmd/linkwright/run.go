@@ -84,6 +84,11 @@ func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
 		e.loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}
+	e.clusters.home.watches = true
+	g.Go(func() error {
+		e.clusters.attend(ctx)
+		return nil
+	})
 	posted := s.teller.begin(ctx, g, e.loop.Log)
 	publish := func(r report.Report) {
 		server.Publish(r)

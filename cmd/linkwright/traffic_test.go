@@ -23,8 +23,9 @@ func (s server) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestTraffic(t *testing.T) {
-	c := &clusters{traffic: newTraffic()}
-	c.declare([]fleet.Cluster{{Name: "east", Spec: api.Cluster{Linkerd: api.Linkerd{Namespace: "linkerd"}}}})
+	c := newClusters(nil, nil)
+	c.want = []fleet.Cluster{{Name: "east", Spec: api.Cluster{Linkerd: api.Linkerd{Namespace: "linkerd"}}}}
+	c.declare()
 	for _, q := range []struct {
 		method, url string
 		answer      server

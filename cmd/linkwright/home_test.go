@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	gosync "sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// opened is the connections of a daemon that does nothing else.
+func (l *lab) opened(kubeconfig string, log *bytes.Buffer) (c *clusters, stop func()) {
+	l.t.Helper()
+	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", kubeconfig: kubeconfig, timeout: 15 * time.Second}
+	c, err := openClusters(l.t.Context(), flags, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c.home.watches = true
+	ctx, cancel := context.WithCancel(l.t.Context())
+	var attending gosync.WaitGroup
+	attending.Go(func() { c.attend(ctx) })
+	return c, func() {
+		cancel()
+		attending.Wait()
+		c.close(l.t.Context())
+	}
+}
+
+func bySecret(name string) fleet.Cluster {
+	access := api.Access{KubeconfigSecret: &api.SecretKey{Name: name, Key: "kubeconfig"}}
+	return fleet.Cluster{Name: api.ClusterName(name), Spec: api.Cluster{Access: access}}
+}
+
+// asked counts what was sent to the home cluster.
+func asked(c *clusters) (n int) {
+	for kind, times := range c.traffic.counts() {
+		if kind.Cluster == homeLabel {
+			n += times
+		}
+	}
+	return n
+}
+
+// looksHome is what a pass asks of the home cluster: where clusters are, the credentials of Git, the record.
+func (l *lab) looksHome(c *clusters) {
+	l.t.Helper()
+	if failed := c.Follow(l.t.Context(), []fleet.Cluster{bySecret("east"), bySecret("west")}); len(failed) > 0 {
+		l.t.Error(failed)
+	}
+	if data, err := c.home.secret(l.t.Context(), "west"); err != nil || len(data["kubeconfig"]) == 0 {
+		l.t.Errorf("a Secret: %v", err)
+	}
+	record := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: "linkwright", Names: []string{"linkwright-fleet"}, Depth: object.Whole}
+	if seen, err := c.home.Live(l.t.Context(), []object.Watch{record}); err != nil || seen.Len() != 1 {
+		l.t.Errorf("the record: %d objects, %v", seen.Len(), err)
+	}
+}
+
+// watchesHome: what has not changed is not asked for again, and a Secret that has is followed at once.
+func (l *lab) watchesHome() {
+	var log bytes.Buffer
+	c, stop := l.opened(l.Cluster("west").Kubeconfig, &log)
+	defer stop()
+	l.looksHome(c)
+	before := asked(c)
+	for range 3 {
+		l.looksHome(c)
+	}
+	if n := asked(c) - before; n != 0 {
+		l.t.Errorf("with nothing changed the home cluster was asked %d times", n)
+	}
+	l.patchAccess("east", kubeconfig("https://192.0.2.7", "token: x"))
+	patched := time.Now()
+	for soon := time.After(20 * time.Second); !c.Take()["east"].All; {
+		select {
+		case <-c.Moved():
+		case <-soon:
+			l.t.Fatal("a changed Secret is not noticed")
+		}
+	}
+	if at, err := c.reach("east"); err != nil || at.cfg.Host != "https://192.0.2.7" || time.Since(patched) > time.Second {
+		l.t.Errorf("%v after a Secret changed: %v, %s", time.Since(patched), err, at.cfg.Host)
+	}
+	if n := asked(c) - before; n != 1 {
+		l.t.Errorf("a changed Secret was asked for %d times", n)
+	}
+	l.patchAccess("east", l.file(l.Cluster("east").Kubeconfig))
+	if log.Len() > 0 {
+		l.t.Errorf("it says:\n%s", log.String())
+	}
+}
+
+// readsHome: without the right to list and watch, every pass asks, and it is said once.
+func (l *lab) readsHome() {
+	var log bytes.Buffer
+	c, stop := l.opened(l.mayGet(), &log)
+	defer stop()
+	l.looksHome(c)
+	before := asked(c)
+	l.looksHome(c)
+	if n := asked(c) - before; n < 4 {
+		l.t.Errorf("without watches a pass asked only %d times", n)
+	}
+	if n := strings.Count(log.String(), "asked in every pass"); n != 1 {
+		l.t.Errorf("it says so %d times, want once:\n%s", n, log.String())
+	}
+}
+
+func (l *lab) file(path string) string {
+	l.t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func (l *lab) patchAccess(name, kubeconfig string) {
+	l.t.Helper()
+	secrets := l.client("west").CoreV1().Secrets("linkwright")
+	s, err := secrets.Get(l.t.Context(), name, metav1.GetOptions{})
+	if err == nil {
+		s.Data = map[string][]byte{"kubeconfig": []byte(kubeconfig)}
+		_, err = secrets.Update(l.t.Context(), s, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// mayGet is a kubeconfig for the home cluster with the rights of former releases.
+func (l *lab) mayGet() string {
+	l.t.Helper()
+	client := l.client("west")
+	meta := metav1.ObjectMeta{Name: "may-get", Namespace: "linkwright"}
+	_, err := client.CoreV1().ServiceAccounts("linkwright").Create(l.t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
+	if err == nil {
+		rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}}
+		_, err = client.RbacV1().Roles("linkwright").Create(l.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+	}
+	if err == nil {
+		_, err = client.RbacV1().RoleBindings("linkwright").Create(l.t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "may-get"},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "may-get", Namespace: "linkwright"}},
+		}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	token, err := client.CoreV1().ServiceAccounts("linkwright").CreateToken(l.t.Context(), "may-get", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	cfg, err := clientcmd.LoadFromFile(l.Cluster("west").Kubeconfig)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, user := range cfg.AuthInfos {
+		user.Token = token.Status.Token
+	}
+	path := filepath.Join(l.t.TempDir(), "may-get")
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+		l.t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	gosync "sync"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Moved implements sync.Changes.
+func (c *clusters) Moved() <-chan struct{} { return c.moves }
+
+// Take implements sync.Changes. A cluster whose access leads elsewhere has moved as a whole.
+func (c *clusters) Take() map[api.ClusterName]object.Moves {
+	out := c.registry.Take()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.elsewhere {
+		out[name] = object.Moves{All: true}
+	}
+	clear(c.elsewhere)
+	return out
+}
+
+// attend passes on what moves in clusters, and follows the Secrets by which they are reached as soon as these change, until
+// ctx ends. A connection that is being exchanged delays nothing else.
+func (c *clusters) attend(ctx context.Context) {
+	var exchanges gosync.WaitGroup
+	defer exchanges.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.registry.Moved():
+		case <-c.home.moved():
+			for _, name := range c.again(ctx) {
+				exchanges.Go(func() { c.follow(ctx, name) })
+			}
+		}
+		c.tell()
+	}
+}
+
+// again looks at the accesses of all that is followed.
+func (c *clusters) again(ctx context.Context) []api.ClusterName {
+	c.following.Lock()
+	defer c.following.Unlock()
+	return c.look(ctx)
+}
+
+// follow exchanges a connection between passes.
+func (c *clusters) follow(ctx context.Context, name api.ClusterName) {
+	c.exchange(ctx, name)
+	c.mu.Lock()
+	c.elsewhere[name] = true
+	c.mu.Unlock()
+	c.tell()
+}
+
+// tell says that something moved; many that were not heard yet are one.
+func (c *clusters) tell() {
+	select {
+	case c.moves <- struct{}{}:
+	default:
+	}
+}

@@ -25,7 +25,7 @@ here := $(foreach p,$(CLUSTER_PACKAGES),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz bench tools
+.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,12 @@ bench: controlplane ## the figures of docs/performance.md
 	$(GO) test -run '^$$' -bench Source -benchtime 7x -timeout 10m ./sync/source
 	$(GO) -C bench build -o ../bin/bench .
 	bin/bench apply
+	bin/bench memory -rounds 3
+	bin/bench drift
+
+bench-isolation: controlplane ## the figure for which twenty clusters are started: 10 GiB of memory
+	$(GO) -C bench build -o ../bin/bench .
+	bin/bench isolation
 
 tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
 

@@ -26,6 +26,7 @@ type arm struct {
 	stages []stage
 	// prepare makes what is done at a stage, outside of what is measured.
 	prepare func(stage) (func(context.Context) error, error)
+	end     func() error // nil: nothing is left to be ended
 }
 
 // contest is one run: a bed, the objects of both commits, and what was measured.
@@ -42,19 +43,36 @@ type contest struct {
 	costs   map[string]map[stage][]cost            // by arm, in order of rounds
 }
 
-func takeApply(ctx context.Context, opts options) (err error) {
+// newContest starts a bed and rehearses; nothing of it is left behind.
+func newContest(ctx context.Context, opts options) (*contest, error) {
 	b, err := newBed(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
 	c := &contest{
 		bed: b, fleet: &declared{}, home: &played{}, links: max(10, opts.objects/perLink),
 		objects: map[stage][]object.Object{}, prints: map[stage]map[string][sha256.Size]byte{}, costs: map[string]map[stage][]cost{},
 	}
 	if err := c.rehearse(ctx); err != nil {
-		return fmt.Errorf("rehearse: %w", err)
+		return nil, errors.Join(fmt.Errorf("rehearse: %w", err), b.Close())
 	}
+	return c, nil
+}
+
+// fill has everything in place, as a process leaves it that made one pass.
+func (c *contest) fill(ctx context.Context) error {
+	if _, err := c.once(ctx, first); err != nil {
+		return err
+	}
+	return c.bed.ready(ctx)
+}
+
+func takeApply(ctx context.Context, opts options) (err error) {
+	c, err := newContest(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.bed.Close()) }()
 	arms := c.arms(opts.widths)
 	for round := range opts.rounds {
 		for _, a := range arms {
@@ -136,12 +154,17 @@ func (c *contest) once(ctx context.Context, s stage) ([]object.Change, error) {
 	return wrote(), err
 }
 
-func (c *contest) pass(s stage) (run func(context.Context) error, wrote func() []object.Change, err error) {
+// declare puts the commit of a stage in force.
+func (c *contest) declare(s stage) error {
 	level := usual
 	if s == onePart {
 		level = "debug"
 	}
-	if err := c.fleet.declare(c.links, c.links*perLink/100, level); err != nil {
+	return c.fleet.declare(c.links, c.links*perLink/100, level)
+}
+
+func (c *contest) pass(s stage) (run func(context.Context) error, wrote func() []object.Change, err error) {
+	if err := c.declare(s); err != nil {
 		return nil, nil, err
 	}
 	var cs *clusters
@@ -149,7 +172,7 @@ func (c *contest) pass(s stage) (run func(context.Context) error, wrote func() [
 		if cs, err = open(ctx, c.bed.Clusters[0].Config, c.bed.count, c.targets); err != nil {
 			return err
 		}
-		report, err := loop(c.fleet, cs, c.home).Once(ctx, 1)
+		report, err := loop(c.fleet, cs, c.home, nil).Once(ctx, 1)
 		return errors.Join(err, failures(report), cs.close(ctx))
 	}
 	return run, func() []object.Change { return cs.taken() }, nil
@@ -181,36 +204,12 @@ func (c *contest) turn(ctx context.Context, a arm) error {
 			}
 		}
 	}
+	if a.end != nil {
+		if err := a.end(); err != nil {
+			return err
+		}
+	}
 	return c.bed.clean(ctx)
-}
-
-// arms are all that have a turn in a round.
-func (c *contest) arms(widths []int) []arm {
-	all := []stage{first, nothing, onePart}
-	arms := []arm{
-		{"linkwright", all, func(s stage) (func(context.Context) error, error) {
-			run, _, err := c.pass(s)
-			return run, err
-		}},
-		{"flux", all, func(s stage) (func(context.Context) error, error) {
-			f, err := newFlux(c.bed.counted())
-			if err != nil {
-				return nil, err
-			}
-			objects, err := decoded(c.objects[s])
-			return func(ctx context.Context) error {
-				_, err := f.apply(ctx, objects)
-				return err
-			}, err
-		}},
-	}
-	for _, width := range widths {
-		arms = append(arms, arm{rawName(width), []stage{first}, func(s stage) (func(context.Context) error, error) {
-			r, err := newRaw(c.bed.counted(), width)
-			return func(ctx context.Context) error { return r.apply(ctx, c.objects[s]) }, err
-		}})
-	}
-	return arms
 }
 
 func rawName(width int) string { return fmt.Sprintf("raw %d", width) }

@@ -57,6 +57,11 @@ func (b *bed) furnish(ctx context.Context) error {
 	if b.meter, err = newMeter(c.PIDs["kube-apiserver"], b.count); err != nil {
 		return err
 	}
+	return b.connect(c)
+}
+
+// connect is for what no arm does, and is not counted.
+func (b *bed) connect(c *testbed.Cluster) (err error) {
 	b.client, err = dynamic.NewForConfig(c.As("bench"))
 	return err
 }
@@ -71,11 +76,17 @@ func (b *bed) counted() *rest.Config {
 // knows takes note of where objects are.
 func (b *bed) knows(objects []object.Object) {
 	for _, o := range objects {
-		b.kinds[collected{
-			schema.GroupVersionResource{Group: o.Key.Group, Version: o.Version, Resource: strings.ToLower(o.Key.Kind) + "s"}, o.Key.Namespace,
-		}] = true
+		b.kinds[collectedOf(o)] = true
 	}
 }
+
+func collectedOf(o object.Object) collected {
+	return collected{
+		schema.GroupVersionResource{Group: o.Key.Group, Version: o.Version, Resource: strings.ToLower(o.Key.Kind) + "s"}, o.Key.Namespace,
+	}
+}
+
+func nameOf(k collected, name string) string { return k.Resource + " " + k.namespace + "/" + name }
 
 const ownedBy = object.OwnerLabel + "=" + object.DefaultOwner
 
@@ -114,7 +125,7 @@ func (b *bed) print(ctx context.Context) (map[string][sha256.Size]byte, error) {
 				return nil, fmt.Errorf("list %s: %w", k.Resource, err)
 			}
 			for i := range list.Items {
-				if out[k.Resource+" "+k.namespace+"/"+list.Items[i].GetName()], err = content(&list.Items[i]); err != nil {
+				if out[nameOf(k, list.Items[i].GetName())], err = content(&list.Items[i]); err != nil {
 					return nil, err
 				}
 			}

@@ -28,11 +28,12 @@ type clusters struct {
 
 	mu    sync.Mutex
 	wrote []object.Change // in the source, as they were done
+	news  chan struct{}   // something was written
 }
 
 // open connects to the source anew, as a process that was just started does.
 func open(ctx context.Context, cfg *rest.Config, count *counter, targets map[api.ClusterName]*played) (*clusters, error) {
-	c := &clusters{registry: cluster.New(cluster.Options{Wrap: func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper { return count.wrap(next) }}), played: targets}
+	c := &clusters{registry: cluster.New(cluster.Options{Wrap: func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper { return count.wrap(next) }}), played: targets, news: make(chan struct{}, 1)}
 	return c, c.registry.Spawn(ctx, source, cfg)
 }
 
@@ -46,18 +47,20 @@ func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func
 	if name != source {
 		return f(c.played[name])
 	}
-	return c.registry.WithClient(ctx, name, func(client *cluster.Client) error { return f(noting{client, c}) })
+	return c.registry.WithClient(ctx, name, func(client *cluster.Client) error { return f(noting{client, c.note}) })
 }
 
 // Token implements sync.Clusters.
 func (*clusters) Token(context.Context, api.ClusterName, object.TokenRequest) (object.Secret, error) {
-	return object.Secret{}, errors.New("tokens of mode LegacyToken are not asked for")
+	return object.Secret{}, errLegacy
 }
 
-// noting is the source's connection; it notes what is written.
+var errLegacy = errors.New("tokens of mode LegacyToken are not asked for")
+
+// noting is a real connection; what is written is told.
 type noting struct {
 	*cluster.Client
-	to *clusters
+	to func(object.Change)
 }
 
 // Address implements sync.Cluster.
@@ -67,11 +70,24 @@ func (noting) Address() string { return "" }
 func (n noting) Write(ctx context.Context, c object.Change) (object.Record, error) {
 	now, err := n.Client.Write(ctx, c)
 	if err == nil {
-		n.to.mu.Lock()
-		n.to.wrote = append(n.to.wrote, c)
-		n.to.mu.Unlock()
+		n.to(c)
 	}
 	return now, err
+}
+
+func (c *clusters) note(ch object.Change) {
+	c.mu.Lock()
+	c.wrote = append(c.wrote, ch)
+	c.mu.Unlock()
+	tell(c.news)
+}
+
+// tell says on a channel that holds one that there is something.
+func tell(news chan<- struct{}) {
+	select {
+	case news <- struct{}{}:
+	default:
+	}
 }
 
 // taken gives what was written since the last time.
@@ -83,12 +99,13 @@ func (c *clusters) taken() []object.Change {
 	return out
 }
 
-// loop is linkwright's own, with render and everything; it waits for nothing that happens by itself.
-func loop(d *declared, c *clusters, home *played) *lw.Loop {
+// loop is linkwright's own, with render and everything; it waits for nothing that happens by itself. With changes it is a
+// daemon's, without a process of one pass.
+func loop(d *declared, c lw.Clusters, home *played, changes lw.Changes) *lw.Loop {
 	return &lw.Loop{
 		Owner: object.DefaultOwner, Declared: d, Clusters: c, Home: lw.Home{Cluster: home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Explain: cluster.Explain, Log: slog.New(slog.DiscardHandler),
+		Explain: cluster.Explain, Changes: changes, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -112,6 +129,19 @@ func failures(r report.Report) error {
 		errs = errs[:3]
 	}
 	return errors.Join(errs...)
+}
+
+// unsettled counts the ends that are not as they are to be.
+func unsettled(r report.Report) int {
+	n := 0
+	for _, c := range r.Clusters {
+		for _, row := range c.Step.Rows {
+			if row.Standing != plan.InPlace {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // look reads from the source what a target would show, so that targets can be played.

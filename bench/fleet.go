@@ -32,7 +32,7 @@ type declared struct {
 // declare makes the fleet; the controllers of the first links, as many as changed, log at another level.
 func (d *declared) declare(links, changed int, level string) error {
 	var text strings.Builder
-	text.WriteString(clusterDoc(string(source)))
+	text.WriteString(policyDoc + clusterDoc(string(source)))
 	for i := range links {
 		name := target(i)
 		text.WriteString(clusterDoc(name))
@@ -57,6 +57,9 @@ func (d *declared) load(text string) error {
 	d.fleet = f
 	return nil
 }
+
+// policyDoc polls as often as it may be: so a daemon's passes come soon.
+const policyDoc = "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: policy}\nspec: {interval: 5s}\n"
 
 // Clusters are declared so that nothing must be known of them but what is read from them.
 func clusterDoc(name string) string {

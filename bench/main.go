@@ -18,6 +18,8 @@ import (
 type options struct {
 	objects, rounds int
 	widths          []int
+	edits, seconds  int // edits are a second's
+	clusters        int
 }
 
 // figure is one sub-command.
@@ -29,6 +31,9 @@ type figure struct {
 func figures() []figure {
 	return []figure{
 		{"apply", "first apply, nothing changed in one pass, 1 % changed: against a bare PATCH loop and fluxcd/pkg/ssa", takeApply},
+		{"memory", "what a daemon retains for every object that it owns", takeMemory},
+		{"drift", "from a foreign edit to its repair", takeDrift},
+		{"isolation", "how long a commit takes to reach the others of a ring of clusters while one hangs; twenty need 10 GiB of memory", takeIsolation},
 	}
 }
 
@@ -51,6 +56,9 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&opts.objects, "objects", 10_000, "objects of links; nine make a link's end and its inventory")
 	flags.IntVar(&opts.rounds, "rounds", 5, "rounds, each of all arms")
 	flags.StringVar(&widths, "widths", "4,8,16,32,64", "PATCHes in flight of the bare loop, one arm each")
+	flags.IntVar(&opts.edits, "edits", 50, "foreign edits a second")
+	flags.IntVar(&opts.seconds, "seconds", 20, "how long foreign edits go on")
+	flags.IntVar(&opts.clusters, "clusters", 20, "clusters in a ring, of which one hangs")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

@@ -33,6 +33,11 @@ func (p *played) Observe(context.Context, []object.Watch) (object.Observation, e
 	return p.seen, nil
 }
 
+// Live implements sync.Cluster.
+func (p *played) Live(ctx context.Context, w []object.Watch) (object.Observation, error) {
+	return p.Observe(ctx, w)
+}
+
 // Address implements sync.Cluster.
 func (*played) Address() string { return "" }
 

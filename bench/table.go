@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"text/tabwriter"
+	"time"
 )
 
 // median of an odd or even number of values; they are not changed.
@@ -33,6 +34,15 @@ func ratios(a, b []float64) []float64 {
 		out[i] = a[i] / b[i]
 	}
 	return out
+}
+
+// quantile of values, p from 0 to 1.
+func quantile(values []time.Duration, p float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))].Round(100 * time.Microsecond)
 }
 
 // table prints rows under a head, each row as wide as the head.

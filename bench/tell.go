@@ -8,7 +8,7 @@ import (
 // tell prints what was measured: the arms, and the ratios of which docs/performance.md speaks.
 func (c *contest) tell(widths []int) {
 	n := float64(len(c.objects[first]))
-	arms := []string{"linkwright", "flux"}
+	arms := []string{oneShotName, daemonName, fluxName}
 	for _, w := range widths {
 		arms = append(arms, rawName(w))
 	}
@@ -25,16 +25,15 @@ func (c *contest) tell(widths []int) {
 			})
 		}
 	}
-	fmt.Printf("\n%d objects of %d links, %d of which change; medians (least–most) of %d rounds\n\n", len(c.objects[first]), c.links, c.changed, len(c.costs["flux"][first]))
+	fmt.Printf("\n%d objects of %d links, %d of which change; medians (least–most) of %d rounds\n\n", len(c.objects[first]), c.links, c.changed, len(c.costs[fluxName][first]))
 	table([]any{"work", "arm", "wall", "objects/s", "client+API+etcd ms of CPU per object", "PATCHes per object", "last round's requests"}, rows)
 	fmt.Println()
 	c.tellRatios(widths)
 }
 
 func (c *contest) tellRatios(widths []int) {
-	own := func(s stage) []float64 { return seconds(c.costs["linkwright"][s]) }
-	flux := func(s stage) []float64 { return seconds(c.costs["flux"][s]) }
-	best := make([]float64, len(own(first)))
+	of := func(name string, s stage) []float64 { return seconds(c.costs[name][s]) }
+	best := make([]float64, len(of(oneShotName, first)))
 	for _, w := range widths {
 		for i, wall := range seconds(c.costs[rawName(w)][first]) {
 			if best[i] == 0 || wall < best[i] {
@@ -42,12 +41,26 @@ func (c *contest) tellRatios(widths []int) {
 			}
 		}
 	}
-	table([]any{"ratio, in one round", "median (least–most)"}, [][]any{
-		{"first apply: rate ÷ that of the round's best bare PATCH loop", spread(ratios(best, own(first)), "")},
-		{"first apply: rate ÷ fluxcd/pkg/ssa's", spread(ratios(flux(first), own(first)), "")},
-		{"nothing changed, one pass: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(flux(nothing), own(nothing)), "")},
-		{"1 % changed, one pass: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(flux(onePart), own(onePart)), "")},
-	})
+	rows := [][]any{}
+	for _, name := range []string{oneShotName, daemonName} {
+		rows = append(rows,
+			[]any{name, "first apply: rate ÷ that of the round's best bare PATCH loop", spread(ratios(best, of(name, first)), "")},
+			[]any{name, "first apply: rate ÷ fluxcd/pkg/ssa's", spread(ratios(of(fluxName, first), of(name, first)), "")},
+			[]any{name, "1 % changed: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(of(fluxName, onePart), of(name, onePart)), "")})
+	}
+	rows = append(rows,
+		[]any{oneShotName, "nothing changed: fluxcd/pkg/ssa's time ÷ ours", spread(ratios(of(fluxName, nothing), of(oneShotName, nothing)), "")},
+		[]any{daemonName, "nothing changed: CPU of one pass", spread(idle(c.costs[daemonName][nothing]), " ms")})
+	table([]any{"arm", "in one round", "median (least–most)"}, rows)
+}
+
+// idle is the processor time of one pass of a daemon that has nothing to do, in milliseconds.
+func idle(costs []cost) []float64 {
+	out := make([]float64, len(costs))
+	for i, c := range costs {
+		out[i] = float64(c.client) / float64(time.Millisecond) / idlePasses
+	}
+	return out
 }
 
 func seconds(costs []cost) []float64 {

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	lw "github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// patience bounds waiting for what a daemon does by itself.
+const patience = 10 * time.Minute
+
+// daemon is a running loop, with watches.
+type daemon struct {
+	clusters *clusters // nil: of a ring
+	poke     chan struct{}
+	reports  chan report.Report // the last one
+	stop     func() error
+}
+
+// start runs the loop of a term over the contest's clusters, as a process that was just started.
+func (c *contest) start(ctx context.Context) (*daemon, error) {
+	cs, err := open(ctx, c.bed.Clusters[0].Config, c.bed.count, c.targets)
+	if err != nil {
+		return nil, err
+	}
+	d := begin(ctx, loop(c.fleet, cs, c.home, cs.registry), cs.close)
+	d.clusters = cs
+	return d, nil
+}
+
+// begin runs a loop; stop ends it, and closes what it used.
+func begin(ctx context.Context, l *lw.Loop, end func(context.Context) error) *daemon {
+	d := &daemon{poke: make(chan struct{}, 1), reports: make(chan report.Report, 1)}
+	inner, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(inner, 1, d.poke, d.publish) }()
+	d.stop = func() error {
+		cancel()
+		return errors.Join(<-ended, end(context.WithoutCancel(ctx)))
+	}
+	return d
+}
+
+// publish keeps the last report for who asks.
+func (d *daemon) publish(r report.Report) {
+	d.forget()
+	d.reports <- r
+}
+
+// forget drops a report that nobody asked for.
+func (d *daemon) forget() {
+	select {
+	case <-d.reports:
+	default:
+	}
+}
+
+// passes waits for so many more reports, and says what fails in the last.
+func (d *daemon) passes(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d.forget()
+	var last report.Report
+	for range n {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a pass: %w", ctx.Err())
+		case last = <-d.reports:
+		}
+	}
+	return failures(last)
+}
+
+// written waits until so many objects, our namespace aside, were written since the last time.
+func (d *daemon) written(ctx context.Context, want int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	got := 0
+	for {
+		for _, ch := range d.clusters.taken() {
+			if ch.Key.Kind != "Namespace" {
+				got++
+			}
+		}
+		if got >= want {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d objects were written: %w", got, want, ctx.Err())
+		case <-d.clusters.news:
+		}
+	}
+}
+
+// rest waits until every end is in place: then nothing is left to be done.
+func (d *daemon) rest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d.forget()
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until every end is in place: %w", ctx.Err())
+		case r := <-d.reports:
+			if unsettled(r) == 0 {
+				return nil
+			}
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	lw "github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+)
+
+// need is the memory in MiB that a light cluster takes.
+const need = 500
+
+// ring is a fleet of real clusters, each linked to the next, and a daemon over it.
+type ring struct {
+	bed      *testbed.Bed
+	fleet    *declared
+	registry *cluster.Registry
+	daemon   *daemon
+	commit   int
+
+	mu    sync.Mutex
+	wrote map[api.ClusterName]time.Time // the Linkerd Link of the commit that is in force
+	news  chan struct{}
+}
+
+// takeIsolation tells how long a commit takes to reach the other clusters while one of them hangs.
+func takeIsolation(ctx context.Context, opts options) (err error) {
+	if err := enough(opts.clusters * need); err != nil {
+		return err
+	}
+	r, err := newRing(ctx, opts.clusters)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.daemon.stop(), r.bed.Close()) }()
+	times := map[string][]time.Duration{}
+	for round := range opts.rounds * 2 {
+		hangs := r.bed.Clusters[(7*round)%opts.clusters]
+		if err := r.round(ctx, hangs, times); err != nil {
+			return fmt.Errorf("round %d, while %s hangs: %w", round+1, hangs.Name, err)
+		}
+	}
+	fmt.Printf("\n%d light clusters in a ring; from a commit that is told until the Linkerd Link of each other cluster is written\n\n", opts.clusters)
+	var rows [][]any
+	for _, what := range []string{nobody, fresh, known} {
+		t := times[what]
+		rows = append(rows, []any{what, len(t), quantile(t, 0.5), quantile(t, 0.99), fmt.Sprintf("%.3f", float64(quantile(t, 0.99))/float64(quantile(times[nobody], 0.99)))})
+	}
+	table([]any{"hangs", "passes of a cluster", "p50", "p99", "p99 ÷ that while nobody hangs"}, rows)
+	return nil
+}
+
+// What is measured in turn.
+const (
+	nobody = "nobody"
+	fresh  = "one, since now"
+	known  = "one, for a while"
+)
+
+// enough says that the machine has no room for so much.
+func enough(mib int) error {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err == nil && kib/1024 < mib {
+		err = fmt.Errorf("%d MiB of memory are available, and the clusters need %d: give fewer -clusters", kib/1024, mib)
+	}
+	return err
+}
+
+func newRing(ctx context.Context, clusters int) (_ *ring, err error) {
+	names := make([]string, clusters)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%02d", i)
+	}
+	bed, err := testbed.Start(ctx, testbed.Options{Names: names, Light: true, AtOnce: 4})
+	if err != nil {
+		return nil, err
+	}
+	r := &ring{bed: bed, fleet: &declared{}, wrote: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, bed.Close())
+		}
+	}()
+	r.registry = cluster.New(cluster.Options{})
+	for i, c := range bed.Clusters {
+		if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+			return nil, err
+		}
+		if err := r.registry.Spawn(ctx, api.ClusterName(c.Name), c.Config); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.begin(ctx)
+}
+
+// begin has everything in place.
+func (r *ring) begin(ctx context.Context) error {
+	if err := r.declare(); err != nil {
+		return err
+	}
+	l := loop(r.fleet, r, &played{}, r.registry)
+	r.daemon = begin(ctx, l, func(ctx context.Context) error {
+		var errs []error
+		for _, name := range r.registry.Names() {
+			errs = append(errs, r.registry.Stop(ctx, name))
+		}
+		return errors.Join(errs...)
+	})
+	return r.rest(ctx)
+}
+
+// rest waits until every cluster has the commit and every end is in place; Deployments are helped to become available.
+func (r *ring) rest(ctx context.Context) error {
+	if _, err := r.reached(ctx, ""); err != nil {
+		return err
+	}
+	for _, c := range r.bed.Clusters {
+		b := &bed{}
+		if err := b.connect(c); err != nil {
+			return err
+		}
+		if err := b.ready(ctx); err != nil {
+			return err
+		}
+	}
+	return r.daemon.rest(ctx)
+}
+
+// declare makes a commit that changes the Linkerd Link of every cluster, and nothing else.
+func (r *ring) declare() error {
+	r.mu.Lock()
+	r.commit++
+	clear(r.wrote)
+	r.mu.Unlock()
+	var text strings.Builder
+	text.WriteString(policyDoc)
+	for i, c := range r.bed.Clusters {
+		text.WriteString(clusterDoc(c.Name))
+		next := r.bed.Clusters[(i+1)%len(r.bed.Clusters)].Name
+		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, selector: {matchLabels: {commit: '%d'}}}\n",
+			api.GroupVersion, c.Name, next, c.Name, next, r.commit)
+	}
+	return r.fleet.load(text.String())
+}
+
+// round measures a commit while nobody hangs, one while a cluster hangs since just now, and one while it still does.
+func (r *ring) round(ctx context.Context, hangs *testbed.Cluster, times map[string][]time.Duration) error {
+	if err := r.pass(ctx, nobody, hangs.Name, times); err != nil {
+		return err
+	}
+	if err := r.rest(ctx); err != nil {
+		return err
+	}
+	if err := hangs.Pause(); err != nil {
+		return err
+	}
+	for _, what := range []string{fresh, known} {
+		if err := r.pass(ctx, what, hangs.Name, times); err != nil {
+			return errors.Join(err, hangs.Resume())
+		}
+	}
+	return errors.Join(hangs.Resume(), r.rest(ctx))
+}
+
+// pass tells of a commit and waits until all clusters but one have it.
+func (r *ring) pass(ctx context.Context, what, but string, times map[string][]time.Duration) error {
+	if err := r.declare(); err != nil {
+		return err
+	}
+	start := time.Now()
+	r.daemon.poke <- struct{}{}
+	at, err := r.reached(ctx, but)
+	if err != nil {
+		return err
+	}
+	for name, done := range at {
+		if string(name) != but {
+			times[what] = append(times[what], done.Sub(start))
+		}
+	}
+	say("%-16s %s: p50 %v, most %v so far", what, but, quantile(times[what], 0.5), quantile(times[what], 1))
+	return nil
+}
+
+// reached waits until the commit is written in all clusters but one, and says when.
+func (r *ring) reached(ctx context.Context, but string) (map[api.ClusterName]time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		at, missing := r.written(but)
+		if len(missing) == 0 {
+			return at, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s lack the commit: %w", strings.Join(missing, ", "), ctx.Err())
+		case <-r.news:
+		}
+	}
+}
+
+func (r *ring) written(but string) (at map[api.ClusterName]time.Time, missing []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at = map[api.ClusterName]time.Time{}
+	for _, c := range r.bed.Clusters {
+		name := api.ClusterName(c.Name)
+		if done, ok := r.wrote[name]; ok {
+			at[name] = done
+		} else if c.Name != but {
+			missing = append(missing, c.Name)
+		}
+	}
+	return at, missing
+}
+
+// Follow implements sync.Clusters.
+func (*ring) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
+
+// Token implements sync.Clusters.
+func (*ring) Token(context.Context, api.ClusterName, object.TokenRequest) (object.Secret, error) {
+	return object.Secret{}, errLegacy
+}
+
+// WithCluster implements sync.Clusters.
+func (r *ring) WithCluster(ctx context.Context, name api.ClusterName, f func(lw.Cluster) error) error {
+	return r.registry.WithClient(ctx, name, func(client *cluster.Client) error {
+		return f(noting{client, func(c object.Change) { r.note(name, c) }})
+	})
+}
+
+// note takes the time of a Linkerd Link that carries the commit in force.
+func (r *ring) note(name api.ClusterName, c object.Change) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.Key.Kind == "Link" && strings.Contains(string(c.Object.Body.Bytes()), fmt.Sprintf(`"commit":"%d"`, r.commit)) {
+		r.wrote[name] = now
+		tell(r.news)
+	}
+}

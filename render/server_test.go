@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
@@ -92,7 +93,9 @@ func dressedServer(t *testing.T) dynamic.Interface {
 	if err := testbed.Dress(t.Context(), east.Config, testbed.Dressing{}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(east.As("render"))
+	cfg := east.As("render")
+	cfg.WarningHandler = rest.NoWarnings{}
+	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

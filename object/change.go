@@ -24,6 +24,8 @@ type Watch struct {
 	// Versions: live, every change of an object moves it, also one of its resourceVersion alone. It is for who keeps what
 	// was read of it elsewhere.
 	Versions bool
+	// Health has the objects judged as they come in: they are read whole, and of that only Record.Health is kept.
+	Health bool
 }
 
 // Called is the watched kind as Observation.Unserved names it: Kind.version.group, without a version Kind.group.

@@ -28,7 +28,7 @@ func (m Mark) String() string {
 // mirroredLabel marks what Linkerd's service mirror wrote (linkerd2 pkg/k8s/labels.go, MirroredResourceLabel).
 const mirroredLabel = "mirror.linkerd.io/mirrored-service"
 
-// Record is a live object reduced to what the plan compares; made from metadata alone.
+// Record is a live object reduced to what the plan compares; made from metadata alone, but for Health.
 type Record struct {
 	UID, ResourceVersion string
 	Digest               uint64                // our annotation; 0: none
@@ -37,6 +37,7 @@ type Record struct {
 	Keep                 bool                  // linkwright.dev/prune: disabled
 	Going                bool                  // being deleted
 	Rivals               unique.Handle[string] // other managers, comma separated
+	Health               Health                // of a Watch that asks for it
 }
 
 // IsZero says that nothing was seen.

@@ -35,8 +35,8 @@ func (c *Client) list(ctx context.Context, r resource, s scope) (look, error) {
 }
 
 func (c *Client) pages(ctx context.Context, r resource, s scope) (look, error) {
-	read := c.metaPage
-	if s.depth == object.Whole {
+	read, as := c.metaPage, s.reading(r)
+	if as.whole() {
 		read = c.wholePage
 	}
 	var all look
@@ -45,7 +45,7 @@ func (c *Client) pages(ctx context.Context, r resource, s scope) (look, error) {
 		if next != "" {
 			req.Param("continue", next)
 		}
-		items, list, err := read(ctx, req, reading{r, s.depth})
+		items, list, err := read(ctx, req, as)
 		if err != nil {
 			return look{}, err
 		}
@@ -93,8 +93,14 @@ func whole(list metav1.ListMeta, asked string) error {
 // reading says what an item is and how much of it is kept.
 type reading struct {
 	resource
-	depth object.Depth
+	depth  object.Depth
+	health bool
 }
+
+func (s scope) reading(r resource) reading { return reading{r, s.depth, s.health} }
+
+// whole says that all of the object is asked for, whatever of it is kept.
+func (as reading) whole() bool { return as.depth == object.Whole || as.health }
 
 func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
 	got, err := req.SetHeader("Accept", acceptMetaList).Do(ctx).Get()
@@ -150,7 +156,7 @@ func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) (
 	}
 	items := make([]object.Item, 0, len(list.Items))
 	for _, one := range list.Items {
-		it, err := c.wholeItem(one, as.resource)
+		it, err := c.wholeItem(one, as)
 		if err != nil {
 			return nil, metav1.ListMeta{}, err
 		}
@@ -160,8 +166,8 @@ func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) (
 }
 
 // wholeItem keeps all of an object but the managed fields, which are the record's; items of a list do
-// not say their kind, so it is written out.
-func (c *Client) wholeItem(raw []byte, r resource) (object.Item, error) {
+// not say their kind, so it is written out. Of one that is only judged, no more is kept than else.
+func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
 	var top, fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &top); err != nil {
 		return object.Item{}, fmt.Errorf("decode object: %w", err)
@@ -173,8 +179,17 @@ func (c *Client) wholeItem(raw []byte, r resource) (object.Item, error) {
 	if m.Name == "" {
 		return object.Item{}, errors.New("the answer has an object without name")
 	}
+	var health object.Health
+	if as.health {
+		health = object.HealthOf(as.Kind, raw)
+	}
+	if as.depth != object.Whole {
+		it, err := c.metaItem(&m, as)
+		it.Record.Health = health
+		return it, err
+	}
 	delete(fields, "managedFields")
-	version, kind := r.ToAPIVersionAndKind()
+	version, kind := as.ToAPIVersionAndKind()
 	for name, value := range map[string]any{"apiVersion": version, "kind": kind, "metadata": fields} {
 		text, err := json.Marshal(value)
 		if err != nil {
@@ -183,12 +198,14 @@ func (c *Client) wholeItem(raw []byte, r resource) (object.Item, error) {
 		top[name] = text
 	}
 	body, err := json.Marshal(top)
-	return object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(&m, c.owner), Body: object.NewBody(body)}, err
+	it := object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(&m, c.owner), Body: object.NewBody(body)}
+	it.Record.Health = health
+	return it, err
 }
 
 // get reads a single object; an absent one is simply not seen.
 func (c *Client) get(ctx context.Context, r resource, s scope) (look, error) {
-	it, err := c.one(ctx, reading{r, s.depth}, object.Key{Namespace: s.namespace, Name: s.name})
+	it, err := c.one(ctx, s.reading(r), object.Key{Namespace: s.namespace, Name: s.name})
 	if missing(err) == s.name {
 		return look{}, nil
 	}
@@ -198,12 +215,12 @@ func (c *Client) get(ctx context.Context, r resource, s scope) (look, error) {
 // one reads an object; of the key only namespace and name are asked.
 func (c *Client) one(ctx context.Context, as reading, key object.Key) (object.Item, error) {
 	req := lead(c.rest.Get(), as.path(key.Namespace, key.Name))
-	if as.depth == object.Whole {
+	if as.whole() {
 		raw, err := rawJSON(ctx, req)
 		if err != nil {
 			return object.Item{}, err
 		}
-		return c.wholeItem(raw, as.resource)
+		return c.wholeItem(raw, as)
 	}
 	m, err := metaOf(req.SetHeader("Accept", acceptMeta).Do(ctx))
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *Client) live(ctx context.Context, ch object.Change) (object.Body, error
 	if err != nil {
 		return object.Body{}, err
 	}
-	it, err := c.one(ctx, reading{r, object.Whole}, ch.Key)
+	it, err := c.one(ctx, reading{resource: r, depth: object.Whole}, ch.Key)
 	if missing(err) == ch.Key.Name {
 		return object.Body{}, nil
 	}
@@ -55,6 +55,6 @@ func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, e
 	if err != nil {
 		return object.Body{}, err
 	}
-	it, err := c.wholeItem(raw, r)
+	it, err := c.wholeItem(raw, reading{resource: r, depth: object.Whole})
 	return it.Body, err
 }

@@ -95,7 +95,7 @@ func (c *Client) awaitGone(ctx context.Context, ch object.Change) error {
 		if err != nil {
 			return err
 		}
-		it, err := c.one(ctx, reading{r, object.Reduced}, ch.Key)
+		it, err := c.one(ctx, reading{resource: r}, ch.Key)
 		if missing(err) == ch.Key.Name || err == nil && it.Record.UID != ch.Was.UID {
 			return nil
 		}

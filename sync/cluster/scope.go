@@ -15,7 +15,7 @@ type scope struct {
 	kind                      schema.GroupVersionKind
 	namespace, selector, name string
 	depth                     object.Depth
-	polled, versions          bool
+	polled, versions, health  bool
 }
 
 // unite gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
@@ -26,14 +26,14 @@ func unite(watches []object.Watch) []scope {
 	for _, w := range watches {
 		for _, s := range scopesOf(w) {
 			where := s
-			where.depth, where.polled = 0, false
+			where.depth, where.polled, where.health = 0, false, false
 			i, ok := at[where]
 			if !ok {
 				at[where] = len(all)
 				all = append(all, s)
 				continue
 			}
-			all[i].depth, all[i].polled = max(all[i].depth, s.depth), all[i].polled || s.polled
+			all[i].depth, all[i].polled, all[i].health = max(all[i].depth, s.depth), all[i].polled || s.polled, all[i].health || s.health
 		}
 	}
 	wide := slices.DeleteFunc(slices.Clone(all), func(s scope) bool { return s.selector != "" || s.name != "" })
@@ -48,7 +48,7 @@ func unite(watches []object.Watch) []scope {
 func scopesOf(w object.Watch) []scope {
 	s := scope{
 		kind:      schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind},
-		namespace: w.Namespace, depth: w.Depth, versions: w.Versions,
+		namespace: w.Namespace, depth: w.Depth, versions: w.Versions, health: w.Health,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -65,7 +65,7 @@ func scopesOf(w object.Watch) []scope {
 // shows says that what s, which is no narrowed scope, shows includes all that another one would.
 func (s scope) shows(o scope) bool {
 	within := s.namespace == o.namespace || s.namespace == ""
-	return s != o && within && s.kind == o.kind && s.depth >= o.depth
+	return s != o && within && s.kind == o.kind && s.depth >= o.depth && (s.health || !o.health)
 }
 
 // called is the kind as Observation.Unserved names it.

@@ -62,7 +62,7 @@ func (c *Client) watch(ctx context.Context, r resource, s scope, from string) (*
 		cancel(err)
 		return nil, errors.Join(err, answer.Body.Close())
 	}
-	return &stream{client: c, as: reading{r, s.depth}, events: events, cancel: cancel}, nil
+	return &stream{client: c, as: s.reading(r), events: events, cancel: cancel}, nil
 }
 
 // askWatch asks itself, since a request of client-go takes a lost connection for a watch without events.
@@ -78,7 +78,7 @@ func (c *Client) askWatch(ctx context.Context, r resource, s scope, from string)
 		return nil, err
 	}
 	ask.Header.Set("Accept", acceptMeta)
-	if s.depth == object.Whole {
+	if s.reading(r).whole() {
 		ask.Header.Set("Accept", runtime.ContentTypeJSON)
 	}
 	answer, err := c.streams.Do(ask)
@@ -155,7 +155,7 @@ func (s *stream) next() (event, error) {
 }
 
 func (s *stream) decode(e *event, raw []byte) (err error) {
-	if s.as.depth == object.Whole {
+	if s.as.whole() {
 		return s.decodeWhole(e, raw)
 	}
 	got, _, err := metascheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
@@ -182,7 +182,7 @@ func (s *stream) decodeWhole(e *event, raw []byte) (err error) {
 		e.at = mark.Metadata.ResourceVersion
 		return err
 	}
-	e.item, err = s.client.wholeItem(raw, s.as.resource)
+	e.item, err = s.client.wholeItem(raw, s.as)
 	e.at = e.item.Record.ResourceVersion
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -73,7 +74,11 @@ func takeApply(ctx context.Context, opts options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.bed.Close()) }()
+	c.bed.meter.profiles = opts.profiles
 	arms := c.arms(opts.widths)
+	if opts.arms != "" {
+		arms = slices.DeleteFunc(arms, func(a arm) bool { return !slices.Contains(strings.Split(opts.arms, ","), a.name) })
+	}
 	for round := range opts.rounds {
 		for _, a := range arms {
 			if err := c.turn(ctx, a); err != nil {
@@ -188,7 +193,7 @@ func (c *contest) turn(ctx context.Context, a arm) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
-		took, err := c.bed.meter.measure(ctx, do)
+		took, err := c.bed.meter.measure(ctx, a.name+" "+string(s), do)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,6 +26,7 @@ const tick = 10 * time.Millisecond
 type meter struct {
 	server, etcd int // process ids; etcd's is that of the supervisor, in which it runs
 	count        *counter
+	profiles     string // directory for profiles of what is measured; empty: none
 }
 
 func newMeter(apiserver int, count *counter) (*meter, error) {
@@ -35,11 +38,16 @@ func newMeter(apiserver int, count *counter) (*meter, error) {
 	return &meter{server: apiserver, etcd: parent, count: count}, err
 }
 
-// measure runs f once everything before it has come to rest.
-func (m *meter) measure(ctx context.Context, f func(context.Context) error) (cost, error) {
+// measure runs f once everything before it has come to rest; name is the profile's.
+func (m *meter) measure(ctx context.Context, name string, f func(context.Context) error) (cost, error) {
 	if err := m.rest(ctx); err != nil {
 		return cost{}, err
 	}
+	stop, err := m.profile(name)
+	if err != nil {
+		return cost{}, err
+	}
+	defer stop()
 	m.count.take()
 	before, err := m.now()
 	if err != nil {
@@ -56,6 +64,21 @@ func (m *meter) measure(ctx context.Context, f func(context.Context) error) (cos
 		wall: after.wall - before.wall, client: after.client - before.client, server: after.server - before.server,
 		etcd: after.etcd - before.etcd, requests: m.count.take(),
 	}, nil
+}
+
+// profile takes one of this process until stop is called.
+func (m *meter) profile(name string) (stop func(), err error) {
+	if m.profiles == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(filepath.Join(m.profiles, strings.ReplaceAll(name, " ", "-")+".pprof"))
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close() // a profile that is cut off cannot be read
+	}, pprof.StartCPUProfile(file)
 }
 
 // restful is the share of a core below which a server is at rest.

@@ -20,6 +20,7 @@ type options struct {
 	widths          []int
 	edits, seconds  int // edits are a second's
 	clusters        int
+	arms, profiles  string
 }
 
 // figure is one sub-command.
@@ -56,6 +57,8 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&opts.objects, "objects", 10_000, "objects of links; nine make a link's end and its inventory")
 	flags.IntVar(&opts.rounds, "rounds", 5, "rounds, each of all arms")
 	flags.StringVar(&widths, "widths", "4,8,16,32,64", "PATCHes in flight of the bare loop, one arm each")
+	flags.StringVar(&opts.arms, "arms", "", "only these, such as one-shot,flux; empty: all")
+	flags.StringVar(&opts.profiles, "profiles", "", "directory for a CPU profile of each arm at each stage")
 	flags.IntVar(&opts.edits, "edits", 50, "foreign edits a second")
 	flags.IntVar(&opts.seconds, "seconds", 20, "how long foreign edits go on")
 	flags.IntVar(&opts.clusters, "clusters", 20, "clusters in a ring, of which one hangs")

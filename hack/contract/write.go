@@ -168,7 +168,7 @@ func going(s *scene) {
 func replaced(s *scene) {
 	old, next := s.binding("view"), s.binding("edit")
 	was := s.write(object.Create, old, object.Record{})
-	s.fails("a role", cluster.Invalid, change(object.Update, next, was))
+	s.fails("a role", cluster.Fixed, change(object.Update, next, was))
 	now := s.write(object.Replace, next, was)
 	if now.UID == was.UID || now.Digest != next.Digest || !next.Covered(now) {
 		s.Errorf("got %+v, want a new object with digest %x", now, next.Digest)
@@ -209,7 +209,7 @@ func refused(s *scene) {
 		return s.ours(s.key("Secret", "a"), map[string]any{"type": of, "data": map[string]any{"k": "aHVzaA=="}})
 	}
 	was := s.write(object.Create, typed("Opaque"), object.Record{})
-	s.fails("its type", cluster.Invalid, change(object.Update, typed("example.com/other"), was))
+	s.fails("its type", cluster.Fixed, change(object.Update, typed("example.com/other"), was))
 	if now := s.record(typed("Opaque")); now != was {
 		s.Errorf("a refused write left %+v, want %+v", now, was)
 	}

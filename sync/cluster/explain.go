@@ -24,6 +24,7 @@ const (
 	Occupied     = "Occupied"     // ErrOccupied
 	Conflict     = "Conflict"     // 409
 	Invalid      = "Invalid"      // 400, 422
+	Fixed        = "Immutable"    // as Immutable says
 	Throttled    = "Throttled"    // 429
 	Unavailable  = "Unavailable"  // 5xx, 410
 	Canceled     = "Canceled"     // by us
@@ -51,6 +52,9 @@ type explanation struct {
 	code, advice string
 }
 
+// refused is the advice for one object that a server does not take, as all others of its phase it may.
+const refused = " (only this object is refused: correct the declaration, overlay or policy that the message is about)"
+
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
@@ -62,9 +66,10 @@ func explanations() []explanation {
 		{apierrors.IsConflict, Conflict, " (changed since it was read: it is read and judged again)"},
 		{apierrors.IsAlreadyExists, Conflict, " (changed since it was read: it is read and judged again)"},
 		{apierrors.IsNotFound, NotFound, ""},
-		{apierrors.IsInvalid, Invalid, ""},
-		{apierrors.IsBadRequest, Invalid, ""},
-		{apierrors.IsRequestEntityTooLargeError, Invalid, ""},
+		{isImmutable, Fixed, " (no write changes it: undo the change, or delete the object so that it is created anew)"},
+		{apierrors.IsInvalid, Invalid, refused},
+		{apierrors.IsBadRequest, Invalid, refused},
+		{apierrors.IsRequestEntityTooLargeError, Invalid, refused},
 		{isExpired, Unavailable, " (the list expired while it was read, twice: the API server is overloaded)"},
 		{isServerTimeout, Timeout, " (the API server is slow or overloaded)"},
 		{isServerFault, Unavailable, " (the API server is starting, stopping or broken)"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,9 +26,24 @@ const (
 	goneLook = 100 * time.Millisecond
 )
 
+var errIrreplaceable = errors.New("objects of this kind are never replaced: more would go than the object")
+
+// irreplaceable: with a Namespace or a definition goes all that is in it, and the creation time of a Link decides whose
+// metadata federated services show. No change is worth it, whoever asks.
+func irreplaceable(k object.Key) bool {
+	return slices.Contains([]schema.GroupKind{
+		{Kind: "Namespace"},
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+		{Group: "multicluster.linkerd.io", Kind: "Link"},
+	}, schema.GroupKind{Group: k.Group, Kind: k.Kind})
+}
+
 // replace leaves a gap in which the object does not exist. An object that something still holds after
 // goneWait is left as it is, being deleted: the next pass sees it so.
 func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, error) {
+	if irreplaceable(ch.Key) {
+		return object.Record{}, errIrreplaceable
+	}
 	gone, err := c.remove(ctx, ch)
 	if err != nil {
 		return object.Record{}, err

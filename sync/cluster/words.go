@@ -17,7 +17,11 @@ func withoutValues(ch object.Change, err error) error {
 	if ch.Key.Group != "" || ch.Key.Kind != "Secret" || !errors.As(err, &status) {
 		return err
 	}
+	immutable := isImmutable(err) // the API server's own words, after the value
 	refusal := harmless(status.ErrStatus.Message)
+	if immutable {
+		refusal = invalid(status.ErrStatus.Details)
+	}
 	if refusal == "" && !mayQuote(err) {
 		return err
 	}
@@ -28,8 +32,13 @@ func withoutValues(ch object.Change, err error) error {
 	}
 	if bare.Details != nil {
 		for i, cause := range bare.Details.Causes {
-			bare.Details.Causes[i].Message = ""
-			bare.Message += fmt.Sprintf(", %s: %s", cause.Field, cause.Type)
+			said, kept := string(cause.Type), ""
+			if immutable {
+				said = lastWords(cause.Message)
+				kept = said
+			}
+			bare.Details.Causes[i].Message = kept
+			bare.Message += fmt.Sprintf(", %s: %s", cause.Field, said)
 		}
 	}
 	return &apierrors.StatusError{ErrStatus: *bare}

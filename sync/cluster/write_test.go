@@ -210,8 +210,8 @@ func TestReplace(t *testing.T) {
 	c, _, ns := east(t)
 	old, next := binding(t, ns, "a", "reader"), binding(t, ns, "a", "writer")
 	was := write(t, c, create(old))
-	if _, err := c.Write(t.Context(), update(next, was)); Explain(err).Code != Invalid {
-		t.Fatalf("update of roleRef: got %v, want code %s", err, Invalid)
+	if _, err := c.Write(t.Context(), update(next, was)); Explain(err).Code != Fixed {
+		t.Fatalf("update of roleRef: got %v, want code %s", err, Fixed)
 	}
 	replace := object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: was}
 	now := write(t, c, replace)

@@ -42,7 +42,8 @@ func Asks(w World, last Step, keys []object.Key) (ends []object.End, whole bool)
 
 // inPlace says that all of an end is as declared, or was left so on purpose, and is compared alone when it drifts.
 func (r Row) inPlace() bool {
-	return r.Standing == InPlace && len(r.Going) == 0 && !r.Leaving
+	waits := r.Standing == Waiting && r.Why != nil && r.Why.Code == Contested
+	return (r.Standing == InPlace || waits) && len(r.Going) == 0 && !r.Leaving
 }
 
 // unsettled says that an end may go on by what Linkerd's controllers do. A held one does not: nothing of it goes.

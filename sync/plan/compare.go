@@ -47,6 +47,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		p.stay(row, why, len(changes)+len(v.Go))
 		return
 	}
+	changes, contested := p.calm(changes)
 	kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
 	if want.Held == nil && !kept {
 		row.Standing, row.Why = p.take(v.Next.Settle(keys(want), p.gone), append(changes, v.Go...))
@@ -56,8 +57,11 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		row.Standing, row.Why = Held, p.held(want.End, want.Held)
 	case v.Refused != nil:
 		row.Standing, row.Why = Refused, v.Refused
-	case v.Waiting != nil && row.Standing == InPlace:
+	case row.Standing != InPlace:
+	case v.Waiting != nil:
 		row.Standing, row.Why = Waiting, v.Waiting
+	case contested != nil:
+		row.Standing, row.Why = Waiting, contested
 	}
 	p.tell(row)
 }
@@ -181,7 +185,7 @@ func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, 
 			out = append(out, change(want.End, object.Update, o, live, "Drift", "fields were changed by "+rivals(live)))
 		}
 	}
-	return out, nil
+	return p.replaced(out)
 }
 
 // called is an object's kind as Observation.Unserved names it.
@@ -204,10 +208,10 @@ func update(o object.Object, seen object.Observation) object.Action {
 func drains(c object.Change) bool { return c.Action == object.Drain }
 
 func rivals(r object.Record) string {
-	if names := r.Rivals.Value(); names != "" {
-		return strings.ReplaceAll(names, ",", ", ")
+	if r.IsZero() || r.Rivals.Value() == "" {
+		return "somebody"
 	}
-	return "somebody"
+	return strings.ReplaceAll(r.Rivals.Value(), ",", ", ")
 }
 
 func occupied(k object.Key, r object.Record) *object.Reason {

@@ -76,6 +76,9 @@ func (p *planner) schedule() {
 			s.Next = p.Now.Add(soon)
 		}
 	}
+	if !p.calmed.IsZero() && (s.Next.IsZero() || p.calmed.Before(s.Next)) {
+		s.Next = p.calmed
+	}
 }
 
 // comes says that what an end waits for may happen without any write of ours. What another cluster's

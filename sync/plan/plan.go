@@ -32,6 +32,10 @@ type World struct {
 	Barred map[api.Commit]*object.Reason
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
 	Elsewhere map[api.ClusterName]bool
+	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
+	// which the server refused the last write, with the field that it calls immutable.
+	Contested map[api.ClusterName]map[object.Key]Contest
+	Immutable map[api.ClusterName]map[object.Key]string
 	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
 	// of another one.
 	Pass int
@@ -137,6 +141,7 @@ type planner struct {
 	base     *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
 	coverage    object.Coverage
+	calmed      time.Time                                // when the first contested object is corrected again; zero: none
 	twins       map[string]bool                          // memo of shared
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations

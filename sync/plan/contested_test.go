@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unique"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// drifted takes a field of an object from us.
+func drifted(s *sim, c api.ClusterName, k object.Key) {
+	r := s.live[c].Seen.Record(k)
+	r.Fields, r.Rivals = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("argocd,kubectl")
+	record(&s.live[c].Seen, k, r)
+}
+
+// What others keep changing is left alone until its time, whichever way they change it, while all else goes on; then it is
+// tried again.
+func TestContested(t *testing.T) {
+	s := linked(t, "")
+	until := s.world.Now.Add(time.Minute)
+	s.world.Contested = map[api.ClusterName]map[object.Key]Contest{"west": {deployment("east"): {Until: until, Times: 6}}}
+	allInPlace(t, "west", s.turn("west"))
+	ways := map[string]func(){
+		"a field": func() { drifted(s, "west", deployment("east")) },
+		"a digest": func() {
+			r := s.live["west"].Seen.Record(deployment("east"))
+			r.Digest++
+			record(&s.live["west"].Seen, deployment("east"), r)
+		},
+		"a removal": func() { remove(s.live["west"], deployment("east")) },
+	}
+	for name, way := range ways {
+		s.world.Now = until.Add(-time.Minute)
+		at := Cluster(s.now(), "west", s.renderer())
+		way()
+		step := s.turn("west")
+		same(t, name, nil, words(step))
+		got := row(t, step, westEast)
+		if got.Standing != Waiting || got.Why.Code != Contested || !strings.Contains(got.Why.Message, "6 times") ||
+			!strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) || !strings.Contains(got.Why.Message, deployment("east").String()) {
+			t.Errorf("%s: %s %v", name, got.Standing, got.Why)
+		}
+		if name == "a field" && !strings.Contains(got.Why.Message, "argocd, kubectl") {
+			t.Errorf("%s: nobody is named: %v", name, got.Why)
+		}
+		if !step.Next.Equal(until) {
+			t.Errorf("%s: asked again at %s", name, step.Next)
+		}
+		if d := Drift(s.now(), at, []object.End{westEast}, s.renderer()); d.Whole || len(d.Changes) > 0 || !d.Next.Equal(until) {
+			t.Errorf("%s: drift writes %v, whole %t, next %s", name, words(d), d.Whole, d.Next)
+		}
+		drifted(s, "west", linkKey("east"))
+		d := Drift(s.now(), step, []object.End{westEast}, s.renderer())
+		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, words(d))
+		same(t, name+", and something else, of the whole", words(d), words(s.turn("west")))
+		s.world.Now = until
+		if step := s.turn("west"); len(step.Changes) != 1 || step.Changes[0].Key != deployment("east") {
+			t.Errorf("%s, in time: %v", name, words(step))
+		}
+		allInPlace(t, "west", s.turn("west"))
+	}
+	s.world.Now = until.Add(-time.Second)
+	s.world.Fleet = declare(t, two, "")
+	s.settle()
+	if !s.live["west"].Seen.Record(deployment("east")).IsZero() {
+		t.Error("what is contested is never removed")
+	}
+}
+
+// An immutable field is replaced only where that is harmless; else the end is held, and says what to do.
+func TestImmutable(t *testing.T) {
+	roleBinding := object.Key{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Namespace: mc, Name: "controller-read-remote-creds-east"}
+	clusterBinding := object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: "linkerd-multicluster-controller-access-local-resources-east"}
+	tests := []struct {
+		key   object.Key
+		field string
+		keep  bool
+		goes  bool
+	}{
+		{roleBinding, "roleRef", false, true},
+		{clusterBinding, "roleRef", false, true},
+		{mirrorKey, "type", false, true},
+		{mirrorKey, "data", false, false},
+		{mirrorKey, "type", true, false},
+		{roleBinding, "subjects", false, false},
+		{deployment("east"), "spec.selector", false, false},
+		{linkKey("east"), "spec", false, false},
+		{object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}, "type", false, false},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		s.world.Immutable = map[api.ClusterName]map[object.Key]string{"west": {tt.key: tt.field}, "east": {tt.key: tt.field}}
+		allInPlace(t, "west", Cluster(s.now(), "west", s.renderer()))
+		last := Cluster(s.now(), "west", s.renderer())
+		drifted(s, "west", tt.key)
+		r := s.live["west"].Seen.Record(tt.key)
+		r.Keep = tt.keep
+		record(&s.live["west"].Seen, tt.key, r)
+		step := Cluster(s.now(), "west", s.renderer(), PrunePolicy)
+		got := row(t, step, westEast)
+		switch {
+		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
+			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
+		case !tt.goes && (step.Writes() > 0 || got.Standing != Held || got.Why.Code != Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
+			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
+		}
+		if d := Drift(s.now(), last, []object.End{westEast}, s.renderer()); len(d.Changes) > 0 || !d.Whole {
+			t.Errorf("%s of %s: drift alone plans %v", tt.field, tt.key, words(d))
+		}
+		if old := Cluster(aged(s.now(), "west"), "west", s.renderer()); old.Writes() > 0 || tt.goes && len(old.Look) == 0 {
+			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, words(old))
+		}
+		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+		if step := Cluster(s.now(), "west", s.renderer(), PrunePolicy); len(step.Changes) > 0 {
+			t.Errorf("%s of %s: %v, where nothing may be deleted", tt.field, tt.key, words(step))
+		}
+	}
+}

@@ -24,6 +24,7 @@ type Rotation struct {
 	Token   bool                 // and the token of mode LegacyToken
 	Need    *object.TokenRequest // to be asked for now; nil: nothing
 	Renewal time.Time            // when the next generation is due; zero: it is
+	Expires time.Time            // when Use is good no more; zero: there is none
 }
 
 // Tokens are renewed once two thirds of their granted life are over, which leaves a third for tries; a change of the
@@ -78,7 +79,7 @@ func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 		t.consider(token)
 	}
 	t.consider(fresh)
-	r := Rotation{Use: t.use, Life: t.best.life()}
+	r := Rotation{Use: t.use, Life: t.best.life(), Expires: t.best.Expires}
 	keep := t.kept()
 	if t.due() {
 		next := t.next()

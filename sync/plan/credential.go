@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -147,18 +148,29 @@ func (p *planner) former(l fleet.Link) []object.Key {
 // nothing else. Whatever may keep a source's end from being written keeps its token from being issued.
 func (p *planner) rotate() {
 	p.remark()
-	_, _, in := p.declared(p.name)
+	_, out, in := p.declared(p.name)
+	for _, l := range out {
+		if l.Spec.Credentials.Mode == api.Bound {
+			p.until(p.rotation(l).Expires)
+		}
+	}
 	for _, l := range in {
 		if l.Spec.Credentials.Mode != api.Bound || p.leaves(p.name) {
 			continue
 		}
 		r := p.rotation(l)
-		if !r.Renewal.IsZero() && (p.step.Next.IsZero() || r.Renewal.Before(p.step.Next)) {
-			p.step.Next = r.Renewal
-		}
+		p.until(r.Renewal)
+		p.until(r.Expires)
 		if r.Need != nil && !p.Elsewhere[l.Source.Name] && p.takes(l) {
 			p.step.Needs = append(p.step.Needs, Need{Link: l.Pair(), Request: *r.Need})
 		}
+	}
+}
+
+// until makes Next no later than a moment; zero: none.
+func (p *planner) until(at time.Time) {
+	if s := p.step; !at.IsZero() && (s.Next.IsZero() || at.Before(s.Next)) {
+		s.Next = at
 	}
 }
 

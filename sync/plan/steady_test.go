@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// moments calls f with the world before every turn of linking clusters in all modes, letting tokens grow old, and
+// unlinking them again.
+func moments(t *testing.T, f func(s *sim, c api.ClusterName)) {
+	t.Helper()
+	for name, spec := range map[string]string{"tokens that stay": all, "tokens that expire": all + bound} {
+		i := newIssuer(t, spec)
+		turn := i.turn
+		turns := func(n int) {
+			for range n {
+				for _, c := range two {
+					f(i.sim, c)
+					turn(c, PrunePolicy, Suspend)
+				}
+			}
+		}
+		turns(8)
+		for range 3 {
+			i.world.Now = i.world.Now.Add(api.DefaultTTL / 2)
+			turns(3)
+		}
+		turn = i.sim.turn // an unlink takes tokens away
+		i.world.Fleet = declare(t, two, "")
+		turns(12)
+		if i.steps < 20 {
+			t.Errorf("%s: only %d writes were planned", name, i.steps)
+		}
+	}
+}
+
+// Before a step's Next nothing but what is seen can change it: nobody need ask again.
+func TestSameStepBeforeNext(t *testing.T) {
+	random, later := rand.New(rand.NewPCG(1, 2)), 0
+	moments(t, func(s *sim, c api.ClusterName) {
+		w := s.now()
+		now := Cluster(w, c, s.renderer(), PrunePolicy, Suspend)
+		room := 10 * 365 * 24 * time.Hour
+		if !now.Next.IsZero() {
+			room = now.Next.Sub(w.Now)
+		}
+		for _, after := range []time.Duration{0, room / 2, room - 1, time.Duration(random.Int64N(int64(room)))} {
+			w.Now = s.world.Now.Add(after)
+			then := Cluster(w, c, s.renderer(), PrunePolicy, Suspend)
+			if then.Next.IsZero() != now.Next.IsZero() || then.Next.Before(now.Next) {
+				t.Fatalf("%s: next is %v, and %v later %v", c, now.Next, after, then.Next)
+			}
+			then.Next = now.Next
+			if !reflect.DeepEqual(now, then) {
+				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.Next, words(now), standings(now), words(then), standings(then))
+			}
+			if after > 0 {
+				later++
+			}
+		}
+	})
+	if later < 100 {
+		t.Errorf("only %d later moments were tried", later)
+	}
+}
+
+// The order in which links are declared decides nothing.
+func TestSameStepInAnyOrder(t *testing.T) {
+	four := []api.ClusterName{"east", "north", "south", "west"}
+	var links []string
+	for _, source := range four {
+		for _, target := range four {
+			if source != target {
+				links = append(links, linkDoc(string(source), string(target), all))
+			}
+		}
+	}
+	f := declare(t, four, strings.Join(links, ""))
+	s := newSim(t, f, four...)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 6 {
+		random.Shuffle(len(links), func(i, j int) { links[i], links[j] = links[j], links[i] })
+		other := declare(t, four, strings.Join(links, ""))
+		other.Commit = f.Commit
+		for _, c := range four {
+			w := s.now()
+			first := Cluster(w, c, s.renderer(), PrunePolicy)
+			w.Fleet = other
+			if again := Cluster(w, c, s.renderer(), PrunePolicy); !reflect.DeepEqual(first, again) {
+				t.Fatalf("%s: the order of links decides:\n%v\n%v", c, words(first), words(again))
+			}
+			s.turn(c, PrunePolicy)
+		}
+	}
+}
+
+// One world serves all clusters at once, and no step or drift of one changes it, or the step before.
+func TestStepsSideBySide(t *testing.T) {
+	drifts, n := 0, 0
+	moments(t, func(s *sim, _ api.ClusterName) {
+		if n++; n%5 != 0 {
+			return
+		}
+		w := s.now()
+		before, alone := clone(w, nil), map[api.ClusterName][2]Step{}
+		for _, c := range two {
+			alone[c] = both(w, c, s.renderer())
+		}
+		results := make([][2]Step, 4)
+		var g sync.WaitGroup
+		for i := range results {
+			g.Go(func() { results[i] = both(w, two[i%2], s.renderer()) })
+		}
+		g.Wait()
+		for i, got := range results {
+			if want := alone[two[i%2]]; !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s side by side: got %v, %v, want %v, %v", two[i%2], words(got[0]), words(got[1]), words(want[0]), words(want[1]))
+			}
+			drifts += len(got[1].Rows)
+		}
+		if !reflect.DeepEqual(before, w) {
+			t.Fatal("the world was changed")
+		}
+	})
+	if drifts < 10 {
+		t.Errorf("only %d ends were compared alone", drifts)
+	}
+}
+
+// both gives the step of a cluster, and what drift of all that it holds asks for after it.
+func both(w World, c api.ClusterName, r Renderer) [2]Step {
+	last := Cluster(w, c, r, PrunePolicy, Suspend)
+	was := Cluster(w, c, r, PrunePolicy, Suspend)
+	keys := []object.Key{}
+	for k := range w.Sides[c].Seen.Kind("", "Service") {
+		keys = append(keys, k)
+	}
+	ends, _ := Asks(w, last, slices.Clone(keys))
+	for _, row := range last.Rows {
+		ends = append(ends, row.End)
+	}
+	drift := Drift(w, last, ends, r, PrunePolicy, Suspend)
+	if !reflect.DeepEqual(last, was) {
+		panic("drift changed the step before")
+	}
+	return [2]Step{last, drift}
+}

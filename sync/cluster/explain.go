@@ -114,7 +114,7 @@ func isDeadline(err error) bool {
 		return false
 	}
 	var timeout net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	return lost(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func isNetwork(err error) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -123,10 +124,10 @@ func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([
 }
 
 func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (object.Item, error) {
-	it := object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(m, c.owner)}
-	if it.Name == "" {
+	if m.Name == "" {
 		return object.Item{}, errors.New("the list has an item without name")
 	}
+	it := c.item(m)
 	if as.depth == object.Reduced {
 		return it, nil
 	}
@@ -198,9 +199,20 @@ func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
 		top[name] = text
 	}
 	body, err := json.Marshal(top)
-	it := object.Item{Namespace: m.Namespace, Name: m.Name, Record: object.Reduce(&m, c.owner), Body: object.NewBody(body)}
-	it.Record.Health = health
+	it := c.item(&m)
+	it.Body, it.Record.Health = object.NewBody(body), health
 	return it, err
+}
+
+// item is an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that
+// of a namespace is one for all.
+func (c *Client) item(m *metav1.ObjectMeta) object.Item {
+	it := object.Item{Namespace: unique.Make(m.Namespace).Value(), Record: object.Reduce(m, c.owner)}
+	r := &it.Record
+	all := m.Name + r.UID + r.ResourceVersion
+	name, uid := len(m.Name), len(m.Name)+len(r.UID)
+	it.Name, r.UID, r.ResourceVersion = all[:name], all[name:uid], all[uid:]
+	return it
 }
 
 // get reads a single object; an absent one is simply not seen.

@@ -272,7 +272,7 @@ func (l *feeds) fill(f *feed, got look, writes uint64) {
 	})
 	maps.DeleteFunc(f.due, func(_ object.Key, d due) bool { return d.number <= writes })
 	if differs {
-		f.items, f.shared, l.seen = slices.Clip(got.items), false, nil
+		f.items, f.shared, l.seen = slices.Clone(got.items), false, nil // a clone has no room to spare
 	}
 	l.turns()
 }
@@ -328,8 +328,7 @@ func (l *feeds) tell(key object.Key) {
 }
 
 func (l *feeds) tellAll() {
-	l.all = true
-	clear(l.moved)
+	l.all, l.moved = true, map[object.Key]struct{}{}
 	l.notify()
 }
 
@@ -351,7 +350,6 @@ func (l *feeds) take() (object.Moves, bool) {
 	if !m.All {
 		m.Keys = slices.SortedFunc(maps.Keys(l.moved), object.Key.Compare)
 	}
-	l.all = false
-	clear(l.moved)
+	l.all, l.moved = false, map[object.Key]struct{}{} // its memory goes with it
 	return m, m.All || len(m.Keys) > 0
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -32,15 +33,27 @@ type scene struct {
 	keys     map[object.Key]bool
 }
 
-// watched opens the cluster of a configuration.
-func watched(t *testing.T, cfg *rest.Config, o Options) *scene {
+// config is that of the live cluster.
+func config(t *testing.T) *rest.Config {
 	t.Helper()
 	needBed(t)
-	s := &scene{T: t, count: &counter{}, foreign: kubernetes.NewForConfigOrDie(live.As("foreign")), keys: map[object.Key]bool{}}
-	s.ns = namespace(t, s.foreign)
+	return live.Config
+}
+
+// watched opens the live cluster by a configuration of it.
+func watched(t *testing.T, cfg *rest.Config, o Options) *scene {
+	t.Helper()
+	s := watchedOf(t, live, cfg, o)
 	s.rooted()
+	return s
+}
+
+func watchedOf(t *testing.T, of *testbed.Cluster, cfg *rest.Config, o Options) *scene {
+	t.Helper()
+	s := &scene{T: t, foreign: kubernetes.NewForConfigOrDie(of.As("foreign")), keys: map[object.Key]bool{}}
+	s.ns = namespace(t, s.foreign)
 	o.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
-		s.count.next = next
+		s.count = &counter{next: next}
 		return s.count
 	}
 	s.registry = New(o)
@@ -155,7 +168,7 @@ func (s *scene) remove(name string) {
 func TestLiveShowsWhatOthersDo(t *testing.T) {
 	for _, depth := range []object.Depth{object.Reduced, object.Metadata, object.Whole} {
 		t.Run(string('0'+rune(depth)), func(t *testing.T) {
-			s := watched(t, live.Config, Options{})
+			s := watched(t, config(t), Options{})
 			mine := configMap(t, s.ns, "mine", map[string]string{"k": "v"})
 			write(t, s.client, create(mine))
 			same := func(when string) {
@@ -201,7 +214,7 @@ func shown(seen object.Observation) []string {
 }
 
 func TestLiveDoesNotTellOwnWrites(t *testing.T) {
-	s := watched(t, live.Config, Options{})
+	s := watched(t, config(t), Options{})
 	w := s.configMaps(object.Whole)
 	s.look(w)
 	mine := configMap(t, s.ns, "mine", map[string]string{"k": "v"})
@@ -239,7 +252,7 @@ func TestLiveDoesNotTellOwnWrites(t *testing.T) {
 
 // A pass over a cluster that did not change asks nothing and gives the very same layers.
 func TestLiveCostsNothingWhileNothingChanges(t *testing.T) {
-	s := watched(t, live.Config, Options{})
+	s := watched(t, config(t), Options{})
 	watches := []object.Watch{
 		s.configMaps(object.Whole),
 		{Version: "v1", Kind: "Namespace", Names: []string{s.ns, "kube-system"}},
@@ -263,7 +276,7 @@ func TestLiveCostsNothingWhileNothingChanges(t *testing.T) {
 }
 
 func TestLiveFeedsAreWhatIsAsked(t *testing.T) {
-	s := watched(t, live.Config, Options{})
+	s := watched(t, config(t), Options{})
 	s.look(s.configMaps(object.Reduced), object.Watch{Version: "v1", Kind: "Secret", Namespace: s.ns})
 	lists := s.count.taken()
 	want := []string{

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// mostRetained is what may be kept of one object of ours, in bytes.
+const mostRetained = 350
+
+// fromWire is the metadata of an object of ours as it comes from the wire: nothing in it is shared.
+func fromWire(tb testing.TB, i int) *metav1.ObjectMeta {
+	tb.Helper()
+	text := fmt.Sprintf(`{"name":"linkerd-service-mirror-cluster-%05d","namespace":"linkerd-multicluster","resourceVersion":"%d",
+		"uid":"5e9f4a6c-3b1d-4f6e-9d3a-%012d","labels":{"linkwright.dev/owner":"linkwright"},"annotations":{"linkwright.dev/digest":"%016x"},
+		"managedFields":[{"manager":"linkwright","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":
+		{"f:metadata":{"f:annotations":{"f:linkwright.dev/digest":{}},"f:labels":{"f:linkwright.dev/owner":{}}},"f:data":{"f:k":{}}}}]}`, i, 1_000_000+i, i, i+1)
+	var m metav1.ObjectMeta
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		tb.Fatal(err)
+	}
+	return &m
+}
+
+// retained fills a feed with so many objects, by a list or by events, hands an observation out, and says what one of them costs.
+func retained(tb testing.TB, objects int, listed bool) float64 {
+	tb.Helper()
+	c, err := connect(&rest.Config{Host: "https://example.com"}, Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := scope{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}
+	f := &feed{scope: s, condition: complete, due: map[object.Key]due{}}
+	c.feeds.open[s], c.feeds.scopes = f, []scope{s}
+	before := heap()
+	var all look
+	for i := range objects {
+		it, err := c.metaItem(fromWire(tb, i), reading{depth: object.Reduced})
+		switch {
+		case err != nil:
+			tb.Fatal(err)
+		case listed:
+			all.items = append(all.items, it)
+		default:
+			c.feeds.apply(f, event{kind: watch.Added, item: it, at: it.Record.ResourceVersion})
+		}
+	}
+	if listed {
+		all.at = "2000000"
+		c.feeds.fill(f, all, 0)
+	}
+	all = look{}
+	c.feeds.take()
+	seen, _, err := c.feeds.look(c)
+	if err != nil || seen.Len() != objects {
+		tb.Fatalf("got %d objects and %v, want %d", seen.Len(), err, objects)
+	}
+	per := float64(heap()-before) / float64(objects)
+	runtime.KeepAlive(seen)
+	runtime.KeepAlive(c)
+	return per
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestRetained(t *testing.T) {
+	for _, listed := range []bool{true, false} {
+		if got := retained(t, 10_000, listed); got > mostRetained {
+			t.Errorf("an object (listed: %v) costs %.0f B, want at most %d", listed, got, mostRetained)
+		}
+	}
+}
+
+func BenchmarkRetained(b *testing.B) {
+	for _, listed := range []bool{true, false} {
+		b.Run(fmt.Sprintf("listed=%v", listed), func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(retained(b, 10_000, listed), "B/object")
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -98,7 +99,7 @@ func (c *Client) feedOn(ctx context.Context, watches []object.Watch) {
 	if l.end == nil {
 		l.end = l.start(ctx, c.probe)
 	}
-	if !slices.EqualFunc(l.watches, watches, sameWatch) {
+	if !reflect.DeepEqual(l.watches, watches) {
 		l.watches = slices.Clone(watches)
 		l.scopes, l.seen = unite(watches), nil
 	}
@@ -126,12 +127,6 @@ func (l *feeds) start(ctx context.Context, run func(context.Context)) context.Ca
 	ctx, cancel := context.WithCancel(ctx)
 	l.running.Go(func() { run(ctx) })
 	return cancel
-}
-
-func sameWatch(a, b object.Watch) bool {
-	names := slices.Equal(a.Names, b.Names)
-	a.Names, b.Names = nil, nil
-	return names && fmt.Sprint(a) == fmt.Sprint(b)
 }
 
 // watched is what the last Live asked for.

@@ -38,7 +38,7 @@ func retained(tb testing.TB, objects int, listed bool) float64 {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := scope{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}
+	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}}
 	f := &feed{scope: s, condition: complete, due: map[object.Key]due{}}
 	c.feeds.open[s], c.feeds.scopes = f, []scope{s}
 	before := heap()

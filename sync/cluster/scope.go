@@ -10,45 +10,65 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// scope is what one read is about: a kind in a namespace, narrowed by a label selector, or one object of it.
+// scope is what one read is about, and what of it is kept.
 type scope struct {
+	place
+	depth                    object.Depth
+	polled, versions, health bool // as of a watch
+}
+
+// place is a kind in a namespace, narrowed by a label selector, or one object of it.
+type place struct {
 	kind                      schema.GroupVersionKind
 	namespace, selector, name string
-	depth                     object.Depth
-	polled, versions, health  bool
 }
 
 // unite gives the scopes that show all that is watched, each read once and as deep as any watch wants it, the deepest
 // first. What a wider scope shows as deeply is left out.
 func unite(watches []object.Watch) []scope {
 	var all []scope
-	at := map[scope]int{}
+	at := map[place]int{}
 	for _, w := range watches {
 		for _, s := range scopesOf(w) {
-			where := s
-			where.depth, where.polled, where.health = 0, false, false
-			i, ok := at[where]
-			if !ok {
-				at[where] = len(all)
-				all = append(all, s)
+			if i, ok := at[s.place]; ok {
+				all[i] = all[i].and(s)
 				continue
 			}
-			all[i].depth, all[i].polled, all[i].health = max(all[i].depth, s.depth), all[i].polled || s.polled, all[i].health || s.health
+			at[s.place] = len(all)
+			all = append(all, s)
 		}
 	}
 	wide := slices.DeleteFunc(slices.Clone(all), func(s scope) bool { return s.selector != "" || s.name != "" })
+	for i, s := range all {
+		for _, w := range wide {
+			if w.holds(s.place) && s.health { // what is judged must not be hidden by what is only deeper
+				all[i].depth = max(all[i].depth, w.depth)
+			}
+		}
+	}
 	all = slices.DeleteFunc(all, func(s scope) bool {
-		return slices.ContainsFunc(wide, func(w scope) bool { return w.shows(s) })
+		return slices.ContainsFunc(wide, func(w scope) bool { return w.holds(s.place) && w.and(s).same(w) })
 	})
-	slices.SortStableFunc(all, func(a, b scope) int { return cmp.Compare(b.depth, a.depth) })
+	slices.SortStableFunc(all, func(a, b scope) int { return cmp.Or(cmp.Compare(b.depth, a.depth), first(a.health, b.health)) })
 	return all
+}
+
+// first orders what is true before what is not.
+func first(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
 }
 
 // scopesOf gives one for a watch, or one for each of its names; these have no use for its selector.
 func scopesOf(w object.Watch) []scope {
 	s := scope{
-		kind:      schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind},
-		namespace: w.Namespace, depth: w.Depth, versions: w.Versions, health: w.Health,
+		place: place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
+		depth: w.Depth, versions: w.Versions, health: w.Health,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -62,10 +82,22 @@ func scopesOf(w object.Watch) []scope {
 	return out
 }
 
-// shows says that what s, which is no narrowed scope, shows includes all that another one would.
-func (s scope) shows(o scope) bool {
-	within := s.namespace == o.namespace || s.namespace == ""
-	return s != o && within && s.kind == o.kind && s.depth >= o.depth && (s.health || !o.health)
+// and keeps of s what either of two scopes keeps.
+func (s scope) and(o scope) scope {
+	s.depth = max(s.depth, o.depth)
+	s.polled, s.versions, s.health = s.polled || o.polled, s.versions || o.versions, s.health || o.health
+	return s
+}
+
+// same says that two scopes keep the same; how they are read does not matter.
+func (s scope) same(o scope) bool {
+	s.polled = o.polled
+	return s == o
+}
+
+// holds says that what lies elsewhere is a part of this place, which is not narrowed.
+func (p place) holds(o place) bool {
+	return p != o && p.kind == o.kind && (p.namespace == o.namespace || p.namespace == "")
 }
 
 // called is the kind as Observation.Unserved names it.

@@ -39,6 +39,12 @@ func TestUnite(t *testing.T) {
 		{"a name is polled if one watch demands it", []object.Watch{with(func(w *object.Watch) { w.Namespace, w.Names = "linkerd", []string{"c"} }), polled}, []string{
 			"Secret c in namespace linkerd depth 0, polled",
 		}},
+		{"every version counts where one watch wants that", []object.Watch{secret, with(func(w *object.Watch) { w.Versions = true })}, []string{
+			"Secret in namespace links depth 0, versions",
+		}},
+		{"a judged name is not hidden by a deeper list", []object.Watch{whole, with(func(w *object.Watch) { w.Names, w.Health = []string{"b"}, true })}, []string{
+			"Secret b in namespace links depth 2, judged", "Secret in namespace links depth 2",
+		}},
 		{"kinds are kinds", []object.Watch{config, secret}, []string{"ConfigMap in namespace links depth 0", "Secret in namespace links depth 0"}},
 	}
 	for _, tt := range tests {
@@ -50,6 +56,12 @@ func TestUnite(t *testing.T) {
 			}
 			if s.polled {
 				text += ", polled"
+			}
+			if s.versions {
+				text += ", versions"
+			}
+			if s.health {
+				text += ", judged"
 			}
 			got = append(got, text)
 		}

@@ -70,8 +70,10 @@ func (s *sent) judge(ctx context.Context, answer rest.Result, err error) (again 
 	switch code, asked := asked(answer, status); code {
 	case http.StatusTooManyRequests:
 		s.fate, s.shut = overload, max(asked, leastPause)
-	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusServiceUnavailable:
 		s.fate, s.shut = overload, asked
+	case http.StatusGatewayTimeout: // it may have been done: not again
+		s.fate = overload
 	}
 	return s.shut > 0
 }

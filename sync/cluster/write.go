@@ -33,8 +33,8 @@ var ErrOccupied = errors.New("an object of that name exists")
 // An update that is refused for ever, since somebody changed a list key by PUT and left an item that collides with ours,
 // costs three or four requests more: it looks for such items, removes them and applies again, once.
 // Every request waits for its turn: how many go out together follows from how the server answers, so callers may be
-// many. Nothing is retried but what the server itself asks to repeat (429; 503 and 504 with Retry-After): before the
-// time it names nothing is sent to this cluster.
+// many. Nothing is retried but what the server itself asks to repeat (429; 503 with Retry-After): before the time it
+// names nothing is sent to this cluster.
 func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	now, err := c.known(ctx, ch)
 	if err != nil {

@@ -3,8 +3,10 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -329,5 +331,32 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 	_, err = c.Write(t.Context(), update(next, was))
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "type") || strings.Contains(err.Error(), "hush") {
 		t.Errorf("update of a secret's type: got %v, want the field and no value", err)
+	}
+}
+
+// Whoever writes many at once loses none by one that is refused, which is told by name with what to do.
+func TestOneBadObjectFailsAlone(t *testing.T) {
+	c, _, ns := east(t)
+	errs := make([]error, 40)
+	var all sync.WaitGroup
+	for i := range errs {
+		o := service(t, ns, fmt.Sprintf("s%02d", i))
+		if i%20 == 7 {
+			o = with(t, o, `"port":4191`, `"port":99999`)
+		}
+		all.Go(func() { _, errs[i] = c.Write(t.Context(), create(o)) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if i%20 != 7 && err != nil {
+			t.Errorf("create of a good object: %v", err)
+		}
+		why := Explain(err)
+		if i%20 == 7 && (why.Code != Invalid || !strings.Contains(why.Message, fmt.Sprintf("/s%02d: ", i)) || !strings.Contains(why.Message, "correct the declaration")) {
+			t.Errorf("create of a bad object: got %+v, want %s with its name and what to do", why, Invalid)
+		}
+	}
+	if c.turns.limit.wide < firstWide {
+		t.Errorf("refusals made the limit %d wide", c.turns.limit.wide)
 	}
 }

@@ -56,7 +56,7 @@ func VersionOf(group, kind string) string {
 func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 	var out []object.Watch
 	for _, k := range Kinds() {
-		w := object.Watch{Group: k.Group, Kind: k.Kind, Version: k.Version}
+		w := object.Watch{Group: k.Group, Kind: k.Kind, Version: k.Version, Health: k.Kind == "Deployment"}
 		if k.Scope&Multicluster != 0 {
 			w.Namespace = l.MulticlusterNamespace
 			out = append(out, w)

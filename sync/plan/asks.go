@@ -42,7 +42,7 @@ func Asks(w World, last Step, keys []object.Key) (ends []object.End, whole bool)
 
 // inPlace says that all of an end is as declared, or was left so on purpose, and is compared alone when it drifts.
 func (r Row) inPlace() bool {
-	waits := r.Standing == Waiting && r.Why != nil && r.Why.Code == Contested
+	waits := r.Standing == Waiting && r.Why != nil && (r.Why.Code == Contested || r.Why.Code == NotReady)
 	return (r.Standing == InPlace || waits) && len(r.Going) == 0 && !r.Leaving
 }
 

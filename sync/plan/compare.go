@@ -62,6 +62,8 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		row.Standing, row.Why = Waiting, v.Waiting
 	case contested != nil:
 		row.Standing, row.Why = Waiting, contested
+	default:
+		row = p.judged(row, want)
 	}
 	p.tell(row)
 }

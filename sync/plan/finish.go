@@ -88,6 +88,8 @@ func (p *planner) comes(r Row) bool {
 	case "NoCredential":
 		token := p.Sides[r.End.Link.Target].Seen.Record(render.TokenSecret(p.Owner, r.End.Link.Source))
 		return token.Mark == object.Ours || p.Elsewhere[r.End.Link.Target]
+	case NotReady:
+		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
 	case prune.WaitingForSource, pair.InUse:
 		return p.Elsewhere[r.End.Link.Source]
 	}

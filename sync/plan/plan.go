@@ -57,13 +57,14 @@ const (
 	Suspended Standing = "suspended"
 )
 
-// Row is how one end stands. Going lists what of ours goes in the end.
+// Row is how one end stands. Going lists what of ours goes in the end, Unready what of an end in place is not ready.
 type Row struct {
 	End      object.End
 	Standing Standing
 	Why      *object.Reason
 	Leaving  bool
 	Going    []object.Key
+	Unready  []Unready
 }
 
 // Step is what to do in one cluster now. Refused: nothing may be written there at all.

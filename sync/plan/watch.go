@@ -52,7 +52,7 @@ func (w World) extras(c fleet.Cluster, r Renderer) []object.Watch {
 	var out []object.Watch
 	for _, want := range r.Complete(c, nil) {
 		for _, o := range want.Objects {
-			kind := object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace}
+			kind := object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Health: true}
 			listed := render.VersionOf(o.Key.Group, o.Key.Kind) == o.Version && o.Key.Namespace == c.Spec.Linkerd.MulticlusterNamespace
 			if !listed && !slices.ContainsFunc(out, func(w object.Watch) bool { return alike(w, kind) && w.Version == kind.Version }) {
 				out = append(out, kind)

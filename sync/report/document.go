@@ -59,7 +59,14 @@ type linkDoc struct {
 type endDoc struct {
 	Standing plan.Standing  `json:"standing"`
 	Reason   *object.Reason `json:"reason,omitempty"`
-	Going    []object.Key   `json:"going,omitempty"` // of ours, gates to come included
+	Going    []object.Key   `json:"going,omitempty"`    // of ours, gates to come included
+	NotReady []unreadyDoc   `json:"notReady,omitempty"` // of an end in place
+}
+
+type unreadyDoc struct {
+	Key    object.Key `json:"key"`
+	Reason string     `json:"reason"`
+	Failed bool       `json:"failed"` // it will not be by waiting
 }
 
 type clusterDoc struct {
@@ -159,7 +166,11 @@ func linkDocOf(m mask, l LinkRow) linkDoc {
 }
 
 func endDocOf(m mask, r plan.Row) endDoc {
-	return endDoc{Standing: r.Standing, Reason: m.reason(r.Why), Going: r.Going}
+	d := endDoc{Standing: r.Standing, Reason: m.reason(r.Why), Going: r.Going}
+	for _, u := range r.Unready {
+		d.NotReady = append(d.NotReady, unreadyDoc{Key: u.Key, Reason: m.line(u.Why), Failed: u.Failed})
+	}
+	return d
 }
 
 func (l linkDoc) pair() string { return l.Source + "→" + l.Target }

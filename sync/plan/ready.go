@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// NotReady is the code of an end of which all is written, and something is not ready. Nothing waits for it: links are
+// changed and removed as ever.
+const NotReady = "NotReady"
+
+// Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it so any more.
+type Unready struct {
+	Key    object.Key
+	Why    string
+	Failed bool
+}
+
+// named is how many objects that are not ready a reason names; the row has all.
+const named = 3
+
+// judged tells of an end in place what of it is not ready.
+func (p *planner) judged(row Row, want object.Wanted) Row {
+	var said []string
+	for _, o := range want.Objects {
+		h := p.side.Seen.Record(o.Key).Health
+		if h.IsZero() {
+			continue
+		}
+		row.Unready = append(row.Unready, Unready{Key: o.Key, Why: h.String(), Failed: h.Failed()})
+		if len(said) < named {
+			said = append(said, fmt.Sprintf("%s: %s", o.Key, h))
+		}
+	}
+	if len(row.Unready) == 0 {
+		return row
+	}
+	if more := len(row.Unready) - len(said); more > 0 {
+		said = append(said, fmt.Sprintf("and %d more", more))
+	}
+	row.Standing, row.Why = Waiting, object.Because(NotReady, "%s", strings.Join(said, "; "))
+	return row
+}

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+const (
+	coming  = `{"metadata":{"generation":1},"status":{"observedGeneration":1,"updatedReplicas":1,"replicas":1}}`
+	givenUp = `{"metadata":{"generation":1},"status":{"observedGeneration":1,"conditions":[{"type":"Progressing","status":"False","reason":"ProgressDeadlineExceeded"}]}}`
+)
+
+func (s *sim) health(c api.ClusterName, k object.Key, raw string) {
+	r := s.live[c].Seen.Record(k)
+	r.Health = object.HealthOf(k.Kind, []byte(raw))
+	record(&s.live[c].Seen, k, r)
+}
+
+// An end of which something is not ready waits, says for what, and is asked again while that may come; it is repaired,
+// changed and removed as ever.
+func TestNotReady(t *testing.T) {
+	s := linked(t, "")
+	s.health("west", deployment("east"), coming)
+	step := Cluster(s.now(), "west", s.renderer())
+	got := row(t, step, westEast)
+	if got.Standing != Waiting || got.Why.Code != NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
+		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || step.Writes() > 0 || step.Next.IsZero() {
+		t.Errorf("not ready: %s %v, %v, next %s", got.Standing, got.Why, got.Unready, step.Next)
+	}
+	s.health("west", deployment("east"), givenUp)
+	if step := Cluster(s.now(), "west", s.renderer()); !step.Next.IsZero() || row(t, step, westEast).Why.Code != NotReady || !row(t, step, westEast).Unready[0].Failed {
+		t.Errorf("given up: %v, next %s", standings(step), step.Next)
+	}
+	last := Cluster(s.now(), "west", s.renderer())
+	if ends, whole := Asks(s.now(), last, []object.Key{deployment("east")}); whole || len(ends) != 1 {
+		t.Errorf("its Deployment asks for %v, whole %t", ends, whole)
+	}
+	s.health("west", deployment("east"), coming)
+	if d := Drift(s.now(), last, []object.End{westEast}, s.renderer()); d.Whole || row(t, last.With(d), westEast).Unready[0].Failed {
+		t.Errorf("drift does not tell of it: %v, whole %t", standings(d), d.Whole)
+	}
+	drifted(s, "west", linkKey("east"))
+	same(t, "repaired", []string{"update " + linkKey("east").String()}, words(s.turn("west")))
+	s.world.Fleet = declare(t, two, "")
+	s.settle()
+	if !s.live["west"].Seen.Record(deployment("east")).IsZero() {
+		t.Error("what is not ready is never removed")
+	}
+}

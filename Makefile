@@ -105,7 +105,7 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: controlplane ## the figures of docs/performance.md
 	$(GO) test -run '^$$' -bench . -timeout 60m ./render/fleet ./render/overlay
 	$(GO) test -run '^$$' -bench Validate -timeout 10m ./cmd/linkwright
-	$(GO) test -run '^$$' -bench 'Plan|Render' -benchtime 10x -timeout 10m ./sync/plan
+	$(GO) test -run '^$$' -bench 'Plan|Render|Drift' -benchtime 20x -timeout 10m ./sync/plan
 	$(GO) test -run '^$$' -bench Source -benchtime 7x -timeout 10m ./sync/source
 	$(GO) -C bench build -o ../bin/bench .
 	bin/bench apply

@@ -4,6 +4,7 @@ package object
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -56,8 +57,10 @@ func (k Key) String() string {
 
 // Compare orders keys by group, kind, namespace and name.
 func (k Key) Compare(l Key) int {
-	return cmp.Or(cmp.Compare(k.Group, l.Group), cmp.Compare(k.Kind, l.Kind),
-		cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Name, l.Name))
+	if k.Group == l.Group && k.Kind == l.Kind { // mostly: lists of keys are long
+		return cmp.Or(strings.Compare(k.Namespace, l.Namespace), strings.Compare(k.Name, l.Name))
+	}
+	return cmp.Or(strings.Compare(k.Group, l.Group), strings.Compare(k.Kind, l.Kind))
 }
 
 // Phase is the order of applying inside a cluster (DESIGN: access first, extras last).

@@ -112,7 +112,8 @@ func (b *builder) add(n named, config any) {
 		*n.meta = &metaac.ObjectMetaApplyConfiguration{}
 	}
 	meta := *n.meta
-	meta.WithName(n.key.Name).WithLabels(n.labels)
+	meta.WithName(n.key.Name)
+	meta.Labels = n.labels // shared by objects of an end: nobody changes them
 	if n.key.Namespace != "" {
 		meta.WithNamespace(n.key.Namespace)
 	}

@@ -16,18 +16,14 @@ import (
 func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy) Step {
 	s := Step{Cluster: last.Cluster, Commit: w.commit()}
 	p := &planner{World: w, name: last.Cluster, side: w.Sides[last.Cluster], renderer: r, policies: policies, step: &s}
-	if last.Refused != nil || last.Commit != s.Commit || w.renamed(p.name) || p.refusal() != nil {
+	if last.Refused != nil || last.Commit != s.Commit || w.renamed(p.name) || p.refusal(ends...) != nil {
 		s.Whole = true
 		return s
-	}
-	was := map[object.End]Row{}
-	for _, row := range last.Rows {
-		was[row.End] = row
 	}
 	wanted := p.wants(p.name, ends...)
 	for _, end := range slices.Compact(slices.SortedFunc(slices.Values(ends), object.End.Compare)) {
 		i := slices.IndexFunc(wanted, func(want object.Wanted) bool { return want.End == end })
-		if i < 0 || !was[end].inPlace() {
+		if i < 0 || !last.row(end).inPlace() {
 			s.Whole = true
 			continue
 		}
@@ -37,6 +33,15 @@ func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy
 	p.remark()
 	p.schedule()
 	return s
+}
+
+// row is zero for an end that the step tells nothing of.
+func (s Step) row(end object.End) Row {
+	at, ok := slices.BinarySearchFunc(s.Rows, end, func(r Row, e object.End) int { return r.End.Compare(e) })
+	if !ok {
+		return Row{}
+	}
+	return s.Rows[at]
 }
 
 // driftEnd plans what an end in place lacks, or asks for the whole.

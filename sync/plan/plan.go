@@ -143,6 +143,7 @@ type planner struct {
 
 	coverage    object.Coverage
 	calmed      time.Time                                // when the first contested object is corrected again; zero: none
+	asked       int                                      // by shared
 	twins       map[string]bool                          // memo of shared
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations

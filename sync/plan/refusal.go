@@ -9,11 +9,12 @@ import (
 
 // refusal says why nothing may be written to the cluster at all: it is a stranger, its inventories cannot
 // be read, its base is of a later term, so that another process took over, or of a commit that the fleet's does not follow.
-func (p *planner) refusal() *object.Reason {
+// Where only some ends are asked for, only their inventories are read, and the base.
+func (p *planner) refusal(only ...object.End) *object.Reason {
 	if why := p.stranger(p.name); why != nil {
 		return why
 	}
-	recorded, err := inventory.Read(p.Owner, p.side.Seen)
+	recorded, err := p.inventories(only)
 	if err != nil {
 		return object.Because("Inventory", "%v", err)
 	}
@@ -27,4 +28,22 @@ func (p *planner) refusal() *object.Reason {
 	}
 	p.recorded = slices.DeleteFunc(recorded, func(i inventory.Inventory) bool { return i.End.Cluster != p.name })
 	return nil
+}
+
+func (p *planner) inventories(only []object.End) ([]inventory.Inventory, error) {
+	if len(only) == 0 {
+		return inventory.Read(p.Owner, p.side.Seen)
+	}
+	base, found, err := inventory.Base(p.Owner, p.side.Seen)
+	var out []inventory.Inventory
+	if found {
+		out = append(out, base)
+	}
+	for _, end := range only {
+		if inv, ok := inventory.Of(p.Owner, end, p.side.Seen); ok && !end.IsBase() {
+			out = append(out, inv)
+		}
+	}
+	slices.SortFunc(out, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
+	return out, err
 }

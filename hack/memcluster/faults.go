@@ -120,7 +120,7 @@ func (c *Cluster) admit(ch object.Change) error {
 	}
 	if why, ok := c.faults.Refused[ch.Key]; ok {
 		e := apierrors.NewInvalid(of, ch.Key.Name, nil)
-		e.ErrStatus.Message += why
+		e.ErrStatus.Message += ": " + why
 		return e
 	}
 	return nil

@@ -1,0 +1,145 @@
+package sync_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing/fstest"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+)
+
+// What happens to a scenario's clusters and repository from outside.
+
+func (s *scenario) option(words []string) {
+	s.Helper()
+	switch d := s.duration(words[1]); words[0] {
+	case "token":
+		s.options.TokenAfter = d
+	case "ready":
+		s.options.ReadyAfter = d
+	case "patience":
+		s.patience = d
+	default:
+		s.Fatalf("%s: there is no such option", s.line)
+	}
+}
+
+// commit makes the files it names the head, and tells a daemon.
+func (s *scenario) commit(words []string) {
+	s.Helper()
+	s.open()
+	tree := fstest.MapFS{}
+	for _, word := range words {
+		if s.set.Cluster(api.ClusterName(word)) != nil {
+			tree["cluster-"+word+".yaml"] = &fstest.MapFile{Data: declared(word)}
+		} else {
+			tree[word+".yaml"] = &fstest.MapFile{Data: s.file(word)}
+		}
+	}
+	s.history.commits = append(s.history.commits, tree)
+	if s.end != nil {
+		s.poke <- struct{}{}
+	}
+}
+
+// declared is a cluster that a mesh of all would select.
+func declared(name string) []byte {
+	return fmt.Appendf(nil, "apiVersion: %s\nkind: Cluster\nmetadata: {name: %s, labels: {mesh: all}}\n"+
+		"spec: {access: {kubeconfigSecret: {name: %[2]s}}}\n", api.GroupVersion, name)
+}
+
+func (s *scenario) fault(words []string) {
+	s.Helper()
+	c, more := s.at(words[0]), words[2:]
+	c.Fault(func(f *memcluster.Faults) {
+		switch words[1] {
+		case "up":
+			*f = memcluster.Faults{}
+		case "down":
+			f.Down = true
+		case "hangs":
+			f.Hanging = true
+		case "slow":
+			f.Slow = s.duration(more[0])
+		case "throttled":
+			n, err := strconv.Atoi(more[0])
+			s.bad(err)
+			f.Throttled = n
+		case "forbids":
+			f.Forbidden = append(f.Forbidden, kindOf(more[0]))
+		case "refuses":
+			f.Refused = map[object.Key]string{keyOf(more): "spec: Invalid value: it does not like it"}
+		default:
+			s.Fatalf("%s: a cluster cannot do that", s.line)
+		}
+	})
+}
+
+func kindOf(word string) schema.GroupKind {
+	kind, group, _ := strings.Cut(word, ".")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// keyOf reads what Key.String writes.
+func keyOf(words []string) object.Key {
+	kind := kindOf(words[0])
+	ns, name, ok := strings.Cut(words[1], "/")
+	if !ok {
+		ns, name = "", words[1]
+	}
+	return object.Key{Group: kind.Group, Kind: kind.Kind, Namespace: ns, Name: name}
+}
+
+func (s *scenario) gateway(words []string) {
+	s.Helper()
+	s.bad(s.at(words[0]).SetGateway(words[1:]...))
+}
+
+func (s *scenario) put(words []string) {
+	s.Helper()
+	var content map[string]any
+	s.bad(yaml.Unmarshal(s.file(words[1]), &content))
+	s.bad(s.at(words[0]).Put("kubectl", content))
+}
+
+func (s *scenario) patch(words []string) {
+	s.Helper()
+	var content map[string]any
+	s.bad(json.Unmarshal([]byte(strings.Join(words[3:], " ")), &content))
+	s.bad(s.at(words[0]).Patch("kubectl", keyOf(words[1:3]), content))
+}
+
+func (s *scenario) remove(words []string) {
+	s.Helper()
+	s.bad(s.at(words[0]).Remove(keyOf(words[1:3])))
+}
+
+// left counts what has our mark.
+func (s *scenario) left(words []string) {
+	s.Helper()
+	want, err := strconv.Atoi(words[1])
+	s.bad(err)
+	c := s.at(words[0])
+	var ours []string
+	for _, k := range c.Keys() {
+		var o struct {
+			Metadata struct{ Labels map[string]string } `json:"metadata"`
+		}
+		text, err := json.Marshal(c.Object(k))
+		s.bad(err)
+		s.bad(json.Unmarshal(text, &o))
+		if o.Metadata.Labels[object.OwnerLabel] != "" {
+			ours = append(ours, k.String())
+		}
+	}
+	if len(ours) != want {
+		s.Errorf("%s: there are %d: %s", s.line, len(ours), strings.Join(ours, ", "))
+	}
+}

@@ -1,0 +1,369 @@
+package sync_test
+
+import (
+	std "cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"go.uber.org/goleak"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens of scenarios")
+
+// TestScenarios runs testdata/sync/*.txtar, each over clusters in memory, in a bubble with a clock of its own. A file's
+// first paragraph says a behaviour in words; then come commands, one a line, and the files that they name. See commands.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/sync/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) { play(t, archive) })
+			if err := goleak.Find(goleak.IgnoreCurrent()); err != nil {
+				t.Error(err)
+			}
+			if *update && !t.Failed() {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// play runs the commands below the first paragraph.
+func play(t *testing.T, archive *txtar.Archive) {
+	said, script, ok := strings.Cut(string(archive.Comment), "\n\n")
+	if !ok || said == "" {
+		t.Fatal("the first paragraph must say the behaviour in words, and commands must follow")
+	}
+	s := &scenario{T: t, archive: archive, history: &trees{}, patience: 30 * time.Second}
+	defer s.stop(nil)
+	for n, line := range strings.Split(script, "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		do, ok := commands()[words[0]]
+		if !ok {
+			t.Fatalf("command %d: there is no %s", n+1, words[0])
+		}
+		s.line = line
+		if do(s, words[1:]); t.Failed() {
+			return
+		}
+	}
+}
+
+// commands are the language of scenarios. What is missing of a set of clusters is made by the first command that needs it:
+// east, north and west, dressed as Linkerd's, and home.
+func commands() map[string]func(*scenario, []string) {
+	return map[string]func(*scenario, []string){
+		"option":  (*scenario).option,  // token|ready|patience DURATION|never: before all else
+		"commit":  (*scenario).commit,  // (CLUSTER|FILE)…: the head declares these clusters, and what stands in these files
+		"pass":    (*scenario).pass,    // [DURATION]: makes the next pass, which is interrupted after so long
+		"restart": (*scenario).restart, // a new process makes the passes that follow
+		"run":     (*scenario).run,     // begins a daemon
+		"wait":    (*scenario).wait,    // DURATION: lets time go by
+		"stop":    (*scenario).stop,    // ends the daemon
+		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|forbids KIND|refuses KIND [NS/]NAME
+		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
+		"put":     (*scenario).put,     // NAME FILE: somebody else makes an object
+		"patch":   (*scenario).patch,   // NAME KIND [NS/]NAME JSON: somebody else changes one
+		"remove":  (*scenario).remove,  // NAME KIND [NS/]NAME: somebody else deletes one
+		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
+		"left":    (*scenario).left,    // NAME N: how many objects of ours there are
+		"cmp":     (*scenario).cmp,     // report|sorted FILE: the last report, as text
+	}
+}
+
+// scenario is one file that is played.
+type scenario struct {
+	*testing.T
+	archive  *txtar.Archive
+	line     string
+	options  memcluster.Options
+	patience time.Duration
+
+	set     *memcluster.Clusters
+	home    *memcluster.Cluster
+	history *trees
+	term    *sync.Term
+	last    report.Report
+	end     func()
+	poke    chan struct{}
+}
+
+func (s *scenario) bad(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%s: %v", s.line, err)
+	}
+}
+
+func (s *scenario) file(name string) []byte {
+	s.Helper()
+	for _, f := range s.archive.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	s.Fatalf("%s: there is no file %s", s.line, name)
+	return nil
+}
+
+func (s *scenario) duration(text string) time.Duration {
+	s.Helper()
+	if text == "never" {
+		return -1
+	}
+	d, err := time.ParseDuration(text)
+	s.bad(err)
+	return d
+}
+
+// open makes the clusters.
+func (s *scenario) open() {
+	s.Helper()
+	if s.set != nil {
+		return
+	}
+	s.set = memcluster.New(s.options, "east", "north", "west")
+	s.home = memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
+	s.bad(s.home.Put("kubectl", ns))
+	for i, name := range s.set.Names() {
+		s.bad(s.set.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}))
+	}
+	s.asked()
+}
+
+func (s *scenario) at(name string) *memcluster.Cluster {
+	s.Helper()
+	s.open()
+	if name == "home" {
+		return s.home
+	}
+	c := s.set.Cluster(api.ClusterName(name))
+	if c == nil {
+		s.Fatalf("%s: there is no cluster %s", s.line, name)
+	}
+	return c
+}
+
+// loop is a process; a daemon watches.
+func (s *scenario) loop(watches bool) *sync.Loop {
+	s.open()
+	l := &sync.Loop{
+		Owner: object.DefaultOwner, Declared: s.history, Clusters: reached{s.set},
+		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
+		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Patience: s.patience, Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+	}
+	if watches {
+		l.Changes = s.set
+	}
+	return l
+}
+
+// reached are clusters that can all be opened.
+type reached struct{ set *memcluster.Clusters }
+
+func (r reached) Follow(_ context.Context, want []fleet.Cluster) map[api.ClusterName]error {
+	failed := map[api.ClusterName]error{}
+	for _, c := range want {
+		if r.set.Cluster(c.Name) == nil {
+			failed[c.Name] = fmt.Errorf("there is no cluster %s", c.Name)
+		}
+	}
+	return failed
+}
+
+func (r reached) WithCluster(_ context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+	return f(r.set.Cluster(name))
+}
+
+func (r reached) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
+	return r.set.Cluster(name).Token(ctx, q)
+}
+
+// trees is a repository whose commits follow each other. It belongs to the bubble: no two of its methods run at once.
+type trees struct{ commits []fstest.MapFS }
+
+func (h *trees) Next(ctx context.Context) (sync.Declaration, error) {
+	return h.At(ctx, commitOf(len(h.commits)))
+}
+
+func (h *trees) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
+	for i, tree := range h.commits {
+		if commitOf(i+1) == commit {
+			f, problems := fleet.Load(commit, tree)
+			return sync.Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
+		}
+	}
+	return sync.Declaration{}, fmt.Errorf("there is no commit %s", commit)
+}
+
+func (h *trees) Follows(_ context.Context, commit, last api.Commit) error {
+	if commit < last {
+		return fmt.Errorf("commit %s does not descend from %s", commit, last)
+	}
+	return nil
+}
+
+func commitOf(n int) api.Commit { return api.Commit(fmt.Sprintf("%012d%028d", n, 0)) }
+
+// asked gives what was asked of each cluster since it was asked last, writes in order of their words.
+func (s *scenario) asked() (out []string) {
+	for _, name := range s.set.Names() {
+		for _, r := range s.set.Cluster(name).Requests() {
+			out = append(out, string(name)+" "+r)
+		}
+	}
+	s.home.Requests()
+	slices.Sort(out)
+	return out
+}
+
+// expect compares what was asked: all of it with nothing, or its writes with those of this line and the ones below it.
+func (s *scenario) expect(words []string) {
+	s.Helper()
+	what, got := strings.Join(words, " "), s.asked()
+	writes := slices.DeleteFunc(slices.Clone(got), func(r string) bool { return len(strings.Fields(r)) < 3 })
+	switch {
+	case what == "nothing":
+	case what == "writes":
+		if len(writes) == 0 {
+			s.Errorf("%s: nothing was written: %v", s.line, s.last.Problems)
+		}
+		return
+	case what == "reads":
+		if len(got) == len(writes) {
+			s.Errorf("%s: nothing was read", s.line)
+		}
+		got = writes
+	default:
+		got = writes
+	}
+	var want []string
+	if applied, ok := strings.CutPrefix(what, "apply "); ok {
+		for one := range strings.SplitSeq(applied, ";") {
+			want = append(want, strings.TrimSpace(one))
+		}
+		slices.Sort(want)
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); diff != "" {
+		s.Errorf("%s: -want +got\n%s", s.line, diff)
+	}
+}
+
+// cmp compares the last report with a file, or rewrites that. Of more than two clusters turns come in any order: sorted tells
+// their writes in that of their keys.
+func (s *scenario) cmp(words []string) {
+	s.Helper()
+	r, out := s.last, strings.Builder{}
+	switch {
+	case len(words) != 2:
+		s.Fatalf("%s: want report FILE, or sorted FILE", s.line)
+	case words[0] == "sorted":
+		for _, c := range r.Clusters {
+			slices.SortFunc(c.Outcomes, func(a, b object.Outcome) int {
+				return std.Or(a.Change.Key.Compare(b.Change.Key), std.Compare(a.Change.Action, b.Change.Action))
+			})
+		}
+	}
+	s.bad(r.Write(&out, report.Text))
+	if *update {
+		s.rewrite(words[1], out.String())
+		return
+	}
+	if diff := cmp.Diff(strings.Split(string(s.file(words[1])), "\n"), strings.Split(out.String(), "\n")); diff != "" {
+		s.Errorf("%s: -want +got\n%s", s.line, diff)
+	}
+}
+
+func (s *scenario) rewrite(name, text string) {
+	for i, f := range s.archive.Files {
+		if f.Name == name {
+			s.archive.Files[i].Data = []byte(text)
+			return
+		}
+	}
+	s.archive.Files = append(s.archive.Files, txtar.File{Name: name, Data: []byte(text)})
+}
+
+// pass makes one; what it cannot do is in its report.
+func (s *scenario) pass(words []string) {
+	s.Helper()
+	if s.term == nil {
+		s.term = sync.Begin(s.loop(false), 1)
+	}
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	if len(words) > 0 {
+		ctx, cancel = context.WithTimeout(ctx, s.duration(words[0]))
+		defer cancel()
+	}
+	r, err := s.term.Pass(ctx)
+	if s.last = r; err != nil && len(words) > 0 && !errors.Is(err, context.DeadlineExceeded) {
+		s.bad(err)
+	}
+}
+
+func (s *scenario) restart([]string) { s.term = nil }
+
+func (s *scenario) run([]string) {
+	ctx, cancel := context.WithCancel(s.Context())
+	ended := make(chan struct{})
+	s.poke = make(chan struct{}, 1)
+	l := s.loop(true)
+	go func() {
+		defer close(ended)
+		if err := l.Run(ctx, 1, s.poke, func(r report.Report) { s.last = r }); err != nil {
+			s.Error(err)
+		}
+	}()
+	s.end = func() { cancel(); <-ended }
+	synctest.Wait()
+}
+
+func (s *scenario) wait(words []string) {
+	time.Sleep(s.duration(words[0]))
+	synctest.Wait()
+}
+
+func (s *scenario) stop([]string) {
+	if s.end != nil {
+		s.end()
+		s.end = nil
+	}
+}

@@ -259,14 +259,14 @@ func (s *scenario) expect(words []string) {
 	s.Helper()
 	what, got := strings.Join(words, " "), s.asked()
 	writes := slices.DeleteFunc(slices.Clone(got), func(r string) bool { return len(strings.Fields(r)) < 3 })
-	switch {
-	case what == "nothing":
-	case what == "writes":
+	switch what {
+	case "nothing":
+	case "writes":
 		if len(writes) == 0 {
 			s.Errorf("%s: nothing was written: %v", s.line, s.last.Problems)
 		}
 		return
-	case what == "reads":
+	case "reads":
 		if len(got) == len(writes) {
 			s.Errorf("%s: nothing was read", s.line)
 		}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -13,12 +16,22 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// held is the live heap, garbage taken away.
-func held() float64 {
+// held is the live heap, garbage taken away; with a directory, a profile of it is written there.
+func held(profiles, name string) float64 {
 	runtime.GC()
 	runtime.GC() // what the first one finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	if profiles == "" {
+		return float64(m.HeapAlloc)
+	}
+	file, err := os.Create(filepath.Join(profiles, name+".heap"))
+	if err == nil {
+		err = errors.Join(pprof.WriteHeapProfile(file), file.Close())
+	}
+	if err != nil {
+		say("no profile of the heap: %v", err)
+	}
 	return float64(m.HeapAlloc)
 }
 
@@ -35,11 +48,11 @@ func takeMemory(ctx context.Context, opts options) (err error) {
 	n := float64(len(c.objects[first]))
 	var mirror, whole []float64
 	for range opts.rounds {
-		m, err := c.mirrored(ctx)
+		m, err := c.mirrored(ctx, opts.profiles)
 		if err != nil {
 			return err
 		}
-		w, err := c.retained(ctx)
+		w, err := c.retained(ctx, opts.profiles)
 		if err != nil {
 			return err
 		}
@@ -54,8 +67,8 @@ func takeMemory(ctx context.Context, opts options) (err error) {
 }
 
 // mirrored is what the watches on everything that links own retain.
-func (c *contest) mirrored(ctx context.Context) (float64, error) {
-	before := held()
+func (c *contest) mirrored(ctx context.Context, profiles string) (float64, error) {
+	before := held(profiles, "nothing")
 	cs, err := open(ctx, c.bed.Clusters[0].Config, c.bed.count, c.targets)
 	if err != nil {
 		return 0, err
@@ -65,7 +78,7 @@ func (c *contest) mirrored(ctx context.Context) (float64, error) {
 		seen, err = client.Live(ctx, append(plan.Ledger(), render.Watches(api.Cluster{}.WithDefaults().Linkerd, nil)...))
 		return err
 	})
-	after := held()
+	after := held(profiles, "watches")
 	if err == nil && seen.Len() < len(c.objects[first]) {
 		err = fmt.Errorf("only %d objects are seen", seen.Len())
 	}
@@ -74,8 +87,8 @@ func (c *contest) mirrored(ctx context.Context) (float64, error) {
 }
 
 // retained is what a daemon at rest does.
-func (c *contest) retained(ctx context.Context) (float64, error) {
-	before := held()
+func (c *contest) retained(ctx context.Context, profiles string) (float64, error) {
+	before := held(profiles, "nothing")
 	d, err := c.start(ctx)
 	if err != nil {
 		return 0, err
@@ -83,6 +96,6 @@ func (c *contest) retained(ctx context.Context) (float64, error) {
 	if err := errors.Join(d.rest(ctx), d.passes(ctx, 1)); err != nil {
 		return 0, errors.Join(err, d.stop())
 	}
-	after := held()
+	after := held(profiles, "daemon")
 	return after - before, d.stop()
 }

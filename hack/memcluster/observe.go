@@ -98,6 +98,11 @@ func matcher(w object.Watch) (func(object.Key, *unstructured.Unstructured) bool,
 // item is as much of an object as a watch keeps.
 func (c *Cluster) item(key object.Key, u *unstructured.Unstructured, w object.Watch) object.Item {
 	it := object.Item{Namespace: key.Namespace, Name: key.Name, Record: c.record(u)}
+	if w.Health {
+		raw, err := json.Marshal(u.Object)
+		c.must(err)
+		it.Record.Health = object.HealthOf(key.Kind, raw)
+	}
 	if w.Depth == object.Reduced {
 		return it
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // arms are all that have a turn in a round.
 func (c *contest) arms(widths []int) []arm {
@@ -52,7 +55,10 @@ func (c *contest) daemon() arm {
 		}
 		switch s {
 		case nothing:
-			return func(ctx context.Context) error { return d.passes(ctx, idlePasses) }, nil
+			return func(ctx context.Context) error {
+				last, err := d.passes(ctx, idlePasses)
+				return errors.Join(err, failures(last))
+			}, nil
 		case onePart:
 			return func(ctx context.Context) error {
 				d.poke <- struct{}{}

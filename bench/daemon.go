@@ -59,20 +59,19 @@ func (d *daemon) forget() {
 	}
 }
 
-// passes waits for so many more reports, and says what fails in the last.
-func (d *daemon) passes(ctx context.Context, n int) error {
+// passes waits for so many more passes, and gives the report of the last.
+func (d *daemon) passes(ctx context.Context, n int) (last report.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d.forget()
-	var last report.Report
 	for range n {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for a pass: %w", ctx.Err())
+			return last, fmt.Errorf("wait for a pass: %w", ctx.Err())
 		case last = <-d.reports:
 		}
 	}
-	return failures(last)
+	return last, nil
 }
 
 // written waits until so many objects, our namespace aside, were written since the last time.

@@ -170,8 +170,12 @@ func (r *ring) round(ctx context.Context, hangs *testbed.Cluster, times map[stri
 	if err := hangs.Pause(); err != nil {
 		return err
 	}
-	for _, what := range []string{fresh, known} {
-		if err := r.pass(ctx, what, hangs.Name, times); err != nil {
+	for _, what := range []string{fresh, known} { // the second once the pass of the first is told
+		err := r.pass(ctx, what, hangs.Name, times)
+		if err == nil {
+			_, err = r.daemon.passes(ctx, 1)
+		}
+		if err != nil {
 			return errors.Join(err, hangs.Resume())
 		}
 	}

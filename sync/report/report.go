@@ -25,6 +25,7 @@ type Report struct {
 	Clusters []Cluster
 	Err      string // why there was no pass, or only one of the last good commit
 	ReadOnly bool
+	Between  bool          // passes: what was done since the last report, and how all stands now
 	Since    time.Time     // when Commit was put in force, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the pass; zero: not measured

@@ -125,12 +125,15 @@ func (m *metrics) lead(leading bool) {
 	}
 }
 
-// count adds what the pass did.
+// count adds what was done since the last report; a report between passes is of none.
 func (m *metrics) count(r report.Report, now time.Time) {
 	c := r.Counts()
 	m.add("linkwright_writes_total", c.Written, "written")
 	m.add("linkwright_writes_total", c.Failed, "failed")
 	m.add("linkwright_drift_repairs_total", repairs(r))
+	if r.Between {
+		return
+	}
 	m.add("linkwright_passes_total", 1, result(r))
 	m.set("linkwright_last_pass_timestamp_seconds", float64(now.UnixMilli())/1000)
 	if !r.Polled.IsZero() {

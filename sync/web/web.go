@@ -51,7 +51,10 @@ func (s *Server) Publish(r report.Report) {
 	if !s.standby {
 		s.metrics.show(r)
 	}
-	s.fresh, s.ready, s.body = now, true, b.Bytes()
+	if !r.Between {
+		s.fresh = now
+	}
+	s.ready, s.body = true, b.Bytes()
 }
 
 // SetStandby says whether another replica holds the lease. A standby is ready and healthy without any

@@ -145,6 +145,25 @@ func TestDriftIsCounted(t *testing.T) {
 	}
 }
 
+// A report between passes counts what was done, and is no pass.
+func TestBetweenIsNoPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{MaxAge: time.Minute})
+		s.Publish(pass())
+		time.Sleep(2 * time.Minute)
+		r := pass()
+		r.Between = true
+		s.Publish(r)
+		got := ask(s, http.MethodGet, "/metrics").Body.String()
+		for _, want := range []string{`linkwright_passes_total{result="partial"} 1`, `linkwright_writes_total{result="written"} 2`} {
+			if !strings.Contains(got, want+"\n") {
+				t.Errorf("metrics lack %s", want)
+			}
+		}
+		status(t, s, "/healthz", http.StatusServiceUnavailable)
+	})
+}
+
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Version: "v1.2.3", Requests: requests})

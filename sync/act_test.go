@@ -24,10 +24,12 @@ type hand struct {
 	begun func(ctx context.Context, name string) // called inside a write
 }
 
-func (*hand) Address() string { return "" }
-
 func (*hand) Observe(context.Context, []object.Watch) (object.Observation, error) {
 	return object.Observation{}, nil
+}
+
+func (h *hand) Live(ctx context.Context, w []object.Watch) (object.Observation, error) {
+	return h.Observe(ctx, w)
 }
 
 func (h *hand) Write(ctx context.Context, c object.Change) (object.Record, error) {

@@ -126,15 +126,19 @@ spec: {source: %[1]s, target: %[2]s}
 type text struct {
 	commit int
 	yaml   string
+	last   sync.Declaration // of commit
 }
 
-func (d *text) set(yaml string) { d.commit, d.yaml = d.commit+1, yaml }
+func (d *text) set(yaml string) { d.commit, d.yaml, d.last = d.commit+1, yaml, sync.Declaration{} }
 
 // Next implements sync.Declared.
 func (d *text) Next(context.Context) (sync.Declaration, error) {
-	commit := api.Commit(fmt.Sprintf("%040d", d.commit))
-	f, problems := fleet.Load(commit, fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
-	return sync.Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
+	if d.last.Fleet == nil {
+		commit := api.Commit(fmt.Sprintf("%040d", d.commit))
+		f, problems := fleet.Load(commit, fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
+		d.last = sync.Declaration{Commit: commit, Fleet: f, Problems: problems}
+	}
+	return d.last, nil
 }
 
 // At implements sync.Declared: texts are not kept.
@@ -178,9 +182,7 @@ func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(syn
 	if err := o.failed[name]; err != nil {
 		return err
 	}
-	return o.registry.WithClient(ctx, name, func(c *cluster.Client) error {
-		return f(conn{c, o.bed.Cluster(string(name))})
-	})
+	return o.registry.WithClient(ctx, name, func(c *cluster.Client) error { return f(c) })
 }
 
 func (o *open) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
@@ -189,18 +191,6 @@ func (o *open) Token(ctx context.Context, name api.ClusterName, r object.TokenRe
 		return err
 	})
 	return token, err
-}
-
-type conn struct {
-	*cluster.Client
-	at *testbed.Cluster
-}
-
-func (c conn) Address() string {
-	if c.at == nil {
-		return ""
-	}
-	return c.at.Config.Host
 }
 
 // loop is a daemon's loop whose home is the cluster west.
@@ -217,7 +207,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 	}
 	return &sync.Loop{
 		Owner: "linkwright", Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
-		Home:     sync.Home{Cluster: conn{at, b.Cluster("west")}, Namespace: "linkwright"},
+		Home:     sync.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Patience: 30 * time.Second, Explain: cluster.Explain,
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),

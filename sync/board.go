@@ -40,6 +40,9 @@ type board struct {
 	pass     int
 	answers  map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
+	corrected map[api.ClusterName]map[object.Key]*correction
+	fixed     map[api.ClusterName]map[object.Key]string // fields that a server says cannot be changed
+
 	epoch int // of the declared fleet: another one, another epoch
 
 	asking    sync.Mutex // held while whether one commit follows another is asked
@@ -80,6 +83,7 @@ func (b *board) forgetAnswers() {
 func (b *board) begin() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.forgive(time.Now())
 	b.pass++
 	return b.pass
 }
@@ -87,11 +91,13 @@ func (b *board) begin() int {
 func newBoard(l *Loop, term int64) *board {
 	return &board{
 		loop: l, term: term,
-		sides:   map[api.ClusterName]pair.Side{},
-		shown:   map[api.ClusterName][sha256.Size]byte{},
-		table:   map[api.ClusterName]*report.Cluster{},
-		fresh:   map[api.Pair]linkerd.Credential{},
-		answers: map[[2]api.Commit]error{},
+		sides:     map[api.ClusterName]pair.Side{},
+		shown:     map[api.ClusterName][sha256.Size]byte{},
+		table:     map[api.ClusterName]*report.Cluster{},
+		fresh:     map[api.Pair]linkerd.Credential{},
+		answers:   map[[2]api.Commit]error{},
+		corrected: map[api.ClusterName]map[object.Key]*correction{},
+		fixed:     map[api.ClusterName]map[object.Key]string{},
 	}
 }
 
@@ -112,7 +118,7 @@ func (b *board) settle(source api.ClusterName) {
 
 // declare takes a fleet over: the record is read, connections follow, rows of the last pass are forgotten.
 func (b *board) declare(ctx context.Context, f *fleet.Fleet) error {
-	record, err := b.loop.readRecord(ctx)
+	record, err := b.recall(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,6 +183,13 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 	return moved, true
 }
 
+// looked is what was looked at in a cluster last.
+func (b *board) looked(name api.ClusterName) []object.Watch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sides[name].Looked
+}
+
 // drop lets a cluster be read anew.
 func (b *board) drop(name api.ClusterName) {
 	b.mu.Lock()
@@ -216,6 +229,15 @@ func (b *board) did(name api.ClusterName, outcomes []object.Outcome) {
 	if row := b.table[name]; row != nil {
 		done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
 		row.Outcomes = append(done, outcomes...)
+	}
+}
+
+// strip forgets what steps wanted written.
+func (b *board) strip() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, row := range b.table {
+		row.Step = b.loop.bare(row.Step)
 	}
 }
 

@@ -3,6 +3,7 @@ package sync
 import (
 	"log/slog"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -11,11 +12,21 @@ import (
 // journal logs passes. What holds an end or a cluster up, and what is wrong with the declarations, is told
 // when it begins and when it is over, not with every pass.
 type journal struct {
-	log  *slog.Logger
-	open map[entry]bool
+	log   *slog.Logger
+	open  map[entry]bool
+	taken map[takeover]bool
 	// trouble is what was told of the head, or of a pass that failed.
 	trouble string
 }
+
+// takeover is whose values of which object were taken back.
+type takeover struct {
+	cluster  api.ClusterName
+	object   object.Key
+	managers string
+}
+
+const maxTaken = 4096 // takeovers that are remembered
 
 // entry is one thing that was told; its message may change while it lasts.
 type entry struct{ cluster, link, code string }
@@ -42,6 +53,10 @@ func (j *journal) tell(r report.Report, err error) {
 		return
 	}
 	c := r.Counts()
+	if r.Between {
+		j.log.Info("done between passes", "commit", string(r.Commit), "written", c.Written, "failed", c.Failed)
+		return
+	}
 	j.log.Info("pass done", "commit", string(r.Commit), "took", r.Took, "written", c.Written, "failed", c.Failed,
 		"inPlace", c.InPlace, "changing", c.Changing, "suspended", c.Suspended, "waiting", c.Waiting, "held", c.Held, "refused", c.Refused,
 		"clustersRefused", c.ClustersRefused)
@@ -70,6 +85,11 @@ func (j *journal) cluster(now map[entry]bool, c report.Cluster) {
 			j.log.Warn("write failed", "cluster", string(c.Name), "link", o.Change.End.Link.String(), "object", o.Change.Key.String(), "error", o.Err)
 		}
 	}
+	for _, o := range c.Outcomes {
+		if o.Err == nil && o.Change.Why.Code == "Drift" && !o.Change.Was.IsZero() {
+			j.take(takeover{c.Name, o.Change.Key, o.Change.Was.Rivals.Value()})
+		}
+	}
 	if why := c.Step.Refused; why != nil {
 		j.once(now, entry{cluster: string(c.Name)}, "cluster refused", why)
 		return
@@ -84,6 +104,19 @@ func (j *journal) cluster(now map[entry]bool, c report.Cluster) {
 		}
 		j.once(now, e, "end "+string(row.Standing), row.Why)
 	}
+}
+
+// take tells the first time that values of somebody's are taken back.
+func (j *journal) take(t takeover) {
+	say := j.log.Info
+	if j.taken[t] {
+		say = j.log.Debug
+	}
+	say("taken back", "cluster", string(t.cluster), "object", t.object.String(), "from", t.managers)
+	if j.taken == nil || len(j.taken) >= maxTaken {
+		j.taken = map[takeover]bool{}
+	}
+	j.taken[t] = true
 }
 
 // once tells what is as people declared it without a warning.

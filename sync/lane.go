@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -16,14 +17,17 @@ type lane struct {
 	gone    bool // not declared any more
 
 	running bool
+	drifts  bool               // the turn that runs is about keys alone
 	cut     context.CancelFunc // of the turn that runs
 	short   bool               // that was told to begin nothing more
 	sign    atomic.Int64       // when that was last answered, as Unix nanoseconds
 
-	ready bool      // wants a turn
-	fresh bool      // its side was read just now
-	wake  time.Time // wants one then; zero: never
-	quiet time.Time // none before: planning must not take a core for itself
+	ready bool         // wants a turn about all of its cluster
+	keys  []object.Key // moved, and nobody has looked yet what that asks for
+	hush  time.Time    // not before: what moves at once is looked at at once
+	fresh bool         // its side was read just now
+	wake  time.Time    // wants one then; zero: never
+	quiet time.Time    // none before: planning must not take a core for itself
 
 	// What its last turn left.
 	step  plan.Step
@@ -34,7 +38,12 @@ type lane struct {
 	told  bool // had a turn
 	turns int  // that wrote
 	fails int  // turns with a failed write, in a row
-	waits uint // looks in vain
+	waits uint // turns in vain
+
+	looked int            // the last pass in which its cluster is read by requests
+	asked  bool           // to do so, and it has not yet
+	looks  int            // times it was
+	awaits map[*lane]bool // which must do so before this one has another turn for it
 }
 
 // begin begins a pass. A turn that runs is of the one before, and no turn of this one.
@@ -42,6 +51,7 @@ func (l *lane) begin(c fleet.Cluster, declared bool) {
 	l.cluster, l.gone = c, !declared
 	l.fresh, l.wake, l.told = false, time.Time{}, false
 	l.turns, l.fails, l.waits = 0, 0, 0
+	l.asked, l.looks, l.awaits = false, 0, nil
 }
 
 // hear notes that the cluster answered.
@@ -64,6 +74,14 @@ func (l *lane) due(before time.Time) time.Time {
 		return later(l.quiet, time.Unix(1, 0))
 	}
 	return l.wake
+}
+
+// repairs is when a turn about keys that moved may begin; zero: there is none to take.
+func (l *lane) repairs() time.Time {
+	if len(l.keys) == 0 || !l.still || l.gone {
+		return time.Time{}
+	}
+	return later(l.hush, time.Unix(1, 0))
 }
 
 func later(a, b time.Time) time.Time {

@@ -21,7 +21,11 @@ func (t *term) start(ctx context.Context) {
 		if !l.wake.IsZero() && !l.wake.After(now) {
 			t.ring(l)
 		}
-		if l.ready && !now.Before(l.quiet) {
+		switch at := l.repairs(); {
+		case !at.IsZero() && !now.Before(at):
+			l.drifts = true
+			t.launch(ctx, l, (*turn).drift)
+		case l.ready && !now.Before(l.quiet):
 			l.ready, l.wake = false, time.Time{}
 			t.launch(ctx, l, (*turn).whole)
 		}
@@ -52,9 +56,10 @@ func (t *term) launch(ctx context.Context, l *lane, take func(*turn, context.Con
 	u := &turn{
 		loop: t.loop, board: t.board, lane: l, cluster: l.cluster,
 		pass: t.number, epoch: t.board.now(), fresh: l.fresh, first: !l.told,
+		observes: t.loop.Changes == nil || l.looked == t.number, last: l.step, keys: l.keys,
 	}
 	ctx, l.cut = context.WithCancel(ctx)
-	l.running, l.fresh, l.short = true, false, false
+	l.running, l.fresh, l.short, l.keys = true, false, false, nil
 	l.hear()
 	go func() {
 		take(u, ctx)
@@ -72,7 +77,11 @@ func (t *term) end(u *turn) {
 	if u.known {
 		t.answered, t.slowest = true, max(t.slowest, u.read)
 	}
-	t.board.did(u.cluster.Name, u.outcomes)
+	l.drifts = false
+	t.board.correct(u.cluster.Name, u.outcomes, u.drifts)
+	if t.board.did(u.cluster.Name, u.outcomes); len(u.outcomes) > 0 {
+		t.news = true
+	}
 	switch {
 	case l.gone:
 	case u.stale || u.epoch != t.board.now():
@@ -82,12 +91,38 @@ func (t *term) end(u *turn) {
 		t.stir(u)
 	case u.err != nil:
 		t.failed, l.still, l.wake = u.err, false, time.Now().Add(again)
+	case u.drifts:
+		t.repaired(u)
+		l.sweep()
 	default:
-		l.step, l.basis, l.still = u.step, u.basis, u.still()
+		t.news = t.news || !slices.EqualFunc(l.step.Rows, u.step.Rows, stands)
+		l.step, l.basis, l.still = t.loop.bare(u.step), u.basis, u.still()
 		l.told = l.told || u.pass == t.number
 		t.board.tell(u.cluster.Name, u.step)
 		t.next(u)
+		t.look(u)
+		l.sweep()
 	}
+}
+
+// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+func (l *Loop) bare(s plan.Step) plan.Step {
+	if l.writes(s.Cluster) {
+		s.Ahead, s.Changes, s.After = nil, nil, nil
+		return s
+	}
+	for _, part := range []*[]object.Change{&s.Ahead, &s.Changes, &s.After} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i].Object = object.Object{}
+		}
+	}
+	return s
+}
+
+// stands says that two rows tell the same.
+func stands(a, b plan.Row) bool {
+	return a.End == b.End && a.Standing == b.Standing && (a.Why == nil) == (b.Why == nil) && (a.Why == nil || *a.Why == *b.Why)
 }
 
 // untried says that a write was not begun because its turn was cut short.

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -10,32 +11,63 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// observe reads the cluster by requests that begin now; what fails makes it unknown, with the reason.
-func (u *turn) observe(ctx context.Context) pair.Side {
-	side := pair.Side{Pass: u.pass}
+// side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason.
+func (u *turn) side(ctx context.Context) pair.Side {
+	looked := u.board.looked(u.cluster.Name)
+	side := pair.Side{Looked: looked}
 	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) error {
-		ledger, err := conn.Observe(ctx, plan.Ledger())
-		if err != nil {
-			return err
+		if u.observes {
+			return u.observe(ctx, conn, &side)
 		}
-		side.Looked, err = plan.Watches(u.board.world(), u.cluster, u.loop.Renderer, ledger)
-		if err != nil {
-			side.Err = object.Because("Inventory", "%v", err)
-			return nil
-		}
-		side.Seen, err = conn.Observe(ctx, side.Looked)
-		if err != nil {
-			return err
-		}
-		side.Facts = linkerd.FactsOf(u.cluster.Spec, conn.Address(), side.Seen)
-		side.Known = true
-		return nil
+		return u.live(ctx, conn, &side)
 	})
 	if err != nil {
-		return pair.Side{Err: u.loop.why(err)}
+		return pair.Side{Looked: looked, Err: u.loop.why(err)} // its watches stay as they are
 	}
+	if side.Err != nil {
+		return side // its inventories say nothing
+	}
+	side.Facts = linkerd.FactsOf(u.cluster.Spec, side.Seen.Server, side.Seen)
+	side.Known = true
 	u.judge(ctx, side)
-	return side // not known where its inventories say nothing
+	return side
+}
+
+func (u *turn) observe(ctx context.Context, conn Cluster, side *pair.Side) error {
+	side.Pass = u.pass
+	ledger, err := conn.Observe(ctx, plan.Ledger())
+	if err != nil || !u.watches(side, ledger) {
+		return err
+	}
+	side.Seen, err = conn.Observe(ctx, side.Looked)
+	return err
+}
+
+// live asks for what was looked at last, and once more only where that is not what is to be looked at now.
+func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
+	if side.Looked == nil {
+		side.Looked = plan.Ledger()
+	}
+	known := side.Looked
+	seen, err := conn.Live(ctx, known)
+	if err != nil || !u.watches(side, seen) {
+		return err
+	}
+	if side.Seen = seen; !reflect.DeepEqual(side.Looked, known) {
+		side.Seen, err = conn.Live(ctx, side.Looked)
+	}
+	return err
+}
+
+// watches says what is to be looked at, as inventories tell; false: they do not.
+func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
+	looked, err := plan.Watches(u.board.world(), u.cluster, u.loop.Renderer, ledger)
+	if err != nil {
+		side.Err = object.Because("Inventory", "%v", err)
+		return false
+	}
+	side.Looked = looked
+	return true
 }
 
 // judge asks about what a cluster that was just read carries, before anybody plans with it.

@@ -12,16 +12,31 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// readRecord reads what the home cluster remembers. Without it no identity can be checked.
-func (l *Loop) readRecord(ctx context.Context) (inventory.Record, error) {
+// look reads some of a cluster: Observe or Live.
+type look func(context.Context, []object.Watch) (object.Observation, error)
+
+// readRecord reads what the home cluster remembers: known, where that is still so. Without it no identity can be checked.
+func (l *Loop) readRecord(ctx context.Context, look look, known inventory.Record) (inventory.Record, error) {
 	key := inventory.RecordKey(l.Owner, l.Home.Namespace)
-	seen, err := l.Home.Cluster.Observe(ctx, []object.Watch{
+	seen, err := look(ctx, []object.Watch{
 		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
 		return inventory.Record{}, fmt.Errorf("read the home cluster: %w", err)
 	}
+	if now := seen.Record(key); known.Clusters != nil && now.UID == known.Was.UID && now.ResourceVersion == known.Was.ResourceVersion {
+		return known, nil
+	}
 	return inventory.ReadRecord(key, seen)
+}
+
+// recall gives what the home cluster remembers: watched, where that is possible.
+func (b *board) recall(ctx context.Context) (inventory.Record, error) {
+	look := b.loop.Home.Cluster.Observe
+	if b.loop.Changes != nil {
+		look = b.loop.Home.Cluster.Live
+	}
+	return b.loop.readRecord(ctx, look, b.lastRecord())
 }
 
 // remember writes a cluster's identity down before the first write to it.
@@ -60,7 +75,7 @@ func (b *board) amend(ctx context.Context, change func(map[api.ClusterName]inven
 			b.setRecord(next)
 			return nil
 		}
-		fresh, readErr := b.loop.readRecord(ctx)
+		fresh, readErr := b.loop.readRecord(ctx, b.loop.Home.Cluster.Observe, inventory.Record{})
 		if readErr != nil {
 			return readErr
 		}

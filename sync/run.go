@@ -14,7 +14,10 @@ import (
 // good fleet in force.
 func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
 	t, logged := newTerm(l, term), journal{log: l.Log}
-	t.grace = grace
+	t.grace, t.publish = grace, func(r report.Report, err error) {
+		logged.tell(r, err)
+		publish(r)
+	}
 	defer t.close()
 	head := t.poll(ctx)
 	for ctx.Err() == nil {
@@ -22,8 +25,7 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 		w := l.watch(ctx, poke, head)
 		r, err := t.pass(ctx, head, w.news)
 		if ctx.Err() == nil {
-			logged.tell(r, err)
-			publish(r)
+			t.report(r, err)
 			t.rest(ctx, w.news, l.again(t.board, start))
 		}
 		if w.stop(); w.found() {
@@ -38,7 +40,55 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 // rest is the time between two passes: until the next is due, or there are news.
 func (t *term) rest(ctx context.Context, news <-chan struct{}, next time.Time) {
 	t.deadline = next
-	t.serve(ctx, news, next, func(stopped bool) bool { return stopped || !time.Now().Before(next) })
+	t.serve(ctx, news, next, func(stopped bool) bool {
+		t.calm()
+		return stopped || !time.Now().Before(next)
+	})
+}
+
+// calm ends what stands for a pass between two of them: what was read is too old for who comes later.
+func (t *term) calm() {
+	asked := false
+	for _, l := range t.lanes {
+		if l.running || l.ready || len(l.awaits) > 0 {
+			return
+		}
+		asked = asked || l.looked == t.number
+	}
+	if asked {
+		t.number = t.board.begin()
+	}
+}
+
+// every is the least time between two reports.
+const every = time.Second
+
+// report publishes what a pass did.
+func (t *term) report(r report.Report, err error) {
+	t.publish(r, err)
+	t.said, t.news, t.last = time.Now(), false, r
+	t.last.Clusters, t.last.Took, t.last.Between = nil, 0, true
+	t.board.strip() // what was wanted was told
+}
+
+// due is when what was done between passes is to be told; zero: there is nothing.
+func (t *term) due() time.Time {
+	if !t.news || t.passing || !t.open || !t.last.Between {
+		return time.Time{}
+	}
+	return t.said.Add(every)
+}
+
+// tell tells what was done between passes, and how all stands now.
+func (t *term) tell() {
+	at := t.due()
+	if at.IsZero() || time.Now().Before(at) {
+		return
+	}
+	r := t.last
+	r.Clusters = t.board.rows()
+	t.publish(r, t.failed)
+	t.said, t.news = time.Now(), false
 }
 
 // poll asks what the head declares; meanwhile it is as in a rest.

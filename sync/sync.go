@@ -48,12 +48,13 @@ type Clusters interface {
 	Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (object.Secret, error)
 }
 
-// Cluster reads and writes one cluster. Writes are idempotent; deleting the absent succeeds.
+// Cluster reads and writes one cluster. Writes are idempotent; deleting the absent succeeds. Many may be asked for at once.
 type Cluster interface {
+	// Observe asks the cluster.
 	Observe(ctx context.Context, w []object.Watch) (object.Observation, error)
+	// Live gives the same answer from watches that are kept open, and from now on are these. It has seen what was written.
+	Live(ctx context.Context, w []object.Watch) (object.Observation, error)
 	Write(ctx context.Context, c object.Change) (object.Record, error)
-	// Address is the URL of its API server as we use it.
-	Address() string
 }
 
 // Changes tells what moves in clusters that are watched.
@@ -94,6 +95,8 @@ type Loop struct {
 	Changes Changes
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
+	// Immutable says of which field an error of a write says that it cannot be changed; false: it says something else.
+	Immutable func(error) (field string, ok bool)
 }
 
 // Once makes one pass: it ends when no cluster has anything left to do, or what is left must be waited

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 const (
@@ -27,13 +28,18 @@ const (
 // term is one period of leadership: what is known in it, and a lane for each cluster. All but the board belongs to the
 // goroutine that calls its methods; turns run in goroutines of their own, and tell what became of them.
 type term struct {
-	loop  *Loop
-	board *board
-	lanes map[api.ClusterName]*lane
-	ended chan *turn
-	grace time.Duration // for clusters that do not answer while others do; zero: all are waited for
+	loop    *Loop
+	board   *board
+	publish func(report.Report, error) // nil: nobody hears of what is done between passes
+	lanes   map[api.ClusterName]*lane
+	ended   chan *turn
+	grace   time.Duration // for clusters that do not answer while others do; zero: all are waited for
 
-	open bool // some fleet is in force: there may be turns
+	open bool          // some fleet is in force: there may be turns
+	last report.Report // without its clusters
+	said time.Time     // when something was published last
+	news bool          // something was done since, or stands otherwise
+
 	// Of the pass.
 	passing  bool
 	number   int
@@ -86,6 +92,7 @@ func (t *term) run(ctx context.Context, news <-chan struct{}) error {
 	t.serve(ctx, news, time.Time{}, t.over)
 	t.passing = false
 	t.excuse()
+	t.number = t.board.begin() // what was read in it is as old as it
 	return errors.Join(t.failed, ctx.Err())
 }
 
@@ -114,12 +121,15 @@ func (t *term) serve(ctx context.Context, news <-chan struct{}, latest time.Time
 		if !stopped {
 			t.start(ctx)
 		}
+		t.tell()
 		if over(stopped) {
 			return
 		}
 		select {
 		case u := <-t.ended:
 			t.end(u)
+		case <-t.moved():
+			t.take()
 		case <-t.alarm(stopped, latest):
 		case <-news:
 			overtaken, news = true, nil
@@ -136,10 +146,18 @@ func until(ctx context.Context, known bool) <-chan struct{} {
 	return ctx.Done()
 }
 
+// moved is told when something moved in clusters that are watched.
+func (t *term) moved() <-chan struct{} {
+	if t.loop.Changes == nil {
+		return nil
+	}
+	return t.loop.Changes.Moved()
+}
+
 // over says that a pass is.
 func (t *term) over(stopped bool) bool {
 	for _, l := range t.lanes {
-		busy := l.running && !t.straggles(l)
+		busy := l.running && !l.drifts && !t.straggles(l)
 		if busy || !stopped && t.open && !l.running && l.wants(t.deadline) {
 			return false
 		}
@@ -153,19 +171,26 @@ func (t *term) alarm(stopped bool, latest time.Time) <-chan time.Time {
 	for _, l := range t.lanes {
 		var at time.Time
 		switch {
-		case l.running:
+		case l.running && t.passing && !t.straggles(l):
 			at = t.straggling(l)
+		case l.running:
 		case !stopped && t.open:
-			at = l.due(t.deadline)
+			at = soonest(l.due(t.deadline), l.repairs())
 		}
-		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
+		first = soonest(first, at)
 	}
-	if first.IsZero() {
+	if first = soonest(first, t.due()); first.IsZero() {
 		return nil
 	}
 	return time.After(time.Until(first))
+}
+
+// soonest is the first of two moments, of which a zero one never comes.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // straggling is when a lane that runs counts as one that does not answer; zero: never.

@@ -22,8 +22,14 @@ type turn struct {
 	fresh   bool // the cluster was read just now
 	first   bool // of its cluster in this pass
 
+	observes bool         // by requests, not from watches
+	last     plan.Step    // of the cluster
+	keys     []object.Key // that moved since
+
 	stale    bool // other declarations came meanwhile: nothing was planned
 	met      bool // it was only to read
+	drifts   bool // it was about keys that moved alone
+	again    bool // a turn about all of the cluster is needed
 	known    bool // the cluster was read
 	moved    bool // what others depend on
 	read     time.Duration
@@ -63,7 +69,7 @@ func (u *turn) meet(ctx context.Context) {
 // look reads the cluster, and puts what it shows on the board.
 func (u *turn) look(ctx context.Context) {
 	began := time.Now()
-	side := u.observe(ctx)
+	side := u.side(ctx)
 	u.read, u.known = time.Since(began), side.Known
 	u.lane.hear()
 	moved, ok := u.board.put(u.cluster.Name, side, u.epoch)
@@ -136,7 +142,7 @@ func tokenRequest(account object.Key) object.Key {
 // still says that nothing is left to do, or nothing that is ours to do.
 func (u *turn) still() bool {
 	_, failed := tally(u.outcomes)
-	return failed == 0 && u.err == nil && (u.step.Writes()+len(u.step.Needs) == 0 || !u.loop.writes(u.cluster.Name))
+	return failed == 0 && u.err == nil && len(u.step.Look) == 0 && (u.step.Writes()+len(u.step.Needs) == 0 || !u.loop.writes(u.cluster.Name))
 }
 
 func tally(outcomes []object.Outcome) (written, failed int) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -49,14 +48,14 @@ func (b *board) view(epoch int) (view, bool) {
 }
 
 func (v view) ruled() sum {
-	h := sha256.New()
+	var h bytes.Buffer
 	for _, commit := range slices.Sorted(maps.Keys(v.Barred)) {
-		fmt.Fprintln(h, commit, v.Barred[commit].Message)
+		fmt.Fprintln(&h, commit, v.Barred[commit].Message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Sides)) {
-		fmt.Fprintln(h, name, v.Sides[name].Known, v.Sides[name].Facts.UID)
+		fmt.Fprintln(&h, name, v.Sides[name].Known, v.Sides[name].Facts.UID)
 	}
-	return sum(h.Sum(nil))
+	return sha256.Sum256(h.Bytes())
 }
 
 // basis is that of a step: what its neighbours show is a part of it.
@@ -102,7 +101,9 @@ func (b *board) worldNow() plan.World {
 	for name := range b.table {
 		elsewhere[name] = !b.loop.writes(name)
 	}
+	contested, immutable := b.quarrels()
 	return plan.World{
+		Contested: contested, Immutable: immutable,
 		Elsewhere: elsewhere, Barred: b.barred(), Pass: b.pass, Fresh: maps.Clone(b.fresh),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
@@ -117,14 +118,14 @@ func shownBy(s pair.Side) [sha256.Size]byte {
 	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
 	for k, body := range s.Seen.Bodies() {
 		switch {
-		case k.Namespace == object.AccessNamespace || k.Kind == "Secret":
+		case !shows(k):
+		case k.Kind != "Link":
 			fmt.Fprintln(&buf, k)
 			buf.Write(body.Bytes())
-		case k.Kind == "Link":
+		default:
 			secret, entries := linkerd.Announced(body)
 			fmt.Fprintln(&buf, k, secret, entries)
 		}
 	}
 	return sha256.Sum256(buf.Bytes())
 }
-

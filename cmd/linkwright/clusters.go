@@ -113,9 +113,6 @@ func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, e
 	return now, err
 }
 
-// Address implements sync.Cluster.
-func (c conn) Address() string { return c.address }
-
 // homeConn is the home cluster as package sync sees it.
 func (c *clusters) homeConn() sync.Home {
 	return sync.Home{Cluster: c.home, Namespace: c.flags.namespace}

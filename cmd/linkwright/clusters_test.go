@@ -45,8 +45,8 @@ func leadsTo(t *testing.T, path, host string) {
 
 func (c *clusters) addressOf(t *testing.T, name api.ClusterName) (at string) {
 	t.Helper()
-	if err := c.WithCluster(t.Context(), name, func(conn sync.Cluster) error {
-		at = conn.Address()
+	if err := c.WithCluster(t.Context(), name, func(open sync.Cluster) error {
+		at = open.(conn).address //nolint:forcetypeassert // as clusters opens them
 		return nil
 	}); err != nil {
 		t.Error(err)

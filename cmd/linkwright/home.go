@@ -207,9 +207,6 @@ func (h *home) Write(ctx context.Context, ch object.Change) (object.Record, erro
 	return h.conn.Write(ctx, ch)
 }
 
-// Address implements sync.Cluster.
-func (h *home) Address() string { return h.conn.address }
-
 // Live implements sync.Cluster for single ConfigMaps of our namespace, such as the record.
 func (h *home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item

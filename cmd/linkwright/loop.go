@@ -100,7 +100,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Only:     f.home.onlyNames(),
 		Accepted: accepted,
 		Log:      log,
-		Explain:  cluster.Explain,
+		Explain:  cluster.Explain, Immutable: cluster.Immutable,
 	}}, nil
 }
 

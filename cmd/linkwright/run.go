@@ -107,7 +107,7 @@ type daemon struct {
 
 // terms leads, pass after pass, whenever the lease is ours.
 func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
-	e.loop.Patience = defaultWait
+	e.loop.Patience, e.loop.Changes = defaultWait, e.clusters
 	term := func(ctx context.Context, term int64) error {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)

@@ -1,0 +1,120 @@
+package sync
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// hush is the least time between two turns about keys: what moves at once is looked at at once.
+const hush = 10 * time.Millisecond
+
+// drift compares the ends alone that keys which moved belong to, and takes back what was changed under them.
+func (u *turn) drift(ctx context.Context) {
+	u.drifts = true
+	if !u.follow(ctx) {
+		return
+	}
+	v, ok := u.board.view(u.epoch)
+	if u.stale = !ok; u.stale {
+		return
+	}
+	ends, whole := plan.Asks(v.World, u.last, u.keys)
+	if u.again = whole; whole || len(ends) == 0 {
+		return
+	}
+	u.step = plan.Drift(v.World, u.last, ends, u.loop.Renderer, u.loop.Policies...)
+	if u.again = u.step.Whole; u.step.Writes() > 0 && u.loop.writes(u.cluster.Name) {
+		u.do(ctx, v.Sides[u.cluster.Name].Facts.UID)
+	}
+}
+
+// follow has the board show what watches show now; false: they do not, or other declarations came meanwhile. Facts are not read
+// anew: what they are read from asks for the whole cluster.
+func (u *turn) follow(ctx context.Context) bool {
+	looked := u.board.looked(u.cluster.Name)
+	var seen object.Observation
+	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) (err error) {
+		seen, err = conn.Live(ctx, looked)
+		return err
+	})
+	if u.lane.hear(); err != nil {
+		u.again = true
+		return false
+	}
+	u.moved, u.known = u.board.refresh(u.cluster.Name, seen, slices.ContainsFunc(u.keys, shows), u.epoch)
+	u.stale = !u.known
+	return u.known
+}
+
+// refresh takes over what is seen of a cluster whose facts are as they were; false: it is not known, or for another epoch.
+func (b *board) refresh(name api.ClusterName, seen object.Observation, shows bool, epoch int) (moved, ok bool) {
+	b.mu.Lock()
+	side, current := b.sides[name], b.epoch == epoch
+	b.mu.Unlock()
+	if !side.Known || !current {
+		return false, false
+	}
+	side.Seen, side.Pass = seen, 0
+	if shows {
+		return b.put(name, side, epoch)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.epoch != epoch {
+		return false, false
+	}
+	b.sides[name] = side
+	return false, true
+}
+
+// shows says that other clusters' steps depend on an object, see shownBy.
+func shows(k object.Key) bool {
+	return k.Namespace == object.AccessNamespace || k.Kind == "Secret" || k.Kind == "Link"
+}
+
+// take hands what moved to the lanes.
+func (t *term) take() {
+	for name, moves := range t.loop.Changes.Take() {
+		l := t.lane(name)
+		switch {
+		case l == nil:
+		case moves.All || !l.still && !l.running:
+			l.ready = true
+		default:
+			l.keys = append(l.keys, moves.Keys...)
+		}
+	}
+}
+
+// repaired takes over what became of a turn about keys.
+func (t *term) repaired(u *turn) {
+	l := u.lane
+	l.hush = time.Now().Add(hush)
+	if len(u.step.Rows) > 0 {
+		l.step = l.step.With(u.step)
+		t.board.tell(u.cluster.Name, l.step)
+		t.news = true
+	}
+	if u.again {
+		l.ready = true
+	}
+	if _, failed := tally(u.outcomes); failed > 0 {
+		l.still = false
+		if l.fails++; !t.stuck(l) {
+			l.wake = time.Now().Add(again)
+		}
+	}
+	t.stir(u)
+}
+
+// sweep has what moved while a turn ran be looked at with everything else, where that did not leave all done.
+func (l *lane) sweep() {
+	if len(l.keys) > 0 && !l.still {
+		l.keys, l.ready = nil, true
+	}
+}

@@ -35,10 +35,9 @@ func TestPush(t *testing.T) {
 	l.commit(l.clusters() + hourly + "# more\n")
 	l.noticed("while it pauses", at, secret, head)
 
-	before := l.writes()
 	l.commit(l.clusters() + link("west", "east", "") + hourly) // whose other end nobody writes
 	l.poke(at+"/hook", secret)
-	l.eventually("a pass writes what it can", func() bool { return l.writes() > before })
+	time.Sleep(2 * time.Second) // twice as long as any pass here that does not wait; it has nothing to write or to ask
 	if head() == l.tip() {
 		t.Error("the pass does not wait")
 	}

@@ -26,7 +26,7 @@ type arm struct {
 	name   string
 	stages []stage
 	// prepare makes what is done at a stage, outside of what is measured.
-	prepare func(stage) (func(context.Context) error, error)
+	prepare func(context.Context, stage) (func(context.Context) error, error)
 	end     func() error // nil: nothing is left to be ended
 }
 
@@ -189,7 +189,7 @@ func (c *contest) turn(ctx context.Context, a arm) error {
 		c.costs[a.name] = map[stage][]cost{}
 	}
 	for _, s := range a.stages {
-		do, err := a.prepare(s)
+		do, err := a.prepare(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}

@@ -9,7 +9,7 @@ import (
 func (c *contest) arms(widths []int) []arm {
 	arms := []arm{c.oneShot(), c.daemon(), c.flux()}
 	for _, width := range widths {
-		arms = append(arms, arm{name: rawName(width), stages: []stage{first}, prepare: func(s stage) (func(context.Context) error, error) {
+		arms = append(arms, arm{name: rawName(width), stages: []stage{first}, prepare: func(_ context.Context, s stage) (func(context.Context) error, error) {
 			r, err := newRaw(c.bed.counted(), width)
 			return func(ctx context.Context) error { return r.apply(ctx, c.objects[s]) }, err
 		}})
@@ -26,14 +26,14 @@ const (
 
 // oneShot is linkwright as a process that makes one pass.
 func (c *contest) oneShot() arm {
-	return arm{name: oneShotName, stages: []stage{first, nothing, onePart}, prepare: func(s stage) (func(context.Context) error, error) {
+	return arm{name: oneShotName, stages: []stage{first, nothing, onePart}, prepare: func(_ context.Context, s stage) (func(context.Context) error, error) {
 		run, _, err := c.pass(s)
 		return run, err
 	}}
 }
 
 func (c *contest) flux() arm {
-	return arm{name: fluxName, stages: []stage{first, nothing, onePart}, prepare: func(s stage) (func(context.Context) error, error) {
+	return arm{name: fluxName, stages: []stage{first, nothing, onePart}, prepare: func(_ context.Context, s stage) (func(context.Context) error, error) {
 		f, err := newFlux(c.bed.counted())
 		if err != nil {
 			return nil, err
@@ -46,15 +46,21 @@ func (c *contest) flux() arm {
 	}}
 }
 
-// daemon is linkwright as a process that stays. What it does by itself is measured over two passes.
+// daemon is linkwright as a process that stays. What it does by itself is measured over some passes.
 func (c *contest) daemon() arm {
 	var d *daemon
-	prepare := func(s stage) (func(context.Context) error, error) {
+	prepare := func(ctx context.Context, s stage) (func(context.Context) error, error) {
 		if err := c.declare(s); err != nil {
 			return nil, err
 		}
 		switch s {
-		case nothing:
+		case nothing: // what the first apply moved, Deployments among it, has to be looked at first
+			if err := d.rest(ctx); err != nil {
+				return nil, err
+			}
+			if _, err := d.passes(ctx, 1); err != nil {
+				return nil, err
+			}
 			return func(ctx context.Context) error {
 				last, err := d.passes(ctx, idlePasses)
 				return errors.Join(err, failures(last))
@@ -76,4 +82,4 @@ func (c *contest) daemon() arm {
 }
 
 // idlePasses are the passes over which a daemon's rest is measured.
-const idlePasses = 2
+const idlePasses = 3

@@ -47,6 +47,9 @@ func begin(ctx context.Context, l *lw.Loop, end func(context.Context) error) *da
 
 // publish keeps the last report for who asks.
 func (d *daemon) publish(r report.Report) {
+	if r.Between {
+		return // no pass
+	}
 	d.forget()
 	d.reports <- r
 }

@@ -71,7 +71,7 @@ func TestDeploy(t *testing.T) {
 	b.run(0, "sync")
 	b.run(0, "status")
 	b.mirrored()
-	b.drift()
+	b.daemon(b.drift)
 	b.run(0, "sync")
 	b.joinLocally()
 	b.commit(clusters(b))
@@ -314,12 +314,39 @@ func (b *bed) mirrored() {
 	}
 }
 
-// drift makes what linkwright has to take back.
+// daemon runs one while f does something.
+func (b *bed) daemon(f func()) {
+	b.Helper()
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	cmd := exec.CommandContext(ctx, b.program, "run", "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home, "--listen", "127.0.0.1:0")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	b.must(cmd.Start())
+	f()
+	stop()
+	_ = cmd.Wait() // its exit code tells
+	if text := log.String(); cmd.ProcessState.ExitCode() != 0 || strings.Contains(text, "level=WARN") || strings.Contains(text, "level=ERROR") {
+		b.Errorf("linkwright run: exit code %d\n%s", cmd.ProcessState.ExitCode(), text)
+	}
+}
+
+// drift makes what a daemon has to take back, and waits until it has.
 func (b *bed) drift() {
 	b.Helper()
-	_, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Patch(b.Context(), "controller-east", types.MergePatchType,
+	deployments := b.client("west").AppsV1().Deployments(testbed.Multicluster)
+	_, err := deployments.Patch(b.Context(), "controller-east", types.MergePatchType,
 		[]byte(`{"spec":{"revisionHistoryLimit":3}}`), metav1.PatchOptions{})
 	b.must(err)
+	b.eventually("a field that somebody changed is as declared", func(ctx context.Context) error {
+		d, err := deployments.Get(ctx, "controller-east", metav1.GetOptions{})
+		if err == nil && *d.Spec.RevisionHistoryLimit == 3 {
+			err = errors.New("it is not")
+		}
+		return err
+	})
 }
 
 // joinLocally gives a federated Service a member of its own cluster, so that it outlives the link.
@@ -393,7 +420,8 @@ func (b *bed) denied() {
 	for _, a := range []authorizationv1.ResourceAttributes{
 		{Verb: "get", Resource: "secrets", Namespace: testbed.ControlPlane, Name: "linkerd-identity-issuer"},
 		{Verb: "list", Resource: "secrets", Namespace: testbed.ControlPlane},
-		{Verb: "list", Resource: "secrets", Namespace: namespace},
+		{Verb: "watch", Resource: "secrets", Namespace: testbed.ControlPlane},
+		{Verb: "list", Resource: "secrets"},
 		{Verb: "get", Resource: "secrets", Namespace: "default", Name: "any"},
 		{Verb: "create", Resource: "pods", Namespace: testbed.Multicluster},
 		{Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: testbed.Multicluster},

@@ -41,6 +41,8 @@ func (b *bed) extras() {
 			}
 			return err
 		})
+		_, err := c.Live(b.Context(), []object.Watch{looked})
+		b.must(err)
 		key := object.Key{Group: k.group, Kind: k.kind, Namespace: testbed.Multicluster, Name: "extra"}
 		now, err := c.Write(b.Context(), object.Change{Action: object.Create, Key: key, Object: b.extra(key, k.version, "a")})
 		b.must(err)
@@ -84,6 +86,7 @@ func (b *bed) connect(name string) *access.Client {
 	b.must(err)
 	registry := access.New(access.Options{Timeout: patience, UserAgent: "linkwright/test"})
 	b.must(registry.Spawn(b.Context(), "east", cfg))
+	b.Cleanup(func() { b.must(registry.Stop(context.Background(), "east")) })
 	var out *access.Client
 	b.must(registry.WithClient(b.Context(), "east", func(c *access.Client) error { out = c; return nil }))
 	return out

@@ -115,7 +115,5 @@ func needless() []string {
 		"linkerd-multicluster: patch links/status.multicluster.linkerd.io",
 		"linkerd-multicluster: update leases.coordination.k8s.io",
 		"linkerd-multicluster: update links/status.multicluster.linkerd.io",
-		"linkerd-multicluster: watch links.multicluster.linkerd.io",
-		"linkerd-multicluster: watch secrets",
 	}
 }

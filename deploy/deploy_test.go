@@ -328,7 +328,8 @@ func (b *bed) daemon(f func()) {
 	f()
 	stop()
 	_ = cmd.Wait() // its exit code tells
-	if text := log.String(); cmd.ProcessState.ExitCode() != 0 || strings.Contains(text, "level=WARN") || strings.Contains(text, "level=ERROR") {
+	text := strings.ToLower(log.String())
+	if cmd.ProcessState.ExitCode() != 0 || strings.Contains(text, "forbidden") || strings.Contains(text, "level=error") {
 		b.Errorf("linkwright run: exit code %d\n%s", cmd.ProcessState.ExitCode(), text)
 	}
 }

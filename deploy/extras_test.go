@@ -49,10 +49,15 @@ func (b *bed) extras() {
 		change := object.Change{Action: object.Update, Key: key, Object: b.extra(key, k.version, "b"), Was: now}
 		_, _, err = c.Preview(b.Context(), change)
 		b.must(err)
-		now, err = c.Write(b.Context(), change)
+		_, err = c.Write(b.Context(), change)
 		b.must(err)
-		_, err = c.Write(b.Context(), object.Change{Action: object.Delete, Key: key, Was: now})
-		b.must(err)
+		b.eventually(k.kind+" is deleted", func(ctx context.Context) error { // controllers write some of them, too
+			seen, err := c.Observe(ctx, []object.Watch{looked})
+			if err == nil {
+				_, err = c.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: seen.Record(key)})
+			}
+			return err
+		})
 	}
 }
 

@@ -7,18 +7,22 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 // Credentials of these tests; no output may hold them.
@@ -74,6 +78,7 @@ func TestFaults(t *testing.T) {
 	daemon, at := f.daemonAt(ctx, f.log, f.args()...)
 	f.at = at
 	f.expect("the first commit is in force", f.inForce)
+	t.Run("at rest", func(t *testing.T) { f.t = t; f.atRest() })
 	for _, tr := range f.all() {
 		t.Run(tr.name, func(t *testing.T) { f.t = t; f.suffer(tr) })
 	}
@@ -89,6 +94,39 @@ func TestFaults(t *testing.T) {
 	f.silent("the log", string(said))
 	f.silent("the metrics", metrics)
 	t.Run("keys of the home cluster", func(t *testing.T) { f.t = t; f.homeKeys() })
+}
+
+// atRest: passes over what has not changed ask nothing of any cluster; the lease is renewed.
+func (f *faults) atRest() {
+	passes := func() (n int) {
+		_, text, _ := strings.Cut(get(f.at+"/metrics").body, "\nlinkwright_passes_total{result=\"clean\"} ")
+		_, _ = fmt.Sscan(text, &n) // 0: the daemon does not tell yet
+		return n
+	}
+	n := passes()
+	f.eventually("a pass over what is in force", func() bool { return passes() > n })
+	n, before := passes(), f.asked()
+	f.eventually("a pass at rest", func() bool { return passes() > n })
+	if asked := f.asked()[len(before):]; len(asked) > 0 {
+		f.t.Errorf("a pass at rest sent %d requests: %+v", len(asked), asked)
+	}
+	if text := get(f.at + "/metrics").body; !strings.Contains(text, `linkwright_requests_total{about="lease",cluster="(home)",code="2xx",verb="update"}`) {
+		f.t.Errorf("renewals of the lease are not counted:\n%s", text)
+	}
+}
+
+// asked is what servers saw of us, in order, the lease apart.
+func (f *faults) asked() (out []testbed.Request) {
+	f.t.Helper()
+	for _, c := range f.Clusters {
+		all, err := c.Requests("linkwright")
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		out = append(out, slices.DeleteFunc(all, func(r testbed.Request) bool { return r.Resource == "leases" && r.Namespace == "linkwright" })...)
+	}
+	slices.SortStableFunc(out, func(a, b testbed.Request) int { return a.Received.Compare(b.Received) })
+	return out
 }
 
 func newFaults(t *testing.T) *faults {

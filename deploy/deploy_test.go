@@ -268,7 +268,7 @@ spec:
   clusters: {}
   template:
     federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}
-    controller: {replicas: 2, podAntiAffinity: true}
+    controller: {replicas: 2} # no podAntiAffinity: the bed has one node, and the second would never be ready
     credentials: {mode: Bound}
 `
 

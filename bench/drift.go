@@ -52,15 +52,19 @@ func takeDrift(ctx context.Context, opts options) (err error) {
 	if err := d.rest(ctx); err != nil {
 		return err
 	}
-	c.bed.count.take()
-	took, err := c.edit(ctx, opts)
+	c.bed.meter.profiles = opts.profiles
+	var took []time.Duration
+	cost, err := c.bed.meter.measure(ctx, "drift", func(ctx context.Context) error {
+		took, err = c.edit(ctx, opts)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n%d objects, %d foreign edits a second for %d s; from the moment an edit is sent until another client's watch shows its repair\n\n",
 		len(c.objects[first]), opts.edits, opts.seconds)
-	table([]any{"edits", "repaired", "p50", "p99", "most", "linkwright's requests"},
-		[][]any{{opts.edits * opts.seconds, len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1), c.bed.count.take()}})
+	table([]any{"edits", "repaired", "p50", "p99", "most", "linkwright's requests", "CPU of this process"},
+		[][]any{{opts.edits * opts.seconds, len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1), cost.requests, cost.client}})
 	return nil
 }
 

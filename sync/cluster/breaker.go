@@ -41,7 +41,7 @@ type breaker struct {
 	told   func()        // of every change
 }
 
-// pass is nil for a request that may go out. After a pause one at a time may.
+// pass is nil for a request that may go out. After a pause one may, which counts as failed until it is answered.
 func (b *breaker) pass() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,6 +50,7 @@ func (b *breaker) pass() error {
 		return &noAnswer{b.err, b.next.Sub(now)}
 	}
 	if b.err != nil {
+		b.fails++
 		b.next = now.Add(pause(b.fails))
 	}
 	return nil
@@ -91,6 +92,16 @@ func (b *breaker) note(ctx context.Context, err error) {
 	}
 }
 
+// probed judges a try of the probe: anything but an answer is none, so that there is a pause before the next.
+func (b *breaker) probed(ctx context.Context, err error) {
+	switch {
+	case isAnswer(err):
+		b.answer()
+	case ctx.Err() == nil:
+		b.fail(err)
+	}
+}
+
 func (b *breaker) answer() {
 	b.mu.Lock()
 	was := b.closed
@@ -102,14 +113,18 @@ func (b *breaker) answer() {
 	}
 }
 
+// fail opens the breaker, or keeps it open for longer. What fails before the next try is due was under way when it opened,
+// and tells nothing more: many requests that a lost connection ends are one failure.
 func (b *breaker) fail(err error) {
 	b.mu.Lock()
-	opens := b.closed == nil
+	opens, now := b.closed == nil, time.Now()
 	if opens {
 		b.closed = make(chan struct{})
 	}
-	b.fails++
-	b.err, b.next = err, time.Now().Add(pause(b.fails))
+	if opens || !now.Before(b.next) {
+		b.fails++
+		b.err, b.next = err, now.Add(pause(b.fails))
+	}
 	b.mu.Unlock()
 	if opens {
 		signal(b.opened)
@@ -177,7 +192,7 @@ func (c *Client) probe(ctx context.Context) {
 				return
 			}
 			// Whoever is known to the API server may ask for its version, and it says no to whoever is not.
-			c.breaker.note(ctx, c.rest.Get().AbsPath("version").Do(ctx).Error())
+			c.breaker.probed(ctx, c.rest.Get().AbsPath("version").Do(ctx).Error())
 		}
 	}
 }

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func newBreaker() *breaker { return &breaker{opened: make(chan struct{}, 1), told: func() {}} }
+
+// shut is how long a breaker lets nothing through from now on.
+func shut(b *breaker) time.Duration {
+	wait, _ := b.due()
+	return wait
+}
+
+// What ends with a lost connection is one failure, however much was under way: else a cluster that was away for a moment
+// would be left alone for half a minute.
+func TestBreakerCountsALostConnectionOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker()
+		for range 60 {
+			b.note(t.Context(), io.ErrUnexpectedEOF)
+		}
+		if got := shut(b); got > firstPause {
+			t.Errorf("60 requests that ended together shut it for %s, want at most %s", got, firstPause)
+		}
+	})
+}
+
+// Whoever tries, it is ever more rarely, and not at all before the pause is over.
+func TestBreakerPausesLonger(t *testing.T) {
+	for name, try := range map[string]func(*testing.T, *breaker){
+		"probe": func(t *testing.T, b *breaker) { b.probed(t.Context(), io.ErrUnexpectedEOF) },
+		"something that is no answer to the probe": func(t *testing.T, b *breaker) {
+			b.probed(t.Context(), errors.New("stream error"))
+		},
+		"write": func(t *testing.T, b *breaker) {
+			if err := b.pass(); err != nil {
+				t.Errorf("after the pause: %v", err)
+			}
+			if b.pass() == nil {
+				t.Error("two are let through at once")
+			}
+			b.note(t.Context(), io.ErrUnexpectedEOF)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { tried(t, try) })
+		})
+	}
+}
+
+func tried(t *testing.T, try func(*testing.T, *breaker)) {
+	t.Helper()
+	b := newBreaker()
+	b.note(t.Context(), io.ErrUnexpectedEOF)
+	for range 12 {
+		was := shut(b)
+		time.Sleep(was)
+		if try(t, b); shut(b) < min(was, lastPause*4/5) {
+			t.Errorf("after a try in vain it is shut for %s, before for %s", shut(b), was)
+		}
+	}
+	if got := shut(b); got < lastPause*4/5 {
+		t.Errorf("at last it is shut for %s, want about %s", got, lastPause)
+	}
+	if b.probed(t.Context(), nil); b.pass() != nil || b.open() != nil {
+		t.Error("an answer does not close it")
+	}
+}

@@ -53,10 +53,7 @@ func (c *Client) feed(ctx context.Context, f *feed) error {
 	}
 	if !ok {
 		c.feeds.stand(f, absent, nil)
-		select {
-		case <-f.again:
-		case <-ctx.Done():
-		}
+		idle(ctx, askAgain, f.again)
 		return nil
 	}
 	if f.scope.polled {
@@ -106,16 +103,23 @@ func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
 		c.breaker.answer()
 		c.feeds.fill(f, l, writes)
 		c.feeds.stand(f, complete, nil)
-		timer := time.NewTimer(pollEvery)
-		select {
-		case <-timer.C:
-		case <-f.again:
-			timer.Stop()
-		case <-ctx.Done():
-			timer.Stop()
+		if !idle(ctx, pollEvery, f.again) {
 			return nil
 		}
 	}
+}
+
+// idle waits for a time, or until there is a word in again; false: ctx ended first.
+func idle(ctx context.Context, d time.Duration, again <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-again:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // tail watches from where the feed is; where that is nowhere, it lists before.

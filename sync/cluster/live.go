@@ -19,7 +19,7 @@ import (
 const (
 	// manyMoves are told as one: all.
 	manyMoves = 4096
-	// askAgain is how old the answer may be that a kind is not served.
+	// askAgain is how old the answer may be that a kind is not served: nothing tells when it comes to be.
 	askAgain = 30 * time.Second
 )
 

@@ -10,11 +10,32 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
+
+// A write of ours is told where a look gave up before the watch showed it: nobody would look again.
+func TestWhatALookGaveUpWaitingForIsTold(t *testing.T) {
+	for _, gaveUp := range []bool{false, true} {
+		s := unite([]object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "ns"}})[0]
+		f := &feed{scope: s, condition: complete, at: "5", due: map[object.Key]due{}}
+		l := newFeeds(func() {})
+		l.open[s], l.scopes = f, []scope{s}
+		key := object.Key{Kind: "ConfigMap", Namespace: "ns", Name: "a"}
+		l.underway(key)
+		l.wrote(object.Change{Action: object.Create, Key: key}, object.Record{UID: "u", ResourceVersion: "7"}, nil)
+		if gaveUp {
+			_ = l.late(t.Context().Err())
+		}
+		l.apply(f, event{watch.Added, object.Item{Namespace: "ns", Name: "a", Record: object.Record{UID: "u", ResourceVersion: "7"}}, "7"})
+		if _, told := l.take(); told != gaveUp {
+			t.Errorf("given up: %v; told: %v", gaveUp, told)
+		}
+	}
+}
 
 // late serves a kind once it is told to.
 type late struct{ served atomic.Bool }

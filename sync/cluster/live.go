@@ -308,7 +308,7 @@ func (l *feeds) judge(f *feed, was, now *object.Item, at string) {
 	case alike(was, now) && !f.scope.versions:
 	case l.writing[key] > 0:
 		l.held[key] = struct{}{}
-	case ours && d.explains(was, now, at):
+	case ours && d.explains(was, now, at) && !l.failed: // else somebody may have given up waiting for it
 	default:
 		l.tell(key)
 	}

@@ -3,9 +3,15 @@ package cluster
 import (
 	"errors"
 	"io"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 )
 
 func newBreaker() *breaker { return &breaker{opened: make(chan struct{}, 1), told: func() {}} }
@@ -71,3 +77,23 @@ func tried(t *testing.T, try func(*testing.T, *breaker)) {
 		t.Error("an answer does not close it")
 	}
 }
+
+// A cluster that does not answer when it is asked for a token is no more asked for anything.
+func TestTokenWithoutAnAnswerOpensTheBreaker(t *testing.T) {
+	c, err := connect(&rest.Config{Host: "http://east.invalid"}, Options{
+		Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper { return silent{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Token(t.Context(), object.TokenRequest{Account: object.Key{Kind: "ServiceAccount", Namespace: "ns", Name: "a"}}); err == nil {
+		t.Fatal("a token without an answer")
+	}
+	if c.breaker.open() == nil {
+		t.Error("the breaker is closed")
+	}
+}
+
+type silent struct{}
+
+func (silent) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }

@@ -1,8 +1,10 @@
 package object
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestText(t *testing.T) {
@@ -30,4 +32,46 @@ func TestText(t *testing.T) {
 	for end := range len(body) { // whatever is cut off, it ends
 		NewBody([]byte(body[:end])).Text("a", "c", "d")
 	}
+}
+
+// Of valid JSON it finds what a decoder finds first; nothing else makes it stumble.
+func FuzzText(f *testing.F) {
+	f.Add([]byte(`{"a":[{"data":1}],"data":{"x":"\\\"","k":"v"}}`))
+	f.Add([]byte(`{"d\u0061ta" : {"k":"\ud83d\ude00"}, "data":{"k":null}}`))
+	f.Add([]byte(`{"data":{"k":"`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, ok := NewBody(raw).Text("data", "k")
+		if !json.Valid(raw) || !utf8.Valid(raw) {
+			return
+		}
+		if want, found := firstText(raw, "data", "k"); got != want || ok != found {
+			t.Errorf("Text of %s: got %q, %v, want %q, %v", raw, got, ok, want, found)
+		}
+	})
+}
+
+// firstText is Body.Text by a decoder.
+func firstText(raw []byte, path ...string) (string, bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	for _, name := range path {
+		if open, err := d.Token(); err != nil || open != json.Delim('{') {
+			return "", false
+		}
+		for {
+			if !d.More() {
+				return "", false
+			}
+			if key, err := d.Token(); err != nil || key == name {
+				break
+			}
+			var skip json.RawMessage
+			if d.Decode(&skip) != nil {
+				return "", false
+			}
+		}
+	}
+	var v any
+	_ = d.Decode(&v)
+	s, ok := v.(string)
+	return s, ok
 }

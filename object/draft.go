@@ -122,7 +122,7 @@ func (d *draft) fill() uint64 {
 	h.Write(d.json[to:])
 	var sum [sha256.Size]byte
 	digest := binary.BigEndian.Uint64(h.Sum(sum[:0]))
-	copy(d.json[d.to-1-len(noDigest):], FormatDigest(digest))
+	hex.Encode(d.json[d.to-1-len(noDigest):], sum[:8])
 	return digest
 }
 

@@ -19,8 +19,13 @@ func hide(b []byte) hidden {
 	if b == nil {
 		return hidden{}
 	}
-	at := &b
-	return hidden{&at}
+	var box struct { // one piece of memory, not two
+		at    *[]byte
+		value []byte
+	}
+	box.value = b
+	box.at = &box.value
+	return hidden{&box.at}
 }
 
 func (h hidden) bytes() []byte {

@@ -28,7 +28,7 @@ func New(s Spec) (Object, error) {
 	const bare = `"metadata":{}`
 	meta := *s.Meta
 	*s.Meta = metaac.ObjectMetaApplyConfiguration{}
-	config, err := json.Marshal(s.Config)
+	config, err := encode(s.Config)
 	at := bytes.Index(config, []byte(bare)) + len(bare) - 1
 	switch {
 	case err != nil:
@@ -43,6 +43,17 @@ func New(s Spec) (Object, error) {
 	d.metadata(meta, s.Owner)
 	d.json = append(d.json, config[at:]...)
 	return s.sealed(d), nil
+}
+
+// Encoded is a configuration that is JSON already, as encoding/json would make it of one with empty metadata. It is only
+// read, so that several objects may be made of one.
+type Encoded []byte
+
+func encode(config any) ([]byte, error) {
+	if done, ok := config.(Encoded); ok {
+		return done, nil
+	}
+	return json.Marshal(config)
 }
 
 var errNoMetadata = errors.New("it has no metadata")

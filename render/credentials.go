@@ -1,8 +1,9 @@
 package render
 
 import (
-	corev1 "k8s.io/api/core/v1"
-	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+	"encoding/base64"
+
+	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -17,9 +18,10 @@ func credentials(b *builder) {
 		b.err = err
 		return
 	}
-	b.secret(linkerd.MirrorSecret(b.source(), b.target()), kubeconfig, nil, nil)
+	secret := encodedSecret(kubeconfig)
+	b.secret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
 	if b.Link.Spec.UsesRemoteDiscovery() {
-		b.secret(linkerd.ControlPlaneSecret(b.source(), b.target()), kubeconfig,
+		b.secret(linkerd.ControlPlaneSecret(b.source(), b.target()), secret,
 			map[string]string{linkerd.RemoteClusterLabel: string(b.target())},
 			map[string]string{
 				linkerd.TrustDomain:   b.Target.Domains.Trust,
@@ -28,8 +30,18 @@ func credentials(b *builder) {
 	}
 }
 
-func (b *builder) secret(key object.Key, kubeconfig []byte, labels, annotations map[string]string) {
-	s := coreac.Secret(key.Name, key.Namespace).WithType(corev1.SecretType(linkerd.KubeconfigSecretType)).
-		WithData(map[string][]byte{linkerd.KubeconfigKey: kubeconfig}).WithAnnotations(annotations)
-	b.add(named{key: key, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration, labels: labels}, s)
+func (b *builder) secret(key object.Key, content object.Encoded, labels, annotations map[string]string) {
+	meta := &metaac.ObjectMetaApplyConfiguration{Annotations: annotations}
+	b.add(named{key: key, version: "v1", phase: object.PhaseSecrets, meta: &meta, labels: labels}, content)
+}
+
+// encodedSecret is the JSON of a Secret's apply configuration, once for both: it is most of the bytes of a link.
+func encodedSecret(kubeconfig []byte) object.Encoded {
+	const (
+		head = `{"kind":"Secret","apiVersion":"v1","metadata":{},"data":{"` + linkerd.KubeconfigKey + `":"`
+		tail = `"},"type":"` + linkerd.KubeconfigSecretType + `"}`
+	)
+	out := make([]byte, 0, len(head)+base64.StdEncoding.EncodedLen(len(kubeconfig))+len(tail))
+	out = base64.StdEncoding.AppendEncode(append(out, head...), kubeconfig)
+	return append(out, tail...)
 }

@@ -104,7 +104,7 @@ func (c *clusters) taken() []object.Change {
 func loop(d *declared, c lw.Clusters, home *played, changes lw.Changes) *lw.Loop {
 	return &lw.Loop{
 		Owner: object.DefaultOwner, Declared: d, Clusters: c, Home: lw.Home{Cluster: home, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Renderer: render.New(object.DefaultOwner), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Changes: changes, Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -30,8 +30,15 @@ type Input struct {
 	KeepToken   bool
 }
 
-// Renderer renders for one installation. It is a value: same input, same bytes.
-type Renderer struct{ Owner string }
+// Renderer renders for one installation: same input, same bytes. One made by New remembers how links look that differ by
+// their target's name alone, and is much faster with many; it may be copied, and used by several goroutines.
+type Renderer struct {
+	Owner string
+	known *stencils // nil: every object is encoded
+}
+
+// New makes a Renderer for many links.
+func New(owner string) Renderer { return Renderer{Owner: owner, known: &stencils{}} }
 
 // family is one group of an end's objects; nil objects are left out.
 type family func(*builder)
@@ -47,7 +54,7 @@ func (r Renderer) Source(in Input) object.Wanted {
 		families = append(families, credentials)
 	}
 	if in.Link.Spec.Controller.Mode == api.PerLink {
-		families = append(families, rights, probe, controller, disruption)
+		families = append(families, r.controlled)
 	}
 	return r.build(end, in, families)
 }

@@ -55,7 +55,7 @@ func (h *homeFlags) addImages(f *pflag.FlagSet) {
 
 // renderer renders what may be written here.
 func (h *homeFlags) renderer(k *kustomize) plan.Renderer {
-	return overlays{images{render.Renderer{Owner: h.owner}, h.images}, k}
+	return overlays{images{render.New(h.owner), h.images}, k}
 }
 
 func (h *homeFlags) addLog(f *pflag.FlagSet) {

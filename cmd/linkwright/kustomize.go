@@ -134,7 +134,7 @@ func (k *kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem
 		if c.Overlay == nil {
 			continue
 		}
-		result := k.applier.Apply(ctx, k.input(c, plan.Wants(w, c.Name, render.Renderer{Owner: k.owner})))
+		result := k.applier.Apply(ctx, k.input(c, plan.Wants(w, c.Name, render.New(k.owner))))
 		if err := cmp.Or(ctx.Err(), result.Err); err != nil {
 			return out.sorted(), fmt.Errorf("apply the overlay %s of cluster %s: %w", c.Overlay.Dir, c.Name, err)
 		}

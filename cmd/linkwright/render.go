@@ -57,7 +57,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if err != nil {
 				return err
 			}
-			return printEnds(c.OutOrStdout(), o.world(fl), overlays{render.Renderer{Owner: o.owner}, k}, only)
+			return printEnds(c.OutOrStdout(), o.world(fl), overlays{render.New(o.owner), k}, only)
 		},
 	}
 	f.add(c.Flags())

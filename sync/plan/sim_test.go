@@ -90,7 +90,7 @@ func (s *sim) now() World {
 }
 
 func (s *sim) renderer() Renderer {
-	return withExtras{render.Renderer{Owner: s.world.Owner}, s.extras, s.change}
+	return withExtras{render.New(s.world.Owner), s.extras, s.change}
 }
 
 // withExtras plays overlays: each base holds what is given for its cluster, and change is done to each end.

@@ -145,6 +145,9 @@ func (i Inventory) Has(k object.Key) bool {
 // Settle is the inventory to have before the next write: every wanted key, and of the others those
 // that are not confirmed gone.
 func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inventory {
+	if i.holds(wanted) {
+		return i
+	}
 	keys := slices.Clone(wanted)
 	for _, k := range i.Entries {
 		if !gone(k) {
@@ -154,6 +157,22 @@ func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inven
 	slices.SortFunc(keys, object.Key.Compare)
 	i.Entries = slices.Compact(keys)
 	return i
+}
+
+// holds says that these keys, in any order, are all its entries: mostly so, where nothing changed.
+func (i Inventory) holds(wanted []object.Key) bool {
+	if len(wanted) != len(i.Entries) || len(wanted) > 64 {
+		return false
+	}
+	var found uint64 // one bit for each entry
+	for _, k := range wanted {
+		at, ok := slices.BinarySearchFunc(i.Entries, k, object.Key.Compare)
+		if !ok {
+			return false
+		}
+		found |= 1 << at
+	}
+	return found == 1<<len(wanted)-1
 }
 
 // Same says that writing j over i would change nothing.

@@ -249,3 +249,21 @@ func TestRoundTripOfAnything(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What holds already is settled at once, whatever the order; a key too many, too few or twice is not.
+func TestSettleWhatHolds(t *testing.T) {
+	key := func(names ...string) (out []object.Key) {
+		for _, n := range names {
+			out = append(out, object.Key{Kind: "Secret", Name: n})
+		}
+		return out
+	}
+	none := func(object.Key) bool { return true }
+	for _, wanted := range [][]object.Key{key("a", "b", "c"), key("c", "a", "b"), key("a", "a", "b"), key("a", "b"), key("a", "b", "d"), key("a", "b", "c", "d"), nil} {
+		want := slices.Compact(slices.SortedFunc(slices.Values(wanted), object.Key.Compare))
+		got := Inventory{Entries: key("a", "b", "c")}.Settle(wanted, none)
+		if !slices.Equal(got.Entries, want) {
+			t.Errorf("Settle(%v): got %v, want %v", wanted, got.Entries, want)
+		}
+	}
+}

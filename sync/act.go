@@ -19,6 +19,9 @@ const wide = 128
 // errSkipped: an earlier write of the same end failed, and this one builds on it.
 var errSkipped = errors.New("not tried: an earlier write of this end failed")
 
+// errEnded: the turn was to begin nothing more.
+var errEnded = errors.New("not tried")
+
 // act does one step; it is the only writer. What is ahead goes first: our namespace and the base one after the other, and a
 // failure there stops all of the cluster; then inventories at once, each of which its own end builds on. Then phase by
 // phase over all ends, an end stopping at its first failure.
@@ -90,10 +93,11 @@ func (a *actor) all(ctx context.Context, changes []object.Change) {
 // lease that was lost (package lease: duration less renew), so that it is not applied in another's term.
 const drain = 4 * time.Second
 
-// write begins nothing once ctx has ended, but lets what has begun come to its end.
+// write begins nothing once ctx has ended, but lets what has begun come to its end; what waits for its turn in the connection
+// has begun.
 func (a *actor) write(ctx context.Context, c object.Change) (object.Record, error) {
 	if err := ctx.Err(); err != nil {
-		return object.Record{}, fmt.Errorf("not tried: %w", err)
+		return object.Record{}, fmt.Errorf("%w: %w", errEnded, err)
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

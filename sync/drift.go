@@ -96,6 +96,7 @@ func (t *term) repaired(u *turn) {
 	l := u.lane
 	l.hush = time.Now().Add(hush)
 	if len(u.step.Rows) > 0 {
+		u.blame()
 		l.step = l.step.With(u.step)
 		t.board.tell(u.cluster.Name, l.step)
 		t.news = true

@@ -95,6 +95,7 @@ func (t *term) end(u *turn) {
 		t.repaired(u)
 		l.sweep()
 	default:
+		u.blame()
 		t.news = t.news || !slices.EqualFunc(l.step.Rows, u.step.Rows, stands)
 		l.step, l.basis, l.still = t.loop.bare(u.step), u.basis, u.still()
 		l.told = l.told || u.pass == t.number
@@ -127,7 +128,7 @@ func stands(a, b plan.Row) bool {
 
 // untried says that a write was not begun because its turn was cut short.
 func untried(o object.Outcome) bool {
-	return errors.Is(o.Err, context.Canceled) || errors.Is(o.Err, errSkipped)
+	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, errSkipped) || errors.Is(o.Err, context.Canceled)
 }
 
 // next says who has a turn after this one: the cluster itself while it writes, its neighbours when what

@@ -69,13 +69,13 @@ func sortedKeys(want object.Wanted) []object.Key {
 }
 
 // With is a step that left nothing to do, with what Drift told of some of its ends since: of those, too, that it plans
-// nothing for any more.
+// nothing for any more. What it plans to change is taken for done, unless its row has a reason by now.
 func (s Step) With(drift Step) Step {
 	s.Ahead, s.Changes, s.After, s.Needs = nil, nil, nil, nil
 	s.Rows = slices.Clone(s.Rows)
 	for i, row := range s.Rows {
 		at, ok := slices.BinarySearchFunc(drift.Rows, row.End, func(r Row, e object.End) int { return r.End.Compare(e) })
-		if ok && drift.Rows[at].Standing != Changing {
+		if ok && (drift.Rows[at].Standing != Changing || drift.Rows[at].Why != nil) {
 			s.Rows[i] = drift.Rows[at]
 		}
 	}

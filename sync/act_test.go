@@ -138,3 +138,22 @@ func TestActIsWide(t *testing.T) {
 		}
 	})
 }
+
+// A write that gets no answer is cut off a while after it was told to stop: before another one may lead.
+func TestActDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		h := &hand{begun: func(inner context.Context, _ string) { <-inner.Done() }}
+		time.AfterFunc(time.Second, stop)
+		start := time.Now()
+		out := act(ctx, h, step())
+		if took := time.Since(start); took != time.Second+drain {
+			t.Errorf("it took %v, want %v after a second", took, drain)
+		}
+		for _, o := range out[1:] {
+			if !untried(o) {
+				t.Errorf("%s: %v, although it was not tried", o.Change.Key, o.Err)
+			}
+		}
+	})
+}

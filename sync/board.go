@@ -145,6 +145,8 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 		}
 	}
 	b.table = table
+	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
+	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]string) bool { return table[n] == nil })
 	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
 	return clusters
 }

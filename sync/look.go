@@ -26,13 +26,14 @@ func (t *term) look(u *turn) {
 
 // asks has a lane read its cluster by requests for the rest of the pass; false: it did so often enough.
 func (t *term) asks(l *lane) bool {
-	if !l.asked && l.looks >= maxLooks {
+	if l.asked {
+		return true
+	}
+	if l.looks >= maxLooks {
 		return false
 	}
-	if !l.asked {
-		l.asked, l.looked = true, t.number
-		l.looks++
-	}
+	l.asked, l.looked = true, t.number
+	l.looks++
 	return true
 }
 

@@ -50,7 +50,7 @@ func (t *term) rest(ctx context.Context, news <-chan struct{}, next time.Time) {
 func (t *term) calm() {
 	asked := false
 	for _, l := range t.lanes {
-		if l.running || l.ready || len(l.awaits) > 0 {
+		if l.running && !t.straggles(l) || l.ready || len(l.awaits) > 0 {
 			return
 		}
 		asked = asked || l.looked == t.number

@@ -102,10 +102,13 @@ func (t *term) settled(l *lane, now view) bool {
 		(l.step.Next.IsZero() || now.Now.Before(l.step.Next)) && now.basis(l.step) == l.basis
 }
 
-// excuse tells of clusters that do not answer that nobody knows how they are. What was waited for in vain is for the next pass.
+// excuse tells of clusters that do not answer that nobody knows how they are. What was waited for in vain is for the next pass;
+// also what moved and was not looked at, since nobody tells that again.
 func (t *term) excuse() {
 	for name, l := range t.lanes {
+		l.still = l.still && !l.ready
 		l.ready, l.wake = false, time.Time{}
+		l.asked, l.awaits = false, nil
 		if l.running && !l.gone {
 			t.board.refuse(name, silent(l))
 		}

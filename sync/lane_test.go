@@ -1,0 +1,48 @@
+package sync
+
+import (
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// What moved in a pass that was overtaken, and was not looked at, is looked at in the next, also where all else is as it was.
+func TestMovesOutliveTheirPass(t *testing.T) {
+	moved, calm := &lane{still: true, ready: true}, &lane{still: true}
+	tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"moved": moved, "calm": calm}}
+	tt.excuse()
+	if moved.ready || moved.still || !calm.still {
+		t.Errorf("moved: ready %v, still %v; calm: still %v", moved.ready, moved.still, calm.still)
+	}
+}
+
+// A cluster that was to be read by requests, and had no turn in that pass, is asked anew, and holds nobody up.
+func TestLooksEndWithTheirPass(t *testing.T) {
+	asked := &lane{}
+	waits := &lane{awaits: map[*lane]bool{asked: true}}
+	tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"asked": asked, "waits": waits}, number: 1}
+	if !tt.asks(asked) || asked.looked != 1 {
+		t.Fatalf("asked in pass %d", asked.looked)
+	}
+	tt.excuse()
+	tt.number = 2
+	if !tt.asks(asked) || asked.looked != 2 || len(waits.awaits) > 0 {
+		t.Errorf("asked in pass %d, %d are waited for", asked.looked, len(waits.awaits))
+	}
+}
+
+// What was read by requests between passes is too old later, also while a cluster hangs.
+func TestCalmBesideOneThatHangs(t *testing.T) {
+	hangs, read := &lane{running: true}, &lane{looked: 1}
+	tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"hangs": hangs, "read": read}, number: 1, grace: grace, answered: true}
+	tt.board.pass = 1
+	hangs.hear()
+	if tt.calm(); tt.number != 1 {
+		t.Error("a turn runs that may still need what was read")
+	}
+	hangs.sign.Store(time.Now().Add(-time.Minute).UnixNano())
+	if tt.calm(); tt.number != 2 {
+		t.Error("what was read once is trusted for as long as one cluster hangs")
+	}
+}

@@ -130,16 +130,23 @@ func (r *ring) rest(ctx context.Context) error {
 	if _, err := r.reached(ctx, ""); err != nil {
 		return err
 	}
-	for _, c := range r.bed.Clusters {
-		b := &bed{}
-		if err := b.connect(c); err != nil {
-			return err
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		for _, c := range r.bed.Clusters {
+			b := &bed{}
+			if err := b.connect(c); err != nil {
+				return err
+			}
+			if err := b.ready(ctx); err != nil {
+				return err
+			}
 		}
-		if err := b.ready(ctx); err != nil {
+		last, err := r.daemon.passes(ctx, 1)
+		if err != nil || unsettled(last) == 0 {
 			return err
 		}
 	}
-	return r.daemon.rest(ctx)
 }
 
 // declare makes a commit that changes the Linkerd Link of every cluster, and nothing else.

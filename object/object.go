@@ -57,10 +57,15 @@ func (k Key) String() string {
 
 // Compare orders keys by group, kind, namespace and name.
 func (k Key) Compare(l Key) int {
-	if k.Group == l.Group && k.Kind == l.Kind { // mostly: lists of keys are long
-		return cmp.Or(strings.Compare(k.Namespace, l.Namespace), strings.Compare(k.Name, l.Name))
+	switch { // the first that differs: lists of keys are long
+	case k.Group != l.Group:
+		return strings.Compare(k.Group, l.Group)
+	case k.Kind != l.Kind:
+		return strings.Compare(k.Kind, l.Kind)
+	case k.Namespace != l.Namespace:
+		return strings.Compare(k.Namespace, l.Namespace)
 	}
-	return cmp.Or(strings.Compare(k.Group, l.Group), strings.Compare(k.Kind, l.Kind))
+	return strings.Compare(k.Name, l.Name)
 }
 
 // Phase is the order of applying inside a cluster (DESIGN: access first, extras last).

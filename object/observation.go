@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Item is one live object as it was looked at. Without a body only its record was kept.
@@ -16,7 +17,10 @@ type Item struct {
 
 // Compare orders the items of one kind as their keys are ordered.
 func (i Item) Compare(j Item) int {
-	return cmp.Or(cmp.Compare(i.Namespace, j.Namespace), cmp.Compare(i.Name, j.Name))
+	if i.Namespace != j.Namespace { // mostly not: what follows is asked for again and again
+		return strings.Compare(i.Namespace, j.Namespace)
+	}
+	return strings.Compare(i.Name, j.Name)
 }
 
 // Layer is what one look showed: all items of a kind, sorted by Item.Compare; of those of one key the

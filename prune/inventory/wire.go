@@ -3,6 +3,7 @@ package inventory
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -45,13 +46,48 @@ func unwrap(body object.Body) (w wire, err error) {
 
 // canonical reads what Object wrote: entries come last, and nothing is escaped; false for what looks otherwise.
 func canonical(data string) (w wire, ok bool) {
-	head, entries, _ := strings.Cut(data, `,"entries":[`)
-	entries, whole := strings.CutSuffix(entries, "]}")
-	if !whole || !plain(data) || json.Unmarshal([]byte(head+"}"), &w) != nil || w.Entries != nil {
+	data, whole := strings.CutSuffix(data, "}")
+	before, entries, some := strings.Cut(data, `,"entries":[`)
+	w, ok = head(before)
+	if !ok || !whole || !plain(data) || !some {
+		return w, ok && whole && plain(data)
+	}
+	entries, ok = strings.CutSuffix(entries, "]")
+	if !ok {
 		return wire{}, false
 	}
 	w.Entries, ok = keys(entries)
 	return w, ok
+}
+
+// head reads what stands before the entries.
+func head(rest string) (w wire, ok bool) {
+	ok = take(&rest, `{"version":1,"cluster":"`)
+	w.Version = version
+	cluster, ok := text(&rest, ok)
+	w.Cluster = api.ClusterName(cluster)
+	for _, field := range []struct {
+		begins string
+		to     *api.ClusterName
+	}{{`,"source":"`, &w.Source}, {`,"target":"`, &w.Target}} {
+		if take(&rest, field.begins) {
+			var name string
+			name, ok = text(&rest, ok)
+			*field.to = api.ClusterName(name)
+		}
+	}
+	w.Leaving = take(&rest, `,"leaving":true`)
+	if take(&rest, `,"commit":"`) {
+		var commit string
+		commit, ok = text(&rest, ok)
+		w.Commit = api.Commit(commit)
+	}
+	if take(&rest, `,"term":`) {
+		w.Term, _ = strconv.ParseInt(rest, 10, 64)
+		ok = ok && strconv.FormatInt(w.Term, 10) == rest
+		rest = ""
+	}
+	return w, ok && rest == ""
 }
 
 // plain says that every byte of a JSON string stands for itself.

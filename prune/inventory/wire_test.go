@@ -12,24 +12,27 @@ import (
 
 // What is written is read without reflection, and read as by encoding/json.
 func TestCanonical(t *testing.T) {
-	inv := Inventory{
-		End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}, Leaving: true,
-		Entries: []object.Key{
+	link := api.Pair{Source: "west", Target: "east"}
+	for _, inv := range []Inventory{
+		{End: object.End{Cluster: "west", Link: link}, Leaving: true, Entries: []object.Key{
 			{Kind: "ClusterRole", Name: "a"}, {Kind: "Secret", Namespace: "ns", Name: "a"}, {Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "a"},
-		},
+		}},
+		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12},
+		{End: object.End{Cluster: "east", Link: link}, Term: -1, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
+	} {
+		o, err := inv.Object(object.DefaultOwner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, ok := o.Body.Text("data", dataKey)
+		if !ok {
+			t.Fatalf("no data in %s", o.Body.Bytes())
+		}
+		if _, ok := canonical(data); !ok {
+			t.Errorf("canonical(%s): got false", data)
+		}
+		sameAsDecoded(t, data)
 	}
-	o, err := inv.Object(object.DefaultOwner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, ok := o.Body.Text("data", dataKey)
-	if !ok {
-		t.Fatalf("no data in %s", o.Body.Bytes())
-	}
-	if _, ok := canonical(data); !ok {
-		t.Errorf("canonical(%s): got false", data)
-	}
-	sameAsDecoded(t, data)
 }
 
 func sameAsDecoded(t *testing.T, data string) {
@@ -51,5 +54,7 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"cluster":"a","entries":[{"kind":"Secret","namespace":"a","name":"b"},{"group":"g","kind":"k","name":"c"}]}`)
 	f.Add(`{"version":1,"cluster":"a","x":{"entries":[]},"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"Entries":[{}],"entries":[{"kind":"a","name":"b","x":1}]}`)
+	f.Add(`{"version":1,"cluster":"a","source":"a","target":"b","leaving":true,"commit":"c","term":7,"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","term":07}`)
 	f.Fuzz(sameAsDecoded)
 }

@@ -21,6 +21,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -67,6 +69,7 @@ type faults struct {
 	at        string // of the daemon
 	cache     string
 	linked    bool // whether the head declares a link west→east
+	repaired  int  // objects that were taken away
 }
 
 // TestFaults lets Git fail in every way under one daemon, which is never started again. Each time the error is told,
@@ -236,23 +239,33 @@ func (f *faults) suffer(tr trouble) {
 	f.expect("the new commit is in force", f.inForce)
 }
 
-// repairs takes away an object of ours, which is what drift is, and wants it back.
+// repairs takes away an object of ours, which is what drift is, and wants it back. Each time it is one of another kind than
+// the last: what is corrected too often counts as contested.
 func (f *faults) repairs() {
 	f.t.Helper()
-	services := f.client("east").CoreV1().Services("linkerd-multicluster")
-	was, err := services.Get(f.t.Context(), "probe-west", metav1.GetOptions{})
-	if err != nil {
-		f.t.Fatal(err)
+	kinds := []schema.GroupVersionResource{
+		{Version: "v1", Resource: "services"},
+		{Version: "v1", Resource: "secrets"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 	}
-	if err := services.Delete(f.t.Context(), was.Name, metav1.DeleteOptions{}); err != nil {
+	kind := kinds[f.repaired%len(kinds)]
+	f.repaired++
+	objects := dynamic.NewForConfigOrDie(f.Cluster("east").Config).Resource(kind).Namespace("linkerd-multicluster")
+	ours, err := objects.List(f.t.Context(), metav1.ListOptions{LabelSelector: "linkwright.dev/owner"})
+	if err != nil || len(ours.Items) == 0 {
+		f.t.Fatalf("no %s of ours in east (%v)", kind.Resource, err)
+	}
+	was := ours.Items[0]
+	if err := objects.Delete(f.t.Context(), was.GetName(), metav1.DeleteOptions{}); err != nil {
 		f.t.Fatal(err)
 	}
 	f.eventually("what somebody deleted is back", func() bool {
-		now, err := services.Get(f.t.Context(), was.Name, metav1.GetOptions{})
+		now, err := objects.Get(f.t.Context(), was.GetName(), metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			f.t.Fatal(err)
 		}
-		return err == nil && now.UID != was.UID
+		return err == nil && now.GetUID() != was.GetUID()
 	})
 }
 

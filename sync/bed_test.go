@@ -124,9 +124,10 @@ spec: {source: %[1]s, target: %[2]s}
 
 // text is a declared fleet that tests change between passes.
 type text struct {
-	commit int
-	yaml   string
-	last   sync.Declaration // of commit
+	commit   int
+	yaml     string
+	interval string           // shorter than may be declared; empty: as declared
+	last     sync.Declaration // of commit
 }
 
 func (d *text) set(yaml string) { d.commit, d.yaml, d.last = d.commit+1, yaml, sync.Declaration{} }
@@ -136,6 +137,9 @@ func (d *text) Next(context.Context) (sync.Declaration, error) {
 	if d.last.Fleet == nil {
 		commit := api.Commit(fmt.Sprintf("%040d", d.commit))
 		f, problems := fleet.Load(commit, fstest.MapFS{"f.yaml": {Data: []byte(d.yaml)}})
+		if f != nil && d.interval != "" {
+			f.Policy.Interval = d.interval
+		}
 		d.last = sync.Declaration{Commit: commit, Fleet: f, Problems: problems}
 	}
 	return d.last, nil

@@ -187,7 +187,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		Owner: object.DefaultOwner, Declared: s.history, Clusters: reached{s.set},
 		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Patience: s.patience, Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	if watches {
 		l.Changes = s.set

@@ -107,7 +107,7 @@ func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig
 		before(r)
 		l := &Loop{
 			Owner: "linkwright", Declared: r, Clusters: r, Changes: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
-			Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain,
+			Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
 			Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithCancel(t.Context())

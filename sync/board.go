@@ -41,7 +41,7 @@ type board struct {
 	answers  map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
 	corrected map[api.ClusterName]map[object.Key]*correction
-	fixed     map[api.ClusterName]map[object.Key]string // fields that a server says cannot be changed
+	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
 
 	epoch int // of the declared fleet: another one, another epoch
 
@@ -97,7 +97,7 @@ func newBoard(l *Loop, term int64) *board {
 		fresh:     map[api.Pair]linkerd.Credential{},
 		answers:   map[[2]api.Commit]error{},
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
-		fixed:     map[api.ClusterName]map[object.Key]string{},
+		fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
 	}
 }
 
@@ -146,7 +146,7 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	}
 	b.table = table
 	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
-	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]string) bool { return table[n] == nil })
+	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
 	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
 	return clusters
 }

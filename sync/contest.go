@@ -71,23 +71,25 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 
 // fix remembers which field of an object cannot be changed, as the last write of it was refused; b.mu is held.
 func (b *board) fix(name api.ClusterName, o object.Outcome) {
-	field, refused := "", false
-	if o.Err != nil && b.loop.Immutable != nil {
-		field, refused = b.loop.Immutable(o.Err)
-	}
-	switch {
-	case refused && b.fixed[name] == nil:
-		b.fixed[name] = map[object.Key]string{o.Change.Key: field}
-	case refused:
-		b.fixed[name][o.Change.Key] = field
-	case o.Err == nil:
+	if o.Err == nil {
 		delete(b.fixed[name], o.Change.Key)
 	}
+	if o.Err == nil || b.loop.Immutable == nil {
+		return
+	}
+	field, refused := b.loop.Immutable(o.Err)
+	if !refused {
+		return
+	}
+	if b.fixed[name] == nil {
+		b.fixed[name] = map[object.Key]plan.Refusal{}
+	}
+	b.fixed[name][o.Change.Key] = plan.Refusal{Field: field, Digest: o.Change.Object.Digest, UID: o.Change.Was.UID}
 }
 
 // quarrels are the objects that are left alone, as far as they were in vain, and those that cannot be changed; b.mu is held.
-func (b *board) quarrels() (map[api.ClusterName]map[object.Key]plan.Contest, map[api.ClusterName]map[object.Key]string) {
-	contested, fixed := map[api.ClusterName]map[object.Key]plan.Contest{}, map[api.ClusterName]map[object.Key]string{}
+func (b *board) quarrels() (map[api.ClusterName]map[object.Key]plan.Contest, map[api.ClusterName]map[object.Key]plan.Refusal) {
+	contested, fixed := map[api.ClusterName]map[object.Key]plan.Contest{}, map[api.ClusterName]map[object.Key]plan.Refusal{}
 	for name, keys := range b.corrected {
 		for k, c := range keys {
 			if c.pause == 0 {

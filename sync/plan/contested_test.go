@@ -93,13 +93,19 @@ func TestImmutable(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		s.world.Immutable = map[api.ClusterName]map[object.Key]string{"west": {tt.key: tt.field}, "east": {tt.key: tt.field}}
-		allInPlace(t, "west", Cluster(s.now(), "west", s.renderer()))
 		last := Cluster(s.now(), "west", s.renderer())
 		drifted(s, "west", tt.key)
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
+		refused := Refusal{Field: tt.field, Digest: Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, UID: r.UID}
+		for _, former := range []Refusal{{tt.field, refused.Digest + 1, r.UID}, {tt.field, refused.Digest, "of one that is gone"}} {
+			s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: former}}
+			if step := Cluster(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
+				t.Errorf("%s of %s, of an object that was refused before: %v", tt.field, tt.key, words(step))
+			}
+		}
+		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: refused}}
 		step := Cluster(s.now(), "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)
 		switch {

@@ -35,7 +35,7 @@ type World struct {
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
 	// which the server refused the last write, with the field that it calls immutable.
 	Contested map[api.ClusterName]map[object.Key]Contest
-	Immutable map[api.ClusterName]map[object.Key]string
+	Immutable map[api.ClusterName]map[object.Key]Refusal
 	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
 	// of another one.
 	Pass int

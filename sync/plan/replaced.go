@@ -7,13 +7,27 @@ import (
 // Immutable is the code of an end with an object that cannot be changed in place, and must not be replaced.
 const Immutable = "Immutable"
 
+// Refusal is what the server said of one write: that a field cannot be changed. It tells of that object as it was wanted and
+// as it was live, and of nothing that came after either.
+type Refusal struct {
+	Field  string
+	Digest uint64 // of the object that was wanted
+	UID    string // of the object that was live
+}
+
+// of says that a change is the one that was refused.
+func (r Refusal) of(c object.Change) bool {
+	return r.Field != "" && r.Digest == c.Object.Digest && r.UID == c.Was.UID && (c.Action == object.Update || c.Action == object.Drain)
+}
+
 // replaced makes a replacement of an update that the server refused for an immutable field, where that is harmless; or it
 // says why the end is held.
 func (p *planner) replaced(changes []object.Change) ([]object.Change, *object.Reason) {
 	for i, c := range changes {
-		field, refused := p.Immutable[c.End.Cluster][c.Key]
+		refusal := p.Immutable[c.End.Cluster][c.Key]
+		field := refusal.Field
 		switch {
-		case !refused || c.Action != object.Update && c.Action != object.Drain:
+		case !refusal.of(c):
 		case !replaceable(c.Key, field):
 			return nil, object.Because(Immutable, "%s of %s cannot be changed: declare it as it was, or delete the object, and it is made anew",
 				field, c.Key)

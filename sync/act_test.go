@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -142,6 +143,9 @@ func TestActIsWide(t *testing.T) {
 // A write that gets no answer is cut off a while after it was told to stop: before another one may lead.
 func TestActDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		if left := lease.DefaultDuration - lease.DefaultRenew; drain >= left {
+			t.Errorf("it drains for %v, and another one may lead after %v", drain, left)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		h := &hand{begun: func(inner context.Context, _ string) { <-inner.Done() }}
 		time.AfterFunc(time.Second, stop)

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // What moved in a pass that was overtaken, and was not looked at, is looked at in the next, also where all else is as it was.
@@ -44,5 +47,16 @@ func TestCalmBesideOneThatHangs(t *testing.T) {
 	hangs.sign.Store(time.Now().Add(-time.Minute).UnixNano())
 	if tt.calm(); tt.number != 2 {
 		t.Error("what was read once is trusted for as long as one cluster hangs")
+	}
+}
+
+// What watches show since a cluster was read by requests is not what was read so.
+func TestWhatIsSeenLaterCarriesNoPass(t *testing.T) {
+	for _, shows := range []bool{false, true} {
+		b := newBoard(&Loop{}, 1)
+		b.fleet, b.sides["west"] = &fleet.Fleet{}, pair.Side{Known: true, Pass: 1}
+		if _, ok := b.refresh("west", object.Observation{}, shows, b.epoch); !ok || b.sides["west"].Pass != 0 {
+			t.Errorf("taken over %v, of pass %d", ok, b.sides["west"].Pass)
+		}
 	}
 }

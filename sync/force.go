@@ -188,9 +188,9 @@ func some(names []api.ClusterName) string {
 // carried are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
 // in a cluster, it would apply nothing.
 func (b *board) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
-	w, out := b.world(), map[api.Commit][]api.ClusterName{}
-	for name := range w.Sides {
-		if last := w.Applied(name); last != "" && b.loop.concerns(f, name) {
+	out := map[api.Commit][]api.ClusterName{}
+	for name, last := range b.world().Carried() {
+		if b.loop.concerns(f, name) {
 			out[last] = append(out[last], name)
 		}
 	}

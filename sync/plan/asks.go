@@ -18,7 +18,7 @@ import (
 // depend on is for the caller to see.
 //
 //	facts, our namespace, inventories           the whole
-//	credentials, accounts, tokens               the whole: they tell where a link stands
+//	credentials, accounts, tokens               the whole: they tell where a link stands; a copy of what its target shows: its end
 //	written by Linkerd's controllers            nothing, or the whole while an end waits, is refused, goes or is in use
 //	recorded by an end in place                 that end
 //	of an end that is not, or ours elsewhere    the whole
@@ -83,7 +83,7 @@ func (a *asker) asksWhole(k object.Key) bool {
 	case !row.inPlace() && (!end.IsBase() || row.Standing == Held):
 		return true
 	case !a.has(end, k):
-	case row.inPlace() && k.Kind != "Secret":
+	case row.inPlace() && (k.Kind != "Secret" || a.isCopy(end, k)):
 		a.found[end] = true
 		return false
 	default:
@@ -105,7 +105,15 @@ func (a *asker) isGiven(k object.Key) bool {
 		return true
 	}
 	_, out, _ := a.declared(a.name)
-	return k.Kind == "Secret" && slices.ContainsFunc(out, func(l fleet.Link) bool { return slices.Contains(pair.Secrets(l), k) })
+	return k.Kind == "Secret" && slices.ContainsFunc(out, func(l fleet.Link) bool {
+		return slices.Contains(pair.Secrets(l), k) && !a.isCopy(object.End{Cluster: a.name, Link: l.Pair()}, k)
+	})
+}
+
+// isCopy says that a source's credential is made of what its target shows, and nothing is read from it.
+func (a *asker) isCopy(end object.End, k object.Key) bool {
+	l, declared := a.Fleet.Link(end.Link)
+	return declared && end.IsSource() && l.Spec.Credentials.Mode == api.LegacyToken && k == linkerd.MirrorSecret(a.spec(a.name).Linkerd, end.Link.Target)
 }
 
 // has says that an end has recorded a key. An inventory that cannot be read was asked for as a whole before.

@@ -273,6 +273,24 @@ func TestAsksOfMirrors(t *testing.T) {
 	asks("its pods are waited for", true)
 }
 
+// A credential that is a copy of what its target shows is compared with its end; one that tells of itself asks for the whole.
+func TestAsksOfCredentials(t *testing.T) {
+	for _, tt := range []struct {
+		spec  string
+		whole bool
+	}{
+		{"", false},
+		{"  credentials: {mode: Bound}", true},
+	} {
+		s := linked(t, tt.spec)
+		last := Cluster(s.now(), "west", s.renderer())
+		ends, whole := Asks(s.now(), last, []object.Key{mirrorKey})
+		if whole != tt.whole || !whole && !slices.Equal(ends, []object.End{westEast}) {
+			t.Errorf("with %q it asks for %v, whole %t", tt.spec, ends, whole)
+		}
+	}
+}
+
 // within says that a drift is part of a whole plan and can take nothing away.
 func within(t *testing.T, d, full Step) {
 	t.Helper()

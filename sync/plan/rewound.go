@@ -17,11 +17,27 @@ const Rewound = "Rewound"
 //
 // Without the inventories of links it costs little: it is asked for every cluster in every pass.
 func (w World) Applied(name api.ClusterName) api.Commit {
-	base, ok := inventory.ReadBase(w.Owner, w.Sides[name].Seen)
-	if !ok || base.Commit == "" || w.unidentified(name, true) != nil {
+	return (&planner{World: w}).applied(name)
+}
+
+// Carried gives Applied of all clusters, without those of which it is not known.
+func (w World) Carried() map[api.ClusterName]api.Commit {
+	p, out := &planner{World: w}, map[api.ClusterName]api.Commit{}
+	for name := range w.Sides {
+		if last := p.applied(name); last != "" {
+			out[name] = last
+		}
+	}
+	return out
+}
+
+func (p *planner) applied(name api.ClusterName) api.Commit {
+	uid := p.Sides[name].Facts.UID
+	base, ok := inventory.ReadBase(p.Owner, p.Sides[name].Seen)
+	if !ok || base.Commit == "" || p.unidentified(name, p.shared(uid)) != nil {
 		return ""
 	}
-	if base.End.Cluster != name && w.Accepted[name] != w.Sides[name].Facts.UID {
+	if base.End.Cluster != name && p.Accepted[name] != uid {
 		return ""
 	}
 	return base.Commit

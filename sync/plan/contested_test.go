@@ -71,6 +71,17 @@ func TestContested(t *testing.T) {
 	}
 }
 
+// formerly says that what was refused of another object, wanted or live, tells nothing of this one.
+func formerly(t *testing.T, s *sim, k object.Key, refused Refusal) {
+	t.Helper()
+	for _, former := range []Refusal{{refused.Field, refused.Digest + 1, refused.UID}, {refused.Field, refused.Digest, "of one that is gone"}} {
+		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {k: former}}
+		if step := Cluster(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
+			t.Errorf("%s of %s, of an object that was refused before: %v", refused.Field, k, words(step))
+		}
+	}
+}
+
 // An immutable field is replaced only where that is harmless; else the end is held, and says what to do.
 func TestImmutable(t *testing.T) {
 	roleBinding := object.Key{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Namespace: mc, Name: "controller-read-remote-creds-east"}
@@ -99,12 +110,7 @@ func TestImmutable(t *testing.T) {
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
 		refused := Refusal{Field: tt.field, Digest: Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, UID: r.UID}
-		for _, former := range []Refusal{{tt.field, refused.Digest + 1, r.UID}, {tt.field, refused.Digest, "of one that is gone"}} {
-			s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: former}}
-			if step := Cluster(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
-				t.Errorf("%s of %s, of an object that was refused before: %v", tt.field, tt.key, words(step))
-			}
-		}
+		formerly(t, s, tt.key, refused)
 		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: refused}}
 		step := Cluster(s.now(), "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)

@@ -3,7 +3,6 @@ package sync
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"maps"
 	"slices"
 	"sync"
@@ -25,20 +24,21 @@ type board struct {
 	loop *Loop
 	term int64
 
-	mu       sync.Mutex
-	fleet    *fleet.Fleet // declared now: the one in force, or one that is being judged
-	good     *fleet.Fleet // in force
-	head     api.Commit   // the newest that was seen
-	since    time.Time    // when good's commit was put in force in this term
-	root     api.Commit   // good's, once a cluster was seen to carry it
-	departed []fleet.Cluster
-	sides    map[api.ClusterName]pair.Side
-	shown    map[api.ClusterName][sha256.Size]byte // what others depend on
-	table    map[api.ClusterName]*report.Cluster
-	record   inventory.Record
-	fresh    map[api.Pair]linkerd.Credential // issued, and not yet seen in place
-	pass     int
-	answers  map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
+	mu        sync.Mutex
+	fleet     *fleet.Fleet // declared now: the one in force, or one that is being judged
+	good      *fleet.Fleet // in force
+	head      api.Commit   // the newest that was seen
+	since     time.Time    // when good's commit was put in force in this term
+	root      api.Commit   // good's, once a cluster was seen to carry it
+	departed  []fleet.Cluster
+	sides     map[api.ClusterName]pair.Side
+	shown     map[api.ClusterName]sum           // what others depend on
+	announced map[api.ClusterName]announcements // beside shown
+	table     map[api.ClusterName]*report.Cluster
+	record    inventory.Record
+	fresh     map[api.Pair]linkerd.Credential // issued, and not yet seen in place
+	pass      int
+	answers   map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
 	corrected map[api.ClusterName]map[object.Key]*correction
 	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
@@ -70,6 +70,7 @@ func (b *board) forgetSides() {
 	defer b.mu.Unlock()
 	clear(b.sides)
 	clear(b.shown)
+	clear(b.announced)
 }
 
 // forgetAnswers lets what was not known be asked anew; what was, is remembered by who answered.
@@ -92,7 +93,8 @@ func newBoard(l *Loop, term int64) *board {
 	return &board{
 		loop: l, term: term,
 		sides:     map[api.ClusterName]pair.Side{},
-		shown:     map[api.ClusterName][sha256.Size]byte{},
+		shown:     map[api.ClusterName]sum{},
+		announced: map[api.ClusterName]announcements{},
 		table:     map[api.ClusterName]*report.Cluster{},
 		fresh:     map[api.Pair]linkerd.Credential{},
 		answers:   map[[2]api.Commit]error{},
@@ -148,6 +150,8 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
 	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
 	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
+	maps.DeleteFunc(b.shown, func(n api.ClusterName, _ sum) bool { return table[n] == nil })
+	maps.DeleteFunc(b.announced, func(n api.ClusterName, _ announcements) bool { return table[n] == nil })
 	return clusters
 }
 
@@ -173,14 +177,17 @@ func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 
 // put takes a side over, unless it was read for another epoch, and says whether other clusters' steps may now differ.
 func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok bool) {
-	sum := shownBy(side)
+	b.mu.Lock()
+	last := b.announced[name]
+	b.mu.Unlock()
+	sum, next := shownBy(side, last)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.epoch != epoch {
 		return false, false
 	}
 	moved = b.shown[name] != sum
-	b.sides[name], b.shown[name] = side, sum
+	b.sides[name], b.shown[name], b.announced[name] = side, sum, next
 	b.settle(name)
 	return moved, true
 }

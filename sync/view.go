@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -112,8 +113,12 @@ func (b *board) worldNow() plan.World {
 
 // shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens and inventories, and the
 // credentials that it uses, which must not lose their tokens.
-func shownBy(s pair.Side) [sha256.Size]byte {
+//
+// What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
+// one.
+func shownBy(s pair.Side, last announcements) (shown sum, next announcements) {
 	var buf bytes.Buffer
+	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
 	for k, body := range s.Seen.Bodies() {
@@ -123,9 +128,25 @@ func shownBy(s pair.Side) [sha256.Size]byte {
 			fmt.Fprintln(&buf, k)
 			buf.Write(body.Bytes())
 		default:
-			secret, entries := linkerd.Announced(body)
-			fmt.Fprintln(&buf, k, secret, entries)
+			next[k] = last.of(k, body)
+			fmt.Fprintln(&buf, k, next[k].text)
 		}
 	}
-	return sha256.Sum256(buf.Bytes())
+	return sha256.Sum256(buf.Bytes()), next
+}
+
+// announcements are what Linkerd Links tell of credentials, by key.
+type announcements map[object.Key]announcement
+
+type announcement struct {
+	body object.Body // of which it was decoded
+	text string
+}
+
+func (a announcements) of(k object.Key, body object.Body) announcement {
+	if known, ok := a[k]; ok && bytes.Equal(known.body.Bytes(), body.Bytes()) {
+		return known
+	}
+	secret, entries := linkerd.Announced(body)
+	return announcement{body, fmt.Sprintln(secret, entries)}
 }

@@ -13,6 +13,9 @@ const (
 	// So many of the writes under way may wait in the server rather than be worked on: with fewer it is idle at times and
 	// each costs it more, with more each only waits longer.
 	fewWait, manyWait = 24, 40
+	// A server that takes twice as long as if it worked on all of them one after another has slowed down, however few they are;
+	// leastWide still go to one that does no more than that.
+	slower, leastWide = 2, 4
 	// bestFor is how long at least a best time is believed: what slows a cluster for longer is its new normal.
 	bestFor = 5 * time.Minute
 )
@@ -23,6 +26,7 @@ const (
 //	answers                                                         wide
 //	429, 503, 504, or none                                          half, once for all that were under way
 //	against the best seen, more than manyWait of them were waiting  an eighth less
+//	or each took as long as slower times all of them in turn        the same, but not below leastWide
 //	fewer than fewWait were, and every turn was in use              an eighth more
 //
 // The best is kept for each kind, since a Deployment costs a server more than a ServiceAccount.
@@ -99,6 +103,8 @@ func (l *limit) adjust() {
 	waiting := float64(l.wide) * (1 - float64(l.work)/float64(l.took)) // Little's law
 	step := max(1, l.wide/8)
 	switch {
+	case l.took > slower*time.Duration(l.wide)*l.work:
+		l.wide = min(l.wide, max(leastWide, l.wide-step)) // overload may have made it narrower
 	case waiting > manyWait:
 		l.wide -= step
 	case waiting < fewWait && l.full:

@@ -54,6 +54,25 @@ func TestLimitSettlesWhereAFewWait(t *testing.T) {
 	}
 }
 
+// A server on which something else weighs: every answer takes a hundred times the best, however few are under way.
+func TestLimitNarrowsWhereAServerSlowsDown(t *testing.T) {
+	l, now := newLimit(), day()
+	l.tell(1, now, time.Millisecond)
+	for range 100 {
+		now = now.Add(time.Second)
+		l.tell(l.wide, now, 100*time.Millisecond)
+	}
+	if l.wide != leastWide {
+		t.Errorf("%d wide, want %d", l.wide, leastWide)
+	}
+	for range 100 {
+		l.tell(l.wide, now, time.Millisecond)
+	}
+	if l.wide != mostWide {
+		t.Errorf("it is as fast as ever again: %d wide, want %d", l.wide, mostWide)
+	}
+}
+
 func TestLimitIsJudgedByKind(t *testing.T) {
 	l, now := newLimit(), day()
 	slow := schema.GroupKind{Kind: "Slow"}

@@ -83,8 +83,10 @@ func (t *term) take() {
 		l := t.lane(name)
 		switch {
 		case l == nil:
-		case moves.All || !l.still && !l.running:
+		case moves.All:
 			l.ready = true
+		case !l.still && !l.running:
+			t.want(name) // a lane that gets no more turns in this pass has all of it looked at in the next
 		default:
 			l.keys = append(l.keys, moves.Keys...)
 		}

@@ -1,0 +1,218 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// rig is a daemon over clusters in memory, inside a bubble.
+type rig struct {
+	*memcluster.Clusters
+	t     *testing.T
+	poke  chan struct{}
+	ended func() // once the term is over
+
+	mu      sync.Mutex
+	fleet   *fleet.Fleet
+	reports []report.Report
+}
+
+// Follow implements Clusters: all of them are open.
+func (r *rig) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
+
+func (r *rig) WithCluster(_ context.Context, name api.ClusterName, f func(Cluster) error) error {
+	return f(r.Cluster(name))
+}
+
+func (r *rig) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
+	return r.Cluster(name).Token(ctx, q)
+}
+
+// Next implements Declared.
+func (r *rig) Next(context.Context) (Declaration, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Declaration{Commit: r.fleet.Commit, Fleet: r.fleet}, nil
+}
+
+func (*rig) At(context.Context, api.Commit) (Declaration, error) { return Declaration{}, errSkipped }
+
+func (*rig) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+
+const rigMesh = "---\napiVersion: " + api.GroupVersion + "\nkind: Mesh\nmetadata: {name: m}\nspec: {clusters: {matchLabels: {}}}\n"
+
+func rigLink(source, target string) string {
+	return fmt.Sprintf("---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %[2]s, target: %[3]s}\n", api.GroupVersion, source, target)
+}
+
+// declare commits what links there are.
+func (r *rig) declare(commit, links string) {
+	r.t.Helper()
+	text := links + "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: 1m}\n"
+	for _, name := range r.Names() {
+		if name != "home" {
+			text += fmt.Sprintf("---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s}\nspec: {access: {kubeconfigSecret: {name: %[2]s}}}\n", api.GroupVersion, name)
+		}
+	}
+	f, problems := fleet.Load(api.Commit(commit), fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
+	if f == nil {
+		r.t.Fatalf("load: %v", problems)
+	}
+	r.mu.Lock()
+	r.fleet = f
+	r.mu.Unlock()
+	tell(r.poke)
+}
+
+// turns runs a daemon over east, north and west, with what links are declared at first.
+func turns(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
+	t.Helper()
+	begun(t, o, links, func(*rig) {}, f)
+}
+
+// begun is turns where something is wrong from the beginning.
+func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1)}
+		for i, name := range r.Names() {
+			ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
+			if err := r.Cluster(name).Put("kubectl", ns); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.declare("c1", links)
+		before(r)
+		l := &Loop{
+			Owner: "linkwright", Declared: r, Clusters: r, Changes: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
+			Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
+			Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- l.Run(ctx, 1, r.poke, func(p report.Report) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.reports = append(r.reports, p)
+			})
+		}()
+		defer stop() // also where f gives up
+		f(r)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if r.ended != nil {
+			r.ended()
+		}
+	})
+}
+
+// told are the reports since this was asked last.
+func (r *rig) told() []report.Report {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.reports
+	r.reports = nil
+	return out
+}
+
+// clean waits a while, after which all of the last report must be in place.
+func (r *rig) clean(after time.Duration, ends int) report.Report {
+	r.t.Helper()
+	time.Sleep(after)
+	all := r.told()
+	if len(all) == 0 {
+		r.t.Fatal("no report")
+	}
+	last := all[len(all)-1]
+	if c := last.Counts(); !last.Clean() || c.InPlace != ends {
+		r.t.Fatalf("%+v, want %d in place: %s%s", c, ends, last.Err, rows(last))
+	}
+	return last
+}
+
+func rows(p report.Report) (out string) {
+	for _, c := range p.Clusters {
+		if c.Step.Refused != nil {
+			out += fmt.Sprintf("\n%s: %v", c.Name, *c.Step.Refused)
+		}
+		for _, row := range c.Step.Rows {
+			if row.Why != nil {
+				out += fmt.Sprintf("\n%s: %s: %v", row.End, row.Standing, *row.Why)
+			}
+		}
+		for _, o := range c.Outcomes {
+			if o.Err != nil {
+				out += "\n" + o.Err.Error()
+			}
+		}
+	}
+	return out
+}
+
+// asked are the requests of all clusters since this was asked last: looks at what watches show are none.
+func (r *rig) asked() (out []string) {
+	synctest.Wait()
+	for _, name := range r.Names() {
+		for _, q := range r.Cluster(name).Requests() {
+			if q != "live" {
+				out = append(out, string(name)+": "+q)
+			}
+		}
+	}
+	return out
+}
+
+var probe = object.Key{Kind: "Service", Namespace: "linkerd-multicluster", Name: "probe-east"}
+
+func (r *rig) edit(name api.ClusterName, k object.Key, i int) {
+	r.t.Helper()
+	if err := r.Cluster(name).Edit("hand", k, func(c map[string]any) {
+		labels := c["metadata"].(map[string]any)["labels"].(map[string]any) //nolint:forcetypeassert // ours
+		for label := range labels {
+			if !strings.HasPrefix(label, "linkwright.dev/") {
+				labels[label] = fmt.Sprint("edit-", i)
+			}
+		}
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// ours are objects of links in a cluster, at least as many that none is edited often.
+func (r *rig) ours(name api.ClusterName) (out []object.Key) {
+	r.t.Helper()
+	for _, k := range r.Cluster(name).Keys() {
+		labels, _ := r.Cluster(name).Object(k)["metadata"].(map[string]any)["labels"].(map[string]any)
+		if labels[object.OwnerLabel] != nil && len(labels) > 1 && k.Namespace == probe.Namespace && k.Kind != "Secret" && k.Kind != "Link" {
+			out = append(out, k)
+		}
+	}
+	if len(out) < 50/often {
+		r.t.Fatalf("only %d objects: %v", len(out), out)
+	}
+	return out
+}

@@ -171,6 +171,37 @@ func bases() Report {
 	return r
 }
 
+// unready is a fleet of which everything is written, and not all of it ready: what will be by waiting, and what will not.
+// What is said of that, others wrote.
+func unready() Report {
+	we, ew := link("west", "east"), link("east", "west")
+	gives := plan.Unready{
+		Key: object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}, Failed: true,
+		Why: `Progressing is False: ProgressDeadlineExceeded: ReplicaSet "controller-east-5d" has timed out progressing.`,
+	}
+	waits := plan.Unready{
+		Key: object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-west"},
+		Why: "0 of 2 replicas are available",
+	}
+	other := plan.Unready{
+		Key: object.Key{Group: "policy.linkerd.io", Kind: "Server", Namespace: "linkerd-multicluster", Name: "gateway"},
+		Why: "Ready is False: Odd: \x1b[2Jone line\nand | <b>another",
+	}
+	row := func(end object.End, u ...plan.Unready) plan.Row {
+		var said []string
+		for _, one := range u {
+			said = append(said, one.Key.String()+": "+one.Why)
+		}
+		return plan.Row{End: end, Standing: plan.Waiting, Why: object.Because(plan.NotReady, "%s", strings.Join(said, "; ")), Unready: u}
+	}
+	return Report{Commit: commit, Clusters: []Cluster{
+		{Name: "east", Step: plan.Step{Cluster: "east", Commit: commit, Rows: []plan.Row{
+			row(at("east", api.Pair{}), other), row(at("east", ew), waits, other), inPlace("east", we),
+		}}},
+		{Name: "west", Step: step("west", inPlace("west", ew), row(at("west", we), gives))},
+	}}
+}
+
 // rewound is a head that is not in force: the last good one is kept up.
 func rewound() Report {
 	r := steady()
@@ -199,6 +230,7 @@ func TestClean(t *testing.T) {
 		{"suspended and left", asDeclared(), true, Counts{InPlace: 1, Suspended: 4}},
 		{"refused", refusedWhole(), false, Counts{Held: 1, ClustersRefused: 1}},
 		{"bases", bases(), false, Counts{Written: 1, Changing: 1, Held: 1, Waiting: 1}},
+		{"not ready", unready(), false, Counts{InPlace: 2, Waiting: 3}},
 	}
 	for _, tt := range tests {
 		if got := tt.report.Clean(); got != tt.want || tt.report.Counts() != tt.counts {
@@ -210,6 +242,7 @@ func TestClean(t *testing.T) {
 func TestWrite(t *testing.T) {
 	for name, r := range map[string]Report{
 		"steady": steady(), "first": first(), "planned": planned(), "as-declared": asDeclared(), "bases": bases(), "rewound": rewound(),
+		"not-ready": unready(),
 		"no-fleet": {Err: "the declarations are invalid", Problems: []api.Problem{
 			{Pos: api.Pos{File: "links.yaml", Line: 4, Col: 3}, Message: `unknown field "sorce"`, Hint: `did you mean "source"?`},
 		}},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unique"
+
+	exactly "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Health is what an object lacks to be ready, in words. Zero: nothing, or nobody judged it. It is comparable, and the same
@@ -48,7 +50,7 @@ func failed(c condition) Health { return Health{unique.Make(said{c.String(), tru
 // A condition that an object does not have says nothing.
 func HealthOf(kind string, raw []byte) Health {
 	var o live
-	if json.Unmarshal(raw, &o) != nil {
+	if exactly.Unmarshal(raw, &o) != nil { // a field Status of a custom resource is no status
 		return Health{}
 	}
 	if kind == "Deployment" {
@@ -82,7 +84,7 @@ type condition struct {
 	ObservedGeneration int64  `json:"observedGeneration"`
 }
 
-const longest = 300 // bytes of a condition's message that are kept
+const longest = 300 // bytes of a condition that are kept
 
 // String is the condition in words: others wrote it.
 func (c condition) String() string {
@@ -91,11 +93,10 @@ func (c condition) String() string {
 		out += ": " + c.Reason
 	}
 	if c.Message != "" {
-		message := c.Message
-		if len(message) > longest {
-			message = strings.ToValidUTF8(message[:longest], "") + "…"
-		}
-		out += ": " + message
+		out += ": " + c.Message
+	}
+	if len(out) > longest {
+		out = strings.ToValidUTF8(out[:longest], "") + "…"
 	}
 	return out
 }
@@ -160,8 +161,8 @@ func (o live) deployment() Health {
 
 func (o live) replicas() Health {
 	want, updated, all, available := int64(1), number(o.Status.Updated), number(o.Status.Replicas), number(o.Status.Available)
-	if n, ok := o.Spec.Replicas.(float64); ok {
-		want = int64(n)
+	if n, ok := o.Spec.Replicas.(int64); ok {
+		want = n
 	}
 	switch {
 	case updated < want:

@@ -1,8 +1,14 @@
 package object
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
 func TestHealthOf(t *testing.T) {
@@ -40,6 +46,7 @@ func TestHealthOf(t *testing.T) {
 		{"ready of old", "Server", other(`{"type":"Ready","status":"True","observedGeneration":1}`), "Ready is of an earlier change", false},
 		{"at work", "Server", other(`{"type":"Ready","status":"True"},{"type":"Reconciling","status":"True","message":"soon"}`), "Reconciling is True: soon", false},
 		{"stalled", "Server", other(`{"type":"Reconciling","status":"True"},{"type":"Stalled","status":"True","reason":"Lost"}`), "Stalled is True: Lost", true},
+		{"a field that is called much like it", "Server", `{"Status":{"conditions":[{"type":"Ready","status":"False"}]}}`, "", false},
 		{"an unknown condition", "Server", other(`{"type":"Accepted","status":"False"}`), "", false},
 	}
 	for _, tt := range tests {
@@ -53,10 +60,97 @@ func TestHealthOf(t *testing.T) {
 	}
 }
 
-// What others write is cut to a length, whatever it is.
+// What others write is cut to a length, whatever of it is long.
 func TestHealthIsShort(t *testing.T) {
-	raw := `{"status":{"conditions":[{"type":"Ready","status":"False","message":"` + strings.Repeat("ä", 10_000) + `"}]}}`
-	if got := HealthOf("Server", []byte(raw)).String(); len(got) > longest+30 || !strings.HasSuffix(got, "ä…") {
-		t.Errorf("%d bytes: %s", len(got), got)
+	long := strings.Repeat("ä", 10_000)
+	for _, field := range []string{"status", "reason", "message"} {
+		condition, err := json.Marshal([]map[string]string{{"type": "Ready", "status": "False", field: long}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := HealthOf("Server", []byte(`{"status":{"conditions":`+string(condition)+`}}`)).String()
+		if len(got) > longest+len("…") || !strings.HasSuffix(got, "ä…") {
+			t.Errorf("a long %s: %d bytes: %s", field, len(got), got)
+		}
 	}
+}
+
+// As large as an object can be in etcd, and half as large again: whatever it is made of, it is judged in no time.
+func TestHealthOfMuchIsFast(t *testing.T) {
+	const size = 2 << 20
+	many := func(head, one, tail string) string { return head + strings.Repeat(one, size/len(one)) + tail }
+	for name, raw := range map[string]string{
+		"conditions":         many(`{"status":{"conditions":[`, `{"type":"x"},`, `{"type":"Ready","status":"False"}]}}`),
+		"the same condition": many(`{"status":{"conditions":[`, `{"type":"Ready","status":"True"},`, `{"type":"Ready","status":"False"}]}}`),
+		"a message":          many(`{"status":{"conditions":[{"type":"Ready","status":"False","message":"`, `\u00e4`, `"}]}}`),
+		"depth":              many(`{"spec":{"replicas":`, `[`, ``),
+		"depth that ends":    `{"spec":{"replicas":` + strings.Repeat(`[`, 9_000) + strings.Repeat(`]`, 9_000) + `}}`,
+		"fields":             many(`{`, `"status":{},`, `"status":{}}`),
+		"digits":             many(`{"status":{"replicas":`, `9`, `}}`),
+	} {
+		for _, kind := range []string{"Deployment", "Server"} {
+			begun := time.Now()
+			got := HealthOf(kind, []byte(raw)).String()
+			if took := time.Since(begun); took > 2*time.Second || len(got) > 2*longest {
+				t.Errorf("HealthOf(%s, %s): %s, %d bytes", kind, name, took, len(got))
+			}
+		}
+	}
+}
+
+// Whatever the JSON, it is judged; short, valid words say it, and in which order fields stand decides nothing.
+func FuzzHealthOf(f *testing.F) {
+	f.Add("Deployment", []byte(`{"metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":2,"availableReplicas":1}}`))
+	f.Add("Deployment", []byte(`{"metadata":{"generation":1},"spec":{"replicas":1e400},"status":{"observedGeneration":1,"updatedReplicas":-9223372036854775808}}`))
+	f.Add("Deployment", []byte(`{"status":{"observedGeneration":0,"conditions":[{"type":"Progressing","reason":"ProgressDeadlineExceeded","status":"False"},{"type":"ReplicaFailure","status":"True"}]}}`))
+	f.Add("Server", []byte(`{"status":{"conditions":[{"type":"Ready","status":"False","message":"\ud800"},{"type":"Stalled","status":"True"}]},"Status":{"conditions":[]}}`))
+	f.Add("Server", []byte(`{"metadata":{"generation":7,"Generation":8},"status":{"conditions":[{"type":"Available","status":"True","observedGeneration":6}]}}`))
+	f.Add("Server", []byte(`{"status":`))
+	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
+		got := HealthOf(kind, raw)
+		if s := got.String(); len(s) > longest+len("…") || !utf8.ValidString(s) || got.IsZero() != (s == "") {
+			t.Errorf("HealthOf(%s, %s): %q, zero %t", kind, raw, s, got.IsZero())
+		}
+		v, err := decodeValue(raw)
+		if !json.Valid(raw) || err != nil {
+			if !got.IsZero() {
+				t.Errorf("HealthOf(%s, %s): %q of no JSON", kind, raw, got)
+			}
+			return
+		}
+		up, down := ordered(t, v, false), ordered(t, v, true)
+		if up, down := HealthOf(kind, up), HealthOf(kind, down); up != down {
+			t.Errorf("HealthOf(%s, %s): %q, and %q with its fields the other way round", kind, raw, up, down)
+		}
+	})
+}
+
+// ordered writes decoded JSON with the fields of each object sorted, or the other way round.
+func ordered(t *testing.T, v any, down bool) []byte {
+	var b bytes.Buffer
+	switch v := v.(type) {
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		if down {
+			slices.Reverse(names)
+		}
+		for _, name := range names {
+			b.WriteByte(',')
+			b.Write(ordered(t, name, down))
+			b.WriteByte(':')
+			b.Write(ordered(t, v[name], down))
+		}
+		return slices.Concat([]byte("{"), bytes.TrimPrefix(b.Bytes(), []byte(",")), []byte("}"))
+	case []any:
+		for _, one := range v {
+			b.WriteByte(',')
+			b.Write(ordered(t, one, down))
+		}
+		return slices.Concat([]byte("["), bytes.TrimPrefix(b.Bytes(), []byte(",")), []byte("]"))
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

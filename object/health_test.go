@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -75,7 +76,7 @@ func TestHealthIsShort(t *testing.T) {
 	}
 }
 
-// As large as an object can be in etcd, and half as large again: whatever it is made of, it is judged in no time.
+// As large as an object can be in etcd, and half as large again: whatever it is made of, it is judged at once.
 func TestHealthOfMuchIsFast(t *testing.T) {
 	const size = 2 << 20
 	many := func(head, one, tail string) string { return head + strings.Repeat(one, size/len(one)) + tail }
@@ -89,13 +90,23 @@ func TestHealthOfMuchIsFast(t *testing.T) {
 		"digits":             many(`{"status":{"replicas":`, `9`, `}}`),
 	} {
 		for _, kind := range []string{"Deployment", "Server"} {
-			begun := time.Now()
+			begun := used(t)
 			got := HealthOf(kind, []byte(raw)).String()
-			if took := time.Since(begun); took > 2*time.Second || len(got) > 2*longest {
+			if took := used(t) - begun; took > 2*time.Second || len(got) > 2*longest {
 				t.Errorf("HealthOf(%s, %s): %s, %d bytes", kind, name, took, len(got))
 			}
 		}
 	}
+}
+
+// used is the processor time of this process so far.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // Whatever the JSON, it is judged; short, valid words say it, and in which order fields stand decides nothing.

@@ -39,8 +39,19 @@ func (u *turn) observe(ctx context.Context, conn Cluster, side *pair.Side) error
 	if err != nil || !u.watches(side, ledger) {
 		return err
 	}
-	side.Seen, err = conn.Observe(ctx, side.Looked)
+	rest, err := conn.Observe(ctx, side.Looked[len(plan.Ledger()):])
+	side.Seen = with(rest, ledger)
 	return err
+}
+
+// with shows beside what was seen what was seen just before: inventories are read once.
+func with(seen, before object.Observation) object.Observation {
+	e := seen.Edit()
+	for k, r := range before.Records() {
+		body, _ := before.Body(k)
+		e.Put(k, r, body)
+	}
+	return e.Observation()
 }
 
 // live asks for what was looked at last, and once more only where that is not what is to be looked at now.

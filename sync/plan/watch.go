@@ -15,7 +15,7 @@ import (
 func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
 
 // Watches lists all that has to be looked at in a cluster: what ends hold and held, what facts are
-// read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(); the renderer
+// read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(), which comes first; the renderer
 // tells which kinds overlays bring in.
 func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
 	recorded, err := inventory.Read(w.Owner, ledger)

@@ -31,13 +31,17 @@ type board struct {
 	since     time.Time    // when good's commit was put in force in this term
 	root      api.Commit   // good's, once a cluster was seen to carry it
 	departed  []fleet.Cluster
-	sides     map[api.ClusterName]pair.Side
-	shown     map[api.ClusterName]sum           // what others depend on
+	sides     shelf[api.ClusterName, pair.Side]
+	shown     shelf[api.ClusterName, shown]
 	announced map[api.ClusterName]announcements // beside shown
 	table     map[api.ClusterName]*report.Cluster
+	elsewhere map[api.ClusterName]bool // of table: written by other processes; nobody changes it
 	record    inventory.Record
-	fresh     map[api.Pair]linkerd.Credential // issued, and not yet seen in place
+	uids      map[api.ClusterName]string            // of record; nobody changes it
+	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
+	waiting   map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
 	pass      int
+	derived   derived
 	answers   map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
 	corrected map[api.ClusterName]map[object.Key]*correction
@@ -68,9 +72,10 @@ func (b *board) newest(head api.Commit) api.Commit {
 func (b *board) forgetSides() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	clear(b.sides)
-	clear(b.shown)
+	b.sides.clear()
+	b.shown.clear()
 	clear(b.announced)
+	b.derived.rules = nil
 }
 
 // forgetAnswers lets what was not known be asked anew; what was, is remembered by who answered.
@@ -78,6 +83,7 @@ func (b *board) forgetAnswers() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.answers)
+	b.derived.barred, b.derived.rules = nil, nil
 }
 
 // begin numbers a pass.
@@ -92,11 +98,9 @@ func (b *board) begin() int {
 func newBoard(l *Loop, term int64) *board {
 	return &board{
 		loop: l, term: term,
-		sides:     map[api.ClusterName]pair.Side{},
-		shown:     map[api.ClusterName]sum{},
 		announced: map[api.ClusterName]announcements{},
 		table:     map[api.ClusterName]*report.Cluster{},
-		fresh:     map[api.Pair]linkerd.Credential{},
+		waiting:   map[api.ClusterName][]api.ClusterName{},
 		answers:   map[[2]api.Commit]error{},
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
 		fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
@@ -107,14 +111,14 @@ func newBoard(l *Loop, term int64) *board {
 func (b *board) issued(link api.Pair, token object.Secret) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fresh[link] = linkerd.Credential{Token: token}
+	b.fresh.set(link, linkerd.Credential{Token: token})
 }
 
 // settle forgets tokens that a source has in place, or has no link of mode Bound for any more.
 func (b *board) settle(source api.ClusterName) {
-	maps.DeleteFunc(b.fresh, func(p api.Pair, c linkerd.Credential) bool {
+	b.fresh.drop(func(p api.Pair, c linkerd.Credential) bool {
 		l, declared := b.fleet.Link(p)
-		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && pair.View{Link: l, Source: b.sides[source]}.Holds(c.Token)
+		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && pair.View{Link: l, Source: b.sides.at[source]}.Holds(c.Token)
 	})
 }
 
@@ -138,7 +142,8 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	if b.fleet != f {
 		b.epoch++
 	}
-	b.fleet, b.record, b.departed = f, record, departed(f, record)
+	b.fleet, b.departed = f, departed(f, record)
+	b.keep(record)
 	clusters, table := slices.Concat(f.Clusters, b.departed), map[api.ClusterName]*report.Cluster{}
 	for _, c := range clusters {
 		table[c.Name] = &report.Cluster{Name: c.Name}
@@ -146,11 +151,16 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 			table[c.Name].Outcomes = row.Outcomes
 		}
 	}
-	b.table = table
+	b.table, b.elsewhere = table, map[api.ClusterName]bool{}
+	for name := range table {
+		b.elsewhere[name] = !b.loop.writes(name)
+	}
+	b.derived = derived{}
 	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
 	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
-	maps.DeleteFunc(b.sides, func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
-	maps.DeleteFunc(b.shown, func(n api.ClusterName, _ sum) bool { return table[n] == nil })
+	clear(b.waiting)
+	b.sides.drop(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
+	b.shown.drop(func(n api.ClusterName, _ shown) bool { return table[n] == nil })
 	maps.DeleteFunc(b.announced, func(n api.ClusterName, _ announcements) bool { return table[n] == nil })
 	return clusters
 }
@@ -180,14 +190,20 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 	b.mu.Lock()
 	last := b.announced[name]
 	b.mu.Unlock()
-	sum, next := shownBy(side, last)
+	now, next := shownBy(b.loop.Owner, side, last)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.epoch != epoch {
 		return false, false
 	}
-	moved = b.shown[name] != sum
-	b.sides[name], b.shown[name], b.announced[name] = side, sum, next
+	barred, was, before := b.bars(), b.shown.at[name], b.sides.at[name]
+	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
+	if before.Known != side.Known || before.Facts.UID != side.Facts.UID {
+		b.derived.rules = nil
+	}
+	b.sides.set(name, side)
+	b.shown.set(name, now)
+	b.announced[name] = next
 	b.settle(name)
 	return moved, true
 }
@@ -196,14 +212,23 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 func (b *board) looked(name api.ClusterName) []object.Watch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sides[name].Looked
+	return b.sides.at[name].Looked
+}
+
+// has says that a cluster was read, or could not be.
+func (b *board) has(name api.ClusterName) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.sides.at[name]
+	return ok
 }
 
 // drop lets a cluster be read anew.
 func (b *board) drop(name api.ClusterName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.sides, name)
+	b.sides.drop(func(n api.ClusterName, _ pair.Side) bool { return n == name })
+	b.derived.rules = nil
 }
 
 func (b *board) clusters() []fleet.Cluster {
@@ -227,7 +252,22 @@ func (b *board) tell(name api.ClusterName, step plan.Step) {
 	defer b.mu.Unlock()
 	if row := b.table[name]; row != nil {
 		row.Step = step
+		if b.waiting[name] = waits(step); b.waiting[name] == nil {
+			delete(b.waiting, name)
+		}
 	}
+}
+
+// waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are
+// kept until they are no longer used.
+func waits(s plan.Step) []api.ClusterName {
+	out := slices.Clone(s.Look)
+	for _, r := range s.Rows {
+		if r.Leaving || r.Why != nil && r.Why.Code == pair.InUse {
+			out = append(out, r.End.Link.Source, r.End.Link.Target)
+		}
+	}
+	return out
 }
 
 // did adds what became of a turn's writes. Failures are those of the last turn: what an earlier one could
@@ -283,8 +323,8 @@ func (b *board) due(now time.Time) (first time.Time) {
 	return first
 }
 
-// neighbours are the clusters with an end of a link of this one that is leaving – its own end may be gone
-// already – or kept until this one no longer uses it, those that wait for it to be read, and with declared those at the other ends of its declared links.
+// neighbours are the clusters whose steps wait for this one – its own end of a link may be gone already –, and with declared
+// those at the other ends of its declared links.
 func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -297,10 +337,8 @@ func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterNam
 			out = append(out, l.Source.Name)
 		}
 	}
-	for other, row := range b.table {
-		if slices.Contains(row.Step.Look, name) || slices.ContainsFunc(row.Step.Rows, func(r plan.Row) bool {
-			return (r.Leaving || r.Why != nil && r.Why.Code == pair.InUse) && (r.End.Link.Source == name || r.End.Link.Target == name)
-		}) {
+	for other, names := range b.waiting {
+		if slices.Contains(names, name) {
 			out = append(out, other)
 		}
 	}

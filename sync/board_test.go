@@ -27,8 +27,8 @@ func TestIssuedIsForgotten(t *testing.T) {
 		b.issued(api.Pair{Source: "west", Target: "east"}, object.NewSecret([]byte("token")))
 		b.fleet = load(t, tt.links)
 		b.put("east", pair.Side{}, b.now())
-		if len(b.fresh) != tt.want {
-			t.Errorf("%s: %d tokens are remembered, want %d", name, len(b.fresh), tt.want)
+		if len(b.fresh.at) != tt.want {
+			t.Errorf("%s: %d tokens are remembered, want %d", name, len(b.fresh.at), tt.want)
 		}
 	}
 }

@@ -52,6 +52,9 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if len(outcomes) > 0 {
+		b.derived.contested = nil
+	}
 	for _, o := range outcomes {
 		b.fix(name, o)
 		if o.Err != nil || !drifts && o.Change.Why.Code != "Drift" {
@@ -109,6 +112,7 @@ func (b *board) quarrels() (map[api.ClusterName]map[object.Key]plan.Contest, map
 
 // forgive forgets what nobody changed for long; b.mu is held.
 func (b *board) forgive(now time.Time) {
+	b.derived.contested = nil
 	for name, keys := range b.corrected {
 		if maps.DeleteFunc(keys, func(_ object.Key, c *correction) bool { return c.over(now) }); len(keys) == 0 {
 			delete(b.corrected, name)

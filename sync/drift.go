@@ -54,7 +54,7 @@ func (u *turn) follow(ctx context.Context) bool {
 // refresh takes over what is seen of a cluster whose facts are as they were; false: it is not known, or for another epoch.
 func (b *board) refresh(name api.ClusterName, seen object.Observation, shows bool, epoch int) (moved, ok bool) {
 	b.mu.Lock()
-	side, current := b.sides[name], b.epoch == epoch
+	side, current := b.sides.at[name], b.epoch == epoch
 	b.mu.Unlock()
 	if !side.Known || !current {
 		return false, false
@@ -68,7 +68,7 @@ func (b *board) refresh(name api.ClusterName, seen object.Observation, shows boo
 	if b.epoch != epoch {
 		return false, false
 	}
-	b.sides[name] = side
+	b.sides.set(name, side)
 	return false, true
 }
 

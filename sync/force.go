@@ -225,6 +225,7 @@ func (b *board) ask(ctx context.Context, commit, last api.Commit) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers[[2]api.Commit{commit, last}] = err
+	b.derived.barred, b.derived.rules = nil, nil
 	return err
 }
 

@@ -54,9 +54,10 @@ func TestCalmBesideOneThatHangs(t *testing.T) {
 func TestWhatIsSeenLaterCarriesNoPass(t *testing.T) {
 	for _, shows := range []bool{false, true} {
 		b := newBoard(&Loop{}, 1)
-		b.fleet, b.sides["west"] = &fleet.Fleet{}, pair.Side{Known: true, Pass: 1}
-		if _, ok := b.refresh("west", object.Observation{}, shows, b.epoch); !ok || b.sides["west"].Pass != 0 {
-			t.Errorf("taken over %v, of pass %d", ok, b.sides["west"].Pass)
+		b.fleet = &fleet.Fleet{}
+		b.sides.set("west", pair.Side{Known: true, Pass: 1})
+		if _, ok := b.refresh("west", object.Observation{}, shows, b.epoch); !ok || b.sides.at["west"].Pass != 0 {
+			t.Errorf("taken over %v, of pass %d", ok, b.sides.at["west"].Pass)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sync
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -46,7 +45,9 @@ func (b *board) lookAgain() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	maps.DeleteFunc(b.sides, func(_ api.ClusterName, s pair.Side) bool { return !s.Known })
+	if b.sides.drop(func(_ api.ClusterName, s pair.Side) bool { return !s.Known }) {
+		b.derived.rules = nil
+	}
 }
 
 // blind says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a

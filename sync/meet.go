@@ -34,9 +34,8 @@ func (t *term) meet(ctx context.Context) {
 
 // unmet are the lanes whose clusters are being read while nothing is known of them.
 func (t *term) unmet(ctx context.Context, tried map[api.ClusterName]bool) (out []*lane) {
-	known := t.board.world().Sides
 	for name, l := range t.lanes {
-		if _, ok := known[name]; ok || l.gone || !l.running && tried[name] {
+		if l.gone || t.board.has(name) || !l.running && tried[name] {
 			continue
 		}
 		if !l.running {

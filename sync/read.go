@@ -72,7 +72,7 @@ func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
 func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
-	looked, err := plan.Watches(u.board.world(), u.cluster, u.loop.Renderer, ledger)
+	looked, err := plan.Watches(u.board.near(u.cluster.Name), u.cluster, u.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because("Inventory", "%v", err)
 		return false

@@ -93,7 +93,15 @@ func (b *board) lastRecord() inventory.Record {
 func (b *board) setRecord(r inventory.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.record = r
+	b.keep(r)
+}
+
+// keep takes a record over; b.mu is held.
+func (b *board) keep(r inventory.Record) {
+	b.record, b.uids = r, make(map[api.ClusterName]string, len(r.Clusters))
+	for name, k := range r.Clusters {
+		b.uids[name] = k.UID
+	}
 }
 
 func (l *Loop) writeRecord(ctx context.Context, r inventory.Record) (object.Record, error) {

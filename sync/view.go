@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -25,7 +26,13 @@ type view struct {
 	plan.World
 	record string // the version of the home record
 	rules  sum    // which commits are barred, and who is who: of all clusters
-	shown  map[api.ClusterName]sum
+	shown  map[api.ClusterName]shown
+}
+
+// shown is what others depend on in a cluster.
+type shown struct {
+	sum    sum
+	commit api.Commit // that its base carries: it counts where it is barred
 }
 
 // basis is all that a step is planned from but the cluster's own objects and the time, in short.
@@ -36,6 +43,15 @@ type basis struct {
 	peers  sum
 }
 
+// derived is what a world holds that is made of what the board keeps. It is made when it is asked for, handed out as it is, and
+// forgotten when what it is made of changes; nobody changes it.
+type derived struct {
+	barred    map[api.Commit]*object.Reason
+	contested map[api.ClusterName]map[object.Key]plan.Contest
+	immutable map[api.ClusterName]map[object.Key]plan.Refusal
+	rules     *sum
+}
+
 // view is the world of an epoch to plan writes from; false: that is over, or what is declared is not in force.
 func (b *board) view(epoch int) (view, bool) {
 	b.mu.Lock()
@@ -43,8 +59,12 @@ func (b *board) view(epoch int) (view, bool) {
 	if b.fleet == nil || b.fleet != b.good || b.epoch != epoch {
 		return view{}, false
 	}
-	v := view{World: b.worldNow(), record: b.record.Was.UID + " " + b.record.Was.ResourceVersion, shown: maps.Clone(b.shown)}
-	v.rules = v.ruled()
+	v := view{World: b.worldNow(), record: b.record.Was.UID + " " + b.record.Was.ResourceVersion, shown: b.shown.all()}
+	if b.derived.rules == nil {
+		rules := v.ruled()
+		b.derived.rules = &rules
+	}
+	v.rules = *b.derived.rules
 	return v, true
 }
 
@@ -64,9 +84,18 @@ func (v view) basis(s plan.Step) basis {
 	h := sha256.New()
 	for _, peer := range v.peers(s) {
 		shown := v.shown[peer]
-		h.Write(shown[:])
+		h.Write(shown.sum[:])
+		h.Write([]byte(because(v.Barred, shown.commit)))
 	}
 	return basis{fleet: v.Fleet, record: v.record, rules: v.rules, peers: sum(h.Sum(nil))}
+}
+
+// because is why a commit is barred; empty: it is not.
+func because(barred map[api.Commit]*object.Reason, commit api.Commit) string {
+	if why := barred[commit]; why != nil {
+		return why.Message
+	}
+	return ""
 }
 
 // peers are the clusters at the other ends of all links of a step's cluster, declared or not.
@@ -85,7 +114,7 @@ func (v view) peers(s plan.Step) []api.ClusterName {
 	return slices.DeleteFunc(slices.Compact(out), func(n api.ClusterName) bool { return n == s.Cluster })
 }
 
-// world is a moment's copy to plan from; nothing in it changes any more.
+// world is a moment to plan from; nothing in it changes any more.
 func (b *board) world() plan.World {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,36 +123,64 @@ func (b *board) world() plan.World {
 
 // worldNow is world; b.mu is held.
 func (b *board) worldNow() plan.World {
-	uids := make(map[api.ClusterName]string, len(b.record.Clusters))
-	for name, k := range b.record.Clusters {
-		uids[name] = k.UID
+	w := b.bare()
+	w.Sides = b.sides.all()
+	return w
+}
+
+// near is world with no clusters but those that a cluster's links lead to: all that must be known to look at it. So what the
+// board keeps need not be copied for each cluster that is read.
+func (b *board) near(name api.ClusterName) plan.World {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.bare()
+	w.Sides = map[api.ClusterName]pair.Side{}
+	for _, l := range b.fleet.Out(name) {
+		if side, ok := b.sides.at[l.Target.Name]; ok {
+			w.Sides[l.Target.Name] = side
+		}
 	}
-	elsewhere := map[api.ClusterName]bool{}
-	for name := range b.table {
-		elsewhere[name] = !b.loop.writes(name)
+	return w
+}
+
+// bare is a world without sides; b.mu is held.
+func (b *board) bare() plan.World {
+	if b.derived.contested == nil {
+		b.derived.contested, b.derived.immutable = b.quarrels()
 	}
-	contested, immutable := b.quarrels()
 	return plan.World{
-		Contested: contested, Immutable: immutable,
-		Elsewhere: elsewhere, Barred: b.barred(), Pass: b.pass, Fresh: maps.Clone(b.fresh),
+		Contested: b.derived.contested, Immutable: b.derived.immutable,
+		Elsewhere: b.elsewhere, Barred: b.bars(), Pass: b.pass, Fresh: b.fresh.all(),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
-		Sides: maps.Clone(b.sides), UIDs: uids, Accepted: b.loop.Accepted, Now: time.Now(),
+		UIDs: b.uids, Accepted: b.loop.Accepted, Now: time.Now(),
 	}
 }
 
-// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens and inventories, and the
-// credentials that it uses, which must not lose their tokens.
+// bars are the commits that are barred; b.mu is held.
+func (b *board) bars() map[api.Commit]*object.Reason {
+	if b.derived.barred == nil {
+		b.derived.barred = b.barred()
+	}
+	return b.derived.barred
+}
+
+// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens, what inventories hold, and the
+// credentials that it uses, which must not lose their tokens. Which commit and term its base carries is none of that, but for
+// the commits that are barred.
 //
 // What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
 // one.
-func shownBy(s pair.Side, last announcements) (shown sum, next announcements) {
+func shownBy(owner string, s pair.Side, last announcements) (out shown, next announcements) {
 	var buf bytes.Buffer
 	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
+	base := inventory.Key(owner, object.End{})
 	for k, body := range s.Seen.Bodies() {
 		switch {
 		case !shows(k):
+		case k == base:
+			out.commit = showBase(&buf, owner, s.Seen)
 		case k.Kind != "Link":
 			fmt.Fprintln(&buf, k)
 			buf.Write(body.Bytes())
@@ -132,7 +189,18 @@ func shownBy(s pair.Side, last announcements) (shown sum, next announcements) {
 			fmt.Fprintln(&buf, k, next[k].text)
 		}
 	}
-	return sha256.Sum256(buf.Bytes()), next
+	out.sum = sha256.Sum256(buf.Bytes())
+	return out, next
+}
+
+// showBase writes what others read of a base, and gives its commit.
+func showBase(to *bytes.Buffer, owner string, seen object.Observation) api.Commit {
+	inv, _, err := inventory.Base(owner, seen)
+	fmt.Fprintln(to, "base", inv.End, inv.Leaving, err)
+	for _, k := range inv.Entries {
+		fmt.Fprintln(to, k)
+	}
+	return inv.Commit
 }
 
 // announcements are what Linkerd Links tell of credentials, by key.

@@ -1,11 +1,15 @@
 package sync
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // What a Link tells is decoded once for each version of it: what was remembered of another version tells nothing.
@@ -16,14 +20,156 @@ func TestShownByFollowsLinks(t *testing.T) {
 			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
 		}})}
 	}
-	first, known := shownBy(link("one"), nil)
-	if again, _ := shownBy(link("one"), known); again != first {
+	first, known := shownBy("", link("one"), nil)
+	if again, _ := shownBy("", link("one"), known); again != first {
 		t.Error("the same side shows something else")
 	}
-	if next, _ := shownBy(link("two"), known); next == first {
+	if next, _ := shownBy("", link("two"), known); next == first {
 		t.Error("a Link that tells of another credential shows the same")
 	}
-	if afresh, _ := shownBy(link("two"), nil); afresh == first {
+	if afresh, _ := shownBy("", link("two"), nil); afresh == first {
 		t.Error("without memory, too")
+	}
+}
+
+// based is a side whose base is so.
+func based(t *testing.T, change func(*inventory.Inventory)) pair.Side {
+	t.Helper()
+	i := inventory.Inventory{End: object.End{Cluster: "east"}, Commit: "c1", Term: 1, Entries: []object.Key{{Kind: "Service", Namespace: "n", Name: "one"}}}
+	change(&i)
+	o, err := i.Object(object.DefaultOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := object.Observation{}.Edit()
+	e.Put(o.Key, object.Written(o), o.Body)
+	return pair.Side{Known: true, Seen: e.Observation()}
+}
+
+// Neighbours have a turn when what a base holds changes, or whose it is, or that it can be read; not for each commit and term,
+// unless it is a commit that bars or no longer does.
+func TestShownOfBases(t *testing.T) {
+	const bad = api.Commit("bad")
+	same := func(*inventory.Inventory) {}
+	commit := func(c api.Commit) func(*inventory.Inventory) { return func(i *inventory.Inventory) { i.Commit = c } }
+	for name, tt := range map[string]struct {
+		before, after func(*inventory.Inventory)
+		moved         bool
+	}{
+		"nothing":            {same, same, false},
+		"commit and term":    {same, func(i *inventory.Inventory) { i.Commit, i.Term = "c2", 2 }, false},
+		"entries":            {same, func(i *inventory.Inventory) { i.Entries[0].Name = "two" }, true},
+		"leaving":            {same, func(i *inventory.Inventory) { i.Leaving = true }, true},
+		"name":               {same, func(i *inventory.Inventory) { i.End.Cluster = "other" }, true},
+		"to a barred commit": {same, commit(bad), true},
+		"of a barred commit": {commit(bad), same, true},
+		"still barred":       {commit(bad), func(i *inventory.Inventory) { i.Commit, i.Term = bad, 2 }, false},
+	} {
+		b := newBoard(&Loop{Owner: object.DefaultOwner}, 1)
+		b.fleet = load(t, "")
+		b.answers[[2]api.Commit{b.fleet.Commit, bad}] = errSkipped
+		b.put("east", based(t, tt.before), b.now())
+		if moved, _ := b.put("east", based(t, tt.after), b.now()); moved != tt.moved {
+			t.Errorf("%s: moved %v, want %v", name, moved, tt.moved)
+		}
+	}
+}
+
+// A base that cannot be read any more shows something else, whoever made it so.
+func TestShownOfForeignBases(t *testing.T) {
+	side := based(t, func(*inventory.Inventory) {})
+	key := inventory.Key(object.DefaultOwner, object.End{})
+	body, _ := side.Seen.Body(key)
+	for name, change := range map[string]func(*object.Edit){
+		"another's": func(e *object.Edit) { e.Put(key, object.Record{UID: "x", Mark: object.Theirs}, body) },
+		"garbage":   func(e *object.Edit) { e.Put(key, side.Seen.Record(key), object.NewBody([]byte("]"))) },
+	} {
+		e := side.Seen.Edit()
+		change(e)
+		first, _ := shownBy(object.DefaultOwner, side, nil)
+		if next, _ := shownBy(object.DefaultOwner, pair.Side{Known: true, Seen: e.Observation()}, nil); next.sum == first.sum {
+			t.Errorf("%s: it shows the same", name)
+		}
+	}
+}
+
+// What a step is planned from is another basis once a neighbour's commit is barred, although other clusters barred it before.
+func TestBasisOfBarred(t *testing.T) {
+	b := newBoard(&Loop{Owner: object.DefaultOwner}, 1)
+	b.fleet = load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east}\n")
+	b.good = b.fleet
+	of := func() basis {
+		v, ok := b.view(b.now())
+		if !ok {
+			t.Fatal("no view")
+		}
+		return v.basis(plan.Step{Cluster: "west"})
+	}
+	b.put("east", based(t, func(*inventory.Inventory) {}), b.now())
+	first := of()
+	b.put("east", based(t, func(i *inventory.Inventory) { i.Commit = "c2" }), b.now())
+	if of() != first {
+		t.Error("another commit is another basis")
+	}
+	b.answers[[2]api.Commit{b.fleet.Commit, "bad"}] = errSkipped // as other clusters carry it
+	b.derived.barred, b.derived.rules = nil, nil
+	first = of()
+	if b.put("east", based(t, func(i *inventory.Inventory) { i.Commit = "bad" }), b.now()); of() == first {
+		t.Error("a barred commit is no other basis")
+	}
+}
+
+// What is barred is seen as soon as it was asked.
+func TestBarredIsSeen(t *testing.T) {
+	b := newBoard(&Loop{Owner: object.DefaultOwner, Declared: refusing{}}, 1)
+	b.fleet = load(t, "")
+	b.good = b.fleet
+	before, _ := b.view(b.now())
+	if err := b.ask(t.Context(), b.fleet.Commit, "c2"); err == nil {
+		t.Fatal("it was not asked")
+	}
+	if after, _ := b.view(b.now()); len(before.Barred) != 0 || after.Barred["c2"] == nil || after.rules == before.rules {
+		t.Errorf("barred before %v, after %v", before.Barred, after.Barred)
+	}
+	b.forgetAnswers()
+	if again, _ := b.view(b.now()); len(again.Barred) != 0 || again.rules != before.rules {
+		t.Errorf("and once that is forgotten %v", again.Barred)
+	}
+}
+
+// refusing is a history in which nothing follows anything.
+type refusing struct{ Declared }
+
+func (refusing) Follows(context.Context, api.Commit, api.Commit) error { return errSkipped }
+
+// A world that was handed out stays as it was, whatever happens on the board since.
+func TestWorldStays(t *testing.T) {
+	b := newBoard(&Loop{Owner: object.DefaultOwner}, 1)
+	b.fleet = load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east, credentials: {mode: Bound}}\n")
+	link := api.Pair{Source: "west", Target: "east"}
+	b.put("east", pair.Side{Known: true}, b.now())
+	b.issued(link, object.NewSecret([]byte("token")))
+	refused := object.Outcome{Err: errSkipped, Change: object.Change{Key: probe}}
+	b.loop.Immutable = func(error) (string, bool) { return "spec", true }
+	b.correct("east", []object.Outcome{refused}, false)
+	w := b.world()
+	b.put("east", pair.Side{Known: true, Pass: 7}, b.now())
+	b.put("west", pair.Side{}, b.now())
+	b.issued(link, object.NewSecret([]byte("another")))
+	b.answers[[2]api.Commit{b.fleet.Commit, "x"}] = errSkipped
+	b.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "uid"}}})
+	b.correct("east", []object.Outcome{{Change: refused.Change}}, false)
+	switch {
+	case len(w.Sides) != 1 || w.Sides["east"].Pass != 0:
+		t.Errorf("sides: %v", w.Sides)
+	case string(w.Fresh[link].Token.Bytes()) != "token":
+		t.Error("another token")
+	case len(w.UIDs)+len(w.Barred) > 0:
+		t.Errorf("remembered %v, barred %v", w.UIDs, w.Barred)
+	case len(w.Immutable["east"]) != 1:
+		t.Errorf("immutable: %v", w.Immutable)
+	}
+	if now := b.world(); len(now.Sides) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
+		t.Errorf("and now: %v %v %v", now.Sides, now.UIDs, now.Immutable)
 	}
 }

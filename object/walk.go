@@ -3,6 +3,7 @@ package object
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // walk steps through JSON of our own, value by value, without decoding it. What is not JSON breaks it.
@@ -87,7 +88,7 @@ func (w *walk) text() {
 		}
 		before := w.json[w.at : w.at+i]
 		w.at += i
-		if n := len(before) - len(bytes.TrimRight(before, `\`)); n%2 == 0 {
+		if i == 0 || before[i-1] != '\\' || (i-len(bytes.TrimRight(before, `\`)))%2 == 0 {
 			w.at++
 			return
 		}
@@ -134,12 +135,28 @@ func (b Body) Text(path ...string) (string, bool) {
 	if w.broken || len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1]), true
+	return unquoted(raw)
+}
+
+// unquoted is what a string in JSON says. JSON in JSON escapes quotes, and mostly nothing else: all else is decoded.
+func unquoted(raw []byte) (string, bool) {
+	var out strings.Builder
+	out.Grow(len(raw))
+	for rest := raw[1 : len(raw)-1]; ; {
+		at := bytes.IndexByte(rest, '\\')
+		if at < 0 {
+			out.Write(rest)
+			return out.String(), true
+		}
+		if c := rest[at+1]; c != '"' && c != '\\' {
+			var s string
+			err := json.Unmarshal(raw, &s)
+			return s, err == nil
+		}
+		out.Write(rest[:at])
+		out.WriteByte(rest[at+1])
+		rest = rest[at+2:]
 	}
-	var s string
-	err := json.Unmarshal(raw, &s)
-	return s, err == nil
 }
 
 // find steps into an object, to the value of a member.

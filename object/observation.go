@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -114,15 +115,32 @@ func (o Observation) Len() int {
 	return n
 }
 
-// find gives nil for what was not seen.
+// find gives nil for what was not seen. It is asked for each object several times in each plan.
 func (o Observation) find(k Key) *Item {
-	want := Item{Namespace: k.Namespace, Name: k.Name}
-	for _, l := range o.of(k) {
-		if i, ok := slices.BinarySearchFunc(l.Items, want, Item.Compare); ok {
-			return &l.Items[i]
+	for i := range o.layers { // few: one kind, one layer
+		if l := &o.layers[i]; l.Kind == k.Kind && l.Group == k.Group {
+			if it := l.find(k); it != nil {
+				return it
+			}
 		}
 	}
 	return nil
+}
+
+func (l *Layer) find(k Key) *Item {
+	at := sort.Search(len(l.Items), func(i int) bool { return !l.Items[i].before(k) })
+	if at == len(l.Items) || l.Items[at].Name != k.Name || l.Items[at].Namespace != k.Namespace {
+		return nil
+	}
+	return &l.Items[at]
+}
+
+// before says that the item comes before that of a key, of the same kind.
+func (i *Item) before(k Key) bool {
+	if i.Namespace != k.Namespace {
+		return i.Namespace < k.Namespace
+	}
+	return i.Name < k.Name
 }
 
 // of gives the layers of the key's kind.

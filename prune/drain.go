@@ -10,9 +10,12 @@ import (
 // Drains says that writing o empties a selector of a live Linkerd Link of ours. Linkerd's controller then
 // takes away what that had selected: judged as a delete everywhere.
 func Drains(o object.Object, seen object.Observation) bool {
+	if o.Key.Kind != "Link" {
+		return false
+	}
 	live := seen.Record(o.Key)
 	body, _ := seen.Body(o.Key)
-	return o.Key.Kind == "Link" && live.Mark == object.Ours && live.Digest != o.Digest && linkerd.Drains(body, o.Body)
+	return live.Mark == object.Ours && live.Digest != o.Digest && linkerd.Drains(body, o.Body)
 }
 
 // drain adds what a declared end would lose by its Links' emptied selectors. Which selector a mirror was

@@ -6,6 +6,7 @@ package prune
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -28,7 +29,7 @@ type Input struct {
 	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
 	Retired map[object.Key]bool
 
-	needed map[object.Key]bool // see index
+	needed func() map[object.Key]bool // see index
 }
 
 // Peer is what an unlink must know of its other end.
@@ -71,23 +72,31 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 	return once(out)
 }
 
-// index notes what may not go whichever end has recorded it: every wanted key, and all that held ends recorded.
+// index makes it known what may not go whichever end has recorded it: every wanted key, and all that held ends recorded.
+// Where each end holds what it wants nobody asks.
 func (in Input) index() Input {
-	in.needed = map[object.Key]bool{}
+	in.needed = sync.OnceValue(in.allNeeded)
+	return in
+}
+
+func (in Input) allNeeded() map[object.Key]bool {
+	out := map[object.Key]bool{}
 	for _, want := range in.Wanted {
 		for _, o := range want.Objects {
-			in.needed[o.Key] = true
+			out[o.Key] = true
 		}
 	}
 	for _, inv := range in.Recorded {
 		if in.Wanted[inv.End].Held != nil {
 			for _, k := range inv.Entries {
-				in.needed[k] = true
+				out[k] = true
 			}
 		}
 	}
-	return in
+	return out
 }
+
+func (in Input) needs(k object.Key) bool { return in.needed()[k] }
 
 // once writes an object for one end at a time: of several links that leave a federated Service together,
 // each writes the members it leaves, and only the first would find the Service as it was seen.
@@ -114,10 +123,11 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	if want.Held != nil {
 		return v // declared, so nothing of it goes
 	}
-	wanted := keysOf(want)
 	surplus := in.surplus(inv)
 	v.Going = surplus
-	v.Next = v.Next.Settle(wanted, in.gone)
+	if !inv.Lists(want.Objects) {
+		v.Next = v.Next.Settle(keysOf(want), in.gone)
+	}
 	switch {
 	case refused != nil:
 		v.Refused = refused
@@ -138,7 +148,7 @@ func (in Input) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdi
 	if v.Refused = begins(inv, Peer{}, refused); v.Refused != nil {
 		return v
 	}
-	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needed[k] || in.gone(k) })
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) })
 	v.Next.Leaving = inv.Leaving || len(v.Next.Entries) > 0
 	if len(in.Recorded) > 1 {
 		v.Waiting = object.Because(WaitingForLinks, "links of this cluster are still being removed")
@@ -151,9 +161,12 @@ func (in Input) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdi
 
 // surplus is what an end has recorded, live or not yet known to be gone, and no end needs.
 func (in Input) surplus(inv inventory.Inventory) []object.Key {
+	if inv.Lists(in.Wanted[inv.End].Objects) {
+		return nil
+	}
 	var out []object.Key
 	for _, k := range inv.Entries {
-		if !in.needed[k] && !in.gone(k) {
+		if !in.needs(k) && !in.gone(k) {
 			out = append(out, k)
 		}
 	}

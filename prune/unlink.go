@@ -93,7 +93,7 @@ func (in Input) done(end object.End) func(object.Key) bool {
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
 	return func(k object.Key) bool {
 		switch {
-		case in.needed[k]:
+		case in.needs(k):
 			return true
 		case !end.IsSource() || !in.gone(k):
 			return in.gone(k)
@@ -147,7 +147,7 @@ func first(gates []gate) ([]object.Change, *object.Reason) {
 // entries takes recorded keys.
 func (in Input) entries(end object.End, name string, keys []object.Key) gate {
 	return gate{name, func() ([]object.Change, []object.Key) {
-		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needed[k] || in.gone(k) })
+		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needs(k) || in.gone(k) })
 		return in.takes(end, left, object.Reason{Code: "Undeclared", Message: "no longer declared"})
 	}}
 }

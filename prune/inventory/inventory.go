@@ -145,9 +145,6 @@ func (i Inventory) Has(k object.Key) bool {
 // Settle is the inventory to have before the next write: every wanted key, and of the others those
 // that are not confirmed gone.
 func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inventory {
-	if i.holds(wanted) {
-		return i
-	}
 	keys := slices.Clone(wanted)
 	for _, k := range i.Entries {
 		if !gone(k) {
@@ -159,20 +156,21 @@ func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inven
 	return i
 }
 
-// holds says that these keys, in any order, are all its entries: mostly so, where nothing changed.
-func (i Inventory) holds(wanted []object.Key) bool {
-	if len(wanted) != len(i.Entries) || len(wanted) > 64 {
+// Lists says that the keys of these objects are all its entries, and nothing is to be settled. Mostly so: it is asked for
+// each end in each plan. It says so of no more than 64.
+func (i Inventory) Lists(objects []object.Object) bool {
+	if len(objects) != len(i.Entries) || len(objects) > 64 {
 		return false
 	}
 	var found uint64 // one bit for each entry
-	for _, k := range wanted {
-		at, ok := slices.BinarySearchFunc(i.Entries, k, object.Key.Compare)
+	for o := range objects {
+		at, ok := slices.BinarySearchFunc(i.Entries, objects[o].Key, object.Key.Compare)
 		if !ok {
 			return false
 		}
 		found |= 1 << at
 	}
-	return found == 1<<len(wanted)-1
+	return found == 1<<len(objects)-1
 }
 
 // Same says that writing j over i would change nothing.

@@ -250,20 +250,19 @@ func TestRoundTripOfAnything(t *testing.T) {
 	}
 }
 
-// What holds already is settled at once, whatever the order; a key too many, too few or twice is not.
-func TestSettleWhatHolds(t *testing.T) {
-	key := func(names ...string) (out []object.Key) {
-		for _, n := range names {
-			out = append(out, object.Key{Kind: "Secret", Name: n})
+// Whatever the order; a key too many, too few or twice is not what it lists, and is settled.
+func TestLists(t *testing.T) {
+	for wanted, lists := range map[string]bool{"abc": true, "cab": true, "aab": false, "ab": false, "abd": false, "abcd": false, "": false} {
+		var objects []object.Object
+		var keys []object.Key
+		for _, name := range wanted {
+			k := object.Key{Kind: "Secret", Name: string(name)}
+			objects, keys = append(objects, object.Object{Key: k}), append(keys, k)
 		}
-		return out
-	}
-	none := func(object.Key) bool { return true }
-	for _, wanted := range [][]object.Key{key("a", "b", "c"), key("c", "a", "b"), key("a", "a", "b"), key("a", "b"), key("a", "b", "d"), key("a", "b", "c", "d"), nil} {
-		want := slices.Compact(slices.SortedFunc(slices.Values(wanted), object.Key.Compare))
-		got := Inventory{Entries: key("a", "b", "c")}.Settle(wanted, none)
-		if !slices.Equal(got.Entries, want) {
-			t.Errorf("Settle(%v): got %v, want %v", wanted, got.Entries, want)
+		i := Inventory{Entries: []object.Key{{Kind: "Secret", Name: "a"}, {Kind: "Secret", Name: "b"}, {Kind: "Secret", Name: "c"}}}
+		settled := i.Settle(keys, func(object.Key) bool { return true })
+		if i.Lists(objects) != lists || settled.Same(i) != lists || !settled.Lists(objects) && wanted != "aab" {
+			t.Errorf("%q: lists %v, want %v; settled: %v", wanted, i.Lists(objects), lists, settled.Entries)
 		}
 	}
 }

@@ -11,23 +11,21 @@ import (
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
-// compare fills the step, end by end.
+// compare fills the step, end by end; wanted ends and verdicts are sorted.
 func (p *planner) compare() {
 	verdicts := prune.Select(p.pruneInput(p.name, p.wanted, p.recorded), p.peer)
-	byEnd := map[object.End]prune.Verdict{}
-	for _, v := range verdicts {
-		byEnd[v.End] = v
-	}
 	for _, want := range p.wanted {
-		v, recorded := byEnd[want.End]
-		if !recorded {
-			v = prune.Verdict{End: want.End, Next: inventory.Inventory{End: want.End}}
+		i, recorded := slices.BinarySearchFunc(verdicts, want.End, func(v prune.Verdict, e object.End) int { return v.End.Compare(e) })
+		if recorded {
+			p.declaredEnd(want, verdicts[i])
+			continue
 		}
-		p.declaredEnd(want, v)
-		delete(byEnd, want.End)
+		next := inventory.Inventory{End: want.End}
+		p.declaredEnd(want, prune.Verdict{End: want.End, Next: next.Settle(keys(want), p.gone)})
 	}
 	for _, v := range verdicts {
-		if _, left := byEnd[v.End]; left {
+		_, declared := slices.BinarySearchFunc(p.wanted, v.End, func(w object.Wanted, e object.End) int { return w.End.Compare(e) })
+		if !declared {
 			p.leavingEnd(v)
 		}
 	}
@@ -50,7 +48,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	changes, contested := p.calm(changes)
 	kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
 	if want.Held == nil && !kept {
-		row.Standing, row.Why = p.take(v.Next.Settle(keys(want), p.gone), append(changes, v.Go...))
+		row.Standing, row.Why = p.take(v.Next, append(changes, v.Go...))
 	}
 	switch {
 	case want.Held != nil:

@@ -186,7 +186,7 @@ func merged(layers []Layer) iter.Seq[*Item] {
 				return
 			}
 			for i := range rest {
-				for len(rest[i]) > 0 && rest[i][0].Compare(*next) == 0 {
+				for len(rest[i]) > 0 && rest[i][0].Name == next.Name && rest[i][0].Namespace == next.Namespace {
 					rest[i] = rest[i][1:]
 				}
 			}

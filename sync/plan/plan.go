@@ -259,13 +259,15 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	side := p.Sides[name]
 	l := p.spec(name).Linkerd
 	in := prune.Input{
-		Linkerd: l, Wanted: map[object.End]object.Wanted{}, Recorded: p.rebuilt(name, recorded),
+		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded),
 		Seen: side.Seen, Saw: side.Saw, Mirrors: linkerd.MirrorsOf(l, side.Seen), Policy: p.policy(),
 		Leaving: map[api.ClusterName]bool{},
 	}
 	for _, inv := range in.Recorded {
 		for _, c := range []api.ClusterName{name, inv.End.Link.Source, inv.End.Link.Target} {
-			in.Leaving[c] = p.leaves(c)
+			if _, known := in.Leaving[c]; !known {
+				in.Leaving[c] = p.leaves(c)
+			}
 		}
 	}
 	for _, w := range wanted {

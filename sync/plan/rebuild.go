@@ -14,7 +14,11 @@ import (
 // was lost, or written anew since. Names tell to which end an object belongs; what they do not tell is
 // left alone. It is written down, as any inventory, before anything of it goes.
 func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []inventory.Inventory {
-	known := map[object.Key]bool{}
+	size := 0
+	for _, inv := range recorded {
+		size += len(inv.Entries)
+	}
+	known := make(map[object.Key]bool, size)
 	for _, inv := range recorded {
 		for _, k := range inv.Entries {
 			known[k] = true

@@ -69,30 +69,3 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // MarshalJSON is as String.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
-
-// Body is the JSON of an object. It may hold a secret and redacts itself like Secret; only Bytes gives it away.
-type Body struct{ json hidden }
-
-// NewBody takes the bytes over: the caller must not change them.
-func NewBody(json []byte) Body { return Body{hide(json)} }
-
-// Bytes is the JSON itself.
-func (b Body) Bytes() []byte { return b.json.bytes() }
-
-// IsZero says that there is no JSON.
-func (b Body) IsZero() bool { return len(b.json.bytes()) == 0 }
-
-// Format writes the same for every verb.
-func (Body) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, redacted) }
-
-// String gives no value away.
-func (Body) String() string { return redacted }
-
-// GoString is as String.
-func (Body) GoString() string { return redacted }
-
-// LogValue is as String.
-func (Body) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalJSON is as String.
-func (Body) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }

@@ -212,7 +212,7 @@ type announcement struct {
 }
 
 func (a announcements) of(k object.Key, body object.Body) announcement {
-	if known, ok := a[k]; ok && bytes.Equal(known.body.Bytes(), body.Bytes()) {
+	if known, ok := a[k]; ok && known.body.Equal(body) {
 		return known
 	}
 	secret, entries := linkerd.Announced(body)

@@ -27,6 +27,7 @@ type Options struct {
 
 	name   api.ClusterName // of the cluster that is connected to
 	notify func()          // of moves in it; it must not block
+	alike  *samples        // of all clusters
 }
 
 func (o Options) withDefaults() Options {
@@ -41,6 +42,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.notify == nil {
 		o.notify = func() {}
+	}
+	if o.alike == nil {
+		o.alike = newSamples()
 	}
 	return o
 }
@@ -58,6 +62,8 @@ type Client struct {
 	turns   *turns
 	breaker breaker
 	feeds   *feeds
+	alike   *samples // of all clusters
+	secrets *samples // of this one
 }
 
 // manager is our field manager.

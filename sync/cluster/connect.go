@@ -38,6 +38,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	c := &Client{
 		rest: r, streams: &http.Client{Transport: client.Transport}, http: own,
 		server: cfg.Host, owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
+		alike: o.alike, secrets: newSamples(),
 	}
 	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver
 	return c, nil

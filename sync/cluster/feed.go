@@ -98,7 +98,7 @@ func differences(was, now []object.Item, yield func(was, now *object.Item)) {
 			yield(nil, &now[0])
 			now = now[1:]
 		default:
-			if was[0].Record != now[0].Record || !bytes.Equal(was[0].Body.Bytes(), now[0].Body.Bytes()) {
+			if was[0].Record != now[0].Record || !was[0].Body.Equal(now[0].Body) {
 				yield(&was[0], &now[0])
 			}
 			was, now = was[1:], now[1:]

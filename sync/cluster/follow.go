@@ -101,6 +101,7 @@ func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
 			return fmt.Errorf("read %s: %w", f.scope, err)
 		}
 		c.breaker.answer()
+		c.pack(f.scope, l.items)
 		c.feeds.fill(f, l, writes)
 		c.feeds.stand(f, complete, nil)
 		if !idle(ctx, pollEvery, f.again) {
@@ -159,6 +160,7 @@ func (c *Client) relist(ctx context.Context, r resource, f *feed) error {
 	if err != nil {
 		return err
 	}
+	c.pack(f.scope, l.items)
 	c.feeds.fill(f, l, writes)
 	return nil
 }
@@ -188,6 +190,7 @@ func (c *Client) take(f *feed, s *stream) error {
 		if err != nil {
 			return err
 		}
+		e.item.Body = c.packed(f.scope, e.item.Body)
 		c.feeds.apply(f, e)
 	}
 }

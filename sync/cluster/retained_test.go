@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,20 +32,37 @@ func fromWire(tb testing.TB, i int) *metav1.ObjectMeta {
 	return &m
 }
 
+// mostWhole may be kept of an object that is read whole and much like all others of its kind, as inventories are.
+const mostWhole = 450
+
+// wholeWire is a whole object of ours as it comes from the wire.
+func wholeWire(tb testing.TB, i int) []byte {
+	tb.Helper()
+	var entries strings.Builder
+	for _, kind := range []string{"Secret", "Service", "ServiceAccount", "Deployment", "Link", "Role", "RoleBinding", "ClusterRoleBinding"} {
+		fmt.Fprintf(&entries, `{"kind":%q,"namespace":"linkerd-multicluster","name":"linkerd-service-mirror-cluster-%05d"},`, kind, i)
+	}
+	text, err := json.Marshal(map[string]any{"kind": "ConfigMap", "metadata": fromWire(tb, i), "data": map[string]string{"inventory.json": entries.String()}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
 // retained fills a feed with so many objects, by a list or by events, hands an observation out, and says what one of them costs.
-func retained(tb testing.TB, objects int, listed bool) float64 {
+func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float64 {
 	tb.Helper()
 	c, err := connect(&rest.Config{Host: "https://example.com"}, Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}}
+	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, depth: depth}
 	f := &feed{scope: s, condition: complete, due: map[object.Key]due{}}
 	c.feeds.open[s], c.feeds.scopes = f, []scope{s}
 	before := heap()
 	var all look
 	for i := range objects {
-		it, err := c.metaItem(fromWire(tb, i), reading{depth: object.Reduced})
+		it, err := c.arrived(tb, s, i)
 		switch {
 		case err != nil:
 			tb.Fatal(err)
@@ -70,6 +88,18 @@ func retained(tb testing.TB, objects int, listed bool) float64 {
 	return per
 }
 
+// arrived is an item as feeds take it.
+func (c *Client) arrived(tb testing.TB, s scope, i int) (it object.Item, err error) {
+	as := s.reading(resource{GroupVersionKind: s.kind})
+	if as.whole() {
+		it, err = c.wholeItem(wholeWire(tb, i), as)
+	} else {
+		it, err = c.metaItem(fromWire(tb, i), as)
+	}
+	it.Body = c.packed(s, it.Body)
+	return it, err
+}
+
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -80,8 +110,10 @@ func heap() int64 {
 
 func TestRetained(t *testing.T) {
 	for _, listed := range []bool{true, false} {
-		if got := retained(t, 10_000, listed); got > mostRetained {
-			t.Errorf("an object (listed: %v) costs %.0f B, want at most %d", listed, got, mostRetained)
+		for depth, most := range map[object.Depth]float64{object.Reduced: mostRetained, object.Whole: mostWhole} {
+			if got := retained(t, 10_000, listed, depth); got > most {
+				t.Errorf("an object (listed: %v, depth %d) costs %.0f B, want at most %.0f", listed, depth, got, most)
+			}
 		}
 	}
 }
@@ -90,7 +122,8 @@ func BenchmarkRetained(b *testing.B) {
 	for _, listed := range []bool{true, false} {
 		b.Run(fmt.Sprintf("listed=%v", listed), func(b *testing.B) {
 			for b.Loop() {
-				b.ReportMetric(retained(b, 10_000, listed), "B/object")
+				b.ReportMetric(retained(b, 10_000, listed, object.Reduced), "B/object")
+				b.ReportMetric(retained(b, 10_000, listed, object.Whole), "B/whole")
 			}
 		})
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
+// fine is how many bytes are allocated for each one that a profile knows of: what is looked for is small.
+const fine = 512
+
 // held is the live heap, garbage taken away; with a directory, a profile of it is written there.
 func held(profiles, name string) float64 {
 	runtime.GC()
@@ -37,6 +40,9 @@ func held(profiles, name string) float64 {
 
 // takeMemory tells what a daemon retains for every object that it owns.
 func takeMemory(ctx context.Context, opts options) (err error) {
+	if opts.profiles != "" {
+		runtime.MemProfileRate = fine
+	}
 	c, err := newContest(ctx, opts)
 	if err != nil {
 		return err

@@ -40,7 +40,8 @@ type Declared interface {
 // Clusters are the open connections.
 type Clusters interface {
 	// Follow opens what is new or changed, closes what is not named any more, and says per cluster
-	// what prevents it. A cluster that cannot be opened has no connection.
+	// what prevents it. A cluster that cannot be opened has no connection. A change that takes long goes on until ctx ends,
+	// with the former connection in use, and is a move once it is done.
 	Follow(ctx context.Context, clusters []fleet.Cluster) map[api.ClusterName]error
 	// WithCluster calls f with a connection that is f's until it returns.
 	WithCluster(ctx context.Context, name api.ClusterName, f func(Cluster) error) error

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	gosync "sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
@@ -28,19 +29,23 @@ type clusters struct {
 	traffic  *traffic
 	log      *slog.Logger
 	moves    chan struct{} // capacity 1: something is to be taken
+	grace    time.Duration // of Follow, for connections that are exchanged
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
 	want      []fleet.Cluster // following
 	mu        gosync.Mutex
 	entries   map[api.ClusterName]*entry // those declared; mu
 	elsewhere map[api.ClusterName]bool   // exchanged between passes, and not taken yet; mu
+	exchanges gosync.WaitGroup           // that Follow began
 }
 
 // entry is one declared cluster.
 type entry struct {
-	place                     // as it was found last; clusters.mu
-	controlPlane string       // namespace of Linkerd's; clusters.mu
-	turn         gosync.Mutex // held while the connection is made or exchanged: the place that was found last is what remains
+	place                           // as it was found last; clusters.mu
+	controlPlane string             // namespace of Linkerd's; clusters.mu
+	turn         gosync.Mutex       // held while the connection is made or exchanged: the place that was found last is what remains
+	begun        int                // exchanges, so far; clusters.mu
+	end          context.CancelFunc // of the last of them; nil: there was none; clusters.mu
 }
 
 func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*clusters, error) {
@@ -62,7 +67,7 @@ func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*cluster
 
 func newClusters(h *homeFlags, log *slog.Logger) *clusters {
 	return &clusters{
-		flags: h, traffic: newTraffic(), log: log, moves: make(chan struct{}, 1),
+		flags: h, traffic: newTraffic(), log: log, moves: make(chan struct{}, 1), grace: exchangeGrace,
 		entries: map[api.ClusterName]*entry{}, elsewhere: map[api.ClusterName]bool{},
 	}
 }
@@ -118,14 +123,14 @@ func (c *clusters) homeConn() sync.Home {
 	return sync.Home{Cluster: c.home, Namespace: c.flags.namespace}
 }
 
-// Follow implements sync.Clusters.
+// Follow implements sync.Clusters. What takes longer than grace goes on until ctx ends: a cluster has moved once it is done.
 func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	c.following.Lock()
 	c.want = want
 	c.declare()
 	moved := c.look(ctx)
 	c.following.Unlock()
-	side(len(moved), func(i int) { c.exchange(ctx, moved[i]) })
+	c.turnTo(ctx, moved)
 	for _, name := range c.registry.Names() {
 		if e, _ := c.entry(name); e == nil {
 			c.leave(ctx, name)
@@ -146,7 +151,7 @@ func (c *clusters) look(ctx context.Context) (out []api.ClusterName) {
 	return out
 }
 
-// declare forgets clusters that are not wanted any more; for who holds following.
+// declare forgets clusters that are not wanted any more, and ends the exchanges of their connections; for who holds following.
 func (c *clusters) declare() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,6 +164,11 @@ func (c *clusters) declare() {
 		}
 		e.controlPlane = w.Spec.Linkerd.Namespace
 		c.entries[w.Name] = e
+	}
+	for name, e := range known {
+		if c.entries[name] == nil {
+			e.overtaken()
+		}
 	}
 }
 
@@ -206,33 +216,6 @@ func (c *clusters) entry(name api.ClusterName) (*entry, place) {
 	return e, e.place
 }
 
-// exchange makes a cluster's connection that of the place that was found last.
-func (c *clusters) exchange(ctx context.Context, name api.ClusterName) {
-	e, _ := c.entry(name)
-	if e == nil {
-		return // it has left meanwhile
-	}
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	_, at := c.entry(name)
-	if at.err != nil || at.cfg == nil {
-		c.leave(ctx, name)
-		return
-	}
-	if err := c.registry.Replace(ctx, name, at.cfg); err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		e.place = place{err: err}
-	}
-}
-
-// leave closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.
-func (c *clusters) leave(ctx context.Context, name api.ClusterName) {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	_ = c.registry.Stop(ctx, name) // it says that calls are under way, or that there is no connection
-}
-
 // failures says which clusters have no connection, and why.
 func (c *clusters) failures() map[api.ClusterName]error {
 	c.mu.Lock()
@@ -276,8 +259,14 @@ func (c *clusters) Token(ctx context.Context, name api.ClusterName, r object.Tok
 	return token, err
 }
 
-// close ends every connection.
+// close ends every connection, and what is exchanged.
 func (c *clusters) close(ctx context.Context) {
+	c.mu.Lock()
+	for _, e := range c.entries {
+		e.overtaken()
+	}
+	c.mu.Unlock()
+	c.exchanges.Wait()
 	ctx = context.WithoutCancel(ctx)
 	for _, name := range slices.Clone(c.registry.Names()) {
 		_ = c.registry.Stop(ctx, name) // it only waits for calls in flight, and there are none

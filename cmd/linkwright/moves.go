@@ -52,6 +52,11 @@ func (c *clusters) again(ctx context.Context) []api.ClusterName {
 // follow exchanges a connection between passes.
 func (c *clusters) follow(ctx context.Context, name api.ClusterName) {
 	c.exchange(ctx, name)
+	c.tellMoved(name)
+}
+
+// tellMoved says that a cluster moved as a whole.
+func (c *clusters) tellMoved(name api.ClusterName) {
 	c.mu.Lock()
 	c.elsewhere[name] = true
 	c.mu.Unlock()

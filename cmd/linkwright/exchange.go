@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// exchangeGrace is as long as a pass waits for a cluster that does not answer while others do: most connections are exchanged
+// by then, and the pass goes by the new ones; the others stay as they are until that is done, at most --cluster-timeout.
+const exchangeGrace = 2 * time.Second
+
+// turnTo exchanges connections, and returns once that is done or grace is over. A server that does not answer delays only
+// what is under way by itself then: the connection that there is stays in use.
+func (c *clusters) turnTo(ctx context.Context, moved []api.ClusterName) {
+	var late atomic.Bool
+	done := make(chan struct{}, len(moved))
+	for _, name := range moved {
+		c.exchanges.Go(func() {
+			c.exchange(ctx, name)
+			if late.Load() {
+				c.tellMoved(name)
+			}
+			done <- struct{}{}
+		})
+	}
+	over := time.NewTimer(c.grace)
+	defer over.Stop()
+	for range moved {
+		select {
+		case <-done:
+		case <-over.C:
+			late.Store(true)
+			return
+		}
+	}
+}
+
+// exchange makes a cluster's connection that of the place that was found last. Until it is complete, the one that there is
+// stays in use. An exchange that is under way ends: where it leads to counts no more.
+func (c *clusters) exchange(ctx context.Context, name api.ClusterName) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	e, number := c.begin(name, end)
+	if e == nil {
+		return // it has left meanwhile
+	}
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	at := c.at(e)
+	if at.err != nil || at.cfg == nil {
+		c.leave(ctx, name)
+		return
+	}
+	err := c.registry.Replace(ctx, name, at.cfg)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil || e.begun != number: // a later one is at it
+	case ctx.Err() != nil:
+		e.stamp = "" // not done: found as new when it is looked at next
+	default:
+		e.place = place{err: err}
+	}
+}
+
+// begin counts an exchange and ends the one before; nil: the cluster is not declared.
+func (c *clusters) begin(name api.ClusterName, end context.CancelFunc) (*entry, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[name]
+	if e == nil {
+		return nil, 0
+	}
+	e.overtaken()
+	e.end = end
+	e.begun++
+	return e, e.begun
+}
+
+// overtaken ends the exchange that was begun last; for who holds clusters.mu.
+func (e *entry) overtaken() {
+	if e.end != nil {
+		e.end()
+	}
+}
+
+// at is the place of an entry.
+func (c *clusters) at(e *entry) place {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return e.place
+}
+
+// leave closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.
+func (c *clusters) leave(ctx context.Context, name api.ClusterName) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = c.registry.Stop(ctx, name) // it says that calls are under way, or that there is no connection
+}

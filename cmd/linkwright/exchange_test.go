@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+)
+
+// hanging accepts connections and never answers, until the test ends; it tells of each connection.
+func hanging(t *testing.T) (address string, called <-chan struct{}) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, ended := make(chan struct{}, 1000), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			calls <- struct{}{}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-ended
+	})
+	return "http://" + l.Addr().String(), calls
+}
+
+// answering is an API server that serves no kind, and counts what it is asked.
+func answering(t *testing.T) (address string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": []}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// watched is connections of which the first is at an address, is watched, and answers.
+func watched(t *testing.T, address string) (c *clusters, want []fleet.Cluster) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		if err := goleak.Find(before); err != nil {
+			t.Error(err)
+		}
+	})
+	c, want = byFiles(t, 2)
+	moveTo(t, want[0], address)
+	if failed := c.Follow(t.Context(), want); len(failed) > 0 {
+		t.Fatal(failed)
+	}
+	if err := c.lives(t.Context(), "c0"); err != nil {
+		t.Fatal(err)
+	}
+	return c, want
+}
+
+func moveTo(t *testing.T, c fleet.Cluster, address string) {
+	t.Helper()
+	write(t, c.Spec.Access.Kubeconfig.Path, kubeconfig(address, "token: x"))
+}
+
+// lives asks a cluster as a turn does.
+func (c *clusters) lives(ctx context.Context, name api.ClusterName) error {
+	return c.WithCluster(ctx, name, func(open sync.Cluster) error {
+		_, err := open.Live(ctx, []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "x"}})
+		return err
+	})
+}
+
+// promptly fails where f takes as long as somebody who waits for a server that does not answer.
+func promptly(t *testing.T, what string, f func()) {
+	t.Helper()
+	start := time.Now()
+	if f(); time.Since(start) > 5*time.Second {
+		t.Errorf("%s took %v", what, time.Since(start))
+	}
+}
+
+func isCalled(t *testing.T, called <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-called:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the new address is not called")
+	}
+}
+
+// untilMoved waits until a cluster has moved as a whole.
+func (c *clusters) untilMoved(t *testing.T, name api.ClusterName) {
+	t.Helper()
+	for soon := time.After(30 * time.Second); !c.Take()[name].All; {
+		select {
+		case <-c.Moved():
+		case <-c.registry.Moved():
+		case <-soon:
+			t.Fatalf("%s has not moved", name)
+		}
+	}
+}
+
+// TestFollowHanging: a changed access that leads to a server that does not answer delays a pass no longer than grace, and
+// the cluster is used as before meanwhile. What is found next wins, and nothing is left behind.
+func TestFollowHanging(t *testing.T) {
+	good, asked := answering(t)
+	better, askedBetter := answering(t)
+	c, want := watched(t, good)
+	nowhere, called := hanging(t)
+
+	moveTo(t, want[0], nowhere)
+	promptly(t, "a pass", func() {
+		if failed := c.Follow(t.Context(), want); len(failed) > 0 {
+			t.Error(failed)
+		}
+	})
+	isCalled(t, called)
+	if err := c.lives(t.Context(), "c0"); err != nil {
+		t.Errorf("the connection in use: %v", err)
+	}
+	promptly(t, "a pass in which nothing changed", func() { c.Follow(t.Context(), want) })
+	before, beforeBetter := asked.Load(), askedBetter.Load()
+
+	moveTo(t, want[0], better)
+	promptly(t, "a pass after another change", func() { c.Follow(t.Context(), want) })
+	if err := c.lives(t.Context(), "c0"); err != nil || askedBetter.Load() == beforeBetter || asked.Load() != before {
+		t.Errorf("the last access: %v, the former was asked %d times", err, asked.Load()-before)
+	}
+	moveTo(t, want[0], nowhere)
+	c.Follow(t.Context(), want)
+	promptly(t, "a cluster that leaves", func() {
+		c.Follow(t.Context(), want[1:])
+		c.exchanges.Wait()
+	})
+	if names := c.registry.Names(); len(names) != 1 {
+		t.Errorf("open are %v", names)
+	}
+}
+
+// TestFollowLate: what takes longer than grace has moved once it is done, as between passes, also where it failed.
+func TestFollowLate(t *testing.T) {
+	good, _ := answering(t)
+	c, want := watched(t, good)
+	c.grace = 0
+	better, asked := answering(t)
+	moveTo(t, want[0], better)
+	c.Follow(t.Context(), want)
+	c.untilMoved(t, "c0")
+	c.exchanges.Wait()
+	if err := c.lives(t.Context(), "c0"); err != nil || asked.Load() == 0 {
+		t.Errorf("a connection that came late: %v, was asked %d times", err, asked.Load())
+	}
+	c.Take()
+	write(t, want[0].Spec.Access.Kubeconfig.Path, "{")
+	c.Follow(t.Context(), want)
+	c.exchanges.Wait()
+	if failed := c.Follow(t.Context(), want); failed["c0"] == nil || c.lives(t.Context(), "c0") == nil {
+		t.Errorf("an access that became wrong: %v", failed)
+	}
+	moveTo(t, want[0], good)
+	c.Follow(t.Context(), want)
+	c.exchanges.Wait()
+	moveTo(t, want[0], "http://127.0.0.1:1")
+	c.Take()
+	c.Follow(t.Context(), want)
+	c.untilMoved(t, "c0")
+	if failed := c.Follow(t.Context(), want); len(failed) > 0 || c.lives(t.Context(), "c0") == nil {
+		t.Errorf("a server that is down is asked: %v", failed)
+	}
+}
+
+// TestFollowInterrupted: a term that ends takes what it exchanges with it, and the next one begins that anew.
+func TestFollowInterrupted(t *testing.T) {
+	good, _ := answering(t)
+	c, want := watched(t, good)
+	c.grace = 0
+	nowhere, called := hanging(t)
+	moveTo(t, want[0], nowhere)
+	term, end := context.WithCancel(t.Context())
+	c.Follow(term, want)
+	isCalled(t, called)
+	end()
+	promptly(t, "the end of a term", c.exchanges.Wait)
+	if err := c.lives(t.Context(), "c0"); err != nil {
+		t.Errorf("the connection in use: %v", err)
+	}
+	c.Follow(t.Context(), want)
+	isCalled(t, called)
+	promptly(t, "the end of the process", func() { c.close(t.Context()) })
+}
+
+// TestFollowFirst: nothing waits for a first connection, and one without watches is exchanged at once: a command that runs
+// once waits for nothing here.
+func TestFollowFirst(t *testing.T) {
+	c, want := byFiles(t, 2)
+	nowhere, _ := hanging(t)
+	c.grace = time.Hour
+	moveTo(t, want[0], nowhere)
+	promptly(t, "a first connection", func() { c.Follow(t.Context(), want) })
+	other, _ := hanging(t)
+	moveTo(t, want[0], other)
+	promptly(t, "a connection without watches", func() { c.Follow(t.Context(), want) })
+	if at := c.addressOf(t, "c0"); at != other {
+		t.Errorf("it is at %s, want %s", at, other)
+	}
+	if err := os.Remove(want[0].Spec.Access.Kubeconfig.Path); err != nil {
+		t.Fatal(err)
+	}
+	if failed := c.Follow(t.Context(), want); failed["c0"] == nil {
+		t.Error("an access that is gone has no error")
+	}
+}
+
+// nowhere: while the kubeconfig of a cluster leads to a server that does not answer, a daemon applies a new commit to all
+// clusters, that one included, well before it would give that server up; then its row tells of it; the right kubeconfig
+// heals it.
+func (l *lab) nowhere() {
+	dir := l.t.TempDir()
+	good := l.file(l.Cluster("east").Kubeconfig)
+	east := write(l.t, dir+"/east", good)
+	f := &faults{lab: l, hook: write(l.t, dir+"/hook", faultHookCanary+"\n")}
+	byPath := strings.ReplaceAll(l.clusters(), "kubeconfigSecret: {name: east}", "kubeconfig: {path: "+east+"}") +
+		"apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: 5s}\n---\n"
+	both := byPath + link("west", "east", "") + link("east", "west", "")
+	l.commit(byPath + link("west", "east", ""))
+	ctx, stop := context.WithCancel(l.t.Context())
+	defer stop()
+	daemon, at := l.daemonAt(ctx, dir+"/log", "--allow-kubeconfig-paths", "--hook-secret-file", f.hook)
+	f.at = at
+	f.expect("the first commit is in force", f.inForce)
+	nowhere, called := hanging(l.t)
+	write(l.t, east, kubeconfig(nowhere, "token: x"))
+	l.commit(both)
+	f.linked = true
+	start := time.Now()
+	f.expect("the second commit is in force", f.inForce)
+	took := time.Since(start)
+	l.t.Logf("applied after %v", took)
+	if took > 10*time.Second {
+		l.t.Errorf("it took %v, as long as the server that does not answer", took)
+	}
+	isCalled(l.t, called)
+	f.expect("its row tells of it", func() bool { return strings.Contains(get(at+"/").body, "does not answer") })
+	write(l.t, east, good)
+	f.expect("the right one heals it", f.inForce)
+	stop()
+	_ = daemon.Wait() // its exit code is another test's matter
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}

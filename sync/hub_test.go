@@ -290,4 +290,3 @@ func (h *hub) passes(n int, commit api.Commit) {
 	}
 	h.t.Fatalf("no %d passes over %s after which all is in place", n, commit)
 }
-

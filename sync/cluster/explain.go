@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
 )
@@ -89,7 +90,10 @@ func isShut(err error) bool {
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 
-func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+// isExpired: the server does not know a resourceVersion any more, or, where its etcd was restored, not yet.
+func isExpired(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+}
 
 func isServerTimeout(err error) bool {
 	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)

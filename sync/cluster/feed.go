@@ -24,12 +24,13 @@ const (
 	broken                    // the last try failed
 )
 
-// feed keeps what a scope shows, as it is now. Only its own goroutine changes items and at; all but the first three are
+// feed keeps what a scope shows, as it is now. Only its own goroutine changes items and at; all but the first four are
 // guarded by the lock of feeds.
 type feed struct {
 	scope scope
 	stop  context.CancelFunc
 	again chan struct{} // capacity 1: to be read anew: what is polled, or a kind that is not served
+	torn  bool          // the last watch did not last its time; its own goroutine's alone
 
 	condition condition
 	err       error         // broken

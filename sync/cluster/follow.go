@@ -16,6 +16,8 @@ const (
 	brief = time.Second
 	// tooBrief so many of them in a row are a fault.
 	tooBrief = 5
+	// early is a watch that ended so long before its time.
+	early = 10 * time.Second
 )
 
 // run keeps a feed until ctx ends. What fails is tried again after a pause; while the cluster does not answer at all,
@@ -125,17 +127,23 @@ func idle(ctx context.Context, d time.Duration, again <-chan struct{}) bool {
 
 // tail watches from where the feed is; where that is nowhere, it lists before.
 func (c *Client) tail(ctx context.Context, r resource, f *feed) error {
+	if err := c.doubt(ctx, r, f); err != nil {
+		return fmt.Errorf("list %s: %w", f.scope, err)
+	}
 	if f.at == "" {
 		if err := c.relist(ctx, r, f); err != nil {
 			return fmt.Errorf("list %s: %w", f.scope, err)
 		}
 	}
+	f.torn = true
+	begun := time.Now()
 	s, err := c.begin(ctx, r, f)
 	if err == nil {
 		defer s.close()
 		c.breaker.answer()
 		c.feeds.stand(f, complete, nil)
 		err = c.take(f, s)
+		f.torn = time.Since(begun) < watchFor-early
 	}
 	if isExpired(err) {
 		c.feeds.forget(f)
@@ -145,6 +153,20 @@ func (c *Client) tail(ctx context.Context, r resource, f *feed) error {
 		return fmt.Errorf("watch %s: %w", f.scope, err)
 	}
 	return nil
+}
+
+// doubt has everything listed again where a watch was torn and the server is not as far any more as the feed is: its etcd
+// was restored from a backup. A watch from there would be answered, and show nothing until the server is as far again.
+func (c *Client) doubt(ctx context.Context, r resource, f *feed) error {
+	if f.at == "" || !f.torn {
+		return nil
+	}
+	req := f.scope.narrow(lead(c.rest.Get(), r.path(f.scope.namespace, ""))).Param("limit", "1")
+	_, list, err := c.metaPage(ctx, req, reading{resource: r})
+	if err == nil && !reaches(list.ResourceVersion, f.at) {
+		c.feeds.forget(f)
+	}
+	return err
 }
 
 func (c *Client) relist(ctx context.Context, r resource, f *feed) error {

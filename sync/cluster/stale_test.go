@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// road is what lies between us and an API server: it can cut watches off and hold or change the next ones.
+// road is what lies between us and an API server: it can cut watches off, hold what is read next, and change the next watch.
 type road struct {
 	next  http.RoundTripper
 	mu    sync.Mutex
@@ -33,15 +33,15 @@ type road struct {
 }
 
 func (r *road) RoundTrip(q *http.Request) (*http.Response, error) {
-	if q.URL.Query().Get("watch") == "" {
-		r.note("list")
-		return r.next.RoundTrip(q)
-	}
 	r.mu.Lock()
 	gate := r.gate
 	r.mu.Unlock()
-	if gate != nil {
+	if gate != nil && q.Method == http.MethodGet {
 		<-gate
+	}
+	if q.URL.Query().Get("watch") == "" {
+		r.note("list")
+		return r.next.RoundTrip(q)
 	}
 	r.note("watch")
 	r.mu.Lock()
@@ -82,7 +82,7 @@ func (r *road) taken() string {
 	return out
 }
 
-// cut ends all watches and holds the next ones until open is called.
+// cut ends all watches and holds what is read until open is called.
 func (r *road) cut(stale bool, say string) (open func()) {
 	gate := make(chan struct{})
 	r.mu.Lock()
@@ -103,8 +103,8 @@ func TestLiveAfterAWatchEnds(t *testing.T) {
 		say  string
 		asks string
 	}{
-		{"it goes on where it was", "", "watch"},
-		{"an event says too old", gone, "watch list watch"},
+		{"it goes on where it was", "", "list watch"},
+		{"an event says too old", gone, "list watch list watch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -166,8 +166,8 @@ func TestLiveAfterTheServerForgot(t *testing.T) {
 	}
 	s.keys = map[object.Key]bool{}
 	s.until("its end", func() bool { return len(s.keys) > 0 }) // so the last watch is under way
-	if asked := r.taken(); asked != "watch list watch" || s.all {
-		t.Errorf("asked %q, told all: %v; want a watch that is refused, and a relist", asked, s.all)
+	if asked := r.taken(); asked != "list watch list watch" || s.all {
+		t.Errorf("asked %q, told all: %v; want a look where the server is, a watch that is refused, and a relist", asked, s.all)
 	}
 }
 

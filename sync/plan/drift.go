@@ -68,6 +68,39 @@ func sortedKeys(want object.Wanted) []object.Key {
 	return slices.Compact(out)
 }
 
+// Restores says that all a step plans is to write what others changed or deleted in ends that hold what they have recorded, and
+// that those ends alone are to be looked at once it is written.
+func Restores(w World, s Step) bool {
+	if s.Refused != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.Needs)+len(s.Look) > 0 {
+		return false
+	}
+	keys := make([]object.Key, 0, len(s.Changes))
+	for _, c := range s.Changes {
+		if c.Action != object.Update && c.Action != object.Create || c.Why.Code != "Drift" && c.Why.Code != "Missing" {
+			return false
+		}
+		keys = append(keys, c.Key)
+	}
+	for _, r := range s.Rows {
+		if r.Standing == Changing && r.Why != nil {
+			return false
+		}
+	}
+	ends, whole := Asks(w, s.Restored(), keys)
+	return !whole && !slices.ContainsFunc(s.Changes, func(c object.Change) bool { return !slices.Contains(ends, c.End) })
+}
+
+// Restored is a step once it was done, where Restores says that it may be taken so: its ends are in place.
+func (s Step) Restored() Step {
+	s.Changes, s.Rows = nil, slices.Clone(s.Rows)
+	for i := range s.Rows {
+		if s.Rows[i].Standing == Changing {
+			s.Rows[i].Standing = InPlace
+		}
+	}
+	return s
+}
+
 // With is a step that left nothing to do, with what Drift told of some of its ends since: of those, too, that it plans
 // nothing for any more. What it plans to change is taken for done, unless its row has a reason by now.
 func (s Step) With(drift Step) Step {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -132,7 +133,7 @@ func moved(a, b object.Observation) (out []object.Key) {
 }
 
 // tally counts what was asked for, and the writes that were planned.
-type tally struct{ nothing, alone, whole, planned int }
+type tally struct{ nothing, alone, whole, planned, restored int }
 
 // Whatever others write into a fleet at rest: what Asks passes over changes nothing, what Drift plans is what the whole
 // plan would, takes nothing away, and leaves nothing to do. Where all is found so, the rows are the whole plan's.
@@ -156,7 +157,7 @@ func TestDriftIsPartOfThePlan(t *testing.T) {
 		})
 	}
 	t.Logf("%+v", n)
-	if min(n.nothing, n.alone, n.whole, n.planned) < 40 {
+	if min(n.nothing, n.alone, n.whole, n.planned, n.restored) < 40 {
 		t.Error("the worlds are too much alike")
 	}
 }
@@ -187,13 +188,38 @@ func (n *tally) meddled(t *testing.T, s *sim, random *rand.Rand) {
 	within(t, d, full)
 	if !whole && !d.Whole {
 		agree(t, last.With(d), full, d)
-		w.Sides[c] = After(w.Sides[c], d)
-		same(t, "left to do", nil, words(Cluster(w, c, s.renderer(), rules...)))
+		after := w
+		after.Sides = maps.Clone(w.Sides)
+		after.Sides[c] = After(w.Sides[c], d)
+		same(t, "left to do", nil, words(Cluster(after, c, s.renderer(), rules...)))
+	}
+	if Restores(w, full) {
+		n.restored++
+		restored(t, s, w, full)
 	}
 	if t.Failed() {
 		t.Errorf("%s: moved %v, asks for %v, whole %t\nlast %v\nfull %v %v\ndrift %v %v", c, keys, ends, whole,
 			standings(last), standings(full), words(full), standings(d), words(d))
 	}
+}
+
+// restored says that after a whole plan that only restores, drift of what it wrote finds all that another whole plan would.
+func restored(t *testing.T, s *sim, w World, full Step) {
+	t.Helper()
+	var keys []object.Key
+	for _, c := range full.Changes {
+		if keys = append(keys, c.Key); c.Action.Takes() {
+			t.Errorf("%s of %s restores nothing", c.Action, c.Key)
+		}
+	}
+	w.Sides = maps.Clone(w.Sides)
+	w.Sides[full.Cluster] = After(w.Sides[full.Cluster], full)
+	ends, whole := Asks(w, full.Restored(), keys)
+	d, again := Drift(w, full.Restored(), ends, s.renderer(), rules...), Cluster(w, full.Cluster, s.renderer(), rules...)
+	if whole || d.Whole {
+		t.Errorf("what was restored asks for the whole: %t, drift: %t", whole, d.Whole)
+	}
+	agree(t, full.Restored().With(d), again, d)
 }
 
 func (n *tally) count(ends []object.End, whole bool) {
@@ -240,6 +266,54 @@ func TestDriftLeavesToTheWhole(t *testing.T) {
 		d := Drift(s.now(), last, []object.End{westEast, westEast}, s.renderer(), rules...)
 		if len(d.Changes) != tt.writes || d.Whole != (tt.writes == 0) {
 			t.Errorf("%s: %v, whole %t", tt.name, words(d), d.Whole)
+		}
+	}
+}
+
+// A step that does anything but write back what ends in place hold is none that restores, or one of which something asks for the
+// whole.
+func TestRestores(t *testing.T) {
+	s := linked(t, "")
+	w := s.now()
+	write := func(a object.Action, k object.Key, code string) object.Change {
+		return object.Change{End: westEast, Action: a, Key: k, Why: object.Reason{Code: code}}
+	}
+	step := func(standing Row, changes ...object.Change) Step {
+		out := Cluster(w, "west", s.renderer())
+		i := slices.IndexFunc(out.Rows, func(r Row) bool { return r.End == westEast })
+		standing.End = westEast
+		out.Rows[i], out.Changes = standing, changes
+		return out
+	}
+	changing, edited, deleted := Row{Standing: Changing}, write(object.Update, linkKey("east"), "Drift"), write(object.Create, deployment("east"), "Missing")
+	for name, tt := range map[string]struct {
+		step Step
+		do   func(*Step)
+		want bool
+	}{
+		"drift":                      {step(changing, edited, deleted), nil, true},
+		"nothing":                    {step(Row{Standing: InPlace}), nil, false},
+		"another declaration":        {step(changing, edited, write(object.Update, deployment("east"), "Changed")), nil, false},
+		"a replacement":              {step(changing, write(object.Replace, deployment("east"), "Drift")), nil, false},
+		"a drain":                    {step(changing, write(object.Drain, linkKey("east"), "Drift")), nil, false},
+		"a deletion":                 {step(changing, write(object.Delete, deployment("east"), "Drift")), nil, false},
+		"an inventory":               {step(changing, edited), func(s *Step) { s.Ahead = s.Changes }, false},
+		"the end of an inventory":    {step(changing, edited), func(s *Step) { s.After = s.Changes }, false},
+		"a token":                    {step(changing, edited), func(s *Step) { s.Needs = make([]Need, 1) }, false},
+		"a look":                     {step(changing, edited), func(s *Step) { s.Look = []api.ClusterName{"east"} }, false},
+		"refused":                    {step(changing, edited), func(s *Step) { s.Refused = object.Because("No", "no") }, false},
+		"of an end that is leaving":  {step(Row{Standing: Changing, Leaving: true}, edited), nil, false},
+		"beside what is to go":       {step(Row{Standing: Changing, Going: []object.Key{mirrorKey}}, edited), nil, false},
+		"of an end that is held":     {step(Row{Standing: Held}, edited), nil, false},
+		"for a reason":               {step(Row{Standing: Changing, Why: object.Because("No", "no")}, edited), nil, false},
+		"what asks for the whole":    {step(changing, write(object.Update, inventory.Key(owner, object.End{Cluster: "west"}), "Drift")), nil, false},
+		"what its end does not hold": {step(changing, write(object.Update, deployment("north"), "Drift")), nil, false},
+	} {
+		if tt.do != nil {
+			tt.do(&tt.step)
+		}
+		if got := Restores(w, tt.step); got != tt.want {
+			t.Errorf("%s: restores %t, want %t", name, got, tt.want)
 		}
 	}
 }

@@ -88,7 +88,9 @@ func (t *term) take() {
 		case !l.still && !l.running:
 			t.want(name) // a lane that gets no more turns in this pass has all of it looked at in the next
 		default:
-			l.keys = append(l.keys, moves.Keys...)
+			if l.keys = append(l.keys, moves.Keys...); l.owes {
+				t.want(name)
+			}
 		}
 	}
 }
@@ -113,6 +115,20 @@ func (t *term) repaired(u *turn) {
 		}
 	}
 	t.stir(u)
+}
+
+// restored says that a turn about a whole cluster did nothing but take back drift: its ends are in place then, and a turn about
+// what it wrote sees whether they are. Another one about the whole would find what was changed meanwhile, write that, and ask
+// for yet another.
+func (t *term) restored(u *turn) bool {
+	if _, failed := tally(u.outcomes); t.loop.Changes == nil || !u.restores || failed > 0 || len(u.outcomes) == 0 {
+		return false
+	}
+	for _, o := range u.outcomes {
+		u.lane.keys = append(u.lane.keys, o.Change.Key)
+	}
+	u.step = u.step.Restored()
+	return true
 }
 
 // sweep has what moved while a turn ran be looked at with everything else, where that did not leave all done.

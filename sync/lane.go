@@ -33,6 +33,9 @@ type lane struct {
 	step  plan.Step
 	basis basis // of step
 	still bool  // there was nothing left to do
+	// It took back nothing but drift, and nobody has looked yet at what it wrote.
+	unseen bool
+	owes   bool // it was wanted in a pass that ended before it: it is had in the next, or once something moves
 
 	// In this pass.
 	told  bool // had a turn

@@ -12,11 +12,13 @@ import (
 
 // What moved in a pass that was overtaken, and was not looked at, is looked at in the next, also where all else is as it was.
 func TestMovesOutliveTheirPass(t *testing.T) {
-	moved, calm := &lane{still: true, ready: true}, &lane{still: true}
-	tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"moved": moved, "calm": calm}}
+	tt := atRest("moved", "calm")
+	moved, calm := tt.lanes["moved"], tt.lanes["calm"]
+	moved.ready = true
 	tt.excuse()
-	if moved.ready || moved.still || !calm.still {
-		t.Errorf("moved: ready %v, still %v; calm: still %v", moved.ready, moved.still, calm.still)
+	now := tt.board.viewed(t)
+	if moved.ready || tt.settled(moved, now) || !tt.settled(calm, now) {
+		t.Errorf("moved: ready %v, settled %v; calm: settled %v", moved.ready, tt.settled(moved, now), tt.settled(calm, now))
 	}
 }
 

@@ -26,7 +26,7 @@ func (t *term) start(ctx context.Context) {
 			l.drifts = true
 			t.launch(ctx, l, (*turn).drift)
 		case l.ready && !now.Before(l.quiet):
-			l.ready, l.wake = false, time.Time{}
+			l.ready, l.owes, l.unseen, l.wake = false, false, false, time.Time{}
 			t.launch(ctx, l, (*turn).whole)
 		}
 	}
@@ -92,12 +92,14 @@ func (t *term) end(u *turn) {
 	case u.err != nil:
 		t.failed, l.still, l.wake = u.err, false, time.Now().Add(again)
 	case u.drifts:
+		l.unseen = false
 		t.repaired(u)
 		l.sweep()
 	default:
 		u.blame()
+		l.unseen = t.restored(u)
 		t.news = t.news || !slices.EqualFunc(l.step.Rows, u.step.Rows, stands)
-		l.step, l.basis, l.still = t.loop.bare(u.step), u.basis, u.still()
+		l.step, l.basis, l.still = t.loop.bare(u.step), u.basis, l.unseen || u.still()
 		l.told = l.told || u.pass == t.number
 		t.board.tell(u.cluster.Name, u.step)
 		t.next(u)
@@ -136,6 +138,9 @@ func untried(o object.Outcome) bool {
 func (t *term) next(u *turn) {
 	l := u.lane
 	written, failed := tally(u.outcomes)
+	if l.unseen { // a turn about keys is for that
+		written, l.fails = 0, 0
+	}
 	switch {
 	case written > 0:
 		l.turns++

@@ -32,6 +32,33 @@ type rig struct {
 	mu      sync.Mutex
 	fleet   *fleet.Fleet
 	reports []report.Report
+	wholes  map[api.ClusterName]int
+}
+
+// counting notes plans of whole clusters.
+type counting struct {
+	render.Renderer
+	rig *rig
+}
+
+// Complete implements plan.Renderer.
+func (c counting) Complete(of fleet.Cluster, ends []object.Wanted) []object.Wanted {
+	c.rig.mu.Lock()
+	defer c.rig.mu.Unlock()
+	if f := c.rig.fleet; len(ends) > 1 && len(ends) == len(f.Out(of.Name))+len(f.In(of.Name)) {
+		c.rig.wholes[of.Name]++
+	}
+	return c.Renderer.Complete(of, ends)
+}
+
+// wholly is how often a cluster was planned whole since this was asked last.
+func (r *rig) wholly(name api.ClusterName) int {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.wholes[name]
+	r.wholes[name] = 0
+	return n
 }
 
 // Follow implements Clusters: all of them are open.
@@ -91,7 +118,7 @@ func turns(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
 func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1)}
+		r := &rig{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1), wholes: map[api.ClusterName]int{}}
 		for i, name := range r.Names() {
 			ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
 			if err := r.Cluster(name).Put("kubectl", ns); err != nil {
@@ -105,7 +132,7 @@ func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig
 		before(r)
 		l := &Loop{
 			Owner: "linkwright", Declared: r, Clusters: r, Changes: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
-			Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
+			Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
 			Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithCancel(t.Context())

@@ -96,9 +96,10 @@ func (t *term) run(ctx context.Context, news <-chan struct{}) error {
 	return errors.Join(t.failed, ctx.Err())
 }
 
-// settled says that a turn would change nothing: the last one left nothing to do, and all it was planned from is as it was.
+// settled says that a turn would change nothing: the last one left nothing to do, and all it was planned from is as it was. A
+// turn about keys is not asked: what others keep changing does not have the whole looked at in every pass.
 func (t *term) settled(l *lane, now view) bool {
-	return t.loop.Changes != nil && l.still && !l.running && !l.ready && now.Sides[l.cluster.Name].Known &&
+	return t.loop.Changes != nil && l.still && !l.owes && (!l.running || l.drifts) && !l.ready && now.Sides[l.cluster.Name].Known &&
 		(l.step.Next.IsZero() || now.Now.Before(l.step.Next)) && now.basis(l.step) == l.basis
 }
 
@@ -106,10 +107,10 @@ func (t *term) settled(l *lane, now view) bool {
 // also what moved and was not looked at, since nobody tells that again.
 func (t *term) excuse() {
 	for name, l := range t.lanes {
-		l.still = l.still && !l.ready
+		l.owes = l.owes || l.ready
 		l.ready, l.wake = false, time.Time{}
 		l.asked, l.awaits = false, nil
-		if l.running && !l.gone {
+		if l.running && !l.gone && (!l.drifts || t.straggles(l)) {
 			t.board.refuse(name, silent(l))
 		}
 	}
@@ -160,12 +161,23 @@ func (t *term) moved() <-chan struct{} {
 // over says that a pass is.
 func (t *term) over(stopped bool) bool {
 	for _, l := range t.lanes {
-		busy := l.running && !l.drifts && !t.straggles(l)
-		if busy || !stopped && t.open && !l.running && l.wants(t.deadline) {
+		if t.busy(l, stopped) {
 			return false
 		}
 	}
 	return true
+}
+
+// busy says that a pass waits for a lane: for a turn about all of its cluster, under way or wanted, and for the first look at
+// what that has written. Not for turns about keys: while others go on changing objects, they follow each other.
+func (t *term) busy(l *lane, stopped bool) bool {
+	switch {
+	case l.running && t.straggles(l):
+		return false
+	case l.running && !l.drifts:
+		return true
+	}
+	return !stopped && t.open && (l.wants(t.deadline) || l.unseen && !l.gone)
 }
 
 // alarm is when somebody is to be looked at again although nothing was told.

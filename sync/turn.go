@@ -30,6 +30,7 @@ type turn struct {
 	met      bool // it was only to read
 	drifts   bool // it was about keys that moved alone
 	again    bool // a turn about all of the cluster is needed
+	restores bool // it was about all of it, and takes back nothing but what may be looked at alone
 	known    bool // the cluster was read
 	moved    bool // what others depend on
 	read     time.Duration
@@ -56,6 +57,7 @@ func (u *turn) whole(ctx context.Context) {
 	if !u.loop.writes(u.cluster.Name) {
 		return
 	}
+	u.restores = plan.Restores(v.World, u.step)
 	u.do(ctx, v.Sides[u.cluster.Name].Facts.UID)
 	u.issue(ctx)
 }

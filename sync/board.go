@@ -223,6 +223,13 @@ func (b *board) has(name api.ClusterName) bool {
 	return ok
 }
 
+// side is what is known of a cluster.
+func (b *board) side(name api.ClusterName) pair.Side {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sides.at[name]
+}
+
 // drop lets a cluster be read anew.
 func (b *board) drop(name api.ClusterName) {
 	b.mu.Lock()

@@ -25,7 +25,8 @@ type lane struct {
 	ready bool         // wants a turn about all of its cluster
 	keys  []object.Key // moved, and nobody has looked yet what that asks for
 	hush  time.Time    // not before: what moves at once is looked at at once
-	fresh bool         // its side was read just now
+	fresh bool         // its side need not be read: it was just now, or is known by what was written
+	stale bool         // it is to be read all the same, since something may have happened by itself
 	wake  time.Time    // wants one then; zero: never
 	quiet time.Time    // none before: planning must not take a core for itself
 
@@ -52,7 +53,7 @@ type lane struct {
 // begin begins a pass. A turn that runs is of the one before, and no turn of this one.
 func (l *lane) begin(c fleet.Cluster, declared bool) {
 	l.cluster, l.gone = c, !declared
-	l.fresh, l.wake, l.told = false, time.Time{}, false
+	l.fresh, l.stale, l.wake, l.told = false, false, time.Time{}, false
 	l.turns, l.fails, l.waits = 0, 0, 0
 	l.asked, l.looks, l.awaits = false, 0, nil
 }

@@ -39,13 +39,14 @@ func (t *term) ring(l *lane) {
 	if t.loop.Changes != nil {
 		return
 	}
+	l.stale = true
 	for _, row := range l.step.Rows {
 		if row.Standing != plan.Waiting && row.Standing != plan.Held || row.End.IsBase() {
 			continue
 		}
 		for _, other := range []api.ClusterName{row.End.Link.Source, row.End.Link.Target} {
 			if peer := t.lane(other); peer != nil {
-				peer.ready = true
+				peer.ready, peer.stale = true, true
 			}
 		}
 	}
@@ -55,11 +56,12 @@ func (t *term) ring(l *lane) {
 func (t *term) launch(ctx context.Context, l *lane, take func(*turn, context.Context)) {
 	u := &turn{
 		loop: t.loop, board: t.board, lane: l, cluster: l.cluster,
-		pass: t.number, epoch: t.board.now(), fresh: l.fresh, first: !l.told,
+		pass: t.number, epoch: t.board.now(), fresh: l.fresh && !l.stale && l.looked != t.number, first: !l.told,
 		observes: t.loop.Changes == nil || l.looked == t.number, last: l.step, keys: l.keys,
+		folds: t.loop.Changes == nil && l.looked != t.number,
 	}
 	ctx, l.cut = context.WithCancel(ctx)
-	l.running, l.fresh, l.short, l.keys = true, false, false, nil
+	l.running, l.fresh, l.stale, l.short, l.keys = true, false, false, false, nil
 	l.hear()
 	go func() {
 		take(u, ctx)
@@ -102,6 +104,7 @@ func (t *term) end(u *turn) {
 		l.step, l.basis, l.still = t.loop.bare(u.step), u.basis, l.unseen || u.still()
 		l.told = l.told || u.pass == t.number
 		t.board.tell(u.cluster.Name, u.step)
+		l.fresh = u.kept
 		t.next(u)
 		t.look(u)
 		l.sweep()

@@ -39,7 +39,7 @@ func (t *term) asks(l *lane) bool {
 
 // looked makes those ready that waited for a cluster to be read alone.
 func (t *term) looked(u *turn) {
-	if !u.observes || u.pass != t.number {
+	if !u.observes || !u.asked || u.pass != t.number {
 		return
 	}
 	u.lane.asked = false

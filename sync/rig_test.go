@@ -108,6 +108,32 @@ func (r *rig) declare(commit, links string) {
 	tell(r.poke)
 }
 
+// newRig has east, north and west, with what links are declared at first; it is made in a bubble.
+func newRig(t *testing.T, o memcluster.Options, links string) *rig {
+	t.Helper()
+	r := &rig{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1), wholes: map[api.ClusterName]int{}}
+	for i, name := range r.Names() {
+		ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
+		if err := r.Cluster(name).Put("kubectl", ns); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.declare("c1", links)
+	return r
+}
+
+// loop is that of a process that was just started, and reads by requests.
+func (r *rig) loop() *Loop {
+	return &Loop{
+		Owner: "linkwright", Declared: r, Clusters: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
+		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
+		Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
 // turns runs a daemon over east, north and west, with what links are declared at first.
 func turns(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
 	t.Helper()
@@ -118,23 +144,10 @@ func turns(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
 func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{Clusters: memcluster.New(o, "east", "north", "west", "home"), t: t, poke: make(chan struct{}, 1), wholes: map[api.ClusterName]int{}}
-		for i, name := range r.Names() {
-			ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
-			if err := r.Cluster(name).Put("kubectl", ns); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r.declare("c1", links)
+		r := newRig(t, o, links)
 		before(r)
-		l := &Loop{
-			Owner: "linkwright", Declared: r, Clusters: r, Changes: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
-			Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
-			Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
-		}
+		l := r.loop()
+		l.Changes = r
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {

@@ -19,10 +19,11 @@ type turn struct {
 	cluster fleet.Cluster
 	pass    int  // in which it began
 	epoch   int  // of the board when it began
-	fresh   bool // the cluster was read just now
+	fresh   bool // the cluster need not be read: it was just now, or is known in another way
 	first   bool // of its cluster in this pass
 
 	observes bool         // by requests, not from watches
+	folds    bool         // what it writes need not be read again
 	last     plan.Step    // of the cluster
 	keys     []object.Key // that moved since
 
@@ -31,7 +32,9 @@ type turn struct {
 	drifts   bool // it was about keys that moved alone
 	again    bool // a turn about all of the cluster is needed
 	restores bool // it was about all of it, and takes back nothing but what may be looked at alone
+	asked    bool // the cluster was asked how it is
 	known    bool // the cluster was read
+	kept     bool // the board shows it as the turn left it
 	moved    bool // what others depend on
 	read     time.Duration
 	planned  time.Duration
@@ -44,7 +47,7 @@ type turn struct {
 
 // whole plans all of the cluster from all that is known, and does it.
 func (u *turn) whole(ctx context.Context) {
-	if !u.fresh {
+	if !u.fresh || !u.sees() {
 		u.look(ctx)
 	}
 	v, ok := u.board.view(u.epoch)
@@ -54,12 +57,16 @@ func (u *turn) whole(ctx context.Context) {
 	began := time.Now()
 	u.step = plan.Cluster(v.World, u.cluster.Name, u.loop.Renderer, u.loop.Policies...)
 	u.planned, u.basis = time.Since(began), v.basis(u.step)
-	if !u.loop.writes(u.cluster.Name) {
+	side := v.Sides[u.cluster.Name]
+	if u.kept = u.folds && side.Known; !u.loop.writes(u.cluster.Name) {
 		return
 	}
 	u.restores = plan.Restores(v.World, u.step)
-	u.do(ctx, v.Sides[u.cluster.Name].Facts.UID)
+	u.do(ctx, side.Facts.UID)
+	u.fold(ctx, side)
 	u.issue(ctx)
+	_, failed := tally(u.outcomes)
+	u.kept = u.kept && failed == 0
 }
 
 // meet only reads.
@@ -71,6 +78,7 @@ func (u *turn) meet(ctx context.Context) {
 // look reads the cluster, and puts what it shows on the board.
 func (u *turn) look(ctx context.Context) {
 	began := time.Now()
+	u.asked = true
 	side := u.side(ctx)
 	u.read, u.known = time.Since(began), side.Known
 	u.lane.hear()

@@ -1,0 +1,119 @@
+package sync
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// fold has the board show what a single pass wrote, without reading the cluster again: the answer to each write is the object
+// as the server holds it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is
+// looked at, kind by kind. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
+//
+// A side that was folded was not read in this pass: what takes something away is not decided on it.
+func (u *turn) fold(ctx context.Context, side pair.Side) {
+	if !u.kept || u.step.Writes() == 0 {
+		return
+	}
+	u.kept = u.err == nil && len(u.outcomes) == u.step.Writes() && !slices.ContainsFunc(u.outcomes, u.unfoldable)
+	if !u.kept {
+		return
+	}
+	wrote := folder{looked: map[object.Key][]object.Watch{}, edit: side.Seen.Edit()}
+	for _, w := range side.Looked {
+		wrote.looked[kindOf(w.Group, w.Kind)] = append(wrote.looked[kindOf(w.Group, w.Kind)], w)
+	}
+	for _, o := range u.outcomes {
+		wrote.put(o)
+	}
+	if u.kept = wrote.lookAgain(ctx, u); !u.kept {
+		return
+	}
+	side.Seen, side.Pass = wrote.edit.Observation(), 0
+	moved, ok := u.board.put(u.cluster.Name, side, u.epoch)
+	u.moved, u.kept = u.moved || moved, ok
+}
+
+// unfoldable says that it must be read what a write left: it failed, it was no apply, or facts are read from what it wrote.
+func (u *turn) unfoldable(o object.Outcome) bool {
+	applied := o.Change.Action == object.Create || o.Change.Action == object.Update
+	return o.Err != nil || !applied || o.Now.IsZero() ||
+		slices.ContainsFunc(linkerd.Watches(u.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && shownIn(w, o.Change.Key) })
+}
+
+// sees says that a side shows all that is to be looked at by now.
+func (u *turn) sees() bool {
+	side := u.board.side(u.cluster.Name)
+	if !side.Known || u.loop.Changes != nil {
+		return true
+	}
+	looked, err := plan.Watches(u.board.near(u.cluster.Name), u.cluster, u.loop.Renderer, side.Seen)
+	return err == nil && reflect.DeepEqual(looked, side.Looked)
+}
+
+// folder makes an observation of what was seen, and written since.
+type folder struct {
+	looked map[object.Key][]object.Watch // by kind
+	edit   *object.Edit
+	moving []object.Key   // may go on by themselves
+	again  []object.Watch // that show those
+}
+
+// kindOf is the key of a kind.
+func kindOf(group, kind string) object.Key { return object.Key{Group: group, Kind: kind} }
+
+// put shows an object as its write left it: with its body where bodies are looked at.
+func (f *folder) put(o object.Outcome) {
+	k := o.Change.Key
+	var body object.Body
+	for _, w := range f.looked[kindOf(k.Group, k.Kind)] {
+		if !shownIn(w, k) {
+			continue
+		}
+		if w.Depth == object.Whole {
+			body = o.Change.Object.Body
+		}
+		if w.Health || k.Kind == "Secret" && k.Namespace == object.AccessNamespace {
+			f.moving = append(f.moving, k)
+			if !slices.ContainsFunc(f.again, func(o object.Watch) bool { return reflect.DeepEqual(o, w) }) {
+				f.again = append(f.again, w)
+			}
+		}
+	}
+	f.edit.Put(k, o.Now, body)
+}
+
+// lookAgain shows what may go on by itself as it is now; false: that could not be read.
+func (f *folder) lookAgain(ctx context.Context, u *turn) bool {
+	if len(f.again) == 0 {
+		return true
+	}
+	var now object.Observation
+	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) (err error) {
+		now, err = conn.Observe(ctx, f.again)
+		return err
+	})
+	if err != nil {
+		return false
+	}
+	for _, k := range f.moving {
+		body, _ := now.Body(k)
+		if r := now.Record(k); r.IsZero() {
+			f.edit.Drop(k)
+		} else {
+			f.edit.Put(k, r, body)
+		}
+	}
+	return true
+}
+
+// shownIn says that a look shows an object, if it is there.
+func shownIn(w object.Watch, k object.Key) bool {
+	return w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && (w.Namespace == "" || w.Namespace == k.Namespace) &&
+		(len(w.Names) == 0 || slices.Contains(w.Names, k.Name))
+}

@@ -9,7 +9,7 @@ MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set. One that is not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright deploy hack/demo hack/testbed render sync sync/cluster sync/lease
+CLUSTER_PACKAGES := cmd/linkwright deploy hack/demo hack/faultproxy hack/testbed render sync sync/cluster sync/lease
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
 CLUSTERS ?= 1
 # Per package, like go test's own flag.

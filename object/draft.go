@@ -15,7 +15,7 @@ import (
 
 // draft is an object's canonical JSON with room for its own digest: json[from:to] is the digest's annotation.
 type draft struct {
-	json     []byte
+	json     Members
 	from, to int
 }
 
@@ -24,20 +24,20 @@ const noDigest = "0000000000000000"
 // metadata writes all members of metadata, ours among them.
 func (d *draft) metadata(m metaac.ObjectMetaApplyConfiguration, owner string) {
 	if m.Name != nil {
-		d.member("name", *m.Name)
+		d.json.Text("name", *m.Name)
 	}
 	if m.Namespace != nil {
-		d.member("namespace", *m.Namespace)
+		d.json.Text("namespace", *m.Namespace)
 	}
-	d.name("labels")
-	d.strings(m.Labels, d.member, pair{OwnerLabel, owner}, pair{backupLabel, "true"})
-	d.name("annotations")
+	d.json.Open("labels")
+	d.strings(m.Labels, d.json.Text, pair{OwnerLabel, owner}, pair{backupLabel, "true"})
+	d.json.Open("annotations")
 	d.strings(m.Annotations, d.annotation, pair{DigestAnnotation, noDigest})
 }
 
 type pair struct{ name, value string }
 
-// strings writes a map, with our own members, which win, in order.
+// strings writes the rest of a map, with our own members, which win, in order.
 func (d *draft) strings(m map[string]string, write func(name, value string), ours ...pair) {
 	var few [16]pair
 	all := append(few[:0], ours...)
@@ -47,45 +47,30 @@ func (d *draft) strings(m map[string]string, write func(name, value string), our
 		}
 	}
 	slices.SortFunc(all, func(a, b pair) int { return strings.Compare(a.name, b.name) })
-	d.json = append(d.json, '{')
 	for _, p := range all {
 		write(p.name, p.value)
 	}
-	d.json = append(d.json, '}')
+	d.json.Close()
 }
 
-// annotation is member, and notes where the digest's is.
+// annotation notes where the digest's is.
 func (d *draft) annotation(name, value string) {
 	from := len(d.json)
-	d.member(name, value)
+	d.json.Text(name, value)
 	if name == DigestAnnotation {
 		d.from, d.to = from, len(d.json)
 	}
 }
 
-func (d *draft) member(name, value string) {
-	d.name(name)
-	d.json = appendString(d.json, value)
-}
-
-// name begins a member, behind a comma where it is not the first.
-func (d *draft) name(name string) {
-	if d.json[len(d.json)-1] != '{' {
-		d.json = append(d.json, ',')
-	}
-	d.json = append(appendString(d.json, name), ':')
-}
-
-// tree writes a map in the order of its keys, and the digest where the path ends.
+// tree writes the rest of a map in the order of its keys, and the digest where the path ends.
 func (d *draft) tree(m map[string]any, path ...string) error {
-	d.json = append(d.json, '{')
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		child, isMap := m[k].(map[string]any)
 		switch {
 		case len(path) == 0 && k == DigestAnnotation:
 			d.annotation(k, noDigest)
 		case len(path) > 0 && k == path[0] && isMap:
-			d.name(k)
+			d.json.Open(k)
 			if err := d.tree(child, path[1:]...); err != nil {
 				return err
 			}
@@ -94,11 +79,10 @@ func (d *draft) tree(m map[string]any, path ...string) error {
 			if err != nil {
 				return err
 			}
-			d.name(k)
-			d.json = append(d.json, v...)
+			d.json.Raw(k, v)
 		}
 	}
-	d.json = append(d.json, '}')
+	d.json.Close()
 	return nil
 }
 

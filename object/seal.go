@@ -77,6 +77,7 @@ func Seal(s Spec, content map[string]any) (Object, error) {
 	labels[OwnerLabel], labels[backupLabel] = s.Owner, "true"
 	annotations[DigestAnnotation] = ""
 	d := draft{}
+	d.json.Open("")
 	if err := d.tree(content, "metadata", "annotations"); err != nil {
 		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
 	}

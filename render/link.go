@@ -24,8 +24,12 @@ func foreignAnnotations() []string {
 // link renders the Linkerd Link, named after the target, as link-gen would.
 func link(b *builder) {
 	key := linkerd.LinkKey(b.source(), b.target())
-	l := linkerd.NewLink(key.Namespace, key.Name, b.linkSpec())
-	b.add(named{key: key, version: linkerd.LinkVersion, phase: object.PhaseLinks, meta: &l.ObjectMetaApplyConfiguration}, l)
+	content, err := b.linkSpec().Encode()
+	if err != nil {
+		b.err = err
+		return
+	}
+	b.encoded(named{key: key, version: linkerd.LinkVersion, phase: object.PhaseLinks}, content, nil)
 }
 
 func (b *builder) linkSpec() linkerd.LinkSpec {

@@ -134,6 +134,13 @@ func (b *builder) add(n named, config any) {
 	b.objects = append(b.objects, o)
 }
 
+// encoded is add for what is JSON already, but for its metadata.
+func (b *builder) encoded(n named, content object.Encoded, annotations map[string]string) {
+	meta := &metaac.ObjectMetaApplyConfiguration{Annotations: annotations}
+	n.meta = &meta
+	b.add(n, content)
+}
+
 func (b *builder) source() api.Linkerd     { return b.Link.Source.Spec.Linkerd }
 func (b *builder) target() api.ClusterName { return b.Link.Target.Name }
 

@@ -1,7 +1,7 @@
 package linkerd
 
 import (
-	"encoding/json"
+	"encoding/base64"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -20,50 +20,28 @@ func CredentialEntry(fingerprint string) string { return credentialPrefix + fing
 
 const credentialPrefix = object.Prefix + "credential-"
 
-// kubeconfig is the part of the kubeconfig format that a credential needs: inline and deterministic.
-type kubeconfig struct {
-	APIVersion     string         `json:"apiVersion"`
-	Kind           string         `json:"kind"`
-	Clusters       []namedCluster `json:"clusters"`
-	Users          []namedUser    `json:"users"`
-	Contexts       []namedContext `json:"contexts"`
-	CurrentContext string         `json:"current-context"`
-}
-
-type namedCluster struct {
-	Name    string `json:"name"`
-	Cluster struct {
-		Server string `json:"server"`
-		CA     []byte `json:"certificate-authority-data"`
-	} `json:"cluster"`
-}
-
-type namedUser struct {
-	Name string `json:"name"`
-	User struct {
-		Token string `json:"token"`
-	} `json:"user"`
-}
-
-type namedContext struct {
-	Name    string `json:"name"`
-	Context struct {
-		Cluster string `json:"cluster"`
-		User    string `json:"user"`
-	} `json:"context"`
-}
-
-// Kubeconfig is what Linkerd's readers find in a credential secret: address, CA and token, nothing
-// else, as JSON, which every reader of the format takes.
-func Kubeconfig(target api.ClusterName, account string, at Endpoint, token object.Secret) ([]byte, error) {
-	c := namedCluster{Name: string(target)}
-	c.Cluster.Server, c.Cluster.CA = at.Server, []byte(at.CA)
-	u := namedUser{Name: account}
-	u.User.Token = string(token.Bytes())
-	x := namedContext{Name: string(target)}
-	x.Context.Cluster, x.Context.User = string(target), account
-	return json.Marshal(kubeconfig{
-		APIVersion: "v1", Kind: "Config", CurrentContext: string(target),
-		Clusters: []namedCluster{c}, Users: []namedUser{u}, Contexts: []namedContext{x},
-	})
+// Kubeconfig is what Linkerd's readers find in a credential secret: address, CA and token, nothing else, inline, as JSON,
+// which every reader of the format takes.
+func Kubeconfig(target api.ClusterName, account string, at Endpoint, token object.Secret) []byte {
+	const most = 256 // of what is the same in each
+	name, secret := string(target), string(token.Bytes())
+	m := make(object.Members, 0, most+4*len(name)+2*len(account)+len(at.Server)+base64.StdEncoding.EncodedLen(len(at.CA))+len(secret))
+	m = append(m, `{"apiVersion":"v1","kind":"Config","clusters":[{`...)
+	m.Text("name", name)
+	m.Open("cluster")
+	m.Text("server", at.Server)
+	m.Base64("certificate-authority-data", []byte(at.CA))
+	m = append(m, `}}],"users":[{`...)
+	m.Text("name", account)
+	m.Open("user")
+	m.Text("token", secret)
+	m = append(m, `}}],"contexts":[{`...)
+	m.Text("name", name)
+	m.Open("context")
+	m.Text("cluster", name)
+	m.Text("user", account)
+	m = append(m, `}}]`...)
+	m.Text("current-context", name)
+	m.Close()
+	return m
 }

@@ -71,11 +71,8 @@ func TestCheckKubeconfigDeclaredLoopback(t *testing.T) {
 
 // What we write ourselves would pass.
 func TestOwnKubeconfigIsUsable(t *testing.T) {
-	raw, err := Kubeconfig("east", "linkwright.west", Endpoint{Server: "https://east.example.com", CA: "CA"}, object.NewSecret([]byte("t")))
-	if err == nil {
-		err = CheckKubeconfig(raw, "")
-	}
-	if err != nil {
+	raw := Kubeconfig("east", "linkwright.west", Endpoint{Server: "https://east.example.com", CA: "CA"}, object.NewSecret([]byte("t")))
+	if err := CheckKubeconfig(raw, ""); err != nil {
 		t.Errorf("CheckKubeconfig(Kubeconfig()): %v", err)
 	}
 }

@@ -2,22 +2,14 @@ package linkerd
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
 )
-
-// Link is the Linkerd Link, v1alpha3, as declared: what is empty is left out (linkerd2
-// multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers are strings there.
-type Link struct {
-	metaac.TypeMetaApplyConfiguration    `json:",inline"`
-	*metaac.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	Spec                                 LinkSpec `json:"spec"`
-}
 
 // LinkSpec is the spec of a Linkerd Link.
 type LinkSpec struct {
@@ -43,12 +35,56 @@ type ProbeSpec struct {
 	Period string `json:"period,omitempty"`
 }
 
-// NewLink gives a Link with its identity filled in.
-func NewLink(namespace, name string, spec LinkSpec) *Link {
-	l := &Link{ObjectMetaApplyConfiguration: &metaac.ObjectMetaApplyConfiguration{}, Spec: spec}
-	l.WithKind("Link").WithAPIVersion(Group + "/" + LinkVersion)
-	l.WithName(name).WithNamespace(namespace)
-	return l
+// Encode gives the Linkerd Link, v1alpha3, as declared, but for its metadata: what is empty is left out, and what is not
+// encodes as encoding/json would (linkerd2 multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers
+// are strings there.
+func (s LinkSpec) Encode() (object.Encoded, error) {
+	m := append(make(object.Members, 0, 1024), `{"kind":"Link","apiVersion":"`+Group+"/"+LinkVersion+`","metadata":{}`...)
+	m.Open("spec")
+	m.Text("targetClusterName", s.TargetClusterName)
+	m.Text("targetClusterDomain", s.TargetClusterDomain)
+	m.Text("targetClusterLinkerdNamespace", s.TargetClusterLinkerdNamespace)
+	m.Text("clusterCredentialsSecret", s.ClusterCredentialsSecret)
+	m.Some("gatewayAddress", s.GatewayAddress)
+	m.Some("gatewayPort", s.GatewayPort)
+	m.Some("gatewayIdentity", s.GatewayIdentity)
+	if p := s.ProbeSpec; p != nil {
+		m.Open("probeSpec")
+		m.Some("path", p.Path)
+		m.Some("port", p.Port)
+		m.Some("period", p.Period)
+		m.Close()
+	}
+	err := errors.Join(
+		encode(&m, "selector", s.Selector),
+		encode(&m, "remoteDiscoverySelector", s.RemoteDiscoverySelector),
+		encode(&m, "federatedServiceSelector", s.FederatedServiceSelector),
+	)
+	m.Texts("excludedAnnotations", s.ExcludedAnnotations)
+	m.Texts("excludedLabels", s.ExcludedLabels)
+	m.Close()
+	m.Close()
+	return object.Encoded(m), err
+}
+
+// encode adds a selector. One of a single label is what nearly all are.
+func encode(m *object.Members, name string, s *metav1.LabelSelector) error {
+	switch {
+	case s == nil:
+		return nil
+	case len(s.MatchLabels) == 1 && len(s.MatchExpressions) == 0:
+		m.Open(name)
+		m.Open("matchLabels")
+		for label, value := range s.MatchLabels {
+			m.Text(label, value)
+		}
+		m.Close()
+		m.Close()
+		return nil
+	}
+	raw, err := json.Marshal(s)
+	m.Raw(name, raw)
+	return err
 }
 
 // Drains says that one of a Link's three selectors chose services and no longer does: its controller then

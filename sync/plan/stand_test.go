@@ -105,7 +105,7 @@ func mirror(s *pair.Side, target string) {
 	mirrored := map[string]string{linkerd.ClusterNameLabel: target, linkerd.MirroredLabel: "true"}
 	put(s, object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + target}, nil,
 		metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: target, "component": "controller"}})
-	var link linkerd.Link
+	var link struct{ Spec linkerd.LinkSpec }
 	if body, ok := s.Seen.Body(linkKey(target)); !ok || json.Unmarshal(body.Bytes(), &link) != nil {
 		return
 	}

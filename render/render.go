@@ -49,14 +49,14 @@ func (r Renderer) Source(in Input) object.Wanted {
 	if why := holdSource(in); why != nil {
 		return object.Wanted{End: end, Held: why}
 	}
-	families := []family{link}
-	if in.Link.Spec.Credentials.Mode != api.Existing {
-		families = append(families, credentials)
-	}
+	families := make([]family, 0, 3) // nearly in the order of their phases, so that there is little to sort
 	if in.Link.Spec.Controller.Mode == api.PerLink {
 		families = append(families, r.controlled)
 	}
-	return r.build(end, in, families)
+	if in.Link.Spec.Credentials.Mode != api.Existing {
+		families = append(families, credentials)
+	}
+	return r.build(end, in, append(families, link))
 }
 
 // Target is a link's part in its target: the source's account and what it may do; nothing where the credential comes from elsewhere.
@@ -77,7 +77,8 @@ func (r Renderer) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wante
 }
 
 func (r Renderer) build(end object.End, in Input, families []family) object.Wanted {
-	b := &builder{Input: in, owner: r.Owner}
+	const most = 10 // mostly nine
+	b := &builder{Input: in, owner: r.Owner, objects: make([]object.Object, 0, most)}
 	for _, f := range families {
 		f(b)
 	}

@@ -24,7 +24,7 @@ func (in Input) drain(t taking, want object.Wanted) taking {
 	for _, o := range want.Objects {
 		if Drains(o, in.Seen) {
 			t.keys = append(t.keys, o.Key)
-			t.mirrors = in.Mirrors[t.end.Link.Target].Selected()
+			t.mirrors = in.Mirrors()[t.end.Link.Target].Selected()
 		}
 	}
 	return t

@@ -38,7 +38,7 @@ func randomScene(r *rand.Rand) scene {
 	s.in = Input{
 		Linkerd: api.Cluster{}.WithDefaults().Linkerd, Wanted: map[object.End]object.Wanted{},
 		Saw:     func(k object.Key) bool { return !s.unseen[k] },
-		Mirrors: map[api.ClusterName]linkerd.Mirror{},
+		Mirrors: found(map[api.ClusterName]linkerd.Mirror{}),
 		Policy:  api.SyncPolicy{}.WithDefaults(),
 		Leaving: map[api.ClusterName]bool{"west": r.IntN(8) == 0, "north": r.IntN(4) == 0},
 	}
@@ -60,7 +60,7 @@ func randomScene(r *rand.Rand) scene {
 		}
 	}
 	for _, name := range []api.ClusterName{"east", "north"} {
-		s.in.Mirrors[name] = s.mirror(r, name)
+		s.in.Mirrors()[name] = s.mirror(r, name)
 	}
 	return s
 }
@@ -142,7 +142,7 @@ func (s *scene) needed(k object.Key) string {
 }
 
 func (s *scene) left(end object.End) []object.Key {
-	m := s.in.Mirrors[end.Link.Target]
+	m := s.in.Mirrors()[end.Link.Target]
 	out := slices.Concat(m.Services, m.Endpoints, m.Probe, m.Lease)
 	for _, f := range m.Federated {
 		out = append(out, f.Key)
@@ -265,6 +265,6 @@ func shuffled(r *rand.Rand, in Input) Input {
 		r.Shuffle(len(want.Objects), func(i, j int) { want.Objects[i], want.Objects[j] = want.Objects[j], want.Objects[i] })
 		wanted[end] = want
 	}
-	in.Wanted, in.Mirrors = wanted, maps.Clone(in.Mirrors)
+	in.Wanted, in.Mirrors = wanted, found(maps.Clone(in.Mirrors()))
 	return in
 }

@@ -22,7 +22,7 @@ type Input struct {
 	Recorded []inventory.Inventory
 	Seen     object.Observation
 	Saw      func(object.Key) bool
-	Mirrors  map[api.ClusterName]linkerd.Mirror
+	Mirrors  func() map[api.ClusterName]linkerd.Mirror // asked for only where something of a link goes
 	Policy   api.SyncPolicy
 	Leaving  map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
 

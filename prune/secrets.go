@@ -17,7 +17,7 @@ func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
 				secret = append(secret, k)
 			}
 		}
-		if len(secret) > 0 && in.Mirrors[end.Link.Target].Resolved() {
+		if len(secret) > 0 && in.Mirrors()[end.Link.Target].Resolved() {
 			return nil, secret
 		}
 		return in.entries(end, "", secret).left()

@@ -89,7 +89,7 @@ func (in Input) link(end object.End) object.Key { return linkerd.LinkKey(in.Link
 // user's. A Link stays until no mirror is seen (onceMore). So do a Link and a Deployment that are somebody else's now: where only the record looks, they would be
 // seen no more.
 func (in Input) done(end object.End) func(object.Key) bool {
-	m := in.Mirrors[end.Link.Target]
+	m := in.Mirrors()[end.Link.Target]
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
 	return func(k object.Key) bool {
 		switch {
@@ -124,8 +124,8 @@ func (in Input) gates(inv inventory.Inventory) []gate {
 	}
 	return []gate{
 		in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest,
-		in.leftovers(inv, "probe endpoints", in.Mirrors[target].Probe),
-		in.leftovers(inv, "lease", in.Mirrors[target].Lease),
+		in.leftovers(inv, "probe endpoints", in.Mirrors()[target].Probe),
+		in.leftovers(inv, "lease", in.Mirrors()[target].Lease),
 		credentials, in.controlPlaneSecret(end, inv.Entries),
 	}
 }
@@ -173,7 +173,7 @@ func (in Input) workloads(inv inventory.Inventory) gate {
 // namespace only: those of a controller that ran in a former one are not waited for. What they make before
 // they end is swept while the gates behind are still to pass.
 func (in Input) pods(end object.End) gate {
-	return gate{"controller", func() ([]object.Change, []object.Key) { return nil, in.Mirrors[end.Link.Target].Pods }}
+	return gate{"controller", func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
 }
 
 // theirs says that an object like k is live and not ours, in today's namespace or in one that is recorded.
@@ -195,7 +195,7 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 		if in.relinked(inv) {
 			return nil, nil
 		}
-		m := in.Mirrors[end.Link.Target]
+		m := in.Mirrors()[end.Link.Target]
 		swept := object.Reason{Code: "Swept", Message: "mirror of an unlinked cluster"}
 		take, wait := in.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {

@@ -148,7 +148,7 @@ func TestGatesOfFormerNamespace(t *testing.T) {
 			for _, c := range v.Go {
 				drop(&in.Seen, c.Key)
 				if last = c.Key; last == mirrorKey {
-					in.Mirrors["east"] = linkerd.Mirror{}
+					in.Mirrors()["east"] = linkerd.Mirror{}
 				}
 			}
 			in.Recorded = []inventory.Inventory{v.Next}
@@ -277,7 +277,7 @@ func TestFederatedOneAtATime(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@north", Others: true}}})
 	drop(&in.Seen, linkKey)
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: north})
-	in.Mirrors["north"] = linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@east", Others: true}}}
+	in.Mirrors()["north"] = linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@east", Others: true}}}
 	got := Select(in, answer(settled()))
 	if len(got[0].Go) != 1 || len(got[1].Go) != 0 || got[1].Waiting == nil || got[1].Drop {
 		t.Errorf("first %s, second %s", told(got[0]), told(got[1]))
@@ -319,7 +319,7 @@ func TestHandedOver(t *testing.T) {
 				in.Recorded = []inventory.Inventory{v.Next}
 				for _, c := range v.Go {
 					if drop(&in.Seen, c.Key); c.Key == federatedKey {
-						in.Mirrors["east"] = linkerd.Mirror{Pods: []object.Key{podKey}, Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
+						in.Mirrors()["east"] = linkerd.Mirror{Pods: []object.Key{podKey}, Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
 					}
 				}
 				in.Recorded = []inventory.Inventory{v.Next}

@@ -54,6 +54,11 @@ func ours(k object.Key) object.Record {
 	return object.Record{UID: "uid of " + k.String(), ResourceVersion: "1", Mark: object.Ours}
 }
 
+// found are mirrors as an Input has them.
+func found(m map[api.ClusterName]linkerd.Mirror) func() map[api.ClusterName]linkerd.Mirror {
+	return func() map[api.ClusterName]linkerd.Mirror { return m }
+}
+
 // input is a cluster that has recorded one end, all of it live and looked for.
 func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input {
 	in := Input{
@@ -61,7 +66,7 @@ func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input 
 		Wanted:   map[object.End]object.Wanted{},
 		Recorded: []inventory.Inventory{{End: end, Entries: recorded}},
 		Saw:      func(object.Key) bool { return true },
-		Mirrors:  map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors},
+		Mirrors:  found(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
 		Policy:   api.SyncPolicy{}.WithDefaults(),
 	}
 	for _, k := range recorded {

@@ -6,6 +6,7 @@ package plan
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -260,8 +261,8 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	l := p.spec(name).Linkerd
 	in := prune.Input{
 		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded),
-		Seen: side.Seen, Saw: side.Saw, Mirrors: linkerd.MirrorsOf(l, side.Seen), Policy: p.policy(),
-		Leaving: map[api.ClusterName]bool{},
+		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{},
+		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
 	}
 	for _, inv := range in.Recorded {
 		for _, c := range []api.ClusterName{name, inv.End.Link.Source, inv.End.Link.Target} {

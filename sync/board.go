@@ -39,6 +39,7 @@ type board struct {
 	record    inventory.Record
 	uids      map[api.ClusterName]string            // of record; nobody changes it
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
+	looks     looks                                 // of sides
 	waiting   map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
 	pass      int
 	derived   derived

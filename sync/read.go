@@ -77,7 +77,7 @@ func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
 		side.Err = object.Because("Inventory", "%v", err)
 		return false
 	}
-	side.Looked = looked
+	side.Looked = u.board.share(looked, side.Looked)
 	return true
 }
 

@@ -56,7 +56,7 @@ func newFeeds(notify func()) *feeds {
 // Live gives what Observe would, from watches that are kept open: those of these scopes and no others from now on. It
 // waits until every one of them is complete and has shown every write of this client that succeeded, at most the
 // timeout of one request. While one is broken, or the cluster does not answer, it fails at once and asks nothing. While
-// nothing changes it gives the same observation again.
+// nothing changes it gives the same observation again. It keeps the list of watches, which nobody may change any more.
 func (c *Client) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -100,7 +100,7 @@ func (c *Client) feedOn(ctx context.Context, watches []object.Watch) {
 		l.end = l.start(ctx, c.probe)
 	}
 	if !reflect.DeepEqual(l.watches, watches) {
-		l.watches = slices.Clone(watches)
+		l.watches = watches
 		l.scopes, l.seen = unite(watches), nil
 	}
 	for s, f := range l.open {

@@ -102,10 +102,7 @@ func (c *contest) rehearse(ctx context.Context) error {
 	if err = errors.Join(err, cs.close(ctx)); err != nil {
 		return err
 	}
-	c.targets = map[api.ClusterName]*played{}
-	for i := range c.links {
-		c.targets[api.ClusterName(target(i))] = dressed(like, "uid-of-"+target(i))
-	}
+	c.targets = c.dressed(like)
 	for _, s := range []stage{first, onePart} {
 		wrote, err := c.once(ctx, s)
 		if err != nil {
@@ -122,6 +119,15 @@ func (c *contest) rehearse(ctx context.Context) error {
 	c.objects[nothing], c.prints[nothing] = c.objects[first], c.prints[first]
 	say("%d links, %d objects of which %d change", c.links, len(c.objects[first]), c.changed)
 	return c.bed.clean(ctx)
+}
+
+// dressed plays all targets, with nothing of ours in them.
+func (c *contest) dressed(like object.Observation) map[api.ClusterName]*played {
+	out := map[api.ClusterName]*played{}
+	for i := range c.links {
+		out[api.ClusterName(target(i))] = dressed(like, "uid-of-"+target(i))
+	}
+	return out
 }
 
 // note remembers what a commit's objects are, of the namespace aside: that stays.

@@ -46,6 +46,16 @@ func (d *declared) declare(links, changed int, level string) error {
 	return d.load(text.String())
 }
 
+// alone makes a fleet of the same clusters without links.
+func (d *declared) alone(links int) error {
+	var text strings.Builder
+	text.WriteString(policyDoc + clusterDoc(string(source)))
+	for i := range links {
+		text.WriteString(clusterDoc(target(i)))
+	}
+	return d.load(text.String())
+}
+
 func (d *declared) load(text string) error {
 	commit := api.Commit(fmt.Sprintf("%x", sha1.Sum([]byte(text)))) //nolint:gosec // it is to look like one of Git
 	f, problems := fleet.Load(commit, fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})

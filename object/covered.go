@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"unique"
 )
 
@@ -13,7 +14,8 @@ import (
 //
 // The entry (KEP-555, fieldsV1) is read as: f: is a field by name; k: a list item by key fields, of
 // which those the wanted item spells must agree (the server adds defaulted ones); v: a set's item by
-// value; an entry without children is atomic and covers all below it.
+// value; an entry without children is atomic and covers all below it. One in terms of another version of the kind, as
+// storage migrations leave it, covers nothing: a re-apply writes it anew.
 func (o Object) Covered(r Record) bool {
 	var c Coverage
 	return c.Covers(o, r)
@@ -45,9 +47,20 @@ func (c *Coverage) Covers(o Object, r Record) bool {
 		return false
 	case set.everything:
 		return true
+	case !o.is(set.version):
+		return false
 	}
 	w := walk{json: o.Body.Bytes()}
 	return w.top(set) && !w.broken
+}
+
+// is says that an apiVersion is the object's.
+func (o Object) is(apiVersion string) bool {
+	group, version, grouped := strings.Cut(apiVersion, "/")
+	if !grouped {
+		group, version = "", apiVersion
+	}
+	return group == o.Key.Group && version == o.Version
 }
 
 // top skips what the server never lists: the object's identity.

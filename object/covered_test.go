@@ -57,6 +57,30 @@ func TestCovered(t *testing.T) {
 	}
 }
 
+// An entry in terms of another version covers nothing, whatever its fields.
+func TestCoveredInAnotherVersion(t *testing.T) {
+	for _, tt := range []struct {
+		group, version, entry string
+		want                  bool
+	}{
+		{"", "v1", "v1", true},
+		{"", "v1", "v2", false},
+		{"", "v1", "", false},
+		{"", "v1", "apps/v1", false},
+		{"", "v1", "/v1", true},
+		{"apps", "v1", "apps/v1", true},
+		{"apps", "v1", "v1", false},
+		{"apps", "v1", "apps/v1beta2", false},
+		{"apps", "v1", "policy/v1", false},
+		{"apps", "v1", "apps/v1/", false},
+	} {
+		o := Object{Key: Key{Group: tt.group}, Version: tt.version, Body: NewBody([]byte(`{"x":1}`))}
+		if got := o.Covered(Record{Fields: unique.Make(tt.entry + `{"f:x":{}}`)}); got != tt.want {
+			t.Errorf("Covered of %s by an entry of %q: got %v, want %v", o.APIVersion(), tt.entry, got, tt.want)
+		}
+	}
+}
+
 func FuzzCovered(f *testing.F) {
 	f.Add(`{"f:spec":{"f:ports":{"k:{\"port\":1}":{".":{},"f:port":{}}}}}`, `{"spec":{"ports":[{"port":1}]}}`)
 	f.Add(`{"f:x":{"v:\"a\"":{}}}`, `{"x":["a"],"metadata":{"name":"a"}}`)

@@ -7,8 +7,9 @@ import (
 
 // fieldSet is an entry of managedFields, or a part of one, as Covered reads it.
 type fieldSet struct {
-	everything bool // of a record that After makes up
-	atomic     bool // no children: it covers all below it
+	everything bool   // of a record that After makes up
+	version    string // the apiVersion in whose terms it is: of an entry as a whole
+	atomic     bool   // no children: it covers all below it
 	fields     map[string]*fieldSet
 	items      []listed
 }
@@ -31,11 +32,14 @@ func parseFields(raw string) *fieldSet {
 	if raw == everything {
 		return &fieldSet{everything: true}
 	}
+	from := max(0, strings.IndexByte(raw, '{'))
 	var m map[string]any
-	if raw == "" || json.Unmarshal([]byte(raw), &m) != nil {
+	if json.Unmarshal([]byte(raw[from:]), &m) != nil {
 		return nil
 	}
-	return newFieldSet(m)
+	set := newFieldSet(m)
+	set.version = strings.TrimSpace(raw[:from])
+	return set
 }
 
 // newFieldSet leaves out what has another shape than fields have: it covers nothing.

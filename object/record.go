@@ -32,7 +32,7 @@ const mirroredLabel = "mirror.linkerd.io/mirrored-service"
 type Record struct {
 	UID, ResourceVersion string
 	Digest               uint64                // our annotation; 0: none
-	Fields               unique.Handle[string] // our managedFields entry, interned
+	Fields               unique.Handle[string] // our managedFields entry, interned: its apiVersion, then its fields as JSON
 	Mark                 Mark
 	Keep                 bool                  // linkwright.dev/prune: disabled
 	Going                bool                  // being deleted
@@ -69,7 +69,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 	}
 }
 
-// managed gives the field set we applied, and the names of all other managers.
+// managed gives the version and field set we applied, and the names of all other managers.
 func managed(entries []metav1.ManagedFieldsEntry, manager string) (fields, rivals string) {
 	var others []string
 	for _, e := range entries {
@@ -78,7 +78,7 @@ func managed(entries []metav1.ManagedFieldsEntry, manager string) (fields, rival
 		case e.Manager != manager:
 			others = append(others, e.Manager)
 		case e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil:
-			fields = string(e.FieldsV1.GetRawBytes())
+			fields = e.APIVersion + string(e.FieldsV1.GetRawBytes())
 		}
 	}
 	slices.Sort(others)

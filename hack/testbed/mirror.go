@@ -6,17 +6,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
 // MirrorAgent begins the user agent of the mirror of link foo, in the source
-// and in the target: "testbed-mirror/foo". The part that looks for Links and
-// pods is "testbed-mirror".
+// and in the target: "testbed-mirror/foo"; that of the local half of federated
+// Services is "testbed-mirror/". The part that looks for pods is
+// "testbed-mirror".
 const MirrorAgent = "testbed-mirror"
 
 // MirrorOptions change how RunMirrors plays.
@@ -34,33 +34,58 @@ type MirrorOptions struct {
 	// Failed is told what went wrong with a link, or with all of them when link
 	// is ""; it may be called from several goroutines at once. Nil ignores it.
 	Failed func(link string, err error)
+
+	// Repair is the time between two repairs of Endpoints, for pods whose
+	// -endpoint-refresh-period does not say it; Linkerd's minute when zero.
+	Repair time.Duration
+	// Resync is how long a mirror deleted by hand may be missing; Linkerd's ten
+	// minutes when zero.
+	Resync time.Duration
+	// Retry is the time between two attempts to reach a target; 1 s when zero.
+	// Linkerd waits ten.
+	Retry time.Duration
+	// Probe asks the gateway of a link whether it lives, as often as the Link
+	// says. Nil, or a Link without a path, takes it for alive.
+	Probe func(ctx context.Context, link string) error
+	// Resolve gives the IP addresses of a gateway's host name. Nil resolves
+	// none: nothing here asks the network.
+	Resolve func(ctx context.Context, host string) ([]string, error)
 }
 
 // RunMirrors stands in for Linkerd's service mirror controllers of one source
 // cluster, until ctx ends. For every Link foo it acts while a Running pod with
 // the labels component=controller and mirror.linkerd.io/cluster-name=foo
-// exists beside it, whoever made the pod:
+// exists beside it, whoever made the pod, and as the pod's arguments say:
 //
-//	at the start         reads the Secret of the Link, connects to the target with it, takes the Lease
+//	Lease                one pod of a Link writes; another takes over when it is given up or runs out
+//	at the start         reads the Secret of the Link, connects to the target with it
+//	                     deletes the mirrors of Services that are no more
 //	selector             mirrors Services with Endpoints that point at the gateway
 //	remote discovery     mirrors Services without Endpoints
-//	federated            adds svc@foo to svc-federated
+//	federated            adds svc@foo to svc-federated; the oldest Link gives labels and ports
+//	headless             by pod, with -enable-headless-services
+//	namespace            skips a Service whose namespace is missing, or makes it with -enable-namespace-creation
 //	matches no more      takes the mirror, or the membership, away; so empty selectors drain a link
-//	gateway              writes the Endpoints probe-foo
+//	gateway              writes the Endpoints of the probe Service, and repairs those of mirrors
+//	gateway is dead      its addresses in mirrors are not ready
 //	always               writes the status of the Link
 //	Link's spec changes  begins anew, reads the Secret again
-//	pod or Link goes     releases the Lease, stops, removes nothing
+//	Link goes            stops, removes nothing, keeps the Lease
+//	pod goes             the same, and releases the Lease
+//
+// The pods of `linkerd multicluster link` (component=linkerd-service-mirror)
+// play the same part under the same Lease; a pod component=local-service-mirror
+// is the local half of federated Services.
 //
 // A finalizer on the pod makes "no pod" mean "no more writes", as a process
-// that ended would. As with Linkerd, a Secret that changes in place is not
-// seen, a mirror is rewritten only when the target's Service changed, and an
-// unreachable target leaves all as it was.
+// that ended would. As with Linkerd, events drive it, and each is tried four
+// times: a Secret that changes in place is not seen, a mirror is rewritten only
+// when the target's Service changed, one deleted by hand is missing until the
+// next resync, and an unreachable target leaves all as it was.
 //
-// What it does not do: probe the gateway (it counts as alive), resolve host
-// names of gateways, mirror headless Services by pod, create namespaces,
-// record events, serve metrics, hold the local half of federated Services,
-// choose the oldest Link for their metadata, exit when the target does not
-// answer for a minute (it tries again each period).
+// What it does not do: watch (it lists each period, so it sees the last of
+// several changes), speak to a gateway (see MirrorOptions.Probe), serve
+// metrics, exit when the target does not answer for a minute (it tries again).
 func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error {
 	m, err := newMirrors(cfg, opts)
 	if err != nil {
@@ -85,29 +110,29 @@ type mirrors struct {
 	cfg     *rest.Config
 	opts    MirrorOptions
 	core    kubernetes.Interface
-	links   dynamic.ResourceInterface
-	running map[string]*term // by Link name
+	running map[types.UID]*replica // by pod
 }
 
 func newMirrors(cfg *rest.Config, opts MirrorOptions) (*mirrors, error) {
 	opts.Namespace = or(opts.Namespace, Multicluster)
 	opts.LinkVersion = or(opts.LinkVersion, "v1alpha3")
-	if opts.Period == 0 {
-		opts.Period = 250 * time.Millisecond
-	}
+	opts.Period = orTime(opts.Period, 250*time.Millisecond)
+	opts.Repair = orTime(opts.Repair, time.Minute)
+	opts.Resync = orTime(opts.Resync, 10*time.Minute)
+	opts.Retry = orTime(opts.Retry, time.Second)
 	cfg = as(cfg, MirrorAgent)
 	core, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	links, err := dynamic.NewForConfig(cfg)
-	if err != nil {
-		return nil, err
+	return &mirrors{cfg: cfg, opts: opts, core: core, running: map[types.UID]*replica{}}, nil
+}
+
+func orTime(d, fallback time.Duration) time.Duration {
+	if d == 0 {
+		return fallback
 	}
-	return &mirrors{
-		cfg: cfg, opts: opts, core: core, running: map[string]*term{},
-		links: links.Resource(opts.resource()).Namespace(opts.Namespace),
-	}, nil
+	return d
 }
 
 func (o MirrorOptions) resource() schema.GroupVersionResource {
@@ -120,86 +145,52 @@ func (m *mirrors) failed(link string, err error) {
 	}
 }
 
-// pass starts and stops terms. What cannot be read leaves them as they are.
+// pass starts and stops replicas. Pods that cannot be read leave them as they are.
 func (m *mirrors) pass(ctx context.Context) error {
-	pods, err := m.core.CoreV1().Pods(m.opts.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "component=controller,mirror.linkerd.io/cluster-name"})
+	pods, err := m.core.CoreV1().Pods(m.opts.Namespace).List(ctx, metav1.ListOptions{LabelSelector: mirrorPods})
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	links, err := m.readLinks(ctx)
-	if err != nil {
-		return err
+	wanted := map[types.UID]*corev1.Pod{}
+	for i := range pods.Items {
+		if pod := &pods.Items[i]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			wanted[pod.UID] = pod
+		}
 	}
-	wanted := wantedTerms(links, pods.Items)
-	for name, t := range m.running {
-		if w, ok := wanted[name]; !ok || w.key() != t.key() {
-			t.stop()
-			delete(m.running, name)
+	for uid, r := range m.running {
+		if wanted[uid] == nil {
+			r.stop()
+			delete(m.running, uid)
 		}
 	}
 	m.letGo(ctx, pods.Items)
-	for name, w := range wanted {
-		if m.running[name] == nil {
-			if err := m.begin(ctx, w); err != nil {
-				m.failed(name, err)
-			}
+	for uid, pod := range wanted {
+		if m.running[uid] == nil {
+			m.failed(flagsOf(pod).link, m.begin(ctx, pod))
 		}
 	}
 	return nil
 }
 
-func (m *mirrors) readLinks(ctx context.Context) ([]link, error) {
-	list, err := m.links.List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil // no CRD
+func (m *mirrors) begin(ctx context.Context, pod *corev1.Pod) error {
+	if err := m.hold(ctx, pod); err != nil {
+		return err
 	}
+	r, err := newReplica(m, pod)
 	if err != nil {
-		return nil, fmt.Errorf("list links: %w", err)
-	}
-	out := make([]link, 0, len(list.Items))
-	for i := range list.Items {
-		l, err := newLink(&list.Items[i])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, l)
-	}
-	return out, nil
-}
-
-// wantedTerms pairs every Link with the first pod that runs for it.
-func wantedTerms(links []link, pods []corev1.Pod) map[string]*term {
-	out := map[string]*term{}
-	for _, l := range links {
-		for i := range pods {
-			pod := &pods[i]
-			if pod.Labels["mirror.linkerd.io/cluster-name"] == l.name && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
-				out[l.name] = &term{link: l, pod: pod}
-				break
-			}
-		}
-	}
-	return out
-}
-
-func (m *mirrors) begin(ctx context.Context, t *term) error {
-	if err := m.hold(ctx, t.pod); err != nil {
 		return err
 	}
-	if err := t.connectSource(m); err != nil {
-		return err
-	}
-	m.running[t.link.name] = t
-	t.start(ctx, m.opts.Period)
+	m.running[pod.UID] = r
+	r.start(ctx)
 	return nil
 }
 
-// stopAll ends all terms and lets their pods go.
+// stopAll ends all replicas and lets their pods go.
 func (m *mirrors) stopAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	for _, t := range m.running {
-		t.stop()
-		m.failed(t.link.name, m.release(ctx, t.pod))
+	for _, r := range m.running {
+		r.stop()
+		m.failed(r.flags.link, m.release(ctx, r.pod))
 	}
 }

@@ -3,7 +3,6 @@ package testbed
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
@@ -14,23 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// link is a Link as a mirror reads it. Its name is the target's.
+// link is a Link as a mirror reads it. That of the local half has no name.
 type link struct {
-	name string
-	uid  types.UID
-	spec linkSpec
-	text string // of the spec, to see whether it changed
+	name     string
+	uid      types.UID
+	spec     linkSpec
+	text     string // of the spec, to see whether it changed
+	labelled bool   // Endpoints get the labels of their Service, as since 2.18
 }
 
+// cluster is the target's name, which suffixes and labels take.
+func (l link) cluster() string { return or(l.spec.TargetClusterName, l.name) }
+
 type linkSpec struct {
+	TargetClusterName        string `json:"targetClusterName"`
 	TargetClusterDomain      string `json:"targetClusterDomain"`
 	ClusterCredentialsSecret string `json:"clusterCredentialsSecret"`
 	GatewayAddress           string `json:"gatewayAddress"`
 	GatewayPort              string `json:"gatewayPort"`
 	GatewayIdentity          string `json:"gatewayIdentity"`
 	ProbeSpec                struct {
-		Path string `json:"path"`
-		Port string `json:"port"`
+		Path             string `json:"path"`
+		Port             string `json:"port"`
+		Period           string `json:"period"`
+		FailureThreshold string `json:"failureThreshold"`
 	} `json:"probeSpec"`
 	Selector                 *metav1.LabelSelector `json:"selector"`
 	RemoteDiscoverySelector  *metav1.LabelSelector `json:"remoteDiscoverySelector"`
@@ -63,18 +69,6 @@ func matches(selector *metav1.LabelSelector, set map[string]string) bool {
 	}
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && s.Matches(labels.Set(set))
-}
-
-// gatewayIPs are the addresses that need no resolving, sorted.
-func (s linkSpec) gatewayIPs() []string {
-	var out []string
-	for address := range strings.SplitSeq(s.GatewayAddress, ",") {
-		if net.ParseIP(address) != nil {
-			out = append(out, address)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // excluded follows Linkerd: a key itself, or "prefix/*", which is a mere

@@ -13,7 +13,6 @@ import (
 // Linkerd writes Endpoints; Kubernetes mirrors them into EndpointSlices.
 type (
 	endpointsObject  = corev1.Endpoints       //nolint:staticcheck // what Linkerd writes
-	endpointsList    = corev1.EndpointsList   //nolint:staticcheck // what Linkerd writes
 	endpointsSubset  = corev1.EndpointSubset  //nolint:staticcheck // what Linkerd writes
 	endpointsAddress = corev1.EndpointAddress //nolint:staticcheck // what Linkerd writes
 	endpointsPort    = corev1.EndpointPort
@@ -26,6 +25,7 @@ const (
 	remoteNameKey     = "mirror.linkerd.io/remote-svc-fq-name"
 	remoteVersionKey  = "mirror.linkerd.io/remote-resource-version"
 	remoteIdentityKey = "mirror.linkerd.io/remote-gateway-identity"
+	headlessNameKey   = "mirror.linkerd.io/headless-mirror-svc-name"
 	discoveryKey      = "multicluster.linkerd.io/remote-discovery"
 	remoteServiceKey  = "multicluster.linkerd.io/remote-service"
 	localDiscoveryKey = "multicluster.linkerd.io/local-discovery"
@@ -51,12 +51,13 @@ func (l link) mode(service *corev1.Service) mode {
 	return unmatched
 }
 
+// federated tells whether a Service asks to be a member.
 func (l link) federated(service *corev1.Service) bool {
-	return matches(l.spec.FederatedServiceSelector, service.Labels) && service.Spec.ClusterIP != corev1.ClusterIPNone
+	return matches(l.spec.FederatedServiceSelector, service.Labels)
 }
 
-// member is how a federated Service lists one of the target.
-func (l link) member(service *corev1.Service) string { return service.Name + "@" + l.name }
+// local is the name of a mirror in the source.
+func (l link) local(name string) string { return name + "-" + l.cluster() }
 
 func (l link) fullName(service *corev1.Service) string {
 	return service.Name + "." + service.Namespace + ".svc." + l.spec.TargetClusterDomain
@@ -64,21 +65,34 @@ func (l link) fullName(service *corev1.Service) string {
 
 // mirrorService is the Service that stands in the source for one of the target.
 func (l link) mirrorService(service *corev1.Service) *corev1.Service {
-	out := l.copyOf(service, service.Name+"-"+l.name)
-	out.Labels[clusterLabel] = l.name
+	out := l.copyOf(service, l.local(service.Name))
+	out.Labels[clusterLabel] = l.cluster()
 	out.Annotations[remoteNameKey] = l.fullName(service)
 	out.Annotations[remoteVersionKey] = service.ResourceVersion
 	if l.mode(service) == viaDiscovery {
-		out.Labels[discoveryKey] = l.name
+		out.Labels[discoveryKey] = l.cluster()
 		out.Labels[remoteServiceKey] = service.Name
 	}
 	return out
 }
 
+// podService stands for one named address of a headless Service; version is
+// that of the Endpoints which name it.
+func (l link) podService(service *corev1.Service, host, version string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: l.local(host), Namespace: service.Namespace,
+			Labels:      map[string]string{mirroredLabel: "true", clusterLabel: l.cluster(), headlessNameKey: l.local(service.Name)},
+			Annotations: map[string]string{remoteNameKey: host + "." + l.fullName(service), remoteVersionKey: version},
+		},
+		Spec: corev1.ServiceSpec{Ports: portsOf(service)},
+	}
+}
+
 // federatedService is the one that a first member makes.
 func (l link) federatedService(service *corev1.Service) *corev1.Service {
 	out := l.copyOf(service, service.Name+"-federated")
-	out.Annotations[discoveryKey] = l.member(service)
+	l.joinTo(out, service)
 	return out
 }
 
@@ -86,14 +100,10 @@ func (l link) federatedService(service *corev1.Service) *corev1.Service {
 func (l link) copyOf(service *corev1.Service, name string) *corev1.Service {
 	out := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: service.Namespace,
-		Labels: maps.Clone(service.Labels), Annotations: maps.Clone(service.Annotations),
+		Labels: map[string]string{}, Annotations: map[string]string{},
 	}}
-	if out.Labels == nil {
-		out.Labels = map[string]string{}
-	}
-	if out.Annotations == nil {
-		out.Annotations = map[string]string{}
-	}
+	maps.Copy(out.Labels, service.Labels)
+	maps.Copy(out.Annotations, service.Annotations)
 	maps.DeleteFunc(out.Labels, func(key, _ string) bool {
 		return strings.HasPrefix(key, "mirror.linkerd.io") || excluded(key, l.spec.ExcludedLabels)
 	})
@@ -102,55 +112,47 @@ func (l link) copyOf(service *corev1.Service, name string) *corev1.Service {
 		return topology || key != "config.linkerd.io/opaque-ports" && excluded(key, l.spec.ExcludedAnnotations)
 	})
 	out.Labels[mirroredLabel] = "true"
+	out.Spec.Ports = portsOf(service)
+	return out
+}
+
+func portsOf(service *corev1.Service) []corev1.ServicePort {
+	var out []corev1.ServicePort
 	for _, port := range service.Spec.Ports {
-		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
-			Name: port.Name, Protocol: port.Protocol, Port: port.Port, TargetPort: port.TargetPort,
-		})
+		out = append(out, corev1.ServicePort{Name: port.Name, Protocol: port.Protocol, Port: port.Port, TargetPort: port.TargetPort})
 	}
 	return out
 }
 
-// mirrorEndpoints point every port at the gateway, or nowhere when the target
-// has no ready address.
-func (l link) mirrorEndpoints(service *corev1.Service, ready bool) *endpointsObject {
-	mirror := l.copyOf(service, service.Name+"-"+l.name)
-	out := &endpointsObject{ObjectMeta: metav1.ObjectMeta{
-		Name: mirror.Name, Namespace: mirror.Namespace, Labels: mirror.Labels,
-		Annotations: map[string]string{remoteNameKey: l.fullName(service), remoteIdentityKey: l.spec.GatewayIdentity},
-	}}
-	out.Labels[clusterLabel] = l.name
-	if ready {
-		var ports []endpointsPort
-		for _, port := range service.Spec.Ports {
-			ports = append(ports, endpointsPort{Name: port.Name, Protocol: port.Protocol, Port: number(l.spec.GatewayPort)})
-		}
-		out.Subsets = l.subsets(ports)
+// mirrorEndpoints are those of a mirror; which labels they get is of Linkerd's version.
+func (l link) mirrorEndpoints(mirror *corev1.Service, subsets []endpointsSubset) *endpointsObject {
+	labels := map[string]string{mirroredLabel: "true", clusterLabel: l.cluster()}
+	if l.labelled {
+		labels = maps.Clone(mirror.Labels)
+		delete(labels, discoveryKey)
+		delete(labels, remoteServiceKey)
 	}
-	return out
-}
-
-// probeEndpoints are where the gateway answers probes.
-func (l link) probeEndpoints(namespace string) *endpointsObject {
-	return &endpointsObject{
+	out := &endpointsObject{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "probe-" + l.name, Namespace: namespace, Labels: map[string]string{clusterLabel: l.name},
-			Annotations: map[string]string{remoteIdentityKey: l.spec.GatewayIdentity},
+			Name: mirror.Name, Namespace: mirror.Namespace, Labels: labels,
+			Annotations: map[string]string{remoteNameKey: mirror.Annotations[remoteNameKey]},
 		},
-		Subsets: l.subsets([]endpointsPort{{Name: "mc-probe", Protocol: corev1.ProtocolTCP, Port: number(l.spec.ProbeSpec.Port)}}),
+		Subsets: subsets,
 	}
+	if l.spec.GatewayIdentity != "" {
+		out.Annotations[remoteIdentityKey] = l.spec.GatewayIdentity
+	}
+	return out
 }
 
-// subsets are none while no address of the gateway is an IP address.
-func (l link) subsets(ports []endpointsPort) []endpointsSubset {
-	var addresses []endpointsAddress
-	for _, ip := range l.spec.gatewayIPs() {
-		addresses = append(addresses, endpointsAddress{IP: ip})
+// gatewayPorts are a mirror's, all at the port of the gateway.
+func (l link) gatewayPorts(service *corev1.Service) []endpointsPort {
+	var out []endpointsPort
+	for _, port := range service.Spec.Ports {
+		out = append(out, endpointsPort{Name: port.Name, Protocol: port.Protocol, Port: number(l.spec.GatewayPort)})
 	}
-	if addresses == nil {
-		return nil
-	}
-	slices.SortFunc(ports, func(a, b endpointsPort) int { return strings.Compare(a.Name, b.Name) })
-	return []endpointsSubset{{Addresses: addresses, Ports: ports}}
+	slices.SortFunc(out, func(a, b endpointsPort) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // number is 0, which the API refuses, for what is none.
@@ -160,9 +162,4 @@ func number(s string) int32 {
 		return 0
 	}
 	return int32(n)
-}
-
-// members of a federated Service in another cluster, in its own order.
-func members(service *corev1.Service) []string {
-	return strings.FieldsFunc(service.Annotations[discoveryKey], func(r rune) bool { return r == ',' })
 }

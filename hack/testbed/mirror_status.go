@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,6 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+)
+
+// The lists of a Link's status.
+const (
+	mirrorServices    = "mirrorServices"
+	federatedServices = "federatedServices"
 )
 
 // reference names a Service in a Link's status.
@@ -37,63 +42,102 @@ type serviceStatus struct {
 	Conditions     []condition `json:"conditions"`
 }
 
-// report writes the status of the Link when it is another than last time. All
-// its conditions then carry the time of the writing.
-func (t *term) report(ctx context.Context, remote, local state) error {
-	status, err := t.statusAt("1970-01-01T00:00:00Z", remote, local)
-	if err != nil || string(status) == t.lastStatus {
-		return err
-	}
-	now, err := t.statusAt(time.Now().UTC().Format(time.RFC3339), remote, local)
-	if err != nil {
-		return err
-	}
-	_, err = t.links.Patch(ctx, t.link.name, types.MergePatchType, now, metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) { // v1alpha1 has no status, or the Link is gone
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	t.lastStatus = string(status)
-	return nil
+// status is that of a Link. It begins with what is live, so that what nobody
+// took out before the controller began stays in.
+type status struct {
+	lists   map[string][]serviceStatus
+	changed bool
 }
 
-func (t *term) statusAt(at string, remote, local state) ([]byte, error) {
-	mirrors, federated := []serviceStatus{}, []serviceStatus{}
-	for _, service := range remote.services {
-		exists := local.namespaces[service.Namespace]
-		if t.link.mode(service) != unmatched {
-			mirrors = append(mirrors, newStatus(service, outcome{at, exists, service.Name + "-" + t.link.name}))
-		}
-		if t.link.federated(service) {
-			federated = append(federated, newStatus(service, outcome{at, exists, service.Name + "-federated"}))
-		}
+func (w *watcher) readStatus(ctx context.Context) (*status, error) {
+	out := &status{lists: map[string][]serviceStatus{mirrorServices: {}, federatedServices: {}}}
+	if w.flags.local {
+		return out, nil
 	}
-	for _, list := range [][]serviceStatus{mirrors, federated} {
+	live, err := w.links.Get(ctx, w.link.name, metav1.GetOptions{})
+	if err != nil {
+		return nil, wrap("read status", err)
+	}
+	text, err := json.Marshal(live.Object["status"])
+	if err != nil {
+		return nil, wrap("read status", err)
+	}
+	var read map[string][]serviceStatus
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, wrap("read status", err)
+	}
+	for list := range out.lists {
+		out.lists[list] = append(out.lists[list], read[list]...)
+	}
+	return out, nil
+}
+
+// report writes the status of the Link when something changed in it.
+func (w *watcher) report(ctx context.Context) error {
+	if w.flags.local || !w.status.changed {
+		return nil
+	}
+	for _, list := range w.status.lists {
 		slices.SortFunc(list, func(a, b serviceStatus) int {
 			return cmp.Or(cmp.Compare(a.RemoteRef.Namespace, b.RemoteRef.Namespace), cmp.Compare(a.RemoteRef.Name, b.RemoteRef.Name))
 		})
 	}
-	return json.Marshal(map[string]any{"status": map[string]any{"mirrorServices": mirrors, "federatedServices": federated}})
-}
-
-// outcome is what became of one Service.
-type outcome struct {
-	at        string
-	namespace bool   // exists in the source
-	local     string // name of the mirror
-}
-
-func newStatus(service *corev1.Service, o outcome) serviceStatus {
-	c := condition{Type: "Mirrored", Status: "False", Reason: "MissingNamespace", LastTransitionTime: o.at}
-	if o.namespace {
-		c.Status, c.Reason = "True", "Mirrored"
-		c.LocalRef = &reference{Group: "core", Kind: "Service", Namespace: service.Namespace, Name: o.local}
+	patch, err := json.Marshal(map[string]any{"status": w.status.lists})
+	if err != nil {
+		return wrap("write status", err)
 	}
-	return serviceStatus{
-		ControllerName: "linkerd.io/service-mirror",
-		RemoteRef:      reference{Group: "core", Kind: "Service", Namespace: service.Namespace, Name: service.Name},
-		Conditions:     []condition{c},
+	_, err = w.links.Patch(ctx, w.link.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil && !apierrors.IsNotFound(err) { // v1alpha1 has no status, or the Link is gone
+		return wrap("write status", err)
+	}
+	w.status.changed = false
+	return nil
+}
+
+// outcome notes what became of a Service, and gives the error back.
+func (w *watcher) outcome(list string, service, local *corev1.Service, err error) error {
+	c := condition{Status: "True", Reason: "Mirrored"}
+	switch {
+	case err != nil:
+		c = condition{Status: "False", Reason: "Error", Message: err.Error()}
+	case local == nil:
+		return nil // more is to come
+	default:
+		c.LocalRef = &reference{Group: "core", Kind: "Service", Namespace: local.Namespace, Name: local.Name}
+	}
+	w.status.set(list, service, c)
+	return err
+}
+
+func invalid(message string) condition {
+	return condition{Status: "False", Reason: "InvalidService", Message: message}
+}
+
+func (s *status) find(list string, service *corev1.Service) int {
+	return slices.IndexFunc(s.lists[list], func(have serviceStatus) bool {
+		return have.RemoteRef.Namespace == service.Namespace && have.RemoteRef.Name == service.Name
+	})
+}
+
+// set gives a Service its one condition.
+func (s *status) set(list string, service *corev1.Service, c condition) {
+	c.Type, c.LastTransitionTime = "Mirrored", time.Now().UTC().Format(time.RFC3339)
+	i := s.find(list, service)
+	if i < 0 {
+		s.lists[list] = append(s.lists[list], serviceStatus{
+			ControllerName: "linkerd.io/service-mirror",
+			RemoteRef:      reference{Group: "core", Kind: "Service", Namespace: service.Namespace, Name: service.Name},
+		})
+		i = len(s.lists[list]) - 1
+	}
+	if old := s.lists[list][i].Conditions; len(old) == 1 && old[0].Status == c.Status && old[0].Reason == c.Reason && old[0].Message == c.Message {
+		return
+	}
+	s.lists[list][i].Conditions, s.changed = []condition{c}, true
+}
+
+func (s *status) drop(list string, service *corev1.Service) {
+	if i := s.find(list, service); i >= 0 {
+		s.lists[list], s.changed = slices.Delete(s.lists[list], i, i+1), true
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,12 +25,26 @@ type linked struct {
 	Kubeconfig     string
 	Drained        bool
 
+	Replicas            int    // 1 when zero
+	Gateway             string // addresses; two of them when empty
+	ProbePeriod         string // 3s when empty
+	ExcludedAnnotations []string
+	Args                []string
+
 	source, target kubernetes.Interface
 }
 
 // newLinked dresses both clusters and plays the mirrors of the source until
 // the test ends.
 func newLinked(t *testing.T, source, target string) *linked {
+	t.Helper()
+	l := newPair(t, source, target)
+	play(t, source, MirrorOptions{})
+	return l
+}
+
+// newPair dresses both clusters.
+func newPair(t *testing.T, source, target string) *linked {
 	t.Helper()
 	Need(t)
 	for _, name := range []string{source, target} {
@@ -43,18 +58,55 @@ func newLinked(t *testing.T, source, target string) *linked {
 		target: kubernetes.NewForConfigOrDie(bed.Cluster(target).Config),
 	}
 	l.Kubeconfig = l.remoteAccess(t)
-	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(func() { l.clean(t) })
+	return l
+}
+
+// clean takes the controller of the link away, and what it needs to begin.
+func (l *linked) clean(t *testing.T) {
+	t.Helper()
+	ctx, foreground := context.Background(), metav1.DeletePropagationForeground
+	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
+	err := poll(ctx, func() error {
+		pods, err := l.source.CoreV1().Pods(Multicluster).List(ctx, metav1.ListOptions{LabelSelector: clusterLabel + "=" + l.Target})
+		if err == nil && len(pods.Items) > 0 {
+			_ = l.source.AppsV1().Deployments(Multicluster).Delete(ctx, "controller-"+l.Target, options)
+			return errors.New("the controller's pod is there")
+		}
+		return err
+	})
+	for _, gone := range []error{
+		err,
+		l.links().Delete(ctx, l.Target, options),
+		l.source.CoordinationV1().Leases(Multicluster).Delete(ctx, "service-mirror-write-"+l.Target, options),
+		l.source.RbacV1().Roles(Multicluster).Delete(ctx, "controller-read-remote-creds-"+l.Target, options),
+	} {
+		if gone != nil && !apierrors.IsNotFound(gone) {
+			t.Error(gone)
+		}
+	}
+}
+
+// links of the source.
+func (l *linked) links() dynamic.ResourceInterface {
+	return dynamic.NewForConfigOrDie(bed.Cluster(l.Source).Config).Resource(linkResource).Namespace(Multicluster)
+}
+
+// play runs the mirrors of a cluster until the test ends, or stop is called.
+func play(t *testing.T, source string, opts MirrorOptions) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() {
-		ended <- RunMirrors(ctx, bed.Cluster(source).Config, MirrorOptions{Failed: func(link string, err error) { t.Log(link, err) }})
-	}()
-	t.Cleanup(func() {
+	opts.Failed = func(link string, err error) { t.Log(link, err) }
+	go func() { ended <- RunMirrors(ctx, bed.Cluster(source).Config, opts) }()
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return l
+	t.Cleanup(stop)
+	return stop
 }
 
 // remoteAccess is the kubeconfig of Linkerd's own account in the target.
@@ -146,7 +198,7 @@ func (l *linked) allMirrored(ctx context.Context, ns string) error {
 
 // statusOf is nil when the Link says that a Service is mirrored.
 func (l *linked) statusOf(ctx context.Context, ns, name string) error {
-	link, err := dynamic.NewForConfigOrDie(bed.Cluster(l.Source).Config).Resource(linkResource).Namespace(Multicluster).Get(ctx, l.Target, metav1.GetOptions{})
+	link, err := l.links().Get(ctx, l.Target, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -232,7 +284,7 @@ func (l *linked) checkStop(t *testing.T, ns string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if holder, _ := holding(lease); holder != "" {
+	if holder := holderOf(lease); holder != "" {
 		t.Errorf("lease after its controller: held by %s", holder)
 	}
 }
@@ -245,7 +297,7 @@ func TestMirrorNeedsTheRightsOfItsPod(t *testing.T) {
 	eventually(t, func() error {
 		requests, err := bed.Cluster(l.Source).Requests(MirrorAgent + "/" + l.Target)
 		for _, r := range requests {
-			if r.Resource == "secrets" && r.Code == 403 && strings.HasSuffix(r.ImpersonatedUser, ":controller-west") {
+			if r.Resource == "leases" && r.Code == 403 && strings.HasSuffix(r.ImpersonatedUser, ":controller-west") {
 				return nil
 			}
 		}

@@ -147,18 +147,19 @@ func (e listed) names(w *walk) bool {
 	if !w.enter('{') {
 		return false
 	}
-	agrees := false
-	for w.more('}') {
+	agree := 0
+	for agree < len(e.key) && w.more('}') {
 		key, spelled := e.key[string(w.name())]
 		if !spelled {
 			w.skip()
 			continue
 		}
-		if agrees = true; !key.is(w) {
+		if !key.is(w) {
 			return false
 		}
+		agree++
 	}
-	return agrees // what the item does not spell, the server filled in
+	return agree > 0 // what the item does not spell, the server filled in
 }
 
 // is steps over a value and says whether it is this one. The server escapes less than encoding/json does, and whoever may

@@ -50,6 +50,9 @@ func (w *walk) more(end byte) bool {
 
 // name steps over the name of a member, to its value.
 func (w *walk) name() []byte {
+	if name, ok := w.plainName(); ok {
+		return name
+	}
 	raw := w.skip()
 	if len(raw) < 2 || raw[0] != '"' || w.next() != ':' {
 		w.broken = true
@@ -62,6 +65,26 @@ func (w *walk) name() []byte {
 	var name string
 	w.broken = json.Unmarshal(raw, &name) != nil
 	return []byte(name)
+}
+
+// plainName is name for one without escapes, behind which its value follows at once; false, and no step: it is another.
+func (w *walk) plainName() ([]byte, bool) {
+	if w.next() != '"' {
+		return nil, false
+	}
+	from := w.at + 1
+	for i, c := range w.json[from:] { // short: looking for a quote first would take longer
+		if c != '"' && c != '\\' {
+			continue
+		}
+		to := from + i
+		if c == '\\' || to+1 == len(w.json) || w.json[to+1] != ':' {
+			return nil, false
+		}
+		w.at = to + len(`":`)
+		return w.json[from:to], true
+	}
+	return nil, false
 }
 
 // skip steps over a value, and gives it.

@@ -244,7 +244,8 @@ func (p *planner) facts(name api.ClusterName) *linkerd.Facts {
 	if why := p.stranger(name); why != nil {
 		return &linkerd.Facts{Missing: []linkerd.Missing{{Role: linkerd.AsSource, Why: *why}, {Role: linkerd.AsTarget, Why: *why}}}
 	}
-	return &side.Facts
+	facts := side.Facts // not all of the side
+	return &facts
 }
 
 func (p *planner) allHeld(why *object.Reason) []Row {

@@ -106,6 +106,7 @@ func examples() map[string][]any {
 		"SyncPolicy.interval":               {"30s", "5m"},
 		"SyncPolicy.schedule":               {"*/5 * * * *", "CRON_TZ=Europe/Berlin 30 6 * * 1-5"},
 		"SyncPolicy.ignore":                 {[]any{map[string]any{"kind": "Deployment", "fields": []any{"spec.replicas"}}}},
+		"SyncPolicy.replace":                {[]any{map[string]any{"kind": "Deployment"}}},
 		"Ignore.fields":                     {[]any{"spec.replicas"}},
 	}
 }

@@ -29,6 +29,10 @@ type SyncPolicy struct {
 	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they
 	// hold is no drift. A rule that fits no object does nothing.
 	Ignore []Ignore `json:"ignore,omitempty"`
+	// Replace lets objects of these kinds be deleted and made anew where a field has to change that the API server never
+	// changes in an existing object. Without a rule the end is held until somebody decides. A rule that fits no object does
+	// nothing.
+	Replace []Replace `json:"replace,omitempty"`
 }
 
 // Ignore leaves fields of one kind of rendered objects to others: linkwright no longer applies them. A value that only
@@ -49,6 +53,27 @@ const (
 	IgnoreDeployment          IgnoredKind = "Deployment"
 	IgnorePodDisruptionBudget IgnoredKind = "PodDisruptionBudget"
 	IgnoreService             IgnoredKind = "Service"
+)
+
+// Replace lets objects of one kind be deleted and made anew, each only where the API server itself refused the change since
+// a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an
+// overlay's ConfigMap. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An
+// object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is
+// replaced. A binding to another role and a Secret of another type need no rule.
+type Replace struct {
+	// Kind of the objects.
+	Kind ReplacedKind `json:"kind"`
+}
+
+// ReplacedKind is a kind with immutable fields, of which nothing is lost for good where an object is made anew.
+type ReplacedKind string
+
+// Kinds that can be replaced: rendered ones, and those that an overlay may bring in.
+const (
+	ReplaceDeployment    ReplacedKind = "Deployment"
+	ReplaceService       ReplacedKind = "Service"
+	ReplaceConfigMap     ReplacedKind = "ConfigMap"
+	ReplaceResourceQuota ReplacedKind = "ResourceQuota"
 )
 
 // PrunePolicy says which writes are allowed at all.
@@ -135,6 +160,7 @@ func (d SyncPolicyDoc) Check() []Finding {
 		under("schedule", p.checkSchedule()),
 		under("prune", p.Prune.check()),
 		under("ignore", p.checkIgnore()),
+		under("replace", p.checkReplace()),
 	)
 	return slices.Concat(under("metadata", d.Metadata.check()), under("spec", spec))
 }
@@ -162,6 +188,39 @@ func (p SyncPolicy) checkIgnore() []Finding {
 		found = append(found, under(strconv.Itoa(i), at)...)
 	}
 	return found
+}
+
+func (p SyncPolicy) checkReplace() []Finding {
+	var found []Finding
+	for i, rule := range p.Replace {
+		found = append(found, under(strconv.Itoa(i), under("kind", rule.Kind.check()))...)
+	}
+	return found
+}
+
+// check: what people may well ask for, and what must not be, is refused with the reason.
+func (k ReplacedKind) check() []Finding {
+	why, hint := "", "leave it out"
+	switch k {
+	case "Namespace", "CustomResourceDefinition":
+		why = "all that is in it would go with it"
+	case "Link":
+		why = "its creation time decides whose metadata federated services show"
+	case "ServiceAccount":
+		why = "every token of it would be revoked, and no field of it is immutable"
+	case "Secret":
+		why, hint = "a token would be revoked, or a link lose its credential", "leave it out: one of another type is made anew without a rule"
+	case "RoleBinding", "ClusterRoleBinding":
+		why, hint = "it needs no rule", "leave it out: one to another role is made anew in any case"
+	default:
+		return oneOf(k)
+	}
+	return faultHint(hint, "no rule replaces a %s: %s", k, why)
+}
+
+// Replaces says that objects of a kind may be deleted and made anew for an immutable field.
+func (p SyncPolicy) Replaces(kind string) bool {
+	return slices.Contains(p.Replace, Replace{Kind: ReplacedKind(kind)})
 }
 
 // checkFields: whole branches below spec, by names of fields.

@@ -34,6 +34,11 @@ func (IgnoredKind) Words() []string {
 	return words(IgnoreDeployment, IgnorePodDisruptionBudget, IgnoreService)
 }
 
+// Words are the kinds that can be replaced.
+func (ReplacedKind) Words() []string {
+	return words(ReplaceDeployment, ReplaceService, ReplaceConfigMap, ReplaceResourceQuota)
+}
+
 // operator is Kubernetes' type for the operator of a matchExpression, which does not list its words.
 type operator metav1.LabelSelectorOperator
 

@@ -122,6 +122,7 @@ func TestFields(t *testing.T) {
 
 	t.Run("an overlay's objects", func(t *testing.T) { b.t = t; b.extras(t, l, o) })
 	t.Run("ignored fields", func(t *testing.T) { b.t = t; b.ignored(t, l, d) })
+	t.Run("immutable fields", func(t *testing.T) { b.t = t; b.immutables(t, l, d, o) })
 	t.Run("a suspended link", func(t *testing.T) { b.t = t; b.suspendedLink(t, l, d) })
 	t.Run("a suspended cluster", func(t *testing.T) { b.t = t; b.suspendedCluster(t, l, d) })
 	t.Run("a leaving cluster", func(t *testing.T) { b.t = t; b.leaving(t, l, d, o) })

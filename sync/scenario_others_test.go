@@ -109,6 +109,13 @@ func (s *scenario) put(words []string) {
 	s.bad(s.at(words[0]).Put("kubectl", content))
 }
 
+func (s *scenario) apply(words []string) {
+	s.Helper()
+	var content map[string]any
+	s.bad(yaml.Unmarshal(s.file(words[1]), &content))
+	s.bad(s.at(words[0]).Apply(object.Manager(object.DefaultOwner), content))
+}
+
 func (s *scenario) patch(words []string) {
 	s.Helper()
 	var content map[string]any

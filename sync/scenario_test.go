@@ -98,6 +98,7 @@ func commands() map[string]func(*scenario, []string) {
 		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|forbids KIND|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
 		"put":     (*scenario).put,     // NAME FILE: somebody else makes an object
+		"apply":   (*scenario).apply,   // NAME FILE: another version of ours makes an object
 		"patch":   (*scenario).patch,   // NAME KIND [NS/]NAME JSON: somebody else changes one
 		"remove":  (*scenario).remove,  // NAME KIND [NS/]NAME: somebody else deletes one
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …

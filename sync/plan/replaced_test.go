@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+func specDoc(spec string) string {
+	return "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {" + spec + "}\n"
+}
+
+// TestReplaceIsLet: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that
+// deletes nothing, not what people keep, not before the cluster was read in this pass.
+func TestReplaceIsLet(t *testing.T) {
+	const both = "replace: [{kind: Deployment}, {kind: Service}]"
+	service := object.Key{Kind: "Service", Namespace: mc, Name: "probe-east"}
+	tests := []struct {
+		key   object.Key
+		field string
+		spec  string
+		keep  bool
+		old   bool
+		want  Standing
+		says  string
+	}{
+		{key: deployment("east"), field: "spec.selector", spec: both, want: Changing},
+		{key: service, field: "spec.clusterIPs[0]", spec: both, want: Changing},
+		{key: service, field: "spec.clusterIPs[0]", spec: "replace: [{kind: Deployment}]", want: Held, says: "spec.replace: [{kind: Service}]"},
+		{key: deployment("east"), field: "spec.selector", want: Held, says: "spec.replace: [{kind: Deployment}]"},
+		{key: linkKey("east"), field: "spec", spec: both, want: Held, says: "or delete the object, and it is made anew"},
+		{key: deployment("east"), field: "spec.selector", spec: both, keep: true, want: Held, says: object.PruneAnnotation},
+		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: UpsertOnly}", want: Refused, says: "UpsertOnly"},
+		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: CreateOnly}", want: Refused, says: "CreateOnly"},
+		{key: deployment("east"), field: "spec.selector", spec: both, old: true, want: Waiting},
+	}
+	for _, tt := range tests {
+		s := linked(t, "")
+		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+specDoc(tt.spec))
+		s.settle()
+		drifted(s, "west", tt.key)
+		r := s.live["west"].Seen.Record(tt.key)
+		r.Keep = tt.keep
+		record(&s.live["west"].Seen, tt.key, r)
+		digest := Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest
+		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: {tt.field, digest, r.UID}}}
+		w := s.now()
+		if tt.old {
+			w = aged(w, "west")
+		}
+		step := Cluster(w, "west", s.renderer(), PrunePolicy)
+		got := row(t, step, westEast)
+		if got.Standing != tt.want || tt.says != "" && !strings.Contains(got.Why.Message, tt.says) {
+			t.Errorf("%s of %s with {%s}: %s, %v", tt.field, tt.key, tt.spec, got.Standing, got.Why)
+		}
+		if tt.want != Changing {
+			same(t, "of what is not replaced", nil, words(step))
+			continue
+		}
+		same(t, "a replacement", []string{"replace " + tt.key.String()}, words(step))
+		if c := step.Changes[0]; c.Was != r || c.Why.Message != tt.field+" cannot be changed in place, and the SyncPolicy lets a "+tt.key.Kind+" be replaced" {
+			t.Errorf("%s is replaced as of %+v, since %s", tt.key, c.Was, c.Why.Message)
+		}
+	}
+}
+
+// FuzzInstead: whatever a policy says and whatever a server calls immutable, nothing is replaced with which more would go.
+func FuzzInstead(f *testing.F) {
+	for _, k := range []object.Key{
+		linkKey("east"),
+		deployment("east"),
+		baseKey,
+		mirrorKey,
+		{Kind: "Namespace", Name: "x"},
+		{Kind: "ServiceAccount", Namespace: mc, Name: "x"},
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "x"},
+		{Kind: "Service", Namespace: mc, Name: "x"},
+		{Group: "multicluster.linkerd.io", Kind: "Deployment", Namespace: mc, Name: "x"},
+	} {
+		f.Add(k.Group, k.Kind, k.Namespace, k.Name, "spec", false)
+	}
+	f.Fuzz(func(t *testing.T, group, kind, namespace, name, field string, keep bool) {
+		k := object.Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
+		policy := api.SyncPolicy{Replace: []api.Replace{
+			{Kind: api.ReplacedKind(kind)}, {Kind: "Link"}, {Kind: "Namespace"}, {Kind: "CustomResourceDefinition"}, {Kind: "Secret"},
+		}}
+		was := object.Change{Action: object.Update, Key: k, Was: object.Record{Keep: keep}}
+		got, why := Instead(policy, was, field)
+		if replaces := got.Action == object.Replace; replaces != (why == nil) {
+			t.Fatalf("%s is replaced: %t, though %v", k, replaces, why)
+		}
+		if why != nil {
+			return
+		}
+		harmless := map[string]string{"rbac.authorization.k8s.io": "roleRef", "": "type"}[group] == field && kind != "ServiceAccount"
+		let := map[string]string{"Deployment": "apps", "Service": "", "ConfigMap": "", "ResourceQuota": ""}
+		of, listed := let[kind]
+		switch {
+		case keep:
+			t.Errorf("%s is replaced, though people keep it", k)
+		case kind == "Link" || kind == "Namespace" || kind == "CustomResourceDefinition" || kind == "ServiceAccount":
+			t.Errorf("%s is replaced", k)
+		case namespace == object.AccessNamespace && kind == "ConfigMap":
+			t.Errorf("%s, which may be an inventory, is replaced", k)
+		case (!listed || of != group) && !harmless:
+			t.Errorf("%s of %s is replaced", field, k)
+		}
+	})
+}

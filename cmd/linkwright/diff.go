@@ -14,7 +14,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/source"
@@ -207,34 +206,8 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
 	d := difference{world: w}
 	for _, name := range sortedNames(w) {
-		cd, failed := e.previews(ctx, name, steps[name])
+		cd, failed := e.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	return d, nil
-}
-
-// previews tries the last change of every object. What cannot be tried is shown as it is rendered.
-func (e *engine) previews(ctx context.Context, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
-	var failed []error
-	cd := report.ClusterDiff{Name: name}
-	cd = ends(cd, steps)
-	for _, ch := range lastChanges(steps) {
-		if bookkeeping(e.loop.Owner, ch.Key) {
-			continue
-		}
-		od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
-		err := e.clusters.registry.WithClient(ctx, name, func(c *cluster.Client) error {
-			was, next, err := c.Preview(ctx, ch)
-			if err == nil {
-				od.Before, od.After = was, next
-			}
-			return err
-		})
-		// A create where our namespace is still to be made is NotFound.
-		if why := cluster.Explain(err); err != nil && why.Code != cluster.NotFound {
-			failed = append(failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", name, ch.Action, ch.Key, why.Code, why.Message))
-		}
-		cd.Objects = append(cd.Objects, od)
-	}
-	return cd, failed
 }

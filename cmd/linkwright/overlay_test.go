@@ -88,3 +88,37 @@ func (l *lab) isOverlaid(minReady int32, policy bool) {
 		l.t.Errorf("the policy: %v, want it there: %t", err, policy)
 	}
 }
+
+// fixed: an overlay's ConfigMap that is immutable and changes holds the end that it is in; diff says so, too. Where the
+// SyncPolicy lets it, diff shows that it is replaced, and sync replaces it.
+func (l *lab) fixed() {
+	both := strings.Replace(l.clusters(), "spec: {access: {kubeconfigSecret: {name: west}}", "spec: {overlay: overlays/fixed, access: {kubeconfigSecret: {name: west}}", 1) +
+		link("west", "east", "") + link("east", "west", "")
+	change := func(value, policy string) {
+		l.put("overlays/fixed/settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\nimmutable: true\ndata: {v: "+value+"}\n")
+		l.commit(both + policy)
+	}
+	policy := func(spec string) string {
+		return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {" + spec + "}\n"
+	}
+	kinds := []string{"--overlay-kinds", "ConfigMap"}
+	l.put("overlays/fixed/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [settings.yaml]\n")
+	change("one", "")
+	l.must(exitDone, []string{"2 links in place"}, append(kinds, "sync")...)
+	change("two", "")
+	held := []string{"Immutable", "spec.replace: [{kind: ConfigMap}]"}
+	l.must(exitPartial, held, append(kinds, "diff")...)
+	l.must(exitPartial, held, append(kinds, "sync")...)
+	change("two", policy("replace: [{kind: ConfigMap}], prune: {policy: UpsertOnly}"))
+	l.must(exitPartial, []string{"UpsertOnly"}, append(kinds, "diff")...)
+	change("two", policy("replace: [{kind: ConfigMap}]"))
+	l.must(exitDifferent, []string{"replace ConfigMap linkerd-multicluster/settings", "the SyncPolicy lets a ConfigMap be replaced", "+  v: two"}, append(kinds, "diff")...)
+	if live, err := l.client("west").CoreV1().ConfigMaps("linkerd-multicluster").Get(l.t.Context(), "settings", metav1.GetOptions{}); err != nil || live.Data["v"] != "one" {
+		l.t.Errorf("after a diff: %v, %v", live.Data, err)
+	}
+	l.must(exitDone, []string{"2 links in place", "the SyncPolicy lets a ConfigMap be replaced"}, append(kinds, "sync")...)
+	l.must(exitDone, []string{"nothing to write"}, append(kinds, "sync")...)
+	l.git("rm", "-rq", "overlays")
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+}

@@ -34,6 +34,7 @@ func TestRoad(t *testing.T) {
 	t.Run("bad clusters stop nobody", func(t *testing.T) { l.t = t; l.badClusters() })
 	t.Run("occupied is left alone", func(t *testing.T) { l.t = t; l.occupied() })
 	t.Run("an overlay comes and goes", func(t *testing.T) { l.t = t; l.overlaid() })
+	t.Run("an overlay's object never changes", func(t *testing.T) { l.t = t; l.fixed() })
 	t.Run("another cluster under the name", func(t *testing.T) { l.t = t; l.anotherCluster() })
 	t.Run("two processes, an end each", func(t *testing.T) { l.t = t; l.twoProcesses() })
 	t.Run("a lost lease", func(t *testing.T) { l.t = t; l.lostLease() })

@@ -1,5 +1,5 @@
-// Package fault says what goes wrong between a client and an API server, and at which request. Both the proxy in front
-// of real servers (hack/faultproxy) and the servers in memory (hack/memcluster) are told in these words.
+// Package fault says what goes wrong between a client and an API server, and at which request: the words in which the
+// proxy in front of real servers (hack/faultproxy) is told, without anything of HTTP but paths and codes.
 package fault
 
 import "time"

@@ -74,7 +74,8 @@ func (s *sweep) furnish() {
 
 func (s *sweep) watches() []object.Watch {
 	return []object.Watch{
-		{Version: "v1", Kind: "ConfigMap", Namespace: s.ns}, {Version: "v1", Kind: "Secret", Namespace: s.ns},
+		{Version: "v1", Kind: "ConfigMap", Namespace: s.ns},
+		{Version: "v1", Kind: "Secret", Namespace: s.ns},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding", Namespace: s.ns},
 	}
 }

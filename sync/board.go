@@ -34,6 +34,7 @@ type board struct {
 	sides     shelf[api.ClusterName, pair.Side]
 	shown     shelf[api.ClusterName, shown]
 	announced map[api.ClusterName]announcements // beside shown
+	specs     map[api.ClusterName]sum           // by which facts of sides were read
 	table     map[api.ClusterName]*report.Cluster
 	elsewhere map[api.ClusterName]bool // of table: written by other processes; nobody changes it
 	record    inventory.Record
@@ -76,15 +77,17 @@ func (b *board) forgetSides() {
 	b.sides.clear()
 	b.shown.clear()
 	clear(b.announced)
-	b.derived.rules = nil
+	b.derived.rules, b.derived.carried = nil, nil
 }
 
 // forgetAnswers lets what was not known be asked anew; what was, is remembered by who answered.
 func (b *board) forgetAnswers() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	clear(b.answers)
-	b.derived.barred, b.derived.rules = nil, nil
+	if len(b.answers) > 0 {
+		clear(b.answers)
+		b.derived.barred, b.derived.rules = nil, nil
+	}
 }
 
 // begin numbers a pass.
@@ -100,6 +103,7 @@ func newBoard(l *Loop, term int64) *board {
 	return &board{
 		loop: l, term: term,
 		announced: map[api.ClusterName]announcements{},
+		specs:     map[api.ClusterName]sum{},
 		table:     map[api.ClusterName]*report.Cluster{},
 		waiting:   map[api.ClusterName][]api.ClusterName{},
 		answers:   map[[2]api.Commit]error{},
@@ -143,6 +147,9 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	if b.fleet != f {
 		b.epoch++
 	}
+	if b.fleet != f || b.record.Was != record.Was {
+		b.derived = derived{}
+	}
 	b.fleet, b.departed = f, departed(f, record)
 	b.keep(record)
 	clusters, table := slices.Concat(f.Clusters, b.departed), map[api.ClusterName]*report.Cluster{}
@@ -156,12 +163,12 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	for name := range table {
 		b.elsewhere[name] = !b.loop.writes(name)
 	}
-	b.derived = derived{}
 	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
 	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
 	clear(b.waiting)
-	b.sides.drop(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
+	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
 	b.shown.drop(func(n api.ClusterName, _ shown) bool { return table[n] == nil })
+	maps.DeleteFunc(b.specs, func(n api.ClusterName, _ sum) bool { return table[n] == nil })
 	maps.DeleteFunc(b.announced, func(n api.ClusterName, _ announcements) bool { return table[n] == nil })
 	return clusters
 }
@@ -197,10 +204,14 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 	if b.epoch != epoch {
 		return false, false
 	}
-	barred, was, before := b.bars(), b.shown.at[name], b.sides.at[name]
+	barred, was := b.bars(), b.shown.at[name]
+	before, read := b.sides.at[name]
 	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
-	if before.Known != side.Known || before.Facts.UID != side.Facts.UID {
-		b.derived.rules = nil
+	if !read || before.Known != side.Known || before.Facts.UID != side.Facts.UID {
+		b.derived.rules, b.derived.carried = nil, nil
+	}
+	if was != now {
+		b.derived.carried = nil
 	}
 	b.sides.set(name, side)
 	b.shown.set(name, now)
@@ -231,12 +242,32 @@ func (b *board) side(name api.ClusterName) pair.Side {
 	return b.sides.at[name]
 }
 
+// factual is a side that is known, with what its facts were read by.
+func (b *board) factual(name api.ClusterName) (pair.Side, sum) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sides.at[name], b.specs[name]
+}
+
+// specify notes by what the facts of a side were read that was put.
+func (b *board) specify(name api.ClusterName, spec sum) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.specs[name] = spec
+}
+
 // drop lets a cluster be read anew.
 func (b *board) drop(name api.ClusterName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sides.drop(func(n api.ClusterName, _ pair.Side) bool { return n == name })
-	b.derived.rules = nil
+	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return n == name })
+}
+
+// unsee forgets sides; b.mu is held.
+func (b *board) unsee(gone func(api.ClusterName, pair.Side) bool) {
+	if b.sides.drop(gone) {
+		b.derived.rules, b.derived.carried = nil, nil
+	}
 }
 
 func (b *board) clusters() []fleet.Cluster {

@@ -46,14 +46,30 @@ func (u *turn) unfoldable(o object.Outcome) bool {
 		slices.ContainsFunc(linkerd.Watches(u.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && shownIn(w, o.Change.Key) })
 }
 
-// sees says that a side shows all that is to be looked at by now.
+// sees says that a side shows all that is to be looked at by now: what other clusters show adds credentials to it. What the
+// cluster itself has recorded since was looked for before it was written.
 func (u *turn) sees() bool {
+	near := u.board.near(u.cluster.Name)
 	side := u.board.side(u.cluster.Name)
-	if !side.Known || u.loop.Changes != nil {
+	if u.loop.Changes != nil || !side.Known || len(near.Sides) == 0 {
 		return true
 	}
-	looked, err := plan.Watches(u.board.near(u.cluster.Name), u.cluster, u.loop.Renderer, side.Seen)
-	return err == nil && reflect.DeepEqual(looked, side.Looked)
+	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, side.Seen)
+	return err == nil && !slices.ContainsFunc(looked, func(w object.Watch) bool { return !covered(w, side.Looked) })
+}
+
+// covered says that what a watch shows is shown as deeply by others.
+func covered(w object.Watch, by []object.Watch) bool {
+	if len(w.Names) == 0 {
+		return slices.ContainsFunc(by, func(o object.Watch) bool { return reflect.DeepEqual(w, o) })
+	}
+	for _, name := range w.Names {
+		k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
+		if !slices.ContainsFunc(by, func(o object.Watch) bool { return o.Depth >= w.Depth && shownIn(o, k) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // folder makes an observation of what was seen, and written since.

@@ -189,7 +189,7 @@ func some(names []api.ClusterName) string {
 // in a cluster, it would apply nothing.
 func (b *board) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	out := map[api.Commit][]api.ClusterName{}
-	for name, last := range b.world().Carried() {
+	for name, last := range b.applied() {
 		if b.loop.concerns(f, name) {
 			out[last] = append(out[last], name)
 		}

@@ -45,9 +45,7 @@ func (b *board) lookAgain() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sides.drop(func(_ api.ClusterName, s pair.Side) bool { return !s.Known }) {
-		b.derived.rules = nil
-	}
+	b.unsee(func(_ api.ClusterName, s pair.Side) bool { return !s.Known })
 }
 
 // blind says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a

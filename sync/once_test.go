@@ -11,6 +11,8 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -138,6 +140,32 @@ func TestOnceTakesByRequests(t *testing.T) {
 		base, taken := first("update "+inventory.Key("linkwright", object.End{}).String()), first("delete")
 		if base < 0 || taken < base || !slices.Contains(east[base:taken], "observe") {
 			t.Errorf("east was not read between its base and what was taken away: %q", east)
+		}
+	})
+}
+
+// A cluster that was read is read again where its neighbours show that more must be looked at than was.
+func TestSees(t *testing.T) {
+	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+		b := newBoard(r.loop(), 1)
+		b.fleet = r.fleet
+		west, _ := r.fleet.Cluster("west")
+		u := &turn{loop: r.loop(), board: b, cluster: *west}
+		looked, err := plan.Watches(b.near("west"), *west, u.loop.Renderer, object.Observation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.put("west", pair.Side{Known: true, Looked: looked}, b.now())
+		b.put("east", pair.Side{Known: true}, b.now())
+		if !u.sees() {
+			t.Error("nothing more is to be looked at")
+		}
+		token := object.Object{Key: object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}}
+		e := object.Observation{}.Edit()
+		e.Put(token.Key, object.Written(token), object.Body{})
+		b.put("east", pair.Side{Known: true, Seen: e.Observation()}, b.now())
+		if u.sees() {
+			t.Error("the target has a token from a former mode: the source's Secret is to be looked at")
 		}
 	})
 }

@@ -1,9 +1,14 @@
 package sync
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"reflect"
+	"slices"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -27,10 +32,45 @@ func (u *turn) side(ctx context.Context) pair.Side {
 	if side.Err != nil {
 		return side // its inventories say nothing
 	}
-	side.Facts = linkerd.FactsOf(u.cluster.Spec, side.Seen.Server, side.Seen)
+	side.Facts = u.facts(side.Seen)
 	side.Known = true
 	u.judge(ctx, side)
 	return side
+}
+
+// facts are decoded once for each version of what they are read from, and of how the cluster is declared.
+func (u *turn) facts(seen object.Observation) linkerd.Facts {
+	last, spec := u.board.factual(u.cluster.Name)
+	if last.Known && spec == sumOf(u.cluster.Spec) && tellSame(u.cluster.Spec, last.Seen, seen) {
+		return last.Facts
+	}
+	return linkerd.FactsOf(u.cluster.Spec, seen.Server, seen)
+}
+
+func sumOf(c api.Cluster) sum {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return sum{} // a declaration that was loaded from YAML: it encodes
+	}
+	return sha256.Sum256(text)
+}
+
+// tellSame says that two looks at a cluster that is declared so tell the same facts.
+func tellSame(c api.Cluster, a, b object.Observation) bool {
+	if a.Server != b.Server || !slices.Equal(a.Unserved, b.Unserved) {
+		return false
+	}
+	for _, w := range linkerd.Watches(c) {
+		for _, name := range w.Names {
+			k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
+			was, _ := a.Body(k)
+			now, _ := b.Body(k)
+			if a.Record(k).UID != b.Record(k).UID || !bytes.Equal(was.Bytes(), now.Bytes()) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (u *turn) observe(ctx context.Context, conn Cluster, side *pair.Side) error {

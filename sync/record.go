@@ -98,6 +98,9 @@ func (b *board) setRecord(r inventory.Record) {
 
 // keep takes a record over; b.mu is held.
 func (b *board) keep(r inventory.Record) {
+	if b.record.Was != r.Was {
+		b.derived.carried = nil
+	}
 	b.record, b.uids = r, make(map[api.ClusterName]string, len(r.Clusters))
 	for name, k := range r.Clusters {
 		b.uids[name] = k.UID

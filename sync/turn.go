@@ -83,7 +83,9 @@ func (u *turn) look(ctx context.Context) {
 	u.read, u.known = time.Since(began), side.Known
 	u.lane.hear()
 	moved, ok := u.board.put(u.cluster.Name, side, u.epoch)
-	u.moved, u.stale = moved, !ok
+	if u.moved, u.stale = moved, !ok; ok {
+		u.board.specify(u.cluster.Name, sumOf(u.cluster.Spec))
+	}
 }
 
 // do does the step, once it is written down which cluster that is.

@@ -50,6 +50,7 @@ type derived struct {
 	contested map[api.ClusterName]map[object.Key]plan.Contest
 	immutable map[api.ClusterName]map[object.Key]plan.Refusal
 	rules     *sum
+	carried   map[api.ClusterName]api.Commit // see plan.World.Carried
 }
 
 // view is the world of an epoch to plan writes from; false: that is over, or what is declared is not in force.
@@ -154,6 +155,18 @@ func (b *board) bare() plan.World {
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		UIDs: b.uids, Accepted: b.loop.Accepted, Now: time.Now(),
 	}
+}
+
+// applied are the commits that clusters carry.
+func (b *board) applied() map[api.ClusterName]api.Commit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.derived.carried == nil {
+		w := b.bare()
+		w.Sides = b.sides.at // no longer than this call
+		b.derived.carried = w.Carried()
+	}
+	return b.derived.carried
 }
 
 // bars are the commits that are barred; b.mu is held.

@@ -8,6 +8,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -171,5 +173,80 @@ func TestWorldStays(t *testing.T) {
 	}
 	if now := b.world(); len(now.Sides) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
 		t.Errorf("and now: %v %v %v", now.Sides, now.UIDs, now.Immutable)
+	}
+}
+
+// Facts are decoded anew when what they are read from changes, or how the cluster is declared, and at no other time.
+func TestFactsAreReused(t *testing.T) {
+	spec := api.Cluster{APIServer: "https://a"}.WithDefaults()
+	seen := func(uid, root string) object.Observation {
+		e := object.Observation{}.Edit()
+		e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: uid}, object.Body{})
+		e.Put(object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"}, object.Record{UID: "x"}, object.NewBody([]byte(`{"data":{"ca.crt":"`+root+`"}}`)))
+		return e.Observation()
+	}
+	served := seen("uid", "ca")
+	served.Unserved = []string{"Link.v1alpha3.multicluster.linkerd.io"}
+	moved := seen("uid", "ca")
+	moved.Server = "https://elsewhere"
+	elsewhere := spec
+	elsewhere.APIServer = "https://b"
+	for name, tt := range map[string]struct {
+		spec  api.Cluster
+		seen  object.Observation
+		known bool
+		reuse bool
+	}{
+		"as it was":         {spec, seen("uid", "ca"), true, true},
+		"another identity":  {spec, seen("other", "ca"), true, false},
+		"another CA":        {spec, seen("uid", "cb"), true, false},
+		"another kind gone": {spec, served, true, false},
+		"another address":   {spec, moved, true, false},
+		"declared anew":     {elsewhere, seen("uid", "ca"), true, false},
+		"unknown before":    {spec, seen("uid", "ca"), false, false},
+	} {
+		b := newBoard(&Loop{}, 1)
+		b.fleet = load(t, "")
+		b.put("east", pair.Side{Known: tt.known, Seen: seen("uid", "ca"), Facts: linkerd.Facts{Version: "as it was"}}, b.now())
+		b.specify("east", sumOf(spec))
+		u := &turn{board: b, cluster: fleet.Cluster{Name: "east", Spec: tt.spec}}
+		if got := u.facts(tt.seen).Version == "as it was"; got != tt.reuse {
+			t.Errorf("%s: reused %v, want %v", name, got, tt.reuse)
+		}
+	}
+}
+
+// Which commits are carried is known again once a base, an identity or what is remembered is another one.
+func TestAppliedFollows(t *testing.T) {
+	b := newBoard(&Loop{Owner: object.DefaultOwner}, 1)
+	b.fleet = load(t, "")
+	read := func(uid string, commit api.Commit) {
+		side := based(t, func(i *inventory.Inventory) { i.Commit = commit })
+		side.Facts.UID = uid
+		b.put("east", side, b.now())
+	}
+	remember := func(version, uid string) {
+		b.setRecord(inventory.Record{Was: object.Record{UID: "r", ResourceVersion: version}, Clusters: map[api.ClusterName]inventory.Known{"east": {UID: uid}}})
+	}
+	for _, tt := range []struct {
+		name string
+		do   func()
+		want api.Commit
+	}{
+		{"nothing was read", func() {}, ""},
+		{"a base", func() { read("uid", "c1") }, "c1"},
+		{"another commit", func() { read("uid", "c2") }, "c2"},
+		{"another cluster is remembered", func() { remember("1", "other") }, ""},
+		{"this one is", func() { remember("2", "uid") }, "c2"},
+		{"another cluster is read", func() { read("other", "c2") }, ""},
+		{"and this one again", func() { read("uid", "c2") }, "c2"},
+		{"another name for it", func() { b.put("west", pair.Side{Known: true, Facts: linkerd.Facts{UID: "uid"}}, b.now()) }, ""},
+		{"which is dropped", func() { b.drop("west") }, "c2"},
+		{"all is forgotten", b.forgetSides, ""},
+	} {
+		tt.do()
+		if got := b.applied()["east"]; got != tt.want {
+			t.Errorf("%s: east carries %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

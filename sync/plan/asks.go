@@ -17,9 +17,10 @@ import (
 // alone (see Drift), sorted, or the whole cluster; neither: nothing. It is about that cluster's step alone: what others
 // depend on is for the caller to see.
 //
-//	facts, our namespace, inventories           the whole
-//	credentials, accounts, tokens               the whole: they tell where a link stands; a copy of what its target shows: its end
-//	written by Linkerd's controllers            nothing, or the whole while an end waits, is refused, goes or is in use
+//	facts, our namespace, the base's inventory  the whole
+//	inventory of an end in place                that end: Drift sees whether it holds what is declared; no other can be
+//	credentials, accounts, tokens               the whole: they tell where a link stands; with a token that does not expire: its end
+//	written by Linkerd's controllers            nothing, or the whole while an end waits, is refused, goes or is in use, or where it is ours
 //	recorded by an end in place                 that end
 //	of an end that is not, or ours elsewhere    the whole
 //	others                                      as what Linkerd's controllers write
@@ -70,12 +71,15 @@ type asker struct {
 // asksWhole says that a key asks for the whole cluster; an end that it asks for is noted.
 func (a *asker) asksWhole(k object.Key) bool {
 	switch {
-	case inventory.Named(a.Owner, k), k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}, a.isFact(k), a.isGiven(k):
+	case inventory.Named(a.Owner, k):
+		return !a.isRecord(k)
+	case k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}, a.isFact(k), a.isGiven(k):
 		return true
-	case k.Kind == "Endpoints", k.Kind == "Pod", k.Kind == "Lease":
-		return a.unsettled
 	}
 	stray := a.unsettled || a.Sides[a.name].Seen.Record(k).Mark == object.Ours
+	if k.Kind == "Endpoints" || k.Kind == "Pod" || k.Kind == "Lease" {
+		return stray
+	}
 	end, named := a.endOf(a.name, k)
 	row, told := a.rows[end]
 	switch {
@@ -83,13 +87,26 @@ func (a *asker) asksWhole(k object.Key) bool {
 	case !row.inPlace() && (!end.IsBase() || row.Standing == Held):
 		return true
 	case !a.has(end, k):
-	case row.inPlace() && (k.Kind != "Secret" || a.isCopy(end, k)):
+	case row.inPlace() && (k.Kind != "Secret" || !end.IsSource() || a.isCopy(end, k)):
 		a.found[end] = true
 		return false
 	default:
 		return true
 	}
 	return stray
+}
+
+// isRecord says that a key is the inventory of an end in place, and can be read; the end is noted.
+func (a *asker) isRecord(k object.Key) bool {
+	for end, row := range a.rows {
+		if end.IsBase() || !row.inPlace() || inventory.Key(a.Owner, end) != k {
+			continue
+		}
+		_, read := inventory.Of(a.Owner, end, a.Sides[a.name].Seen)
+		a.found[end] = true
+		return read
+	}
+	return false
 }
 
 // isFact says that a cluster's facts are read from an object. Links are only listed to see whether they are served.
@@ -101,8 +118,9 @@ func (a *asker) isFact(k object.Key) bool {
 
 // isGiven says that an object tells where a link stands: a credential, whoever writes it, or an account and its tokens.
 func (a *asker) isGiven(k object.Key) bool {
-	if _, ok := render.SourceOf(a.Owner, k); ok && k.Namespace == object.AccessNamespace {
-		return true
+	if source, ok := render.SourceOf(a.Owner, k); ok && k.Namespace == object.AccessNamespace {
+		l, declared := a.Fleet.Link(api.Pair{Source: source, Target: a.name})
+		return !declared || l.Spec.Credentials.Mode != api.LegacyToken
 	}
 	_, out, _ := a.declared(a.name)
 	return k.Kind == "Secret" && slices.ContainsFunc(out, func(l fleet.Link) bool {

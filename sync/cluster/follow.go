@@ -26,7 +26,10 @@ func (c *Client) run(ctx context.Context, f *feed) {
 	for fails := 0; ctx.Err() == nil; {
 		c.breaker.wait(ctx)
 		begun := time.Now()
-		err := c.feed(ctx, f)
+		s, err := c.feed(ctx, f)
+		if s != nil { // here, not deeper: it is where nearly all feeds wait nearly always, each with a stack of its own
+			err = c.ended(ctx, f, s, c.take(f, s))
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -46,23 +49,50 @@ func (c *Client) run(ctx context.Context, f *feed) {
 	}
 }
 
-// feed reads the scope where it was not yet, and then what becomes of it. It ends without an error where going on is
-// all there is to do.
-func (c *Client) feed(ctx context.Context, f *feed) error {
+// feed reads the scope where it was not yet, and gives the watch of what becomes of it. It gives none, and no error, where
+// going on is all there is to do.
+func (c *Client) feed(ctx context.Context, f *feed) (*stream, error) {
 	r, ok, err := c.served(ctx, f.scope)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !ok {
 		c.feeds.stand(f, absent, nil)
 		idle(ctx, askAgain, f.again)
-		return nil
+		return nil, nil
 	}
 	if f.scope.polled {
-		err = c.poll(ctx, r, f)
-	} else {
-		err = c.tail(ctx, r, f)
+		return nil, c.gone(ctx, r, f, c.poll(ctx, r, f))
 	}
+	s, err := c.tail(ctx, r, f)
+	return s, c.gone(ctx, r, f, err)
+}
+
+// ended closes a watch, and says what its end means.
+func (c *Client) ended(ctx context.Context, f *feed, s *stream, err error) error {
+	s.close()
+	f.torn = time.Since(s.begun) < watchFor-early
+	return c.gone(ctx, s.as.resource, f, broke(f, c.expired(f, err)))
+}
+
+// expired has everything listed again where the server does not remember where the feed is: that is no error.
+func (c *Client) expired(f *feed, err error) error {
+	if !isExpired(err) {
+		return err
+	}
+	c.feeds.forget(f)
+	return nil
+}
+
+func broke(f *feed, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("watch %s: %w", f.scope, err)
+}
+
+// gone looks for the kind anew where its resource is not there any more; err is nil where it is not served now.
+func (c *Client) gone(ctx context.Context, r resource, f *feed, err error) error {
 	if !unserved(err) {
 		return err
 	}
@@ -125,34 +155,24 @@ func idle(ctx context.Context, d time.Duration, again <-chan struct{}) bool {
 	return true
 }
 
-// tail watches from where the feed is; where that is nowhere, it lists before.
-func (c *Client) tail(ctx context.Context, r resource, f *feed) error {
+// tail begins a watch from where the feed is; where that is nowhere, it lists before.
+func (c *Client) tail(ctx context.Context, r resource, f *feed) (*stream, error) {
 	if err := c.doubt(ctx, r, f); err != nil {
-		return fmt.Errorf("list %s: %w", f.scope, err)
+		return nil, fmt.Errorf("list %s: %w", f.scope, err)
 	}
 	if f.at == "" {
 		if err := c.relist(ctx, r, f); err != nil {
-			return fmt.Errorf("list %s: %w", f.scope, err)
+			return nil, fmt.Errorf("list %s: %w", f.scope, err)
 		}
 	}
 	f.torn = true
-	begun := time.Now()
 	s, err := c.begin(ctx, r, f)
-	if err == nil {
-		defer s.close()
-		c.breaker.answer()
-		c.feeds.stand(f, complete, nil)
-		err = c.take(f, s)
-		f.torn = time.Since(begun) < watchFor-early
-	}
-	if isExpired(err) {
-		c.feeds.forget(f)
-		return nil
-	}
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", f.scope, err)
+		return nil, broke(f, c.expired(f, err))
 	}
-	return nil
+	c.breaker.answer()
+	c.feeds.stand(f, complete, nil)
+	return s, nil
 }
 
 // doubt has everything listed again where a watch was torn and the server is not as far any more as the feed is: its etcd
@@ -204,15 +224,32 @@ func (c *Client) begin(ctx context.Context, r resource, f *feed) (*stream, error
 // the cluster is there shows the next try. Only of a connection that stays silent that is known already.
 func (c *Client) take(f *feed, s *stream) error {
 	for {
-		e, err := s.next()
-		var end *endOfWatch
-		if errors.As(err, &end) && !lost(err) {
-			return nil
+		raw, err := s.wait()
+		if err == nil {
+			err = c.event(f, s, raw)
 		}
 		if err != nil {
-			return err
+			return overOrBroken(err)
 		}
-		e.item.Body = c.packed(f.scope, e.item.Body)
-		c.feeds.apply(f, e)
 	}
+}
+
+// overOrBroken is nil for a watch that just ended.
+func overOrBroken(err error) error {
+	var end *endOfWatch
+	if errors.As(err, &end) && !lost(err) {
+		return nil
+	}
+	return err
+}
+
+// event takes what a watch told.
+func (c *Client) event(f *feed, s *stream, raw []byte) error {
+	e, err := s.event(raw)
+	if err != nil {
+		return err
+	}
+	e.item.Body = c.packed(f.scope, e.item.Body)
+	c.feeds.apply(f, e)
+	return nil
 }

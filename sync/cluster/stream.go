@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/linkwright/linkwright/object"
@@ -29,8 +29,12 @@ const watchFor = 8 * time.Minute
 type stream struct {
 	client *Client
 	as     reading
-	events streaming.Decoder
+	begun  time.Time
+	body   io.Closer
+	frames io.Reader
+	codec  runtime.Decoder // of a frame
 	cancel context.CancelCauseFunc
+	head   [64]byte // of the next frame
 }
 
 // event is one step of a watch: at is the resourceVersion that is reached by it. A bookmark has no item.
@@ -57,12 +61,12 @@ func (c *Client) watch(ctx context.Context, r resource, s scope, from string) (*
 		cancel(err)
 		return nil, err
 	}
-	events, err := decoder(answer)
-	if err != nil {
+	out := &stream{client: c, as: s.reading(r), begun: time.Now(), body: answer.Body, cancel: cancel}
+	if err := out.decode(answer); err != nil {
 		cancel(err)
 		return nil, errors.Join(err, answer.Body.Close())
 	}
-	return &stream{client: c, as: s.reading(r), events: events, cancel: cancel}, nil
+	return out, nil
 }
 
 // askWatch asks itself, since a request of client-go takes a lost connection for a watch without events.
@@ -118,14 +122,15 @@ func statusOf(raw []byte) error {
 	return nil
 }
 
-func decoder(answer *http.Response) (streaming.Decoder, error) {
+// decode finds out how the answer is to be read.
+func (s *stream) decode(answer *http.Response) error {
 	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	info, ok := runtime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), kind)
 	if err != nil || !ok || info.StreamSerializer == nil {
-		return nil, fmt.Errorf("the answer is no watch but %q", answer.Header.Get("Content-Type"))
+		return fmt.Errorf("the answer is no watch but %q", answer.Header.Get("Content-Type"))
 	}
-	frames := info.StreamSerializer.NewFrameReader(answer.Body)
-	return streaming.NewDecoder(frames, info.StreamSerializer), nil
+	s.frames, s.codec = info.StreamSerializer.NewFrameReader(answer.Body), info.StreamSerializer
+	return nil
 }
 
 // endOfWatch is why nothing comes any more.
@@ -133,10 +138,37 @@ type endOfWatch struct{ error }
 
 func (e *endOfWatch) Unwrap() error { return e.error }
 
-// next waits for an event. The end is an endOfWatch; what the server says instead of an event is another error.
-func (s *stream) next() (event, error) {
+// mostFrame bounds what a server may tell at once.
+const mostFrame = 16 << 20
+
+// wait waits for the next frame. Nothing big is held meanwhile, on the stack neither: every kind of every cluster is waited
+// for. The end is an endOfWatch.
+func (s *stream) wait() ([]byte, error) {
+	n, err := s.frames.Read(s.head[:])
+	return s.rest(n, err)
+}
+
+// rest reads what the head of a frame has no room for.
+func (s *stream) rest(n int, err error) ([]byte, error) {
+	raw := slices.Clone(s.head[:n])
+	for errors.Is(err, io.ErrShortBuffer) {
+		if len(raw) > mostFrame {
+			return nil, fmt.Errorf("the watch tells of more than %d MiB at once", mostFrame>>20)
+		}
+		raw = slices.Grow(raw, 1<<10+len(raw))
+		n, err = s.frames.Read(raw[len(raw):cap(raw)])
+		raw = raw[:len(raw)+n]
+	}
+	if err != nil {
+		return nil, &endOfWatch{err}
+	}
+	return raw, nil
+}
+
+// event decodes a frame; what the server says instead of an event is an error.
+func (s *stream) event(raw []byte) (event, error) {
 	var got metav1.WatchEvent
-	if _, _, err := s.events.Decode(nil, &got); err != nil {
+	if _, _, err := s.codec.Decode(raw, nil, &got); err != nil {
 		return event{}, &endOfWatch{err}
 	}
 	e := event{kind: watch.EventType(got.Type)}
@@ -150,11 +182,11 @@ func (s *stream) next() (event, error) {
 	default:
 		return event{}, fmt.Errorf("the watch tells of an unknown event %q", got.Type)
 	}
-	err := s.decode(&e, got.Object.Raw)
+	err := s.decodeItem(&e, got.Object.Raw)
 	return e, err
 }
 
-func (s *stream) decode(e *event, raw []byte) (err error) {
+func (s *stream) decodeItem(e *event, raw []byte) (err error) {
 	if s.as.whole() {
 		return s.decodeWhole(e, raw)
 	}
@@ -190,5 +222,5 @@ func (s *stream) decodeWhole(e *event, raw []byte) (err error) {
 // close gives the connection back.
 func (s *stream) close() {
 	s.cancel(context.Canceled)
-	_ = s.events.Close() // its body; what is lost is not wanted any more
+	_ = s.body.Close() // what is lost is not wanted any more
 }

@@ -41,6 +41,7 @@ type contest struct {
 	objects map[stage][]object.Object              // after each stage, in the order in which linkwright wrote them
 	prints  map[stage]map[string][sha256.Size]byte // what is live then
 	changed int                                    // objects of the last stage's commit that differ
+	again   int                                    // writes of the first apply beyond one for each object
 	costs   map[string]map[stage][]cost            // by arm, in order of rounds
 }
 
@@ -50,8 +51,12 @@ func newContest(ctx context.Context, opts options) (*contest, error) {
 	if err != nil {
 		return nil, err
 	}
+	d, each := &declared{}, perLink
+	if opts.discovery {
+		d.more, each = discovering, perLink+1
+	}
 	c := &contest{
-		bed: b, fleet: &declared{}, home: &played{}, links: max(10, opts.objects/perLink),
+		bed: b, fleet: d, home: &played{}, links: max(10, opts.objects/each),
 		objects: map[stage][]object.Object{}, prints: map[stage]map[string][sha256.Size]byte{}, costs: map[string]map[stage][]cost{},
 	}
 	if err := c.rehearse(ctx); err != nil {
@@ -149,7 +154,11 @@ func (c *contest) note(s stage, wrote []object.Change) {
 			c.objects[s] = append(c.objects[s], ch.Object)
 		default:
 			c.objects[s][i] = ch.Object
-			c.changed++
+			if s == first {
+				c.again++
+			} else {
+				c.changed++
+			}
 		}
 	}
 	c.bed.knows(c.objects[s])

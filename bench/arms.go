@@ -75,7 +75,7 @@ func (c *contest) daemon() arm {
 			if d, err = c.start(ctx); err != nil {
 				return err
 			}
-			return d.written(ctx, len(c.objects[first]))
+			return d.written(ctx, len(c.objects[first])+c.again)
 		}, nil
 	}
 	return arm{name: daemonName, stages: []stage{first, nothing, onePart}, prepare: prepare, end: func() error { return d.stop() }}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 // counter counts the requests that go out through it, by what the API server would call them.
@@ -15,7 +17,8 @@ type counter struct {
 	n  tally
 }
 
-// tally is requests by verb: list, get, watch, patch, dry-run, delete, …, and discovery for what names no resource.
+// tally is requests by verb: list, get, watch, patch, dry-run, delete, …, and discovery for what names no resource. Single
+// Secrets of the control plane are counted apart.
 type tally map[string]int
 
 // String lists the verbs in order.
@@ -58,7 +61,10 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-const discovery = "discovery"
+const (
+	discovery   = "discovery"
+	credentials = "get of the control plane's Secrets"
+)
 
 func verbOf(r *http.Request) string {
 	query := r.URL.Query()
@@ -75,6 +81,9 @@ func verbOf(r *http.Request) string {
 		return discovery
 	case 1:
 		return "list"
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"+testbed.ControlPlane+"/secrets/") {
+		return credentials
 	}
 	return "get"
 }

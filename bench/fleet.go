@@ -20,11 +20,18 @@ const source api.ClusterName = "west"
 // Deployment, and the inventory.
 const perLink = 9
 
+// discovering is what a link declares with -discovery. It has one object more, the control plane's Secret; and its Linkerd
+// Link is written twice: it names these selectors only once that Secret is there.
+const discovering = ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}" +
+	", federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}"
+
 // usual is how a controller logs where nothing else is declared.
 const usual = "info"
 
 // declared are links from one source to many targets, in a fleet whose commits follow each other.
 type declared struct {
+	more string // in the spec of each link
+
 	mu    sync.Mutex
 	fleet *fleet.Fleet
 }
@@ -40,8 +47,8 @@ func (d *declared) declare(links, changed int, level string) error {
 		if i < changed {
 			as = level
 		}
-		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, controller: {logLevel: %s}}\n",
-			api.GroupVersion, source, name, source, name, as)
+		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, controller: {logLevel: %s}%s}\n",
+			api.GroupVersion, source, name, source, name, as, d.more)
 	}
 	return d.load(text.String())
 }

@@ -21,6 +21,7 @@ type options struct {
 	edits, seconds  int // edits are a second's
 	clusters        int
 	arms, profiles  string
+	discovery       bool
 }
 
 // figure is one sub-command.
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&widths, "widths", "4,8,16,32,64", "PATCHes in flight of the bare loop, one arm each")
 	flags.StringVar(&opts.arms, "arms", "", "only these, such as one-shot,flux; empty: all")
 	flags.StringVar(&opts.profiles, "profiles", "", "directory for profiles: of the CPU for each arm at each stage, of the heap at rest")
+	flags.BoolVar(&opts.discovery, "discovery", false, "links with remote discovery and federated services: one object more each, and a Link that is written twice")
 	flags.IntVar(&opts.edits, "edits", 50, "foreign edits a second")
 	flags.IntVar(&opts.seconds, "seconds", 20, "how long foreign edits go on")
 	flags.IntVar(&opts.clusters, "clusters", 20, "clusters in a ring, of which one hangs")

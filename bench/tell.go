@@ -31,6 +31,9 @@ func (c *contest) tell(widths []int) {
 	load, _ := os.ReadFile("/proc/loadavg") // without it, nothing is told of it
 	fmt.Printf("\n%d objects of %d links, %d of which change; medians (least–most) of all rounds; load at the end %s\n\n",
 		len(c.objects[first]), c.links, c.changed, strings.TrimSpace(string(load)))
+	if c.again > 0 {
+		fmt.Printf("%d of linkwright's PATCHes at the first apply are the second of a Linkerd Link: %.2f for each of them\n\n", c.again, 1+float64(c.again)/float64(c.links))
+	}
 	table([]any{"work", "arm", "wall", "objects/s", "client+API+etcd ms of CPU per object", "PATCHes per object", "last round's requests"}, rows)
 	fmt.Println()
 	c.tellRatios(widths)

@@ -39,6 +39,7 @@ func (c *Client) send(ctx context.Context, of object.Key, req *rest.Request) (re
 		answer := req.Do(inner)
 		s.ended = time.Now()
 		err := answer.Error()
+		c.breaker.note(ctx, err) // not only at the end of the change: a later request of it must go out
 		again := s.judge(ctx, answer, err)
 		c.turns.give(s)
 		if !again {

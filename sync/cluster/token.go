@@ -18,7 +18,7 @@ import (
 // may grant a shorter life than was asked for; the token says so itself.
 func (c *Client) Token(ctx context.Context, r object.TokenRequest) (object.Secret, error) {
 	token, err := c.token(ctx, r)
-	if c.breaker.note(ctx, err); err != nil {
+	if err != nil {
 		return object.Secret{}, fmt.Errorf("issue a token of %s: %w", r.Account, err)
 	}
 	return token, nil

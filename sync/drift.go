@@ -34,7 +34,8 @@ func (u *turn) drift(ctx context.Context) {
 }
 
 // follow has the board show what watches show now; false: they do not, or other declarations came meanwhile. Facts are not read
-// anew: what they are read from asks for the whole cluster.
+// anew: where they may be others, or the cluster is another one under its name, the board shows what it did before, and the whole
+// is asked for.
 func (u *turn) follow(ctx context.Context) bool {
 	looked := u.board.looked(u.cluster.Name)
 	var seen object.Observation
@@ -42,7 +43,8 @@ func (u *turn) follow(ctx context.Context) bool {
 		seen, err = conn.Live(ctx, looked)
 		return err
 	})
-	if u.lane.hear(); err != nil {
+	u.lane.hear()
+	if err != nil || !tellSame(u.cluster.Spec, u.board.side(u.cluster.Name).Seen, seen) {
 		u.again = true
 		return false
 	}

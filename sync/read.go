@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -65,7 +64,7 @@ func tellSame(c api.Cluster, a, b object.Observation) bool {
 			k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
 			was, _ := a.Body(k)
 			now, _ := b.Body(k)
-			if a.Record(k).UID != b.Record(k).UID || !bytes.Equal(was.Bytes(), now.Bytes()) {
+			if a.Record(k).UID != b.Record(k).UID || !was.Equal(now) {
 				return false
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -56,6 +57,58 @@ func TestDriftIsRepaired(t *testing.T) {
 		}
 		if got := r.asked(); len(got) > 0 {
 			t.Errorf("afterwards it asked %q", got)
+		}
+	})
+}
+
+// A daemon follows what facts are read from, also where something of ours is edited at that moment: the sources of links are
+// written anew.
+func TestFactsAreFollowed(t *testing.T) {
+	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+		r.clean(30*time.Second, 12)
+		for i, address := range []string{"192.0.2.77", "192.0.2.78"} {
+			if i > 0 {
+				edited := probe
+				edited.Name = "probe-west"
+				r.edit("east", edited, i)
+			}
+			if err := r.Cluster("east").SetGateway(address); err != nil {
+				t.Fatal(err)
+			}
+			r.clean(30*time.Second, 12)
+			for _, source := range []api.ClusterName{"north", "west"} {
+				k := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: probe.Namespace, Name: "east"}
+				spec, _ := r.Cluster(source).Object(k)["spec"].(map[string]any)
+				if spec["gatewayAddress"] != address {
+					t.Errorf("%s in %s has the gateway %v, want %s", k, source, spec["gatewayAddress"], address)
+				}
+			}
+		}
+	})
+}
+
+// Where another cluster answers under a name, what differs there from ours is no drift: nothing is written to it.
+func TestAnotherClusterIsNoDrift(t *testing.T) {
+	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+		r.clean(30*time.Second, 12)
+		r.asked()
+		r.told()
+		if err := r.Cluster("west").Recreate("kubectl", object.Key{Kind: "Namespace", Name: "kube-system"}); err != nil {
+			t.Fatal(err)
+		}
+		r.edit("west", probe, 1)
+		time.Sleep(2 * time.Minute)
+		for _, q := range memcluster.Written(r.asked()) {
+			if strings.HasPrefix(q, "west: ") && q != "west: observe" {
+				t.Errorf("it asked %s", q)
+			}
+		}
+		all := r.told()
+		if len(all) == 0 {
+			t.Fatal("no report")
+		}
+		if last := rows(all[len(all)-1]); !strings.Contains(last, "ClusterChanged") {
+			t.Errorf("told: %s", last)
 		}
 	})
 }

@@ -88,12 +88,22 @@ func (c *clusters) count(name api.ClusterName, next http.RoundTripper) http.Roun
 type conn struct {
 	registry *cluster.Registry
 	name     api.ClusterName
-	address  string
+	client   *cluster.Client // to be used as long as the cluster is open; nil: whichever that has then
+}
+
+// with gives the client, and fails where the cluster is not open any more.
+func (c conn) with(ctx context.Context, f func(*cluster.Client) error) error {
+	return c.registry.WithClient(ctx, c.name, func(now *cluster.Client) error {
+		if c.client != nil {
+			return f(c.client)
+		}
+		return f(now)
+	})
 }
 
 // Observe implements sync.Cluster.
 func (c conn) Observe(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
-	err = c.registry.WithClient(ctx, c.name, func(cl *cluster.Client) error {
+	err = c.with(ctx, func(cl *cluster.Client) error {
 		seen, err = cl.Observe(ctx, w)
 		return err
 	})
@@ -102,7 +112,7 @@ func (c conn) Observe(ctx context.Context, w []object.Watch) (seen object.Observ
 
 // Live implements sync.Cluster.
 func (c conn) Live(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
-	err = c.registry.WithClient(ctx, c.name, func(cl *cluster.Client) error {
+	err = c.with(ctx, func(cl *cluster.Client) error {
 		seen, err = cl.Live(ctx, w)
 		return err
 	})
@@ -111,7 +121,7 @@ func (c conn) Live(ctx context.Context, w []object.Watch) (seen object.Observati
 
 // Write implements sync.Cluster.
 func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, err error) {
-	err = c.registry.WithClient(ctx, c.name, func(cl *cluster.Client) error {
+	err = c.with(ctx, func(cl *cluster.Client) error {
 		now, err = cl.Write(ctx, ch)
 		return err
 	})
@@ -196,7 +206,7 @@ func (c *clusters) moved(ctx context.Context, w fleet.Cluster) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.place = now
+	was, e.place = e.place, now // an exchange that ended meanwhile may have left word that it came to nothing
 	return now.stamp != was.stamp || now.stamp == "" && !alike(now.err, was.err)
 }
 
@@ -238,13 +248,15 @@ func (c *clusters) reach(name api.ClusterName) (place, error) {
 	return at, at.err
 }
 
-// WithCluster implements sync.Clusters.
-func (c *clusters) WithCluster(_ context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
-	at, err := c.reach(name)
-	if err != nil {
+// WithCluster implements sync.Clusters. All that f does goes by the connection that there is when it begins, also where that is
+// exchanged meanwhile: what was begun in one cluster is not ended in another.
+func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+	if _, err := c.reach(name); err != nil {
 		return err
 	}
-	return f(conn{c.registry, name, at.cfg.Host})
+	return c.registry.WithClient(ctx, name, func(client *cluster.Client) error {
+		return f(conn{c.registry, name, client})
+	})
 }
 
 // Token implements sync.Clusters.

@@ -45,8 +45,9 @@ func leadsTo(t *testing.T, path, host string) {
 
 func (c *clusters) addressOf(t *testing.T, name api.ClusterName) (at string) {
 	t.Helper()
-	if err := c.WithCluster(t.Context(), name, func(open sync.Cluster) error {
-		at = open.(conn).address //nolint:forcetypeassert // as clusters opens them
+	if err := c.WithCluster(t.Context(), name, func(sync.Cluster) error {
+		_, found := c.entry(name)
+		at = found.cfg.Host
 		return nil
 	}); err != nil {
 		t.Error(err)

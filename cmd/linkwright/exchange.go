@@ -49,21 +49,33 @@ func (c *clusters) exchange(ctx context.Context, name api.ClusterName) {
 	}
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	at := c.at(e)
-	if at.err != nil || at.cfg == nil {
+	now, at := c.entry(name)
+	switch {
+	case now != e: // it has left meanwhile, and may have come back
+		return
+	case at.err != nil || at.cfg == nil:
 		c.leave(ctx, name)
 		return
 	}
-	err := c.registry.Replace(ctx, name, at.cfg)
+	if err := c.registry.Replace(ctx, name, at.cfg); err != nil && c.unusable(ctx, e, number, err) {
+		c.leave(ctx, name)
+	}
+}
+
+// unusable says that an exchange failed since nobody could be reached so, and notes that; one that was ended is only to be found
+// as new when it is looked at next.
+func (c *clusters) unusable(ctx context.Context, e *entry, number int, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case err == nil || e.begun != number: // a later one is at it
+	case e.begun != number: // a later one is at it
+		return false
 	case ctx.Err() != nil:
-		e.stamp = "" // not done: found as new when it is looked at next
-	default:
-		e.place = place{err: err}
+		e.stamp = ""
+		return false
 	}
+	e.place = place{err: err}
+	return true
 }
 
 // begin counts an exchange and ends the one before; nil: the cluster is not declared.
@@ -85,13 +97,6 @@ func (e *entry) overtaken() {
 	if e.end != nil {
 		e.end()
 	}
-}
-
-// at is the place of an entry.
-func (c *clusters) at(e *entry) place {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return e.place
 }
 
 // leave closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	gosync "sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
 )
 
 // hanging accepts connections and never answers, until the test ends; it tells of each connection.
@@ -183,6 +187,9 @@ func TestFollowLate(t *testing.T) {
 	moveTo(t, want[0], good)
 	c.Follow(t.Context(), want)
 	c.exchanges.Wait()
+	if err := c.lives(t.Context(), "c0"); err != nil {
+		t.Errorf("an access that is mended: %v", err)
+	}
 	moveTo(t, want[0], "http://127.0.0.1:1")
 	c.Take()
 	c.Follow(t.Context(), want)
@@ -210,6 +217,89 @@ func TestFollowInterrupted(t *testing.T) {
 	c.Follow(t.Context(), want)
 	isCalled(t, called)
 	promptly(t, "the end of the process", func() { c.close(t.Context()) })
+}
+
+// TestFollowInMidLook: a term that ends while the access is looked at once more has left word that its exchange is not done.
+func TestFollowInMidLook(t *testing.T) {
+	good, _ := answering(t)
+	c, want := watched(t, good)
+	c.grace = 0
+	nowhere, called := hanging(t)
+	path := want[0].Spec.Access.Kubeconfig.Path
+	moveTo(t, want[0], nowhere)
+	term, end := context.WithCancel(t.Context())
+	c.Follow(term, want)
+	isCalled(t, called)
+	text, err := os.ReadFile(path)
+	if err = errors.Join(err, os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var looking gosync.WaitGroup
+	looking.Go(func() { c.Follow(t.Context(), want) })
+	pipe, err := os.OpenFile(path, os.O_WRONLY, 0) // it is open once somebody reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	c.exchanges.Wait()
+	if _, err = pipe.Write(text); errors.Join(err, pipe.Close()) != nil {
+		t.Fatal(err)
+	}
+	looking.Wait()
+	isCalled(t, called)
+}
+
+// TestFollowBack: an exchange of a cluster that left, and came back meanwhile, leaves the new connection alone.
+func TestFollowBack(t *testing.T) {
+	good, _ := answering(t)
+	c, want := watched(t, good)
+	c.grace = 0
+	e, _ := c.entry("c0")
+	e.turn.Lock()
+	write(t, want[0].Spec.Access.Kubeconfig.Path, "{")
+	c.Follow(t.Context(), want)
+	moveTo(t, want[0], good)
+	c.Follow(t.Context(), want[1:])
+	c.grace = time.Hour
+	c.Follow(t.Context(), want)
+	e.turn.Unlock()
+	c.exchanges.Wait()
+	if err := c.lives(t.Context(), "c0"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFollowUnusable: nothing is watched any more by way of an access that nobody can connect by now.
+func TestFollowUnusable(t *testing.T) {
+	good, _ := answering(t)
+	c, want := watched(t, good)
+	bad := strings.Replace(kubeconfig("https://east.example.com", "token: x"), "cluster: {", "cluster: {certificate-authority-data: eA==, ", 1)
+	write(t, want[0].Spec.Access.Kubeconfig.Path, bad)
+	if failed := c.Follow(t.Context(), want); failed["c0"] == nil || len(c.registry.Names()) != 1 {
+		t.Errorf("%v, open are %v", failed, c.registry.Names())
+	}
+}
+
+// TestOneConnection: what was begun in one cluster goes on there, though another one has its name by now; not where none has.
+func TestOneConnection(t *testing.T) {
+	good, asked := answering(t)
+	c, want := watched(t, good)
+	other, askedOther := answering(t)
+	err := c.WithCluster(t.Context(), "c0", func(open sync.Cluster) error {
+		moveTo(t, want[0], other)
+		c.Follow(t.Context(), want)
+		before, beforeOther := asked.Load(), askedOther.Load()
+		unknown := []object.Watch{{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "x"}}
+		if _, err := open.Observe(t.Context(), unknown); asked.Load() == before || askedOther.Load() != beforeOther {
+			t.Errorf("%v, the first was asked %d times, the other %d", err, asked.Load()-before, askedOther.Load()-beforeOther)
+		}
+		c.Follow(t.Context(), want[1:])
+		_, err := open.Observe(t.Context(), nil)
+		return err
+	})
+	if !errors.Is(err, cluster.ErrNotExist) {
+		t.Errorf("once the cluster left: %v", err)
+	}
 }
 
 // TestFollowFirst: nothing waits for a first connection, and one without watches is exchanged at once: a command that runs
@@ -242,8 +332,7 @@ func (l *lab) nowhere() {
 	good := l.file(l.Cluster("east").Kubeconfig)
 	east := write(l.t, dir+"/east", good)
 	f := &faults{lab: l, hook: write(l.t, dir+"/hook", faultHookCanary+"\n")}
-	byPath := strings.ReplaceAll(l.clusters(), "kubeconfigSecret: {name: east}", "kubeconfig: {path: "+east+"}") +
-		"apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: 5s}\n---\n"
+	byPath := strings.ReplaceAll(l.clusters(), "kubeconfigSecret: {name: east}", "kubeconfig: {path: "+east+"}") + policy("interval: 5s") + "---\n"
 	both := byPath + link("west", "east", "") + link("east", "west", "")
 	l.commit(byPath + link("west", "east", ""))
 	ctx, stop := context.WithCancel(l.t.Context())

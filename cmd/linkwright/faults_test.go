@@ -154,7 +154,7 @@ func (f *faults) args() []string {
 // declare commits the opposite of what was declared before: what is applied shows, and what is half read would prune.
 func (f *faults) declare() {
 	f.linked = !f.linked
-	text := f.clusters() + "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: 5s}\n---\n" + link("east", "west", "")
+	text := f.clusters() + policy("interval: 5s") + "---\n" + link("east", "west", "")
 	if f.linked {
 		text += link("west", "east", "")
 	}

@@ -66,7 +66,7 @@ type kept struct {
 func newHome(ctx context.Context, cfg *rest.Config, o cluster.Options, namespace string) (*home, error) {
 	r := cluster.New(o)
 	h := &home{
-		conn: conn{r, homeName, cfg.Host}, namespace: namespace, log: slog.New(slog.DiscardHandler), kept: map[object.Key]kept{},
+		conn: conn{registry: r, name: homeName}, namespace: namespace, log: slog.New(slog.DiscardHandler), kept: map[object.Key]kept{},
 	}
 	return h, r.Spawn(ctx, homeName, cfg)
 }

@@ -94,12 +94,9 @@ func (l *lab) isOverlaid(minReady int32, policy bool) {
 func (l *lab) fixed() {
 	both := strings.Replace(l.clusters(), "spec: {access: {kubeconfigSecret: {name: west}}", "spec: {overlay: overlays/fixed, access: {kubeconfigSecret: {name: west}}", 1) +
 		link("west", "east", "") + link("east", "west", "")
-	change := func(value, policy string) {
+	change := func(value, more string) {
 		l.put("overlays/fixed/settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\nimmutable: true\ndata: {v: "+value+"}\n")
-		l.commit(both + policy)
-	}
-	policy := func(spec string) string {
-		return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {" + spec + "}\n"
+		l.commit(both + more)
 	}
 	kinds := []string{"--overlay-kinds", "ConfigMap"}
 	l.put("overlays/fixed/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [settings.yaml]\n")

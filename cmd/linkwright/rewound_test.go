@@ -51,12 +51,11 @@ func TestRewound(t *testing.T) {
 }
 
 func (r *rewoundLab) both() string {
-	return r.clusters() + link("west", "east", "") + link("east", "west", "") + policy("5s")
+	return r.clusters() + link("west", "east", "") + link("east", "west", "") + policy("interval: 5s")
 }
 
-// policy declares how often to poll.
-func policy(interval string) string {
-	return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {interval: " + interval + "}\n"
+func policy(spec string) string {
+	return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {" + spec + "}\n"
 }
 
 // tip is the newest commit.

@@ -327,16 +327,13 @@ func (l *lab) lostLease() {
 
 // tooMuch: more than both bounds is refused, and allowed by raising one.
 func (l *lab) tooMuch() {
-	policy := func(prune string) string {
-		return "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {" + prune + "}}\n"
-	}
-	l.commit(l.clusters() + policy("minAllowed: 5"))
+	l.commit(l.clusters() + policy("prune: {minAllowed: 5}"))
 	before := l.writes()
 	l.must(exitPartial, []string{"maxFraction"}, "sync")
 	if n := l.writes() - before; n > len(l.Clusters) {
 		l.t.Errorf("a refused prune sent %d writes", n)
 	}
-	l.commit(l.clusters() + policy("minAllowed: 5, maxFraction: 1"))
+	l.commit(l.clusters() + policy("prune: {minAllowed: 5, maxFraction: 1}"))
 	l.must(exitDone, []string{"0 failed"}, "sync")
 	if list, err := l.client("west").RbacV1().ClusterRoleBindings().List(l.t.Context(), metav1.ListOptions{LabelSelector: "linkwright.dev/owner"}); err != nil || len(list.Items) > 0 {
 		l.t.Errorf("left: %v %v", err, list)

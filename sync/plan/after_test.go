@@ -53,7 +53,7 @@ func TestDepart(t *testing.T) {
 	three := []api.ClusterName{"east", "north", "west"}
 	mesh := "---\napiVersion: " + api.GroupVersion + "\nkind: Mesh\nmetadata: {name: all}\nspec:\n  clusters: {matchLabels: {in: mesh}}\n  template:\n  " +
 		"  federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}\n"
-	many := "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {prune: {minAllowed: 100}}\n"
+	many := policyDoc("minAllowed: 100")
 	s := newSim(t, declare(t, three, mesh+many), three...)
 	s.settle()
 	before := s.names("west")

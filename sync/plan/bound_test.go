@@ -337,7 +337,7 @@ func TestNothingIssuedInVain(t *testing.T) {
 
 // Under a policy that deletes nothing, generations are kept, and none is in the way of the next.
 func TestRotationWithoutDeletes(t *testing.T) {
-	i := newIssuer(t, bound+"---\napiVersion: "+api.GroupVersion+"\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {policy: UpsertOnly}}\n")
+	i := newIssuer(t, bound+policyDoc("policy: UpsertOnly"))
 	i.inPlace(PrunePolicy)
 	for range 3 {
 		i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)

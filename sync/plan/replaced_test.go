@@ -8,10 +8,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-func specDoc(spec string) string {
-	return "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {" + spec + "}\n"
-}
-
 // TestReplaceIsLet: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that
 // deletes nothing, not what people keep, not before the cluster was read in this pass.
 func TestReplaceIsLet(t *testing.T) {
@@ -38,7 +34,7 @@ func TestReplaceIsLet(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+specDoc(tt.spec))
+		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+syncDoc(tt.spec))
 		s.settle()
 		drifted(s, "west", tt.key)
 		r := s.live["west"].Seen.Record(tt.key)
@@ -94,7 +90,9 @@ func FuzzInstead(f *testing.F) {
 		if why != nil {
 			return
 		}
-		harmless := map[string]string{"rbac.authorization.k8s.io": "roleRef", "": "type"}[group] == field && kind != "ServiceAccount"
+		harmless := map[[3]string]bool{
+			{"rbac.authorization.k8s.io", "RoleBinding", "roleRef"}: true, {"rbac.authorization.k8s.io", "ClusterRoleBinding", "roleRef"}: true, {"", "Secret", "type"}: true,
+		}[[3]string{group, kind, field}]
 		let := map[string]string{"Deployment": "apps", "Service": "", "ConfigMap": "", "ResourceQuota": ""}
 		of, listed := let[kind]
 		switch {

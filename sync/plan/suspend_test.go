@@ -203,7 +203,7 @@ func TestIgnore(t *testing.T) {
 		t.Fatal("no replicas are declared")
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+
-		"---\napiVersion: "+api.GroupVersion+"\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {ignore: [{kind: Deployment, fields: [spec.replicas, spec.nothing]}]}\n")
+		syncDoc("ignore: [{kind: Deployment, fields: [spec.replicas, spec.nothing]}]"))
 	step := s.turn("west")
 	same(t, "the step", []string{"update " + baseKey.String(), "update " + deployment("east").String()}, words(step))
 	if strings.Contains(body(), `"replicas"`) || !strings.Contains(body(), `"selector"`) {

@@ -14,9 +14,12 @@ import (
 
 var access = object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 
-func policyDoc(prune string) string {
-	return "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {prune: {" + prune + "}}\n"
+// syncDoc is a SyncPolicy, and policyDoc one of which only prune says something.
+func syncDoc(spec string) string {
+	return "---\napiVersion: " + api.GroupVersion + "\nkind: SyncPolicy\nmetadata: {name: all}\nspec: {" + spec + "}\n"
 }
+
+func policyDoc(prune string) string { return syncDoc("prune: {" + prune + "}") }
 
 // The order of an unlink, as its writes: one line a step of west. Each waits for the one before to be seen.
 func TestUnlinkInOrder(t *testing.T) {

@@ -63,9 +63,6 @@ type noting struct {
 	to func(object.Change)
 }
 
-// Address implements sync.Cluster.
-func (noting) Address() string { return "" }
-
 // Write implements sync.Cluster.
 func (n noting) Write(ctx context.Context, c object.Change) (object.Record, error) {
 	now, err := n.Client.Write(ctx, c)

@@ -114,7 +114,7 @@ func (m *memory) tell(c *contest) {
 	fmt.Printf("\n%.0f objects of %d links from one cluster to as many others; bytes of live heap\n\n", n, c.links)
 	table([]any{"what", "median (least–most)"}, [][]any{
 		{"for each object: watches and records of the source alone", spread(each(m.mirror, 0, n), " B")},
-		{"(a) for each object: a daemon at rest, all clusters included, over the idle process", spread(each(m.whole, 0, n), " B")},
+		{"(a) for each object: a daemon at rest over the idle process; what played clusters show is kept by these", spread(each(m.whole, 0, n), " B")},
 		{"(b) for each object: the same over a daemon at rest with the same clusters and no link", spread(each(m.whole, median(m.bare), n), " B")},
 		{"for each cluster: a daemon at rest without links, clusters played", spread(each(m.bare, 0, float64(c.links+1)), " B")},
 		{"for each cluster: a connection that watches all, and nothing of ours is there: heap", spread(each(m.connected, 0, connections), " B")},

@@ -38,9 +38,6 @@ func (p *played) Live(ctx context.Context, w []object.Watch) (object.Observation
 	return p.Observe(ctx, w)
 }
 
-// Address implements sync.Cluster.
-func (*played) Address() string { return "" }
-
 // Write implements sync.Cluster.
 func (p *played) Write(_ context.Context, c object.Change) (object.Record, error) {
 	p.mu.Lock()

@@ -29,6 +29,7 @@ func (c *Client) run(ctx context.Context, f *feed) {
 		s, err := c.feed(ctx, f)
 		if s != nil { // here, not deeper: it is where nearly all feeds wait nearly always, each with a stack of its own
 			err = c.ended(ctx, f, s, c.take(f, s))
+			begun = s.begun // a list before it may have taken long; the watch was brief all the same
 		}
 		if ctx.Err() != nil {
 			return

@@ -11,6 +11,9 @@ import (
 //	length of what is new · that itself · length of what follows in the other text · how far it is from where one would look
 //
 // lengths as uvarints, the distance as a varint. One would look behind the last piece, as many bytes on as are new.
+//
+// compress/flate with the other text as its dictionary packs as well, but takes 800 KB and 300 µs for each body of 1 KB, and
+// 40 KB and 20 µs to read it again (2 µs by a reader that is kept): plans read thousands. This takes 6 KB and 5 µs, and 0.7.
 const (
 	leastPiece = 8  // shorter ones are written out
 	mostTries  = 16 // places in the other text that are compared with one of this
@@ -30,6 +33,9 @@ func pack(like, text []byte) ([]byte, bool) {
 		}
 		p.piece(at, from, n)
 		at += n
+	}
+	if len(p.out)+len(text)-p.done >= p.most {
+		return nil, false
 	}
 	if p.done < len(text) {
 		p.piece(len(text), 0, 0)

@@ -11,7 +11,7 @@ import (
 
 // samples are bodies that others are kept as differences from: inventories, Linkerd Links or what facts are read from are
 // much the same in all clusters. Secrets are compared with those of their own cluster alone, so that none stays behind when
-// that is closed.
+// that is closed; until then a few may be kept that are gone there.
 type samples struct {
 	mu sync.Mutex
 	of map[sampled][]object.Body // the newest first
@@ -22,8 +22,13 @@ type sampled struct {
 	name string // of a single object that is looked at: empty for all others
 }
 
-// mostSamples are kept of a kind: what is like none of them takes the place of the oldest.
-const mostSamples = 4
+const (
+	// mostSamples are kept of a kind: what is like none of them takes the place of the oldest.
+	mostSamples = 4
+	// mostPacked bounds the bodies that are compared, in bytes: a longer one is kept as it is, and is no sample. One of 1 MiB
+	// that is like nothing would cost all clusters 0.1 s of a processor, and one that is a sample would stay in memory.
+	mostPacked = 64 << 10
+)
 
 func newSamples() *samples { return &samples{of: map[sampled][]object.Body{}} }
 
@@ -51,13 +56,16 @@ func (c *Client) pack(of scope, items []object.Item) {
 	}
 }
 
+// packed gives a body that just came in as it is to be kept.
 func (c *Client) packed(of scope, body object.Body) object.Body {
-	if body.IsZero() {
+	key, size := sampled{of.kind, of.name}, len(body.Bytes())
+	switch {
+	case size == 0 || size > mostPacked:
 		return body
+	case of.kind.Kind != "Secret":
+		return c.alike.like(key, body)
+	case of.name != "":
+		return body // like nothing in this cluster but what it was before, which nobody needs
 	}
-	with := c.alike
-	if of.kind.Kind == "Secret" {
-		with = c.secrets
-	}
-	return with.like(sampled{of.kind, of.name}, body)
+	return c.secrets.like(key, body)
 }

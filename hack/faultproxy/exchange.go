@@ -60,6 +60,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case fault.ResetBefore:
 		x.reset()
 	case fault.Hang:
+		_, _ = io.Copy(io.Discard, r.Body) // else nobody would see an HTTP/1 client leave
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	default:

@@ -54,7 +54,11 @@ func (f *frames) Read(to []byte) (int, error) {
 		}
 		f.out, f.last = f.frame()
 	}
-	n := copy(to, f.out)
+	out := f.out
+	if errors.Is(f.last, errCut) {
+		out = out[:max(1, len(out)-1)] // the last byte alone, as half does
+	}
+	n := copy(to, out)
 	f.out = f.out[n:]
 	return n, nil
 }

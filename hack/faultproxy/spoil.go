@@ -83,7 +83,8 @@ func (x *exchange) hangUp() error {
 	return errCut
 }
 
-// half is the part of a body that arrives, its last byte alone: when that is taken, all before it was sent.
+// half is the part of a body that arrives, its last byte alone: HTTP/2 sends what was taken when more is, so that all before
+// it was sent when that is taken.
 type half struct {
 	body []byte
 	end  func() error

@@ -133,9 +133,11 @@ func (t *term) restored(u *turn) bool {
 	return true
 }
 
-// sweep has what moved while a turn ran be looked at with everything else, where that did not leave all done.
-func (l *lane) sweep() {
+// sweep has what moved while a turn ran be looked at with everything else, where that did not leave all done: in the next pass,
+// where the cluster gets no more turns in this one, which would not end while others go on.
+func (t *term) sweep(l *lane) {
 	if len(l.keys) > 0 && !l.still {
-		l.keys, l.ready = nil, true
+		l.keys = nil
+		t.want(l.cluster.Name)
 	}
 }

@@ -155,6 +155,13 @@ func TestStuckUntilTheNextPass(t *testing.T) {
 		if term.take(); l.ready || !l.repairs().IsZero() {
 			t.Errorf("%s: ready %v, keys %v", name, l.ready, l.keys)
 		}
+		l.running = true
+		term.take()
+		failed := tookBack(term, false, "Drift")
+		failed.outcomes[0].Err = errSkipped
+		if term.end(failed); !term.over(false) {
+			t.Errorf("%s: the pass goes on for what moved during the last turn: ready %v, keys %v", name, l.ready, l.keys)
+		}
 		l.begin(l.cluster, true)
 		if term.take(); !l.ready {
 			t.Errorf("%s: in the next pass it is not looked at", name)

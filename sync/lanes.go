@@ -96,7 +96,7 @@ func (t *term) end(u *turn) {
 	case u.drifts:
 		l.unseen = false
 		t.repaired(u)
-		l.sweep()
+		t.sweep(l)
 	default:
 		u.blame()
 		l.unseen = t.restored(u)
@@ -107,7 +107,7 @@ func (t *term) end(u *turn) {
 		l.fresh = u.kept
 		t.next(u)
 		t.look(u)
-		l.sweep()
+		t.sweep(l)
 	}
 }
 

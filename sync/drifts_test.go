@@ -225,3 +225,16 @@ func TestSteadyEdits(t *testing.T) {
 		}
 	})
 }
+
+// Those who wait for a cluster have a turn after one about keys in it only where that shows something else.
+func TestWhomDriftWakes(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		term := atRest("west", "east")
+		term.board.waiting["east"] = []api.ClusterName{"west"}
+		l, east := term.lanes["west"], term.lanes["east"]
+		term.end(&turn{loop: term.loop, board: term.board, lane: l, cluster: l.cluster, drifts: true, first: true, moved: moved})
+		if east.ready != moved || term.over(false) == moved {
+			t.Errorf("moved %v: east has a turn %v, and the pass is over %v", moved, east.ready, term.over(false))
+		}
+	}
+}

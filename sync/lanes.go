@@ -173,12 +173,13 @@ func (t *term) next(u *turn) {
 	}
 }
 
-// stir makes those ready whose steps may differ after this turn.
+// stir makes those ready whose steps may differ after this turn. One about keys is no first look at its cluster: while others go
+// on changing objects, there would be no end of it.
 func (t *term) stir(u *turn) {
 	for _, other := range u.issued {
 		t.want(other)
 	}
-	if !u.moved && !u.first {
+	if !u.moved && (u.drifts || !u.first) {
 		return
 	}
 	for _, other := range t.board.neighbours(u.cluster.Name, u.moved) {

@@ -46,6 +46,11 @@ func TestCalmBesideOneThatHangs(t *testing.T) {
 	if tt.calm(); tt.number != 1 {
 		t.Error("a turn runs that may still need what was read")
 	}
+	hangs.drifts = true
+	if tt.calm(); tt.number != 2 {
+		t.Error("what was read once is trusted for as long as others change objects")
+	}
+	tt.number, tt.board.pass, hangs.drifts = 1, 1, false
 	hangs.sign.Store(time.Now().Add(-time.Minute).UnixNano())
 	if tt.calm(); tt.number != 2 {
 		t.Error("what was read once is trusted for as long as one cluster hangs")

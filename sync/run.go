@@ -46,11 +46,12 @@ func (t *term) rest(ctx context.Context, news <-chan struct{}, next time.Time) {
 	})
 }
 
-// calm ends what stands for a pass between two of them: what was read is too old for who comes later.
+// calm ends what stands for a pass between two of them: what was read is too old for who comes later. A turn about keys needs
+// none of it.
 func (t *term) calm() {
 	asked := false
 	for _, l := range t.lanes {
-		if l.running && !t.straggles(l) || l.ready || len(l.awaits) > 0 {
+		if l.running && !l.drifts && !t.straggles(l) || l.ready || len(l.awaits) > 0 {
 			return
 		}
 		asked = asked || l.looked == t.number

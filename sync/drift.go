@@ -83,8 +83,11 @@ func shows(k object.Key) bool {
 func (t *term) take() {
 	for name, moves := range t.loop.Changes.Take() {
 		l := t.lane(name)
+		if l == nil {
+			continue
+		}
+		l.fresh = false
 		switch {
-		case l == nil:
 		case moves.All:
 			l.ready = true
 		case !l.still && !l.running:
@@ -101,13 +104,16 @@ func (t *term) take() {
 func (t *term) repaired(u *turn) {
 	l := u.lane
 	l.hush = time.Now().Add(hush)
+	tell := u.pass != t.number // that pass may have told that the cluster does not answer
 	if len(u.step.Rows) > 0 {
 		u.blame()
 		l.step = l.step.With(u.step)
-		t.board.tell(u.cluster.Name, l.step)
-		t.news = true
+		t.news, tell = true, true
 	}
-	if u.again {
+	if tell {
+		t.board.tell(u.cluster.Name, l.step)
+	}
+	if u.again || u.step.Refused != nil { // there was no connection any more to write to
 		l.ready = true
 	}
 	if _, failed := tally(u.outcomes); failed > 0 {

@@ -126,6 +126,11 @@ func TestPassesBesideDrift(t *testing.T) {
 	if term.excuse(); term.board.table["west"].Step.Refused == nil {
 		t.Error("nobody is told that west does not answer")
 	}
+	term.number++
+	term.end(&turn{loop: term.loop, board: term.board, lane: l, cluster: l.cluster, drifts: true})
+	if why := term.board.table["west"].Step.Refused; why != nil {
+		t.Errorf("it answers again, and it is told: %v", why)
+	}
 }
 
 // Where a pass ended before a cluster had its turn, what drifts there is taken back all the same, and the first move has the
@@ -236,5 +241,23 @@ func TestWhomDriftWakes(t *testing.T) {
 		if east.ready != moved || term.over(false) == moved {
 			t.Errorf("moved %v: east has a turn %v, and the pass is over %v", moved, east.ready, term.over(false))
 		}
+	}
+}
+
+// What moved is looked at, although the cluster was read just before, or could not be written to.
+func TestNoMoveIsLost(t *testing.T) {
+	term := atRest("west")
+	l := term.lanes["west"]
+	l.still, l.fresh, l.ready = false, true, true
+	term.loop.Changes = watched{"west": {Keys: []object.Key{probe}}}
+	if term.take(); l.fresh {
+		t.Error("a cluster in which something moved need not be read")
+	}
+	term = atRest("west")
+	l = term.lanes["west"]
+	u := tookBack(term, false, "Drift")
+	u.drifts, u.outcomes, u.step.Refused = true, nil, &object.Reason{Code: "Gone"}
+	if term.end(u); !l.ready {
+		t.Error("a repair that found no connection is taken for done")
 	}
 }

@@ -51,7 +51,7 @@ func (u *turn) unfoldable(o object.Outcome) bool {
 func (u *turn) sees() bool {
 	near := u.board.near(u.cluster.Name)
 	side := u.board.side(u.cluster.Name)
-	if u.loop.Changes != nil || !side.Known || len(near.Sides) == 0 {
+	if !side.Known || len(near.Sides) == 0 {
 		return true
 	}
 	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, side.Seen)

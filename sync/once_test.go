@@ -144,13 +144,15 @@ func TestOnceTakesByRequests(t *testing.T) {
 	})
 }
 
-// A cluster that was read is read again where its neighbours show that more must be looked at than was.
+// A cluster that was read is read again where its neighbours show that more must be looked at than was: in a daemon, too, whose
+// term begins by reading all at once.
 func TestSees(t *testing.T) {
 	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
 		b := newBoard(r.loop(), 1)
+		b.loop.Changes = r
 		b.fleet = r.fleet
 		west, _ := r.fleet.Cluster("west")
-		u := &turn{loop: r.loop(), board: b, cluster: *west}
+		u := &turn{loop: b.loop, board: b, cluster: *west}
 		looked, err := plan.Watches(b.near("west"), *west, u.loop.Renderer, object.Observation{})
 		if err != nil {
 			t.Fatal(err)

@@ -24,11 +24,11 @@ func (u *turn) drift(ctx context.Context) {
 		return
 	}
 	ends, whole := plan.Asks(v.World, u.last, u.keys)
-	if u.again = whole; whole || len(ends) == 0 {
-		return
+	if u.again = whole || len(ends) > 0 && !u.loop.writes(u.cluster.Name); u.again || len(ends) == 0 {
+		return // what is not ours to write is told as a whole: nothing of it is done
 	}
 	u.step = plan.Drift(v.World, u.last, ends, u.loop.Renderer, u.loop.Policies...)
-	if u.again = u.step.Whole; u.step.Writes() > 0 && u.loop.writes(u.cluster.Name) {
+	if u.again = u.step.Whole; u.step.Writes() > 0 {
 		u.do(ctx, v.Sides[u.cluster.Name].Facts.UID)
 	}
 }

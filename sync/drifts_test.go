@@ -261,3 +261,26 @@ func TestNoMoveIsLost(t *testing.T) {
 		t.Error("a repair that found no connection is taken for done")
 	}
 }
+
+// A daemon that only observes tells what drifted as long as it is so.
+func TestObservedDrift(t *testing.T) {
+	single(t, memcluster.Options{}, rigMesh, func(r *rig) {
+		r.once(12)
+		l := r.loop()
+		l.Changes, l.ReadOnly = r, true
+		stop := r.run(l)
+		defer stop()
+		r.clean(10*time.Second, 12)
+		r.edit("west", probe, 1)
+		for _, after := range []time.Duration{2 * time.Second, 2 * time.Minute} {
+			time.Sleep(after)
+			all := r.told()
+			if len(all) == 0 {
+				t.Fatalf("nothing is told %v later", after)
+			}
+			if c := all[len(all)-1].Counts(); c.InPlace != 11 || c.Changing != 1 {
+				t.Errorf("%v later: %+v", after, c)
+			}
+		}
+	})
+}

@@ -148,23 +148,31 @@ func begun(t *testing.T, o memcluster.Options, links string, before, f func(*rig
 		before(r)
 		l := r.loop()
 		l.Changes = r
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() {
-			ended <- l.Run(ctx, 1, r.poke, func(p report.Report) {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.reports = append(r.reports, p)
-			})
-		}()
+		stop := r.run(l)
 		defer stop() // also where f gives up
 		f(r)
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 		if r.ended != nil {
 			r.ended()
+		}
+	})
+}
+
+// run has a daemon run until the returned function is called.
+func (r *rig) run(l *Loop) (stop func()) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- l.Run(ctx, 1, r.poke, func(p report.Report) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.reports = append(r.reports, p)
+		})
+	}()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.t.Error(err)
 		}
 	})
 }

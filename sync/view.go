@@ -50,6 +50,7 @@ type derived struct {
 	contested map[api.ClusterName]map[object.Key]plan.Contest
 	immutable map[api.ClusterName]map[object.Key]plan.Refusal
 	rules     *sum
+	twins     map[string]bool
 	carried   map[api.ClusterName]api.Commit // see plan.World.Carried
 }
 
@@ -126,6 +127,10 @@ func (b *board) world() plan.World {
 func (b *board) worldNow() plan.World {
 	w := b.bare()
 	w.Sides = b.sides.all()
+	if b.derived.twins == nil {
+		b.derived.twins = w.Twinned()
+	}
+	w.Twins = b.derived.twins
 	return w
 }
 
@@ -199,7 +204,9 @@ func shownBy(owner string, s pair.Side, last announcements) (out shown, next ann
 			buf.Write(body.Bytes())
 		default:
 			next[k] = last.of(k, body)
-			fmt.Fprintln(&buf, k, next[k].text)
+			said := next[k].said
+			fmt.Fprintln(&buf, k)
+			buf.Write(said[:])
 		}
 	}
 	out.sum = sha256.Sum256(buf.Bytes())
@@ -221,7 +228,7 @@ type announcements map[object.Key]announcement
 
 type announcement struct {
 	body object.Body // of which it was decoded
-	text string
+	said sum
 }
 
 func (a announcements) of(k object.Key, body object.Body) announcement {
@@ -229,5 +236,5 @@ func (a announcements) of(k object.Key, body object.Body) announcement {
 		return known
 	}
 	secret, entries := linkerd.Announced(body)
-	return announcement{body, fmt.Sprintln(secret, entries)}
+	return announcement{body, sha256.Sum256(fmt.Appendln(nil, secret, entries))}
 }

@@ -115,7 +115,8 @@ func decode(body object.Body) (Inventory, error) {
 		slices.SortFunc(w.Entries, object.Key.Compare)
 	}
 	return Inventory{
-		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Commit: w.Commit, Term: w.Term,
+		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Term: w.Term,
+		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
 

@@ -42,26 +42,23 @@ func (p *planner) identify(name api.ClusterName) *object.Reason {
 
 // shared says that several names have the identity: only then is it asked which, since that is to look at all of them.
 func (p *planner) shared(uid string) bool {
-	const few = 4 // as of one end: then counting them is all the work
-	if p.asked++; p.asked <= few {
-		n := 0
-		for _, side := range p.Sides {
-			if side.Known && side.Facts.UID == uid {
-				n++
-			}
-		}
-		return n > 1
+	if p.Twins == nil {
+		p.Twins = p.Twinned()
 	}
-	if p.twins == nil {
-		p.twins = make(map[string]bool, len(p.Sides))
-		for _, side := range p.Sides {
-			if side.Known {
-				_, again := p.twins[side.Facts.UID]
-				p.twins[side.Facts.UID] = again
-			}
+	return p.Twins[uid]
+}
+
+// Twinned counts the identities for Twins; never nil.
+func (w World) Twinned() map[string]bool {
+	once, twins := make(map[string]bool, len(w.Sides)), map[string]bool{}
+	for _, side := range w.Sides {
+		if uid := side.Facts.UID; side.Known && once[uid] {
+			twins[uid] = true
+		} else if side.Known {
+			once[uid] = true
 		}
 	}
-	return p.twins[uid]
+	return twins
 }
 
 // unidentified is all of that but the base's name. Without shared there is no other name for the cluster.

@@ -26,6 +26,7 @@ type World struct {
 	Fleet    *fleet.Fleet
 	Departed []fleet.Cluster // of the record, but no longer declared
 	Sides    map[api.ClusterName]pair.Side
+	Twins    map[string]bool                 // identities that several known sides show; nil: they are counted
 	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
@@ -144,8 +145,6 @@ type planner struct {
 
 	coverage    object.Coverage
 	calmed      time.Time                                // when the first contested object is corrected again; zero: none
-	asked       int                                      // by shared
-	twins       map[string]bool                          // memo of shared
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 }

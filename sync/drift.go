@@ -23,14 +23,22 @@ func (u *turn) drift(ctx context.Context) {
 	if u.stale = !ok; u.stale {
 		return
 	}
+	uid, asked := v.Sides[u.cluster.Name].Facts.UID, u.compare(v)
+	u.board.done(v)
+	if asked && u.step.Writes() > 0 {
+		u.do(ctx, uid)
+	}
+}
+
+// compare plans what the keys ask for; false: nothing, or more than can be said of some ends alone.
+func (u *turn) compare(v view) bool {
 	ends, whole := plan.Asks(v.World, u.last, u.keys)
 	if u.again = whole || len(ends) > 0 && !u.loop.writes(u.cluster.Name); u.again || len(ends) == 0 {
-		return // what is not ours to write is told as a whole: nothing of it is done
+		return false // what is not ours to write is told as a whole: nothing of it is done
 	}
 	u.step = plan.Drift(v.World, u.last, ends, u.loop.Renderer, u.loop.Policies...)
-	if u.again = u.step.Whole; u.step.Writes() > 0 {
-		u.do(ctx, v.Sides[u.cluster.Name].Facts.UID)
-	}
+	u.again = u.step.Whole
+	return true
 }
 
 // follow has the board show what watches show now; false: they do not, or other declarations came meanwhile. Facts are not read

@@ -76,8 +76,13 @@ func covered(w object.Watch, by []object.Watch) bool {
 type folder struct {
 	looked map[object.Key][]object.Watch // by kind
 	edit   *object.Edit
-	moving []object.Key   // may go on by themselves
-	again  []object.Watch // that show those
+	moving []moving
+}
+
+// moving is an object that may go on by itself, and what shows it.
+type moving struct {
+	key object.Key
+	in  object.Watch
 }
 
 // kindOf is the key of a kind.
@@ -95,10 +100,7 @@ func (f *folder) put(o object.Outcome) {
 			body = o.Change.Object.Body
 		}
 		if w.Health || k.Kind == "Secret" && k.Namespace == object.AccessNamespace {
-			f.moving = append(f.moving, k)
-			if !slices.ContainsFunc(f.again, func(o object.Watch) bool { return reflect.DeepEqual(o, w) }) {
-				f.again = append(f.again, w)
-			}
+			f.moving = append(f.moving, moving{k, w})
 		}
 	}
 	f.edit.Put(k, o.Now, body)
@@ -106,26 +108,51 @@ func (f *folder) put(o object.Outcome) {
 
 // lookAgain shows what may go on by itself as it is now; false: that could not be read.
 func (f *folder) lookAgain(ctx context.Context, u *turn) bool {
-	if len(f.again) == 0 {
+	if len(f.moving) == 0 {
 		return true
 	}
 	var now object.Observation
 	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) (err error) {
-		now, err = conn.Observe(ctx, f.again)
+		now, err = conn.Observe(ctx, f.again(u.board.side(u.cluster.Name).Seen))
 		return err
 	})
 	if err != nil {
 		return false
 	}
-	for _, k := range f.moving {
-		body, _ := now.Body(k)
-		if r := now.Record(k); r.IsZero() {
-			f.edit.Drop(k)
+	for _, m := range f.moving {
+		body, _ := now.Body(m.key)
+		if r := now.Record(m.key); r.IsZero() {
+			f.edit.Drop(m.key)
 		} else {
-			f.edit.Put(k, r, body)
+			f.edit.Put(m.key, r, body)
 		}
 	}
 	return true
+}
+
+// each is how many objects of a list a GET is worth.
+const each = 5
+
+// again is what shows all that may go on by itself: one by one, unless that are so many of their kind that a list is cheaper.
+func (f *folder) again(seen object.Observation) (looks []object.Watch) {
+	names := map[int][]string{} // by place among looks
+	for _, m := range f.moving {
+		at := slices.IndexFunc(looks, func(w object.Watch) bool { return reflect.DeepEqual(w, m.in) })
+		if at < 0 {
+			at, looks = len(looks), append(looks, m.in)
+		}
+		names[at] = append(names[at], m.key.Name)
+	}
+	for i, w := range looks {
+		listed := 0
+		for range seen.Kind(w.Group, w.Kind) {
+			listed++
+		}
+		if w.Namespace != "" && each*len(names[i]) < listed || len(w.Names) > 0 {
+			looks[i].Names = names[i]
+		}
+	}
+	return looks
 }
 
 // shownIn says that a look shows an object, if it is there.

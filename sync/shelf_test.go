@@ -39,3 +39,27 @@ func TestShelf(t *testing.T) {
 		t.Errorf("%v allocations to change what nobody has seen", before)
 	}
 }
+
+// What is lent stays as it was until it is given back, and is not copied after that.
+func TestShelfLends(t *testing.T) {
+	var s shelf[int, int]
+	s.set(1, 1)
+	first, loan := s.lend()
+	s.set(1, 2)
+	if first[1] != 1 {
+		t.Error("what is on loan has changed")
+	}
+	*loan--
+	second, loan := s.lend()
+	if *loan--; second[1] != 2 {
+		t.Fatal("it does not hold what was set")
+	}
+	s.set(1, 3)
+	if second[1] != 3 {
+		t.Error("what was given back was copied")
+	}
+	s.all()
+	if s.set(1, 4); second[1] != 3 {
+		t.Error("what was handed out has changed")
+	}
+}

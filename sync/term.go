@@ -88,6 +88,7 @@ func (t *term) run(ctx context.Context, news <-chan struct{}) error {
 			l.ready = true
 		}
 	}
+	t.board.done(now)
 	t.passing = true
 	t.serve(ctx, news, time.Time{}, t.over)
 	t.passing = false

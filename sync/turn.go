@@ -57,11 +57,12 @@ func (u *turn) whole(ctx context.Context) {
 	began := time.Now()
 	u.step = plan.Cluster(v.World, u.cluster.Name, u.loop.Renderer, u.loop.Policies...)
 	u.planned, u.basis = time.Since(began), v.basis(u.step)
-	side := v.Sides[u.cluster.Name]
+	side, restores := v.Sides[u.cluster.Name], plan.Restores(v.World, u.step)
+	u.board.done(v)
 	if u.kept = u.folds && side.Known; !u.loop.writes(u.cluster.Name) {
 		return
 	}
-	u.restores = plan.Restores(v.World, u.step)
+	u.restores = restores
 	u.do(ctx, side.Facts.UID)
 	u.fold(ctx, side)
 	u.issue(ctx)

@@ -27,6 +27,7 @@ type view struct {
 	record string // the version of the home record
 	rules  sum    // which commits are barred, and who is who: of all clusters
 	shown  map[api.ClusterName]shown
+	loans  [2]*int // of sides and shown
 }
 
 // shown is what others depend on in a cluster.
@@ -54,20 +55,35 @@ type derived struct {
 	carried   map[api.ClusterName]api.Commit // see plan.World.Carried
 }
 
-// view is the world of an epoch to plan writes from; false: that is over, or what is declared is not in force.
+// view is the world of an epoch to plan writes from; false: that is over, or what is declared is not in force. It is on loan:
+// see done.
 func (b *board) view(epoch int) (view, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fleet == nil || b.fleet != b.good || b.epoch != epoch {
 		return view{}, false
 	}
-	v := view{World: b.worldNow(), record: b.record.Was.UID + " " + b.record.Was.ResourceVersion, shown: b.shown.all()}
+	v := view{World: b.bare(), record: b.record.Was.UID + " " + b.record.Was.ResourceVersion}
+	v.Sides, v.loans[0] = b.sides.lend()
+	v.Twins = b.twins()
+	v.shown, v.loans[1] = b.shown.lend()
 	if b.derived.rules == nil {
 		rules := v.ruled()
 		b.derived.rules = &rules
 	}
 	v.rules = *b.derived.rules
 	return v, true
+}
+
+// done gives a view back: nobody may read its maps any more. One that is not given back stays as it is.
+func (b *board) done(v view) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, loan := range v.loans {
+		if loan != nil {
+			*loan--
+		}
+	}
 }
 
 func (v view) ruled() sum {
@@ -126,12 +142,16 @@ func (b *board) world() plan.World {
 // worldNow is world; b.mu is held.
 func (b *board) worldNow() plan.World {
 	w := b.bare()
-	w.Sides = b.sides.all()
-	if b.derived.twins == nil {
-		b.derived.twins = w.Twinned()
-	}
-	w.Twins = b.derived.twins
+	w.Sides, w.Twins = b.sides.all(), b.twins()
 	return w
+}
+
+// twins are the identities of several sides; b.mu is held.
+func (b *board) twins() map[string]bool {
+	if b.derived.twins == nil {
+		b.derived.twins = plan.World{Sides: b.sides.at}.Twinned()
+	}
+	return b.derived.twins
 }
 
 // near is world with no clusters but those that a cluster's links lead to: all that must be known to look at it. So what the

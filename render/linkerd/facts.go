@@ -150,13 +150,13 @@ func (r *reader) installed() {
 // config reads domains and version from Linkerd's own configuration.
 func (r *reader) config() {
 	key := object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: config}
-	var cm corev1.ConfigMap
-	if !r.body(key, &cm) {
+	values, ok := r.text(key, "values")
+	if !ok {
 		r.missBoth("NotInstalled", "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
 		return
 	}
 	var v struct{ ClusterDomain, IdentityTrustDomain, LinkerdVersion string }
-	if err := yaml.Unmarshal([]byte(cm.Data["values"]), &v); err != nil {
+	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
 		r.missBoth("Unreadable", "%s: key values is not YAML: %v", key, err)
 		return
 	}
@@ -179,6 +179,17 @@ func (r *reader) body(key object.Key, into any) bool {
 	return ok && json.Unmarshal(b.Bytes(), into) == nil
 }
 
+// text is a key of a live ConfigMap; false: there is no such ConfigMap. Mostly it is found without decoding the rest.
+func (r *reader) text(key object.Key, name string) (string, bool) {
+	b, ok := r.seen.Body(key)
+	if text, found := b.Text("data", name); ok && found {
+		return text, true
+	}
+	var cm corev1.ConfigMap
+	ok = r.body(key, &cm)
+	return cm.Data[name], ok
+}
+
 // endpoint takes the declared address before the one we use ourselves; the CA is the cluster's own.
 func (r *reader) endpoint(access string) {
 	server := r.c.APIServer
@@ -189,11 +200,11 @@ func (r *reader) endpoint(access string) {
 		}
 	}
 	key := object.Key{Kind: "ConfigMap", Namespace: kubeSystem, Name: rootCA}
-	var cm corev1.ConfigMap
-	if !r.body(key, &cm) || cm.Data["ca.crt"] == "" {
+	ca, _ := r.text(key, "ca.crt")
+	if ca == "" {
 		r.miss(AsTarget, "NoCA", "%s holds no ca.crt: the cluster's root-ca-certificate-publisher controller supplies it", key)
 	}
-	r.f.API = Endpoint{Server: server, CA: cm.Data["ca.crt"]}
+	r.f.API = Endpoint{Server: server, CA: ca}
 }
 
 // Loopback says that a URL names this machine.

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	exactly "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/object"
@@ -167,8 +168,11 @@ func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) (
 }
 
 // wholeItem keeps all of an object but the managed fields, which are the record's; items of a list do
-// not say their kind, so it is written out. Of one that is only judged, no more is kept than else.
+// not say their kind, so it is written out.
 func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
+	if as.depth != object.Whole {
+		return c.judgedItem(raw, as)
+	}
 	var top, fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &top); err != nil {
 		return object.Item{}, fmt.Errorf("decode object: %w", err)
@@ -184,11 +188,6 @@ func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
 	if as.health {
 		health = object.HealthOf(as.Kind, raw)
 	}
-	if as.depth != object.Whole {
-		it, err := c.metaItem(&m, as)
-		it.Record.Health = health
-		return it, err
-	}
 	delete(fields, "managedFields")
 	version, kind := as.ToAPIVersionAndKind()
 	for name, value := range map[string]any{"apiVersion": version, "kind": kind, "metadata": fields} {
@@ -201,6 +200,19 @@ func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
 	body, err := json.Marshal(top)
 	it := c.item(&m)
 	it.Body, it.Record.Health = object.NewBody(body), health
+	return it, err
+}
+
+// judgedItem keeps of an object no more than its metadata and what it lacks to be ready.
+func (c *Client) judgedItem(raw []byte, as reading) (object.Item, error) {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := exactly.Unmarshal(raw, &o); err != nil {
+		return object.Item{}, fmt.Errorf("decode object: %w", err)
+	}
+	it, err := c.metaItem(&o.Metadata, as)
+	it.Record.Health = object.HealthOf(as.Kind, raw)
 	return it, err
 }
 

@@ -106,6 +106,7 @@ func TestDressedClusterTellsItsFacts(t *testing.T) {
 
 func TestNodePortGatewayAndOldLinks(t *testing.T) {
 	Need(t)
+	t.Parallel()
 	c := startLight(t, "old")
 	d := Dressing{LinkerdVersion: "stable-2.14.10", NodePort: true, LinkVersions: []string{"v1alpha1"}}
 	if err := Dress(t.Context(), c.Config, d); err != nil {

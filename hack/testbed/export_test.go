@@ -13,6 +13,7 @@ import (
 
 func TestDeploymentRunsAndIsCollected(t *testing.T) {
 	Need(t)
+	t.Parallel()
 	client := kubernetes.NewForConfigOrDie(bed.Cluster("east").Config)
 	ns := namespace(t, client)
 	if err := Export(t.Context(), bed.Cluster("east").Config, Exported{Namespace: ns, Name: "web"}); err != nil {

@@ -71,6 +71,7 @@ func orphan() int {
 
 func TestKilledParentLeavesNothing(t *testing.T) {
 	Need(t)
+	t.Parallel()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), orphanEnv+"="+t.TempDir())
 	cmd.Stderr = os.Stderr
@@ -103,6 +104,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 
 func TestKilledSupervisorTakesItsChildrenAlong(t *testing.T) {
 	Need(t)
+	t.Parallel()
 	c := startLight(t, "killed")
 	left := traceOf(c)
 	if err := c.Pause(); err != nil { // a stopped child must die too
@@ -121,6 +123,7 @@ func TestKilledSupervisorTakesItsChildrenAlong(t *testing.T) {
 
 func TestTermEndsACluster(t *testing.T) {
 	Need(t)
+	t.Parallel()
 	c := startLight(t, "termed")
 	left := traceOf(c)
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -133,6 +136,7 @@ func TestTermEndsACluster(t *testing.T) {
 
 func TestCloseLeavesNothing(t *testing.T) {
 	Need(t)
+	t.Parallel()
 	c := startLight(t, "closed")
 	left := traceOf(c)
 	client := kubernetes.NewForConfigOrDie(c.Config)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,24 +63,27 @@ func newPair(t *testing.T, source, target string) *linked {
 	return l
 }
 
-// clean takes the controller of the link away, and what it needs to begin.
+// clean takes the controller of the link away, and what it needs to begin, and nothing of it is still being deleted then: the
+// next test applies it anew.
 func (l *linked) clean(t *testing.T) {
 	t.Helper()
-	ctx, foreground := context.Background(), metav1.DeletePropagationForeground
-	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
+	ctx, foreground, now := context.Background(), metav1.DeletePropagationForeground, metav1.DeleteOptions{}
 	err := poll(ctx, func() error {
+		err := l.source.AppsV1().Deployments(Multicluster).Delete(ctx, "controller-"+l.Target, metav1.DeleteOptions{PropagationPolicy: &foreground})
+		if !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the controller is there"), err)
+		}
 		pods, err := l.source.CoreV1().Pods(Multicluster).List(ctx, metav1.ListOptions{LabelSelector: clusterLabel + "=" + l.Target})
 		if err == nil && len(pods.Items) > 0 {
-			_ = l.source.AppsV1().Deployments(Multicluster).Delete(ctx, "controller-"+l.Target, options)
 			return errors.New("the controller's pod is there")
 		}
 		return err
 	})
 	for _, gone := range []error{
 		err,
-		l.links().Delete(ctx, l.Target, options),
-		l.source.CoordinationV1().Leases(Multicluster).Delete(ctx, "service-mirror-write-"+l.Target, options),
-		l.source.RbacV1().Roles(Multicluster).Delete(ctx, "controller-read-remote-creds-"+l.Target, options),
+		l.links().Delete(ctx, l.Target, now),
+		l.source.CoordinationV1().Leases(Multicluster).Delete(ctx, "service-mirror-write-"+l.Target, now),
+		l.source.RbacV1().Roles(Multicluster).Delete(ctx, "controller-read-remote-creds-"+l.Target, now),
 	} {
 		if gone != nil && !apierrors.IsNotFound(gone) {
 			t.Error(gone)
@@ -97,6 +101,7 @@ func play(t *testing.T, source string, opts MirrorOptions) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
+	opts.Period = orTime(opts.Period, 50*time.Millisecond) // each event takes one
 	opts.Failed = func(link string, err error) { t.Log(link, err) }
 	go func() { ended <- RunMirrors(ctx, bed.Cluster(source).Config, opts) }()
 	stop = sync.OnceFunc(func() {

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -282,5 +283,32 @@ func TestObservedDrift(t *testing.T) {
 				t.Errorf("%v later: %+v", after, c)
 			}
 		}
+	})
+}
+
+// While others overwrite whole objects, without our digest, a pass over a new commit ends as it does beside single edits.
+func TestSteadyOverwriting(t *testing.T) {
+	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+		r.clean(30*time.Second, 12)
+		west, keys := r.Cluster("west"), r.ours("west")
+		west.Fault(func(f *memcluster.Faults) { f.Slow = 50 * time.Millisecond })
+		r.wholly("west")
+		r.declare("c2", rigMesh)
+		for i := range 300 {
+			if err := west.Edit("hand", keys[i%len(keys)], func(c map[string]any) {
+				m := c["metadata"].(map[string]any) //nolint:forcetypeassert // ours
+				m["annotations"] = map[string]any{"by": fmt.Sprint(i)}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if n := r.wholly("west"); n > 2 {
+			t.Errorf("planned whole %d times for a commit", n)
+		}
+		if p := r.told()[0]; p.Commit != "c2" || p.Between || p.Took > time.Second {
+			t.Errorf("the pass over %s took %v", p.Commit, p.Took)
+		}
+		r.keptAll()
 	})
 }

@@ -179,10 +179,10 @@ func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, 
 			return nil, occupied(o.Key, live)
 		case live.Going:
 			return nil, object.Because("Going", "%s is still being deleted", o.Key)
+		case live.Digest == 0, live.Digest == o.Digest && !p.coverage.Covers(o, live): // who overwrites all of it leaves no digest
+			out = append(out, change(want.End, update(o, seen), o, live, "Drift", "fields were changed by "+rivals(live)))
 		case live.Digest != o.Digest:
 			out = append(out, change(want.End, update(o, seen), o, live, "Changed", "what is declared, or a fact it is made of, changed"))
-		case !p.coverage.Covers(o, live):
-			out = append(out, change(want.End, object.Update, o, live, "Drift", "fields were changed by "+rivals(live)))
 		}
 	}
 	return p.replaced(out)

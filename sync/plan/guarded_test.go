@@ -71,7 +71,9 @@ func TestDrift(t *testing.T) {
 		{"nothing", func(*object.Record) {}, nil, ""},
 		{"metadata of others", func(r *object.Record) { r.ResourceVersion, r.Rivals = "9", unique.Make("hpa") }, nil, ""},
 		{"another digest", func(r *object.Record) { r.Digest++ }, []string{"update " + deployment("east").String()}, "Changed"},
-		{"no digest", func(r *object.Record) { r.Digest = 0 }, []string{"update " + deployment("east").String()}, "Changed"},
+		{"no digest", func(r *object.Record) {
+			r.Digest, r.Rivals = 0, unique.Make("kubectl")
+		}, []string{"update " + deployment("east").String()}, "Drift"},
 		{"a field taken over", func(r *object.Record) {
 			r.Fields, r.Rivals = unique.Make(`{"f:metadata":{"f:labels":{}}}`), unique.Make("kubectl")
 		}, []string{"update " + deployment("east").String()}, "Drift"},

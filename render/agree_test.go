@@ -46,9 +46,13 @@ func excuses() []excuse {
 func but(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	u.SetResourceVersion("")
-	u.SetManagedFields(slices.DeleteFunc(u.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+	ours := slices.DeleteFunc(u.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager != object.Manager(object.DefaultOwner)
-	}))
+	})
+	for i := range ours {
+		ours[i].Time = nil // of the last apply that changed anything
+	}
+	u.SetManagedFields(ours)
 	return u.Object
 }
 

@@ -209,9 +209,10 @@ func (j *judge) change(o object.Object, live map[string]any) []any {
 	if j.r.IntN(8) == 0 {
 		path := []any{"metadata", []string{"labels", "annotations"}[j.r.IntN(2)]}
 		m, _ := at(live, path)
-		with, _ := m.(map[string]any)
-		with = maps.Clone(with)
-		with["example.com/note"] = "hello"
+		with := map[string]any{"example.com/note": "hello"} // a write before may have taken all away
+		if before, ok := m.(map[string]any); ok {
+			maps.Copy(with, before)
+		}
 		set(live, path, with)
 		return path
 	}
@@ -252,7 +253,10 @@ func (j *judge) other(v any) any {
 		return out
 	case []any:
 		out := slices.Clone(v)
-		if len(v) > 0 && j.r.IntN(2) == 0 {
+		switch {
+		case len(v) == 0: // a write before took the only item
+			return []any{"x"}
+		case j.r.IntN(2) == 0:
 			return out[1:]
 		}
 		return append(out, j.other(v[len(v)-1]))

@@ -9,7 +9,9 @@ MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set. One that is not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright deploy hack/demo hack/faultproxy hack/testbed render sync sync/cluster sync/lease
+LIGHT_PACKAGES := deploy hack/demo hack/faultproxy hack/testbed render sync/lease
+HEAVY_PACKAGES := cmd/linkwright sync sync/cluster
+CLUSTER_PACKAGES := $(LIGHT_PACKAGES) $(HEAVY_PACKAGES)
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
 CLUSTERS ?= 1
 # Per package, like go test's own flag.
@@ -21,7 +23,7 @@ PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
 FUZZTIME ?= 5s
 
-here := $(foreach p,$(CLUSTER_PACKAGES),$(if $(wildcard $(p)/*.go),./$(p)))
+present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
@@ -94,9 +96,10 @@ race-free:
 	LINKWRIGHT_CLUSTERS= $(race) -timeout $(TIMEOUT) \
 		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES)))
 
-# One package at a time: each starts control planes of its own.
+# Each package starts control planes of its own. Tests of the light ones wait most of their time, so two share the cores.
 race-clusters: ## tests on real control planes
-	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 1 -timeout $(CLUSTER_TIMEOUT) $(here)
+	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 2 -timeout $(CLUSTER_TIMEOUT) $(call present,$(LIGHT_PACKAGES))
+	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 1 -timeout $(CLUSTER_TIMEOUT) $(call present,$(HEAVY_PACKAGES))
 
 fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	gosync "sync"
 	"syscall"
 	"testing"
 
@@ -316,18 +317,24 @@ func (f *faults) roomy() {
 	}
 }
 
-// repacked polls a repository whose files are replaced all the time.
+// repacked polls a repository whose files are replaced all the time, but while a commit is made: git itself may not find the
+// directory again that it is about to write to.
 func (f *faults) repacked() {
 	ctx, stop := context.WithCancel(f.t.Context())
 	done := make(chan struct{})
+	var writing gosync.Mutex
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
+			writing.Lock()
 			_ = exec.CommandContext(ctx, "git", "-C", f.repo, "repack", "-a", "-d", "-q").Run() //nolint:gosec // our own repository
+			writing.Unlock()
 		}
 	}()
 	for range 5 {
+		writing.Lock()
 		f.declare()
+		writing.Unlock()
 		f.expect("the new commit is in force", f.inForce)
 	}
 	stop()

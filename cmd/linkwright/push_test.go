@@ -17,7 +17,7 @@ import (
 // be an hour away, and also while a pass waits for what another process does.
 func TestPush(t *testing.T) {
 	l := newLab(t, "east", "west")
-	hourly := policy("1h")
+	hourly := policy("interval: 1h")
 	l.commit(l.clusters() + hourly)
 	secret := t.TempDir() + "/secret"
 	if err := os.WriteFile(secret, []byte("a secret of at least 16 bytes\n"), 0o600); err != nil {

@@ -250,3 +250,36 @@ func TestAppliedFollows(t *testing.T) {
 		}
 	}
 }
+
+// That two names are one cluster is seen as soon as they show it, and forgotten when one of them does no more: whatever is
+// planned with it would be written to the wrong cluster.
+func TestTwinsAreSeen(t *testing.T) {
+	b := newBoard(&Loop{Owner: object.DefaultOwner}, 1)
+	b.fleet = load(t, "")
+	b.good = b.fleet
+	twins := func() int {
+		v, ok := b.view(b.now())
+		if !ok {
+			t.Fatal("no view")
+		}
+		b.done(v)
+		return len(v.Twins)
+	}
+	show := func(name api.ClusterName, uid string) {
+		b.put(name, pair.Side{Known: true, Facts: linkerd.Facts{UID: uid}}, b.now())
+	}
+	show("east", "one")
+	if show("west", "two"); twins() != 0 {
+		t.Fatal("two clusters are one")
+	}
+	if show("west", "one"); twins() != 1 {
+		t.Error("one cluster is two")
+	}
+	if b.drop("west"); twins() != 0 {
+		t.Error("a cluster that is not known is still another one")
+	}
+	show("west", "one")
+	if b.put("west", pair.Side{}, b.now()); twins() != 0 {
+		t.Error("a cluster that cannot be read is still another one")
+	}
+}

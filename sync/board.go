@@ -77,7 +77,7 @@ func (b *board) forgetSides() {
 	b.sides.clear()
 	b.shown.clear()
 	clear(b.announced)
-	b.derived.rules, b.derived.carried, b.derived.twins = nil, nil, nil
+	b.derived.forgetSides()
 }
 
 // forgetAnswers lets what was not known be asked anew; what was, is remembered by who answered.
@@ -208,7 +208,7 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 	before, read := b.sides.at[name]
 	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
 	if !read || before.Known != side.Known || before.Facts.UID != side.Facts.UID {
-		b.derived.rules, b.derived.carried, b.derived.twins = nil, nil, nil
+		b.derived.forgetSides()
 	}
 	if was != now {
 		b.derived.carried = nil
@@ -266,7 +266,7 @@ func (b *board) drop(name api.ClusterName) {
 // unsee forgets sides; b.mu is held.
 func (b *board) unsee(gone func(api.ClusterName, pair.Side) bool) {
 	if b.sides.drop(gone) {
-		b.derived.rules, b.derived.carried, b.derived.twins = nil, nil, nil
+		b.derived.forgetSides()
 	}
 }
 

@@ -55,6 +55,9 @@ type derived struct {
 	carried   map[api.ClusterName]api.Commit // see plan.World.Carried
 }
 
+// forgetSides forgets what is made of which clusters are known, and who they are.
+func (d *derived) forgetSides() { d.rules, d.carried, d.twins = nil, nil, nil }
+
 // view is the world of an epoch to plan writes from; false: that is over, or what is declared is not in force. It is on loan:
 // see done.
 func (b *board) view(epoch int) (view, bool) {

@@ -13,7 +13,7 @@ import (
 
 // fold has the board show what a single pass wrote, without reading the cluster again: the answer to each write is the object
 // as the server holds it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is
-// looked at, kind by kind. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
+// looked at again. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
 //
 // A side that was folded was not read in this pass: what takes something away is not decided on it.
 func (u *turn) fold(ctx context.Context, side pair.Side) {
@@ -24,7 +24,7 @@ func (u *turn) fold(ctx context.Context, side pair.Side) {
 	if !u.kept {
 		return
 	}
-	wrote := folder{looked: map[object.Key][]object.Watch{}, edit: side.Seen.Edit()}
+	wrote := folder{seen: side.Seen, looked: map[object.Key][]object.Watch{}, edit: side.Seen.Edit()}
 	for _, w := range side.Looked {
 		wrote.looked[kindOf(w.Group, w.Kind)] = append(wrote.looked[kindOf(w.Group, w.Kind)], w)
 	}
@@ -74,6 +74,7 @@ func covered(w object.Watch, by []object.Watch) bool {
 
 // folder makes an observation of what was seen, and written since.
 type folder struct {
+	seen   object.Observation
 	looked map[object.Key][]object.Watch // by kind
 	edit   *object.Edit
 	moving []moving
@@ -113,7 +114,7 @@ func (f *folder) lookAgain(ctx context.Context, u *turn) bool {
 	}
 	var now object.Observation
 	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) (err error) {
-		now, err = conn.Observe(ctx, f.again(u.board.side(u.cluster.Name).Seen))
+		now, err = conn.Observe(ctx, f.again())
 		return err
 	})
 	if err != nil {
@@ -134,7 +135,7 @@ func (f *folder) lookAgain(ctx context.Context, u *turn) bool {
 const each = 5
 
 // again is what shows all that may go on by itself: one by one, unless that are so many of their kind that a list is cheaper.
-func (f *folder) again(seen object.Observation) (looks []object.Watch) {
+func (f *folder) again() (looks []object.Watch) {
 	names := map[int][]string{} // by place among looks
 	for _, m := range f.moving {
 		at := slices.IndexFunc(looks, func(w object.Watch) bool { return reflect.DeepEqual(w, m.in) })
@@ -145,7 +146,7 @@ func (f *folder) again(seen object.Observation) (looks []object.Watch) {
 	}
 	for i, w := range looks {
 		listed := 0
-		for range seen.Kind(w.Group, w.Kind) {
+		for range f.seen.Kind(w.Group, w.Kind) {
 			listed++
 		}
 		if w.Namespace != "" && each*len(names[i]) < listed || len(w.Names) > 0 {

@@ -35,8 +35,8 @@ func TestLooksAgain(t *testing.T) {
 		}
 		want := tt.watch
 		want.Names = tt.want
-		seen := object.NewObservation(nil, object.Layer{Group: tt.watch.Group, Kind: tt.watch.Kind, Items: items})
-		if diff := cmp.Diff([]object.Watch{want}, f.again(seen)); diff != "" {
+		f.seen = object.NewObservation(nil, object.Layer{Group: tt.watch.Group, Kind: tt.watch.Kind, Items: items})
+		if diff := cmp.Diff([]object.Watch{want}, f.again()); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
 	}

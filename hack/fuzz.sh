@@ -9,11 +9,22 @@ shift || true
 targets=$(grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' --with-filename "${@:-.}" | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort)
 [ -n "$targets" ] || { echo "there is no fuzz target below ${*:-.}" >&2; exit 1; }
 
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Before Go 1.27 it may be called a failure that the time was over while a worker was answering (golang/go#75804). Such a run has
+# nothing but that to say: what really fails is written down below testdata, and told with where.
+overdue() {
+	grep -qxE '[[:space:]]*context deadline exceeded' "$log" && ! grep -qE 'Failing input|panic:|minimiz|terminated|_test\.go:[0-9]+:' "$log"
+}
+
 failed=()
 while read -r dir target; do
 	echo "== $dir $target for $duration"
 	# Two workers leave a small machine room for the process that leads them.
-	${GO:-go} test "./${dir#./}" -run '^$' -fuzz "^$target\$" -fuzztime "$duration" -parallel "${PARALLEL:-2}" || failed+=("$dir $target")
+	${GO:-go} test "./${dir#./}" -run '^$' -fuzz "^$target\$" -fuzztime "$duration" -parallel "${PARALLEL:-2}" 2>&1 | tee "$log" && continue
+	overdue && echo "nothing found: only its time was over" && continue
+	failed+=("$dir $target")
 done <<<"$targets"
 
 if [ "${#failed[@]}" -gt 0 ]; then

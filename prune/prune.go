@@ -7,6 +7,7 @@ package prune
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -25,6 +26,7 @@ type Input struct {
 	Mirrors  func() map[api.ClusterName]linkerd.Mirror // asked for only where something of a link goes
 	Policy   api.SyncPolicy
 	Leaving  map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
+	Now      time.Time
 
 	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
 	Retired map[object.Key]bool
@@ -119,7 +121,7 @@ func once(verdicts []Verdict) []Verdict {
 // trim takes from a declared end what it no longer wants.
 func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *object.Reason) Verdict {
 	v := Verdict{End: inv.End, Next: inv}
-	v.Next.Leaving = false
+	v.Next = v.Next.Stay()
 	if want.Held != nil {
 		return v // declared, so nothing of it goes
 	}
@@ -149,7 +151,9 @@ func (in Input) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdi
 		return v
 	}
 	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) })
-	v.Next.Leaving = inv.Leaving || len(v.Next.Entries) > 0
+	if len(v.Next.Entries) > 0 {
+		v.Next = v.Next.Leave(in.Now)
+	}
 	if len(in.Recorded) > 1 {
 		v.Waiting = object.Because(WaitingForLinks, "links of this cluster are still being removed")
 		return v

@@ -31,7 +31,7 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	if v.Refused = begins(inv, peer, refused); v.Refused != nil {
 		return v
 	}
-	v.Next.Leaving = true
+	v.Next = v.Next.Leave(in.Now)
 	v.Next = v.Next.Settle(nil, in.done(inv.End))
 	if !inv.End.IsSource() {
 		if v.Waiting = awaitSource(inv.End.Link, peer); v.Waiting != nil {

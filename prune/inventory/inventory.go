@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -28,9 +29,13 @@ type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
 	Leaving bool         // an unlink began: it is finished, never judged again
-	Commit  api.Commit
-	Term    int64
-	Was     object.Record // of the ConfigMap; zero where it does not exist yet
+	// Since is when it began, in UTC and whole seconds: what a drain's deadline is counted from. Zero: it did not, or an
+	// earlier release began it.
+	Since    time.Time
+	Approved []Approval // what people let go, though it is much
+	Commit   api.Commit
+	Term     int64
+	Was      object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
 // Key names the ConfigMap of an end: <owner>.base or <owner>.<source>.<target>.
@@ -115,7 +120,7 @@ func decode(body object.Body) (Inventory, error) {
 		slices.SortFunc(w.Entries, object.Key.Compare)
 	}
 	return Inventory{
-		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Term: w.Term,
+		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
@@ -124,7 +129,7 @@ func decode(body object.Body) (Inventory, error) {
 func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
-		Leaving: i.Leaving, Commit: i.Commit, Term: i.Term, Entries: i.Entries,
+		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -174,8 +179,22 @@ func (i Inventory) Lists(objects []object.Object) bool {
 	return found == 1<<len(objects)-1
 }
 
+// Leave is the inventory of an unlink that begins now, or has begun.
+func (i Inventory) Leave(now time.Time) Inventory {
+	if !i.Leaving {
+		i.Leaving, i.Since = true, now.UTC().Truncate(time.Second)
+	}
+	return i
+}
+
+// Stay is the inventory of an end that is declared, whatever had begun.
+func (i Inventory) Stay() Inventory {
+	i.Leaving, i.Since = false, time.Time{}
+	return i
+}
+
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
-	return i.End == j.End && i.Leaving == j.Leaving && i.Commit == j.Commit && i.Term == j.Term &&
-		slices.Equal(i.Entries, j.Entries)
+	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
+		slices.Equal(i.Entries, j.Entries) && slices.EqualFunc(i.Approved, j.Approved, Approval.same)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/quick"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,6 +21,7 @@ var (
 	a    = object.Key{Kind: "Secret", Namespace: "x", Name: "a"}
 	b    = object.Key{Kind: "Secret", Namespace: "x", Name: "b"}
 	c    = object.Key{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "c"}
+	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 )
 
 // stored is a cluster that holds these inventories.
@@ -51,7 +53,8 @@ func written(t *testing.T, i Inventory) Inventory {
 func TestRoundTrip(t *testing.T) {
 	base := Inventory{End: object.End{Cluster: "west"}, Commit: "0123", Term: 7}
 	source := Inventory{End: west, Entries: []object.Key{a, b, c}}
-	target := Inventory{End: object.End{Cluster: "west", Link: api.Pair{Source: "east", Target: "west"}}, Leaving: true, Entries: []object.Key{a}}
+	target := Inventory{End: object.End{Cluster: "west", Link: api.Pair{Source: "east", Target: "west"}}, Leaving: true, Since: noon, Entries: []object.Key{a}}
+	source.Approved = []Approval{{Hash: "0123456789ab", Entries: []Identity{{Key: a, UID: "1"}, {Key: c, UID: "2"}}}}
 	got, err := Read(owner, stored(t, owner, source, target, base))
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +79,15 @@ func TestObject(t *testing.T) {
 			"blue", "blue.west.east", `{"version":1,"cluster":"west","source":"west","target":"east","leaving":true,` +
 				`"entries":[{"kind":"Secret","namespace":"x","name":"a"},{"group":"apps","kind":"Deployment","namespace":"x","name":"c"}]}`,
 			Inventory{End: west, Leaving: true, Entries: []object.Key{a, c}},
+		},
+		{
+			"blue", "blue.west.east", `{"version":1,"cluster":"west","source":"west","target":"east","leaving":true,"since":"2026-11-22T12:00:00Z",` +
+				`"approved":[{"hash":"0123456789ab","entries":[{"kind":"Secret","namespace":"x","name":"a","uid":"1"}]}],` +
+				`"entries":[{"kind":"Secret","namespace":"x","name":"a"}]}`,
+			Inventory{
+				End: west, Leaving: true, Since: noon, Entries: []object.Key{a},
+				Approved: []Approval{{Hash: "0123456789ab", Entries: []Identity{{Key: a, UID: "1"}}}},
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -194,12 +206,15 @@ func TestSettle(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	i := Inventory{End: west, Entries: []object.Key{a, b}}
+	i := Inventory{End: west, Entries: []object.Key{a, b}, Approved: []Approval{{Hash: "0", Entries: []Identity{{Key: a, UID: "1"}}}}}
 	for name, change := range map[string]func(*Inventory){
 		"end":     func(i *Inventory) { i.End.Cluster = "east" },
 		"leaving": func(i *Inventory) { i.Leaving = true },
 		"commit":  func(i *Inventory) { i.Commit = "1" },
 		"term":    func(i *Inventory) { i.Term = 1 },
+		"since":   func(i *Inventory) { i.Since = noon },
+		"hash":    func(i *Inventory) { i.Approved = []Approval{{Hash: "1", Entries: i.Approved[0].Entries}} },
+		"uid":     func(i *Inventory) { i.Approved = []Approval{{Hash: "0", Entries: []Identity{{Key: a, UID: "2"}}}} },
 		"entries": func(i *Inventory) { i.Entries = i.Entries[:1] },
 	} {
 		other := i
@@ -211,6 +226,43 @@ func TestSame(t *testing.T) {
 	other.Was, other.Entries = object.Record{UID: "x"}, slices.Clone(i.Entries)
 	if !i.Same(other) {
 		t.Error("what stands around it counts")
+	}
+}
+
+// When an unlink began is written once, in UTC and whole seconds, and forgotten when its end is declared again.
+func TestLeave(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	begun := Inventory{End: west}.Leave(noon.Add(700 * time.Millisecond).In(zone))
+	if !begun.Leaving || begun.Since != noon {
+		t.Errorf("Leave: %t since %s", begun.Leaving, begun.Since)
+	}
+	if later := begun.Leave(noon.Add(time.Hour)); !later.Same(begun) {
+		t.Errorf("Leave again: since %s", later.Since)
+	}
+	older := Inventory{End: west, Leaving: true}
+	if later := older.Leave(noon); !later.Same(older) {
+		t.Errorf("Leave of what an earlier release began: since %s", later.Since)
+	}
+	if stays := begun.Stay(); !stays.Same(Inventory{End: west}) {
+		t.Errorf("Stay: %t since %s", stays.Leaving, stays.Since)
+	}
+}
+
+// However a moment is spelled, it is kept as we write it, or not at all.
+func TestSinceAsRead(t *testing.T) {
+	for spelled, want := range map[string]time.Time{
+		`"leaving":true,"since":"2026-11-22T13:00:00.9+01:00"`: noon,
+		`"leaving":true,"since":"2026-11-22T12:00:00Z"`:        noon,
+		`"leaving":true`:                                     {},
+		`"since":"2026-11-22T12:00:00Z"`:                     {},
+		`"leaving":true,"since":"9999-12-31T23:59:59-01:00"`: {},
+		`"leaving":true,"since":"0000-12-31T00:00:00Z"`:      {},
+	} {
+		data := `{"version":1,"cluster":"west",` + spelled + `}`
+		got, err := Read(owner, recordOf(Key(owner, object.End{}), object.Ours, wrap(t, dataKey, data)))
+		if err != nil || len(got) != 1 || got[0].Since != want {
+			t.Errorf("Read(%s): %v, %v, want %s", data, got, err, want)
+		}
 	}
 }
 

@@ -79,6 +79,11 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"version":1,"cluster":"west","source":"west","target":"east","leaving":true,"entries":[{"kind":"Secret","name":"a"}]}`,
 		`{"version":1,"cluster":"west"}`, `{"version":2}`, `{}`, `]`, `{"version":1,"cluster":"west","entries":[{},{}]}`,
+		`{"version":1,"cluster":"west","leaving":true,"since":"2026-11-22T12:00:00Z"}`,
+		`{"version":1,"cluster":"west","since":"2026-11-22T12:00:00Z"}`,
+		`{"version":1,"cluster":"west","leaving":true,"since":"9999-12-31T23:59:59.5-23:59"}`,
+		`{"version":1,"cluster":"west","leaving":true,"since":"0000-01-01T00:00:00Z"}`,
+		`{"version":1,"cluster":"west","approved":[{"hash":"0123456789ab","entries":[{"kind":"Secret","namespace":"x","name":"a","uid":"1"}]},{}]}`,
 	} {
 		f.Add(seed, true)
 		f.Add(seed, false)

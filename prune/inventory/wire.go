@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -12,14 +13,25 @@ import (
 
 // wire is the persisted form.
 type wire struct {
-	Version int             `json:"version"`
-	Cluster api.ClusterName `json:"cluster"`
-	Source  api.ClusterName `json:"source,omitempty"`
-	Target  api.ClusterName `json:"target,omitempty"`
-	Leaving bool            `json:"leaving,omitempty"`
-	Commit  api.Commit      `json:"commit,omitempty"`
-	Term    int64           `json:"term,omitempty"`
-	Entries []object.Key    `json:"entries,omitempty"`
+	Version  int             `json:"version"`
+	Cluster  api.ClusterName `json:"cluster"`
+	Source   api.ClusterName `json:"source,omitempty"`
+	Target   api.ClusterName `json:"target,omitempty"`
+	Leaving  bool            `json:"leaving,omitempty"`
+	Since    time.Time       `json:"since,omitzero"`
+	Approved []Approval      `json:"approved,omitempty"`
+	Commit   api.Commit      `json:"commit,omitempty"`
+	Term     int64           `json:"term,omitempty"`
+	Entries  []object.Key    `json:"entries,omitempty"`
+}
+
+// began is Since as we would have written it; a moment that cannot be written again is none.
+func (w wire) began() time.Time {
+	since := w.Since.UTC().Truncate(time.Second)
+	if year := since.Year(); !w.Leaving || year < 1 || year > 9999 {
+		return time.Time{}
+	}
+	return since
 }
 
 // unwrap decodes the ConfigMap of an inventory. In every pass a cluster's inventories are all read: what stands in one as
@@ -77,6 +89,9 @@ func head(rest string) (w wire, ok bool) {
 		}
 	}
 	w.Leaving = take(&rest, `,"leaving":true`)
+	if take(&rest, `,"since":"`) {
+		w.Since, ok = moment(&rest, ok)
+	}
 	if take(&rest, `,"commit":"`) {
 		var commit string
 		commit, ok = text(&rest, ok)
@@ -88,6 +103,13 @@ func head(rest string) (w wire, ok bool) {
 		rest = ""
 	}
 	return w, ok && rest == ""
+}
+
+// moment takes a time up to its closing quote.
+func moment(s *string, before bool) (time.Time, bool) {
+	spelled, ok := text(s, before)
+	at, err := time.Parse(time.RFC3339, spelled)
+	return at, ok && err == nil
 }
 
 // plain says that every byte of a JSON string stands for itself.

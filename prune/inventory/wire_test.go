@@ -17,6 +17,8 @@ func TestCanonical(t *testing.T) {
 		{End: object.End{Cluster: "west", Link: link}, Leaving: true, Entries: []object.Key{
 			{Kind: "ClusterRole", Name: "a"}, {Kind: "Secret", Namespace: "ns", Name: "a"}, {Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "a"},
 		}},
+		{End: object.End{Cluster: "west", Link: link}, Leaving: true, Since: noon, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
+		{End: object.End{Cluster: "west"}, Leaving: true, Since: noon, Commit: "0123abc", Term: 12},
 		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12},
 		{End: object.End{Cluster: "east", Link: link}, Term: -1, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 	} {
@@ -56,5 +58,11 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"Entries":[{}],"entries":[{"kind":"a","name":"b","x":1}]}`)
 	f.Add(`{"version":1,"cluster":"a","source":"a","target":"b","leaving":true,"commit":"c","term":7,"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"cluster":"a","term":07}`)
+	f.Add(`{"version":1,"cluster":"a","leaving":true,"since":"2026-11-22T12:00:00Z","commit":"c","entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00.5+01:00"}`)
+	f.Add(`{"version":1,"cluster":"a","since":"0001-01-01T00:00:00Z"}`)
+	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00,5Z"}`)
+	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00+00:00"}`)
+	f.Add(`{"version":1,"cluster":"a","approved":[{"hash":"h","entries":[{"kind":"a","name":"b","uid":"u"}]}],"entries":[{"kind":"a","name":"b"}]}`)
 	f.Fuzz(sameAsDecoded)
 }

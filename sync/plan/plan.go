@@ -261,7 +261,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	l := p.spec(name).Linkerd
 	in := prune.Input{
 		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded),
-		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{},
+		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now,
 		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
 	}
 	for _, inv := range in.Recorded {

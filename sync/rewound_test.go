@@ -1,57 +1,90 @@
 package sync_test
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// rewind is a history and three clusters at its last commit; links that its first commit declares, the last declares too.
+// rewind is a real history, and three clusters in memory at its last commit, of which west is the home; links that its first
+// commit declares, the last declares too. The command is tried on real ones (cmd/linkwright).
 type rewind struct {
-	*bed
+	t           *testing.T
+	set         *memcluster.Clusters
 	h           *history
 	first, last api.Commit
 	term        *sync.Term
 }
 
-// TestRewound forces heads back in every way, and looks that the last good commit is kept up.
-func TestRewound(t *testing.T) {
-	b := newBed(t)
-	r := &rewind{bed: b, h: newHistory(t)}
-	r.first = r.h.push("", b.declarations(link("west", "east")))
-	r.last = r.h.push(r.first, b.declarations(mesh))
+func newRewind(t *testing.T) *rewind {
+	t.Helper()
+	r := &rewind{t: t, set: memcluster.New(memcluster.Options{}, "east", "north", "west"), h: newHistory(t)}
+	for i, name := range r.set.Names() {
+		ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
+		if err := r.set.Cluster(name).Put("kubectl", ns); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.set.Cluster(name).Dress(testbed.Dressing{GatewayAddresses: []string{fmt.Sprintf("192.0.2.%d", 10+i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.first = r.h.push("", r.declarations(link("west", "east")))
+	r.last = r.h.push(r.first, r.declarations(mesh))
 	r.begin()
 	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Head != r.last {
 		t.Fatalf("at first: %s\n%s", got.Err, dump(got))
 	}
+	return r
+}
+
+// declarations gives the clusters, and whatever links are declared beside them.
+func (r *rewind) declarations(links string) (text string) {
+	for _, name := range r.set.Names() {
+		text += strings.Replace(clusterDoc(string(name)), "}\nspec:", ", labels: {mesh: \"yes\"}}\nspec:", 1)
+	}
+	return text + links
+}
+
+// TestRewound forces heads back in every way, and looks that the last good commit is kept up.
+func TestRewound(t *testing.T) {
+	r := newRewind(t)
 	for name, push := range map[string]func() api.Commit{
 		"back to an ancestor": func() api.Commit { r.h.force(r.first); return r.first },
-		"sideways":            func() api.Commit { return r.h.push(r.first, b.declarations(link("north", "east"))) },
-		"another history":     func() api.Commit { return r.h.push("", b.declarations("")) },
+		"sideways":            func() api.Commit { return r.h.push(r.first, r.declarations(link("north", "east"))) },
+		"another history":     func() api.Commit { return r.h.push("", r.declarations("")) },
 		"forgotten":           func() api.Commit { r.h.force(r.first); r.h.collect(); return r.first },
 	} {
-		t.Run(name, func(t *testing.T) { b.t, r.h.t = t, t; r.forced(t, push) })
+		t.Run(name, func(t *testing.T) { r.t, r.h.t = t, t; r.forced(t, push) })
 	}
-	t.Run("Git is down", func(t *testing.T) { b.t, r.h.t = t, t; r.unreachable(t) })
-	t.Run("invalid, at a restart", func(t *testing.T) { b.t, r.h.t = t, t; r.invalid(t) })
-	t.Run("a cluster is down meanwhile", func(t *testing.T) { b.t, r.h.t = t, t; r.meanwhile(t) })
-	t.Run("one cluster is ahead, and comes back", func(t *testing.T) { b.t, r.h.t = t, t; r.comesBack(t) })
-	t.Run("one cluster is behind", func(t *testing.T) { b.t, r.h.t = t, t; r.behind(t) })
-	t.Run("one cluster carries what nobody knows", func(t *testing.T) { b.t, r.h.t = t, t; r.stray(t) })
+	t.Run("Git is down", func(t *testing.T) { r.t, r.h.t = t, t; r.unreachable(t) })
+	t.Run("invalid, at a restart", func(t *testing.T) { r.t, r.h.t = t, t; r.invalid(t) })
+	t.Run("a cluster is down meanwhile", func(t *testing.T) { r.t, r.h.t = t, t; r.meanwhile(t) })
+	t.Run("one cluster is ahead, and comes back", func(t *testing.T) { r.t, r.h.t = t, t; r.comesBack(t) })
+	t.Run("one cluster is behind", func(t *testing.T) { r.t, r.h.t = t, t; r.behind(t) })
+	t.Run("one cluster carries what nobody knows", func(t *testing.T) { r.t, r.h.t = t, t; r.stray(t) })
 }
 
 // begin is a new process.
 func (r *rewind) begin(only ...api.ClusterName) {
-	l := r.loop(nil, agent)
-	l.Declared, l.Only = r.h, only
-	r.term = sync.Begin(l, 1)
+	r.term = sync.Begin(&sync.Loop{
+		Owner: object.DefaultOwner, Declared: r.h, Clusters: reached{r.set}, Only: only,
+		Home:     sync.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
+		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
+	}, 1)
 }
 
 func (r *rewind) pass() report.Report {
@@ -60,12 +93,31 @@ func (r *rewind) pass() report.Report {
 	return got
 }
 
+// writes are what was written since this was asked last.
+func (r *rewind) writes() (out []string) {
+	for _, name := range r.set.Names() {
+		for _, q := range memcluster.Written(r.set.Cluster(name).Requests()) {
+			out = append(out, string(name)+": "+q)
+		}
+	}
+	return out
+}
+
+// controllers are a cluster's Deployments that are ours.
+func (r *rewind) controllers(name api.ClusterName) (out []object.Key) {
+	for _, k := range r.set.Cluster(name).Keys() {
+		if k.Kind == "Deployment" && strings.HasPrefix(k.Name, "controller-") {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 // drifts changes a field of ours in a cluster, which only a pass over what is in force repairs.
-func (r *rewind) drifts(cluster, controller string) {
+func (r *rewind) drifts(cluster api.ClusterName, controller object.Key) {
 	r.t.Helper()
-	_, err := r.client(cluster).AppsV1().Deployments("linkerd-multicluster").Patch(r.t.Context(), controller,
-		types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{FieldManager: "hand"})
-	if err != nil {
+	more := map[string]any{"spec": map[string]any{"replicas": 3}}
+	if err := r.set.Cluster(cluster).Patch("hand", controller, more); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -73,14 +125,12 @@ func (r *rewind) drifts(cluster, controller string) {
 // keptUp makes a pass that must repair what drifted, and nothing else.
 func (r *rewind) keptUp(what string, head api.Commit, words ...string) {
 	r.t.Helper()
-	r.drifts("west", "controller-east")
-	before := r.writes()
+	controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
+	r.drifts("west", controller)
+	r.writes()
 	got := r.pass()
-	var sent []string
-	for _, w := range r.writes()[len(before):] {
-		sent = append(sent, w.Verb+" "+w.Resource+" "+w.Name)
-	}
-	if len(sent) != 1 || sent[0] != "patch deployments controller-east" || got.Counts().InPlace != 12 {
+	sent := r.writes()
+	if !slices.Equal(sent, []string{"west: update " + controller.String()}) || got.Counts().InPlace != 12 {
 		r.t.Errorf("%s: writes %q, %+v\n%s\n%s", what, sent, got.Counts(), got.Err, dump(got))
 	}
 	if got.Commit != r.last || got.Head != head || got.Clean() {
@@ -101,9 +151,9 @@ func (r *rewind) says(what string, got report.Report, words ...string) {
 // untouched makes a pass that must write nothing.
 func (r *rewind) untouched(what string, words ...string) report.Report {
 	r.t.Helper()
-	before := r.writes()
+	r.writes()
 	got := r.pass()
-	if sent := r.writes()[len(before):]; len(sent) > 0 || got.Clean() {
+	if sent := r.writes(); len(sent) > 0 || got.Clean() {
 		r.t.Errorf("%s: clean: %t, writes %v", what, got.Clean(), sent)
 	}
 	r.says(what, got, words...)
@@ -171,18 +221,14 @@ func (r *rewind) invalid(t *testing.T) {
 
 // meanwhile: a cluster that is down when the head is forced back is kept as it was, too, once it is back.
 func (r *rewind) meanwhile(t *testing.T) {
-	if err := r.Cluster("north").Pause(); err != nil {
-		t.Fatal(err)
-	}
+	r.pause("north")
 	r.h.force(r.first)
 	r.begin()
 	got := r.untouched("while north is down", "--allow-rewind")
 	if got.Commit != r.last || got.Counts().ClustersRefused != 1 {
 		t.Errorf("while north is down: in force is %s, %+v", got.Commit, got.Counts())
 	}
-	if err := r.Cluster("north").Resume(); err != nil {
-		t.Fatal(err)
-	}
+	r.resume("north")
 	r.keptUp("once north is back", r.first, "--allow-rewind")
 	r.onwards("down meanwhile")
 }
@@ -194,30 +240,22 @@ func (r *rewind) comesBack(t *testing.T) {
 	if got := r.pass(); got.Err != "" || got.Commit != ahead {
 		t.Fatalf("only north: %s\n%s", got.Err, dump(got))
 	}
-	if err := r.Cluster("north").Pause(); err != nil {
-		t.Fatal(err)
-	}
+	r.pause("north")
 	head := r.h.push(r.last, r.declarations(link("west", "east")+link("north", "east"))) // a cluster without north's other links
 	r.begin()
 	if got := r.pass(); got.Err != "" || got.Commit != head {
 		t.Fatalf("while north is down: in force is %s, want %s: %s\n%s", got.Commit, head, got.Err, dump(got))
 	}
-	if err := r.Cluster("north").Resume(); err != nil {
-		t.Fatal(err)
-	}
-	before, err := r.client("north").AppsV1().Deployments("linkerd-multicluster").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.resume("north")
+	before := r.controllers("north")
 	got := r.pass()
 	for _, c := range got.Clusters {
 		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == "Rewound") {
 			t.Errorf("%s is refused for %v", c.Name, why)
 		}
 	}
-	after, err := r.client("north").AppsV1().Deployments("linkerd-multicluster").List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(after.Items) != len(before.Items) {
-		t.Errorf("north: %d controllers, then %d, %v", len(before.Items), len(after.Items), err)
+	if after := r.controllers("north"); !slices.Equal(before, after) {
+		t.Errorf("north: controllers %v, then %v", before, after)
 	}
 	r.last = r.h.push(ahead, r.declarations(mesh)) // what both follow
 	r.h.git(r.h.work, "checkout", "-q", "--detach", string(r.last))
@@ -258,7 +296,7 @@ func (r *rewind) stray(t *testing.T) {
 	if got.Commit != r.last {
 		t.Errorf("with a stray cluster: in force is %q", got.Commit)
 	}
-	r.last = r.h.push(r.last, strings.Replace(r.declarations(mesh), "spec:\n", "spec:\n  suspend: true\n", 1)) // of east
+	r.last = r.h.push(r.last, strings.Replace(r.declarations(mesh), "spec: {", "spec: {suspend: true, ", 1)) // of east
 	if got := r.pass(); got.Commit != r.last || got.Err != "" {
 		t.Errorf("with a stray cluster suspended: in force is %q, %s", got.Commit, got.Err)
 	}

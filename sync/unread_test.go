@@ -1,73 +1,60 @@
 package sync_test
 
 import (
-	"context"
+	"fmt"
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 )
 
 // TestRewoundUnread starts anew at refused heads while clusters cannot be read, or their bases are gone.
 func TestRewoundUnread(t *testing.T) {
-	b := newBed(t)
-	r := &rewind{bed: b, h: newHistory(t)}
-	r.first = r.h.push("", r.declarations(link("west", "east")))
-	r.last = r.h.push(r.first, r.declarations(mesh))
-	r.begin()
-	if got := r.pass(); got.Err != "" || !got.Clean() {
-		t.Fatalf("at first: %s\n%s", got.Err, dump(got))
-	}
+	r := newRewind(t)
 	for name, f := range map[string]func(*testing.T){
 		"one cluster speaks":      r.alone,
 		"none has a base":         r.absent,
 		"no base is left":         r.bare,
 		"none can be read at all": r.unseen,
 	} {
-		t.Run(name, func(t *testing.T) { b.t, r.h.t = t, t; f(t) })
+		t.Run(name, func(t *testing.T) { r.t, r.h.t = t, t; f(t) })
 	}
 }
 
-func (r *rewind) pause(names ...string) {
-	r.t.Helper()
+func (r *rewind) pause(names ...api.ClusterName) { r.down(true, names) }
+
+func (r *rewind) resume(names ...api.ClusterName) { r.down(false, names) }
+
+func (r *rewind) down(down bool, names []api.ClusterName) {
 	for _, n := range names {
-		if err := r.Cluster(n).Pause(); err != nil {
-			r.t.Fatal(err)
-		}
+		r.set.Cluster(n).Fault(func(f *memcluster.Faults) { f.Down = down })
 	}
 }
 
-func (r *rewind) resume(names ...string) {
-	r.t.Helper()
-	for _, n := range names {
-		if err := r.Cluster(n).Resume(); err != nil {
-			r.t.Fatal(err)
-		}
-	}
-}
+var base = inventory.Key(object.DefaultOwner, object.End{})
 
 // unbase deletes the bases of clusters.
-func (r *rewind) unbase(names ...string) {
+func (r *rewind) unbase(names ...api.ClusterName) {
 	r.t.Helper()
 	for _, n := range names {
-		if err := r.client(n).CoreV1().ConfigMaps("linkwright-access").Delete(r.t.Context(), "linkwright.base", metav1.DeleteOptions{}); err != nil {
+		if err := r.set.Cluster(n).Remove(base); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 }
 
 // rebase has a cluster's base tell another commit.
-func (r *rewind) rebase(name string, from, to api.Commit) {
+func (r *rewind) rebase(name api.ClusterName, from, to api.Commit) {
 	r.t.Helper()
-	bases := r.client(name).CoreV1().ConfigMaps("linkwright-access")
-	cm, err := bases.Get(r.t.Context(), "linkwright.base", metav1.GetOptions{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	cm.Data["inventory.json"] = strings.ReplaceAll(cm.Data["inventory.json"], string(from), string(to))
-	if _, err := bases.Update(context.WithoutCancel(r.t.Context()), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
+	if err := r.set.Cluster(name).Edit("hand", base, func(content map[string]any) {
+		data := content["data"].(map[string]any) //nolint:forcetypeassert // ours
+		for k, v := range data {
+			data[k] = strings.ReplaceAll(fmt.Sprint(v), string(from), string(to))
+		}
+	}); err != nil {
 		r.t.Fatal(err)
 	}
 }

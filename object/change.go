@@ -46,7 +46,7 @@ const (
 	Update         // server-side apply of what does
 	Replace        // delete and create; only where recognised as harmless
 	Drain          // an update that acts like a delete: judged as one everywhere
-	Release        // a merge patch that gives something up without deleting it
+	Release        // a merge patch that gives something up without deleting it: an object of ours, or our part of another
 	Delete
 )
 
@@ -57,6 +57,13 @@ func (a Action) String() string {
 
 // Takes says that the action takes something away: such are guarded and filtered as deletes.
 func (a Action) Takes() bool { return a >= Replace && a != None }
+
+// Takes is the action's, but for the release of an object of ours: that stays as it is, and nobody loses anything. It
+// is a write nevertheless, and one that only an adoption takes back.
+func (c Change) Takes() bool { return c.Action.Takes() && !c.Frees() }
+
+// Frees says that the change gives an object of ours up without deleting it.
+func (c Change) Frees() bool { return c.Action == Release && c.Was.Mark == Ours }
 
 // Change is one write. Was holds the preconditions of Replace, Release and Delete, and of every
 // Fenced write: that happens only on exactly what was seen (nothing, where Was is zero).

@@ -24,6 +24,13 @@ const (
 	backupLabel = "velero.io/exclude-from-backup" // Git is the backup
 )
 
+// MarkLabels and MarkAnnotations are the names of all our marks on an object, which a release takes off; none is on a pod
+// template, so that nothing is rolled.
+func MarkLabels() []string { return []string{OwnerLabel, backupLabel} }
+
+// MarkAnnotations: see MarkLabels.
+func MarkAnnotations() []string { return []string{DigestAnnotation, PruneAnnotation} }
+
 // DefaultOwner is the installation's name unless --owner says otherwise.
 const DefaultOwner = "linkwright"
 

@@ -54,6 +54,14 @@ func Written(o Object) Record {
 	}
 }
 
+// Released is the record that an object of ours leaves when it was given up, for simulating.
+func Released(r Record) Record {
+	return Record{
+		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked,
+		Going: r.Going, Rivals: unique.Make(""), Health: r.Health,
+	}
+}
+
 // Reduce makes a record from metadata alone; watch and LIST both end here. Owner is the installation.
 func Reduce(m *metav1.ObjectMeta, owner string) Record {
 	fields, rivals := managed(m.ManagedFields, Manager(owner))

@@ -99,3 +99,27 @@ func TestWatchesSeeWhatIsInTheWay(t *testing.T) {
 		}
 	}
 }
+
+// No mark of ours is on a pod template: to give an object up, or to take it over, rolls nothing.
+func TestPodTemplatesCarryNoMarks(t *testing.T) {
+	found := 0
+	for _, file := range archives(t) {
+		for _, want := range read(t, file).ends {
+			for _, o := range want.Objects {
+				if o.Key.Kind != "Deployment" {
+					continue
+				}
+				found++
+				_, spec, _ := strings.Cut(string(o.Body.Bytes()), `"spec":`)
+				for _, mark := range append(object.MarkLabels(), object.MarkAnnotations()...) {
+					if spec == "" || strings.Contains(spec, mark) {
+						t.Errorf("%s: the spec of %s carries %s", file, o.Key, mark)
+					}
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no Deployment is rendered")
+	}
+}

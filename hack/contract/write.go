@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -182,8 +184,7 @@ func replaced(s *scene) {
 func released(s *scene) {
 	o := s.configMap("a", "k")
 	was := s.write(object.Create, o, object.Record{})
-	patch := object.Object{Key: o.Key, Body: object.NewBody([]byte(
-		`{"metadata":{"labels":{"linkwright.dev/owner":null},"annotations":{"linkwright.dev/digest":null}}}`))}
+	patch := prune.Release(object.Change{Key: o.Key}, linkerd.Helm{Name: "mc", Namespace: "ns"}).Object
 	s.annotate(o.Key, "yes")
 	s.fails("what changed", cluster.Conflict, change(object.Release, patch, was))
 	was = s.record(o)
@@ -193,6 +194,15 @@ func released(s *scene) {
 	body, _ := s.observe(s.watch("ConfigMap", object.Whole)).Body(o.Key)
 	if data, _ := s.fields(body)["data"].(map[string]any); data["k"] != "k" {
 		s.Errorf("the object should stay as it was: got %v", data)
+	}
+	// An apply of ours that names less takes nothing away afterwards: it does not know what it once wrote.
+	marks := s.ours(o.Key, nil)
+	if now := s.write(object.Update, marks, s.record(o)); now.Mark != object.Ours {
+		s.Errorf("taken again: got %+v, want it ours", now)
+	}
+	body, _ = s.observe(s.watch("ConfigMap", object.Whole)).Body(o.Key)
+	if data, _ := s.fields(body)["data"].(map[string]any); data["k"] != "k" {
+		s.Errorf("an apply of marks alone took the object's own fields: got %v", data)
 	}
 	s.must(s.Foreign.Remove(o.Key))
 	if now := s.write(object.Release, patch, was); !now.IsZero() {

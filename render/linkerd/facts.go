@@ -87,7 +87,7 @@ func Watches(c api.Cluster) []object.Watch {
 	}
 	w := []object.Watch{
 		{Version: "v1", Kind: "Namespace", Names: []string{kubeSystem, l.Namespace, l.MulticlusterNamespace}},
-		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Names: []string{LocalAccessRole, RemoteAccessRole}},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Names: []string{LocalAccessRole, RemoteAccessRole}, Depth: object.Metadata},
 		{Group: Group, Version: LinkVersion, Kind: "Link", Namespace: l.MulticlusterNamespace, Depth: object.Whole},
 		whole("ConfigMap", l.Namespace, config),
 		whole("ConfigMap", kubeSystem, rootCA),

@@ -13,7 +13,8 @@ import (
 // in it, so credentials come from World.Fresh. A refused step, an unknown side: nothing changes.
 //
 //	create, update, drain, replace   record of object.Written, body of the object
-//	release                          record as it was, body with the patch merged in
+//	release of an object of ours     record without any mark, body with the patch merged in
+//	release of our part of another   record as it was, body with the patch merged in
 //	delete                           neither is left
 func After(side pair.Side, s Step) pair.Side {
 	if !side.Known || s.Refused != nil {
@@ -34,8 +35,15 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 	case object.Delete:
 		seen.Drop(c.Key)
 	case object.Release:
-		if body, ok := was.Body(c.Key); ok {
-			seen.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
+		now, body := was.Record(c.Key), object.Body{}
+		if c.Frees() {
+			now = object.Released(now)
+		}
+		if live, ok := was.Body(c.Key); ok {
+			body = merged(live, c.Object.Body)
+		}
+		if !now.IsZero() {
+			seen.Put(c.Key, now, body)
 		}
 	default:
 		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
@@ -49,6 +57,9 @@ func merged(body, patch object.Body) object.Body {
 		return body
 	}
 	merge(into, from)
+	if meta, ok := into["metadata"].(map[string]any); ok {
+		delete(meta, "managedFields") // the server's: a release resets them
+	}
 	out, err := json.Marshal(into)
 	if err != nil {
 		return body

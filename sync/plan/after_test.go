@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -113,6 +114,49 @@ func TestAfter(t *testing.T) {
 	refused := After(side, Step{Refused: object.Because("No", "no"), Changes: []object.Change{create}})
 	if !refused.Seen.Record(a).IsZero() {
 		t.Error("After(refused) wrote")
+	}
+}
+
+// What was ours and is released stays, and is nobody's.
+func TestAfterRelease(t *testing.T) {
+	s := linked(t, "")
+	k := deployment("east")
+	was := s.live["west"].Seen.Record(k)
+	c := prune.Release(object.Change{End: westEast, Key: k, Was: was}, linkerd.Helm{Name: "mc", Namespace: "ops"})
+	got := After(*s.live["west"], Step{Changes: []object.Change{c}}).Seen
+	now, meta := got.Record(k), metaOf(bodyOf(got, k))
+	if now.Mark != object.Unmarked || now.Digest != 0 || now.Keep || now.UID != was.UID || now.ResourceVersion == was.ResourceVersion {
+		t.Errorf("After(release): %+v", now)
+	}
+	if _, marked := meta.Labels[object.OwnerLabel]; marked || meta.Annotations["meta.helm.sh/release-name"] != "mc" || len(meta.ManagedFields) > 0 {
+		t.Errorf("After(release): %+v", meta)
+	}
+	reduced := *s.live["west"]
+	record(&reduced.Seen, k, was)
+	if now := After(reduced, Step{Changes: []object.Change{c}}).Seen.Record(k); now.Mark != object.Unmarked {
+		t.Errorf("After(release) of what was seen without a body: %+v", now)
+	}
+	if v := After(*s.live["west"], Step{Changes: []object.Change{{Action: object.Release, Key: object.Key{Kind: "Service", Name: "x"}}}}); !v.Seen.Record(object.Key{Kind: "Service", Name: "x"}).IsZero() {
+		t.Error("After(release) of what is not there made it")
+	}
+}
+
+// Policies: what is released is not taken from anybody, and yet more than a create.
+func TestReleaseAndPolicies(t *testing.T) {
+	frees := object.Change{Action: object.Release, Key: deployment("east"), Was: object.Record{UID: "u", Mark: object.Ours}}
+	leaves := object.Change{Action: object.Release, Key: object.Key{Kind: "Service"}, Was: object.Record{UID: "u"}}
+	for _, tt := range []struct {
+		policy string
+		change object.Change
+		may    bool
+	}{
+		{"Sync", frees, true}, {"UpsertOnly", frees, true}, {"CreateOnly", frees, false},
+		{"Sync", leaves, true}, {"UpsertOnly", leaves, false}, {"CreateOnly", leaves, false},
+	} {
+		w := World{Fleet: declare(t, two, policyDoc("policy: "+tt.policy))}
+		if why := PrunePolicy(w, westEast, []object.Change{tt.change}); (why == nil) != tt.may {
+			t.Errorf("%s of %s: %v", tt.policy, tt.change.Key, why)
+		}
 	}
 }
 

@@ -236,7 +236,7 @@ func sortEnds(ends []object.Wanted) []object.Wanted {
 func PrunePolicy(w World, _ object.End, changes []object.Change) *object.Reason {
 	policy := w.policy().Prune.Policy
 	for _, c := range changes {
-		if policy == api.UpsertOnly && c.Action.Takes() || policy == api.CreateOnly && c.Action != object.Create {
+		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create {
 			return object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
 		}
 	}

@@ -1,0 +1,42 @@
+package linkerd
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// What Helm knows its own objects by: without all three it refuses to install over an object that exists
+// (helm pkg/action/validate.go). HelmPolicy has it leave an object that a release no longer names.
+const (
+	HelmManagedBy = "app.kubernetes.io/managed-by" // a label; its value is HelmManager
+	HelmManager   = "Helm"
+	HelmName      = "meta.helm.sh/release-name"
+	HelmNamespace = "meta.helm.sh/release-namespace"
+	HelmPolicy    = "helm.sh/resource-policy"
+)
+
+// Helm is a release of Helm's; zero: none.
+type Helm struct{ Name, Namespace string }
+
+// IsZero says that it is none.
+func (h Helm) IsZero() bool { return h == Helm{} }
+
+// HelmOf is the release that installed the multicluster extension, as the ClusterRole tells that all controllers of a
+// source share; zero where Helm did not.
+func HelmOf(seen object.Observation) Helm {
+	body, _ := seen.Body(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: LocalAccessRole})
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if body.IsZero() || json.Unmarshal(body.Bytes(), &o) != nil || o.Metadata.Labels[HelmManagedBy] != HelmManager {
+		return Helm{}
+	}
+	h := Helm{o.Metadata.Annotations[HelmName], o.Metadata.Annotations[HelmNamespace]}
+	if h.Name == "" || h.Namespace == "" {
+		return Helm{}
+	}
+	return h
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,12 +27,16 @@ type lab struct {
 	t      *testing.T
 	repo   string
 	remote string // its address; empty: its path
+	home   string // kubeconfig of the home cluster; empty: west's own
 }
 
-func newLab(t *testing.T, dressed ...string) *lab {
+// newLab has one cluster more, in which there is no Linkerd.
+func newLab(t *testing.T, dressed ...string) *lab { return labOf(t, dressed, "bare") }
+
+func labOf(t *testing.T, dressed []string, more ...string) *lab {
 	t.Helper()
 	testbed.Need(t)
-	bed, err := testbed.Start(t.Context(), testbed.Options{Names: append(dressed, "bare")})
+	bed, err := testbed.Start(t.Context(), testbed.Options{Names: slices.Concat(dressed, more)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +140,7 @@ func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buff
 
 func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
-	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", cmp.Or(l.home, l.Cluster("west").Kubeconfig))
 	c := exec.CommandContext(ctx, "linkwright", args...)
 	c.Stdout, c.Stderr = out, stderr
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

@@ -61,6 +61,8 @@ type Rule struct {
 	// Resource in the plural, with or without its group: services, links.multicluster.linkerd.io.
 	Resource                     string
 	Namespace, Name, Subresource string
+	// Path whole, without its query: also of what is no resource.
+	Path string
 	// Continued matches only later pages of a list.
 	Continued bool
 	// Nth match is the first that is struck, from 1; zero is 1.

@@ -70,7 +70,7 @@ func TestOf(t *testing.T) {
 }
 
 func TestRuleMatches(t *testing.T) {
-	q := Request{Verb: "get", Group: "apps", Resource: "deployments", Namespace: "n", Name: "a", Subresource: "status"}
+	q := Request{Verb: "get", Path: "/p", Group: "apps", Resource: "deployments", Namespace: "n", Name: "a", Subresource: "status"}
 	for _, c := range []struct {
 		rule Rule
 		want bool
@@ -84,6 +84,8 @@ func TestRuleMatches(t *testing.T) {
 		{Rule{Namespace: "m"}, false},
 		{Rule{Name: "b"}, false},
 		{Rule{Subresource: "scale"}, false},
+		{Rule{Path: "/p"}, true},
+		{Rule{Path: "/p/q"}, false},
 		{Rule{Continued: true}, false},
 	} {
 		if got := c.rule.matches(q); got != c.want {

@@ -65,7 +65,12 @@ func both(a, b func(Request)) func(Request) {
 func (r Rule) matches(q Request) bool {
 	resource, group, grouped := strings.Cut(r.Resource, ".")
 	for _, pair := range [][2]string{
-		{r.Verb, q.Verb}, {resource, q.Resource}, {r.Namespace, q.Namespace}, {r.Name, q.Name}, {r.Subresource, q.Subresource},
+		{r.Verb, q.Verb},
+		{resource, q.Resource},
+		{r.Namespace, q.Namespace},
+		{r.Name, q.Name},
+		{r.Subresource, q.Subresource},
+		{r.Path, q.Path},
 	} {
 		if pair[0] != "" && pair[0] != pair[1] {
 			return false

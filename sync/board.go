@@ -39,6 +39,7 @@ type board struct {
 	elsewhere map[api.ClusterName]bool // of table: written by other processes; nobody changes it
 	record    inventory.Record
 	uids      map[api.ClusterName]string            // of record; nobody changes it
+	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
 	looks     looks                                 // of sides
 	waiting   map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
@@ -342,9 +343,11 @@ func (b *board) refuse(name api.ClusterName, why *object.Reason) {
 func (b *board) rows() []report.Cluster {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := make([]report.Cluster, 0, len(b.table))
+	out, w := make([]report.Cluster, 0, len(b.table)), b.bare()
 	for _, name := range slices.Sorted(maps.Keys(b.table)) {
-		out = append(out, *b.table[name])
+		row := *b.table[name]
+		row.Debts = w.Owed(name)
+		out = append(out, row)
 		b.table[name].Outcomes = nil
 	}
 	return out

@@ -90,6 +90,9 @@ func (j *journal) cluster(now map[entry]bool, c report.Cluster) {
 			j.take(takeover{c.Name, o.Change.Key, o.Change.Was.Rivals.Value()})
 		}
 	}
+	for _, d := range c.Debts {
+		j.once(now, entry{cluster: string(c.Name), link: d.Link.String()}, "owed", object.Because("Owed", "it goes once the cluster can be read: %s", d.Left))
+	}
 	if why := c.Step.Refused; why != nil {
 		j.once(now, entry{cluster: string(c.Name)}, "cluster refused", why)
 		return

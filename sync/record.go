@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // look reads some of a cluster: Observe or Live.
@@ -39,15 +42,55 @@ func (b *board) recall(ctx context.Context) (inventory.Record, error) {
 	return b.loop.readRecord(ctx, look, b.lastRecord())
 }
 
-// remember writes a cluster's identity down before the first write to it.
-func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string) error {
-	known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
+// remember writes a cluster's identity down before the first write to it, and what other clusters owe once the step is done.
+// Another cluster under a known name owes nothing of what the former did.
+func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s plan.Step) error {
 	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
-		if reflect.DeepEqual(clusters[c.Name], known) {
-			return false
+		was := clusters[c.Name]
+		known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
+		if was.UID == uid {
+			known.Debts = was.Without(s.Paid).Debts
 		}
 		clusters[c.Name] = known
-		return true
+		owed := b.charge(clusters, s.Owed)
+		return owed || !reflect.DeepEqual(was, known)
+	})
+}
+
+// charge writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
+// declared nor remembered was never written to.
+func (b *board) charge(clusters map[api.ClusterName]inventory.Known, owed []object.End) (news bool) {
+	if len(owed) == 0 {
+		return false
+	}
+	declared := b.clusters()
+	for _, end := range owed {
+		known, ok := clusters[end.Cluster]
+		if i := slices.IndexFunc(declared, func(c fleet.Cluster) bool { return c.Name == end.Cluster }); !ok && i >= 0 && !b.left(end.Cluster) {
+			known, ok = inventory.Known{Access: declared[i].Spec.Access, Linkerd: declared[i].Spec.Linkerd}, true
+		}
+		if more := known.Owing(time.Now(), end.Link); ok && len(more.Debts) > len(known.Debts) {
+			clusters[end.Cluster], news = more, true
+		}
+	}
+	return news
+}
+
+// left says that a cluster is declared no more.
+func (b *board) left(name api.ClusterName) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.departed, func(c fleet.Cluster) bool { return c.Name == name })
+}
+
+// acquit strikes debts off that are paid.
+func (b *board) acquit(ctx context.Context, name api.ClusterName, paid []api.Pair) error {
+	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
+		was, ok := clusters[name]
+		if clusters[name] = was.Without(paid); !ok {
+			delete(clusters, name)
+		}
+		return ok && len(clusters[name].Debts) < len(was.Debts)
 	})
 }
 
@@ -101,9 +144,12 @@ func (b *board) keep(r inventory.Record) {
 	if b.record.Was != r.Was {
 		b.derived.carried = nil
 	}
-	b.record, b.uids = r, make(map[api.ClusterName]string, len(r.Clusters))
+	b.record, b.uids, b.debts = r, make(map[api.ClusterName]string, len(r.Clusters)), map[api.ClusterName][]inventory.Debt{}
 	for name, k := range r.Clusters {
 		b.uids[name] = k.UID
+		if len(k.Debts) > 0 {
+			b.debts[name] = k.Debts
+		}
 	}
 }
 

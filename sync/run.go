@@ -87,7 +87,7 @@ func (t *term) tell() {
 		return
 	}
 	r := t.last
-	r.Clusters = t.board.rows()
+	r.Clusters, r.At = t.board.rows(), time.Now()
 	t.publish(r, t.failed)
 	t.said, t.news = time.Now(), false
 }

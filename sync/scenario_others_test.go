@@ -19,6 +19,10 @@ import (
 
 func (s *scenario) option(words []string) {
 	s.Helper()
+	if words[0] == "forget" {
+		s.forget = map[api.ClusterName]bool{api.ClusterName(words[1]): true}
+		return
+	}
 	switch d := s.duration(words[1]); words[0] {
 	case "token":
 		s.options.TokenAfter = d

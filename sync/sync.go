@@ -89,6 +89,8 @@ type Loop struct {
 	ReadOnly bool
 	// Accepted confirms identities: name → kube-system uid.
 	Accepted map[api.ClusterName]string
+	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
+	Forget map[api.ClusterName]bool
 	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Log      *slog.Logger
@@ -151,6 +153,7 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 		err = errors.Join(err, t.run(ctx, news))
 		r.Clusters = b.rows()
 	}
+	r.At = time.Now()
 	if err != nil {
 		r.Err = err.Error()
 	}

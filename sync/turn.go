@@ -95,7 +95,7 @@ func (u *turn) do(ctx context.Context, uid string) {
 		u.err = u.leaveRecord(ctx)
 		return
 	}
-	if u.err = u.board.remember(ctx, u.cluster, uid); u.err != nil {
+	if u.err = u.board.remember(ctx, u.cluster, uid, u.step); u.err != nil {
 		return
 	}
 	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) error {
@@ -119,12 +119,15 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 }
 
 // leaveRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
-// find it again, and what becomes of it is no longer our concern.
+// find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed.
 func (u *turn) leaveRecord(ctx context.Context) error {
-	if !u.step.Left() {
-		return nil
+	switch {
+	case u.step.Left():
+		return u.board.forget(ctx, u.cluster.Name)
+	case len(u.step.Paid) > 0:
+		return u.board.acquit(ctx, u.cluster.Name, u.step.Paid)
 	}
-	return u.board.forget(ctx, u.cluster.Name)
+	return nil
 }
 
 // issue asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as

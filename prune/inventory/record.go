@@ -17,11 +17,13 @@ type Record struct {
 	Was      object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
-// Known is one remembered cluster; UID is that of its kube-system namespace.
+// Known is one remembered cluster; UID is that of its kube-system namespace, empty where it was not read yet. Debts are sorted
+// by link.
 type Known struct {
 	UID     string      `json:"uid"`
 	Access  api.Access  `json:"access"`
 	Linkerd api.Linkerd `json:"linkerd"`
+	Debts   []Debt      `json:"debts,omitempty"`
 }
 
 const fleetKey = "fleet.json"

@@ -82,6 +82,7 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 			row.Standing = Waiting
 			break
 		}
+		p.owe(v.End)
 		p.drop(v.Next)
 	default:
 		row.Standing, row.Why = p.take(v.Next, v.Go)
@@ -142,7 +143,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	if end.IsSource() {
 		other = end.Link.Target
 	}
-	if !p.remembered(other) {
+	if !p.remembered(other) || p.forsaken(other) {
 		return prune.Peer{Known: true, Gone: true}
 	}
 	if p.stranger(other) != nil {

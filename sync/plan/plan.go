@@ -30,6 +30,10 @@ type World struct {
 	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
+	// Debts are what clusters still hold of removed links, as the home record tells; Forget are clusters that people give up,
+	// once they are declared no more.
+	Debts  map[api.ClusterName][]inventory.Debt
+	Forget map[api.ClusterName]bool
 	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
 	Barred map[api.Commit]*object.Reason
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
@@ -83,6 +87,10 @@ type Step struct {
 	Whole   bool            // of Drift: the whole cluster is to be planned
 	// Look are clusters that must be read in this pass before what ends with the code Unread wait for can be decided; sorted.
 	Look []api.ClusterName
+	// Owed are ends in other clusters that nothing but the home record will tell of once this step is done: to be written there
+	// first. Paid are debts of this cluster that the record need not tell of any more. Both are sorted.
+	Owed []object.End
+	Paid []api.Pair
 }
 
 // Need is a token that the cluster is to be asked for, for the source of a link.
@@ -117,8 +125,13 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	if w.renamed(name) {
 		return s
 	}
+	if p.forsaken(name) {
+		s.Rows = []Row{p.forsake()}
+		return s
+	}
 	p.wanted = p.wants(name)
 	if s.Refused = p.refusal(); s.Refused != nil {
+		s.Refused = p.parted(s.Refused)
 		s.Rows = p.allHeld(s.Refused)
 		return s
 	}
@@ -127,6 +140,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.left()
 	p.finish()
 	p.rotate()
+	p.settleUp()
 	p.lookBack()
 	return s
 }

@@ -21,6 +21,7 @@ type document struct {
 	Summary  summary      `json:"summary"`
 	Problems []problemDoc `json:"problems"`
 	Links    []linkDoc    `json:"links"`    // sorted by source, then target
+	Debts    []debtDoc    `json:"debts"`    // sorted by cluster, then source, then target
 	Clusters []clusterDoc `json:"clusters"` // sorted by name
 }
 
@@ -31,6 +32,7 @@ type summary struct {
 	Clusters map[State]int         `json:"clusters"`
 	Written  int                   `json:"written"`
 	Failed   int                   `json:"failed"`
+	Debts    int                   `json:"debts"`
 	Planned  int                   `json:"planned"` // and not done: read only, or not ours to write
 }
 
@@ -101,9 +103,9 @@ func (r Report) document() document {
 	d := document{
 		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
-			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed,
+			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed, Debts: counts.Debts,
 		},
-		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Clusters: []clusterDoc{},
+		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Debts: r.debts(), Clusters: []clusterDoc{},
 	}
 	touched := map[api.Pair]bool{}
 	for _, c := range r.Clusters {

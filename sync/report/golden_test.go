@@ -231,6 +231,7 @@ func TestClean(t *testing.T) {
 		{"refused", refusedWhole(), false, Counts{Held: 1, ClustersRefused: 1}},
 		{"bases", bases(), false, Counts{Written: 1, Changing: 1, Held: 1, Waiting: 1}},
 		{"not ready", unready(), false, Counts{InPlace: 2, Waiting: 3}},
+		{"owing", owing(), false, Counts{ClustersRefused: 1, Debts: 5}},
 	}
 	for _, tt := range tests {
 		if got := tt.report.Clean(); got != tt.want || tt.report.Counts() != tt.counts {
@@ -242,7 +243,7 @@ func TestClean(t *testing.T) {
 func TestWrite(t *testing.T) {
 	for name, r := range map[string]Report{
 		"steady": steady(), "first": first(), "planned": planned(), "as-declared": asDeclared(), "bases": bases(), "rewound": rewound(),
-		"not-ready": unready(),
+		"not-ready": unready(), "owing": owing(),
 		"no-fleet": {Err: "the declarations are invalid", Problems: []api.Problem{
 			{Pos: api.Pos{File: "links.yaml", Line: 4, Col: 3}, Message: `unknown field "sorce"`, Hint: `did you mean "source"?`},
 		}},
@@ -255,6 +256,7 @@ func TestWrite(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	golden(t, "status", Formats(), func(b *strings.Builder, f Format) error { return first().Status(b, f) })
+	golden(t, "status-owing", Formats(), func(b *strings.Builder, f Format) error { return owing().Status(b, f) })
 	golden(t, "status-as-declared", Formats(), func(b *strings.Builder, f Format) error { return asDeclared().Status(b, f) })
 }
 

@@ -16,7 +16,7 @@ func (d document) markdown() string {
 	for _, c := range d.Clusters {
 		closed = append(closed, c.notes()...)
 	}
-	blocks = append(blocks, markdownTable(closed))
+	blocks = append(blocks, markdownTable(closed), d.owedTable())
 	for _, c := range d.Clusters {
 		blocks = append(blocks, c.markdown(d.ReadOnly))
 	}

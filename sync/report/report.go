@@ -15,6 +15,7 @@ type Cluster struct {
 	Name     api.ClusterName
 	Step     plan.Step
 	Outcomes []object.Outcome
+	Debts    []plan.Owed // what it still holds of removed links, sorted by link
 }
 
 // Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
@@ -25,6 +26,7 @@ type Report struct {
 	Clusters []Cluster
 	Err      string // why there was no pass, or only one of the last good commit
 	ReadOnly bool
+	At       time.Time     // when it was made, to tell ages; zero: none is told
 	Between  bool          // passes: what was done since the last report, and how all stands now
 	Since    time.Time     // when Commit was put in force, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
@@ -42,6 +44,7 @@ type Counts struct {
 	Written, Failed                                      int // writes
 	InPlace, Changing, Suspended, Held, Waiting, Refused int // ends
 	ClustersRefused                                      int
+	Debts                                                int // ends of removed links that wait in clusters that could not be read
 }
 
 // Counts sums a report up.
@@ -58,6 +61,7 @@ func (r Report) Counts() Counts {
 		if cl.Step.Refused != nil {
 			c.ClustersRefused++
 		}
+		c.Debts += len(cl.Debts)
 		for _, row := range cl.Step.Rows {
 			if !row.End.IsBase() || !row.Quiet() && row.Standing != plan.Removed && cl.Step.Refused == nil {
 				c.count(row.Standing)
@@ -92,5 +96,5 @@ func (r Report) Clean() bool {
 		}
 	}
 	c := r.Counts()
-	return r.Err == "" && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersRefused == 0
+	return r.Err == "" && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersRefused+c.Debts == 0
 }

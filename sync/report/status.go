@@ -14,6 +14,7 @@ type status struct {
 	Clean    bool            `json:"clean"`
 	Problems []problemDoc    `json:"problems"`
 	Links    []linkDoc       `json:"links"`    // sorted by source, then target
+	Debts    []debtDoc       `json:"debts"`    // sorted by cluster, then source, then target
 	Clusters []clusterStatus `json:"clusters"` // sorted by name
 	doc      document
 }
@@ -27,7 +28,7 @@ type clusterStatus struct {
 
 func statusOf(d document) status {
 	s := status{
-		Commit: d.Commit, Head: d.Head, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links,
+		Commit: d.Commit, Head: d.Head, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links, Debts: d.Debts,
 		Clusters: []clusterStatus{}, doc: d,
 	}
 	for _, c := range d.Clusters {
@@ -38,11 +39,11 @@ func statusOf(d document) status {
 
 func (s status) text() string {
 	links, clusters := table(s.linkRows()), table(s.clusterRows())
-	return paragraphs(s.doc.problems(), links, clusters)
+	return paragraphs(s.doc.problems(), links, clusters, columns("", s.doc.owed()))
 }
 
 func (s status) markdown() string {
-	return paragraphs(s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()))
+	return paragraphs(s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()), s.doc.owedTable())
 }
 
 // linkRows are cells, the first row being the head.

@@ -11,7 +11,7 @@ import (
 // text tells problems first, then what is not in place or was written for, and sums up. Where nothing
 // changed it is one line.
 func (d document) text() string {
-	blocks := []string{d.problems(), d.links(), d.closed()}
+	blocks := []string{d.problems(), d.links(), d.closed(), columns("", d.owed())}
 	for _, c := range d.Clusters {
 		blocks = append(blocks, c.told(d.ReadOnly))
 	}
@@ -126,6 +126,9 @@ func (d document) sum() string {
 		if n := d.Summary.Clusters[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", count(n, "cluster"), s))
 		}
+	}
+	if n := d.Summary.Debts; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s owed", count(n, "end")))
 	}
 	line := strings.Join(parts, "; ")
 	return line + d.commits()

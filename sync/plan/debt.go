@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// Forgotten is the code of a cluster that people gave up.
+const Forgotten = "Forgotten"
+
+// Owed is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
+// as soon as it can be read, however late that is.
+type Owed struct {
+	Link  api.Pair
+	Since time.Time // when it became the last that is left of its link
+	Left  string    // what that is, in words
+}
+
+// Owed tells what a cluster owes, sorted by link. What is declared again is no debt.
+func (w World) Owed(name api.ClusterName) (out []Owed) {
+	for _, d := range w.Debts[name] {
+		if !w.linked(d.Link()) {
+			out = append(out, Owed{Link: d.Link(), Since: d.Since, Left: w.remains(object.End{Cluster: name, Link: d.Link()})})
+		}
+	}
+	return out
+}
+
+// linked says that a link is declared, and so are both its clusters to stay.
+func (w World) linked(p api.Pair) bool {
+	if w.Fleet == nil {
+		return false
+	}
+	_, ok := w.Fleet.Link(p)
+	return ok && !w.leaves(p.Source) && !w.leaves(p.Target)
+}
+
+// remains says what an end leaves in a cluster that nobody can read.
+func (w World) remains(end object.End) string {
+	if where := inventory.Key(w.Owner, end); end.IsSource() {
+		return fmt.Sprintf("Linkerd Link %s, its controller, rights and credentials, the mirrors that it made, and %s", end.Link.Target, where)
+	}
+	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: w.Owner + "." + string(end.Link.Source)}
+	return fmt.Sprintf("%s, its Secrets, ClusterRoleBinding %s.%s, and %s", account, object.AccessNamespace, account.Name, inventory.Key(w.Owner, end))
+}
+
+// owe notes that an end is the last to go of its link here, while nobody knows how the other stands.
+func (p *planner) owe(end object.End) {
+	far := object.End{Cluster: end.Link.Source, Link: end.Link}
+	if end.IsSource() {
+		far.Cluster = end.Link.Target
+	}
+	if p.peer(end).Known || p.renamed(far.Cluster) {
+		return
+	}
+	p.step.Owed = append(p.step.Owed, far)
+	slices.SortFunc(p.step.Owed, object.End.Compare)
+}
+
+// settleUp tells which debts of the cluster are paid: nothing of the end is left, or its link is declared again. Nobody would tell
+// of one again that is struck off, so the cluster is read for it once more.
+func (p *planner) settleUp() {
+	s := p.step
+	for _, d := range p.Debts[p.name] {
+		row := s.row(object.End{Cluster: p.name, Link: d.Link()})
+		if row.Standing == "" || !row.Leaving {
+			s.Paid = append(s.Paid, d.Link())
+		}
+	}
+	if len(s.Paid) > 0 && p.side.Pass != p.Pass {
+		s.Paid, s.Look = nil, append(s.Look, p.name)
+	}
+}
+
+// parted adds to why nobody knows a departed cluster what that means, and how to give it up.
+func (p *planner) parted(why *object.Reason) *object.Reason {
+	if !p.departed(p.name) || p.stranger(p.name) == nil {
+		return why
+	}
+	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: --forget-cluster %s): %s",
+		p.name, why.Message)
+}
+
+// forsaken says that people gave a cluster up that is declared no more. One that can be read is unlinked like any other.
+func (p *planner) forsaken(name api.ClusterName) bool {
+	side := p.Sides[name]
+	return p.Forget[name] && p.departed(name) && (side.Known || side.Err != nil) && p.stranger(name) != nil
+}
+
+// forsake says what stays behind in a cluster that people gave up, and how it is taken away by hand.
+func (p *planner) forsake() Row {
+	var left []string
+	for _, o := range p.Owed(p.name) {
+		left = append(left, fmt.Sprintf("of %s: %s", o.Link, o.Left))
+	}
+	known := "nothing is known to be left of a link; what its base held stays"
+	if len(left) > 0 {
+		known = strings.Join(left, "; ")
+	}
+	return Row{
+		End: object.End{Cluster: p.name}, Standing: Removed, Leaving: true,
+		Why: object.Because(Forgotten, "given up by --forget-cluster: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
+			object.OwnerLabel, p.Owner, orUnknown(p.UIDs[p.name]), known),
+	}
+}
+
+func orUnknown(uid string) string {
+	if uid == "" {
+		return "unknown"
+	}
+	return uid
+}

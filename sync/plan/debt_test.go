@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+var eastPart = object.End{Cluster: "east", Link: westEast.Link}
+
+// book plays the home record: what a step owes is written down, what is paid is struck off.
+func (s *sim) book(step Step) {
+	for _, end := range step.Owed {
+		known := inventory.Known{Debts: s.world.Debts[end.Cluster]}.Owing(s.world.Now, end.Link)
+		s.world.Debts = map[api.ClusterName][]inventory.Debt{end.Cluster: known.Debts}
+	}
+	if len(step.Paid) > 0 {
+		s.world.Debts = map[api.ClusterName][]inventory.Debt{
+			step.Cluster: inventory.Known{Debts: s.world.Debts[step.Cluster]}.Without(step.Paid).Debts,
+		}
+	}
+}
+
+// indebted is west→east removed while east was dead: nothing of it is left in west, and east owes its end.
+func indebted(t *testing.T) *sim {
+	t.Helper()
+	s := linked(t, all)
+	s.world.Fleet = declare(t, two, "")
+	s.down["east"] = true
+	var owed []object.End
+	for range 30 {
+		step := s.turn("west")
+		if s.book(step); len(step.Owed) > 0 && len(step.After) == 0 {
+			t.Error("a debt without the inventory that goes")
+		}
+		if len(step.After) > 0 && len(step.Owed) == 0 {
+			t.Error("the last inventory that knows of the end goes, and nobody writes that down")
+		}
+		owed = append(owed, step.Owed...)
+	}
+	if !slices.Equal(owed, []object.End{eastPart}) {
+		t.Fatalf("owed: %v", owed)
+	}
+	return s
+}
+
+// What a dead target holds is owed until it comes back, and then it goes the ordinary way; months later, and after a restart.
+func TestDebtOfADeadTarget(t *testing.T) {
+	s := indebted(t)
+	s.world.Now = s.world.Now.Add(100 * 24 * time.Hour)
+	w := s.now()
+	owed := w.Owed("east")
+	if len(owed) != 1 || owed[0].Link != westEast.Link || w.Now.Sub(owed[0].Since) != 100*24*time.Hour || !strings.Contains(owed[0].Left, "ServiceAccount linkwright-access/linkwright.west") {
+		t.Fatalf("told: %+v", owed)
+	}
+	s.down["east"] = false
+	for range 10 {
+		step := s.turn("east")
+		left := !s.live["east"].Seen.Record(inventory.Key(owner, westEast)).IsZero()
+		if s.book(step); left && len(step.Paid) > 0 {
+			t.Fatal("it is struck off while its inventory is there")
+		}
+	}
+	same(t, "east", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("east"))
+	if got := s.now().Owed("east"); len(got) > 0 {
+		t.Errorf("still owed: %v", got)
+	}
+}
+
+// A target that can be read owes nothing, whoever goes first: what it holds is told there.
+func TestNoDebtOfTheLiving(t *testing.T) {
+	s := linked(t, all)
+	s.world.Fleet = declare(t, two, "")
+	for range 20 {
+		for _, c := range two {
+			if step := s.turn(c); len(step.Owed)+len(step.Paid) > 0 {
+				t.Errorf("%s: owed %v, paid %v", c, step.Owed, step.Paid)
+			}
+		}
+	}
+}
+
+// A cluster that nobody declares and nobody remembers was never written to: it owes nothing, and nobody waits for it.
+func TestNoDebtOfTheUnknown(t *testing.T) {
+	for cluster, other := range map[api.ClusterName]api.ClusterName{"west": "east", "east": "west"} {
+		s := linked(t, all)
+		s.world.Fleet = declare(t, []api.ClusterName{cluster}, "")
+		for range 20 {
+			if step := s.turn(cluster); len(step.Owed) > 0 {
+				t.Errorf("%s: owed %v", cluster, step.Owed)
+			}
+		}
+		same(t, string(cluster)+" without "+string(other), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(cluster))
+	}
+}
+
+// Another cluster behind the name of one that owes pays nothing for it, and nothing is written there, until people say that it is
+// the one they mean. Then the debt of the former is void.
+func TestDebtOfAnotherCluster(t *testing.T) {
+	s := indebted(t)
+	s.world.UIDs = map[api.ClusterName]string{"east": "another-uid"}
+	s.down["east"] = false
+	step := s.turn("east")
+	if step.Refused == nil || step.Refused.Code != "ClusterChanged" || len(step.Paid) > 0 || len(s.now().Owed("east")) != 1 {
+		t.Fatalf("refused %v, paid %v", step.Refused, step.Paid)
+	}
+	s.live["east"] = dressed("east", "192.0.2.9")
+	s.world.Accepted = map[api.ClusterName]string{"east": "east-kube-system"}
+	step = s.turn("east")
+	if step.Refused != nil || !slices.Equal(step.Paid, []api.Pair{westEast.Link}) {
+		t.Errorf("accepted: refused %v, paid %v", step.Refused, step.Paid)
+	}
+}
+
+// A link that is declared again is no debt, and is struck off once the cluster can be read.
+func TestDebtOfADeclaredLink(t *testing.T) {
+	s := indebted(t)
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	if got := s.now().Owed("east"); len(got) > 0 {
+		t.Errorf("owed although it is declared: %v", got)
+	}
+	s.down["east"] = false
+	if step := s.turn("east"); !slices.Equal(step.Paid, []api.Pair{westEast.Link}) {
+		t.Errorf("paid: %v", step.Paid)
+	}
+}
+
+// What was seen before this pass strikes nothing off.
+func TestDebtIsPaidByAFreshLook(t *testing.T) {
+	s := indebted(t)
+	s.down["east"] = false
+	for range 10 {
+		s.turn("east")
+	}
+	w := s.now()
+	w.Pass = 7
+	if step := Cluster(w, "east", s.renderer()); len(step.Paid) > 0 || !slices.Contains(step.Look, "east") {
+		t.Errorf("paid %v, look %v", step.Paid, step.Look)
+	}
+}
+
+// A cluster that is declared no more and cannot be read says how it is given up; given up, it is forgotten, says what stays
+// behind, and nobody waits for it. One that can be read is unlinked, whatever people said.
+func TestForgetCluster(t *testing.T) {
+	s := indebted(t)
+	s.world.Fleet = declare(t, two[1:], "")
+	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
+	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
+	step := s.turn("east")
+	if step.Refused == nil || !strings.Contains(step.Refused.Message, "--forget-cluster east") || step.Refused.Code != "Unreachable" || step.Left() {
+		t.Fatalf("dead and gone: %v, left %t", step.Refused, step.Left())
+	}
+	s.world.Forget = map[api.ClusterName]bool{"east": true}
+	step = s.turn("east")
+	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != Forgotten ||
+		!strings.Contains(step.Rows[0].Why.Message, "ServiceAccount linkwright-access/linkwright.west") || !strings.Contains(step.Rows[0].Why.Message, "east-kube-system") {
+		t.Errorf("given up: left %t, %+v", step.Left(), step.Rows)
+	}
+	s.down["east"] = false
+	if step = s.turn("east"); step.Left() || step.Writes() == 0 {
+		t.Errorf("alive: left %t, %v", step.Left(), words(step))
+	}
+	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
+	if step = s.turn("east"); step.Left() || step.Refused == nil || strings.Contains(step.Refused.Message, "--forget-cluster") {
+		t.Errorf("declared: left %t, %v", step.Left(), step.Refused)
+	}
+}
+
+// Of a cluster that was given up nobody keeps the access that it had.
+func TestForgetSource(t *testing.T) {
+	s := linked(t, all)
+	s.world.Fleet = declare(t, two[:1], "")
+	s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
+	s.down["west"] = true
+	s.turn("east")
+	s.turn("east")
+	if s.live["east"].Seen.Record(access).IsZero() {
+		t.Fatal("its access is gone before it was given up")
+	}
+	s.world.Forget = map[api.ClusterName]bool{"west": true}
+	for range 5 {
+		if step := s.turn("east"); len(step.Owed) > 0 {
+			t.Errorf("owed by who was given up: %v", step.Owed)
+		}
+	}
+	if !s.live["east"].Seen.Record(access).IsZero() {
+		t.Error("its access is left")
+	}
+}

@@ -1,0 +1,34 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// owing is a fleet of which all is in place, but for what two clusters still hold of removed links.
+func owing() Report {
+	now := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	owed := func(source, target api.ClusterName, old time.Duration) plan.Owed {
+		return plan.Owed{Link: link(source, target), Since: now.Add(-old), Left: "account of " + string(source)}
+	}
+	gone := object.Because("Unreachable", "it is declared no more (--forget-cluster east): no route to host")
+	return Report{Commit: commit, At: now, Clusters: []Cluster{
+		{Name: "east", Step: plan.Step{Cluster: "east", Refused: gone}, Debts: []plan.Owed{
+			owed("a", "east", 90*24*time.Hour), owed("b", "east", 47*time.Hour), owed("c", "east", 30*time.Minute), owed("d", "east", time.Second),
+		}},
+		{Name: "west", Step: step("west"), Debts: []plan.Owed{owed("west", "north", 3*time.Hour)}},
+	}}
+}
+
+// A debt that is younger than the clock says has no age, rather than a wrong one.
+func TestAgeOfTheFuture(t *testing.T) {
+	r := owing()
+	r.At = r.At.Add(-time.Hour)
+	if got := r.debts()[3]; got.Seconds != 0 || age(got) != "less than a minute" {
+		t.Errorf("%+v is told as old as %s", got, age(got))
+	}
+}

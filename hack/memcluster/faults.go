@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/linkwright/linkwright/object"
 )
@@ -21,7 +22,10 @@ type Faults struct {
 	Slow      time.Duration         // that each write takes
 	Forbidden []schema.GroupKind    // kinds that may not be read or written
 	Refused   map[object.Key]string // objects that are invalid, and why: 422
-	Throttled int                   // so many tries to write are answered with 429, Retry-After: 1
+	Kept      map[object.Key]string // objects that admission lets nobody delete, and why: 422
+	// Denied are kinds by what may not be done with them: list, patch, delete.
+	Denied    map[string][]schema.GroupKind
+	Throttled int // so many tries to write are answered with 429, Retry-After: 1
 }
 
 // Fault changes what is wrong. Feeds notice at once that the server is down or is back, and after Options.Timeout that it
@@ -115,8 +119,15 @@ func errHanging(c *Cluster) error {
 // admit says what is wrong with a write that reached the server.
 func (c *Cluster) admit(ch object.Change) error {
 	of := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
-	if err := c.permit(of.WithVersion("v1"), "patch", ch.Key.Name); err != nil {
+	verb, deletes := "patch", ch.Action == object.Delete || ch.Action == object.Replace
+	if deletes {
+		verb = "delete"
+	}
+	if err := c.permit(of.WithVersion("v1"), verb, ch.Key.Name); err != nil {
 		return err
+	}
+	if why, ok := c.faults.Kept[ch.Key]; ok && deletes {
+		return apierrors.NewInvalid(of, ch.Key.Name, field.ErrorList{field.Forbidden(nil, "denied request: "+why)})
 	}
 	if why, ok := c.faults.Refused[ch.Key]; ok {
 		e := apierrors.NewInvalid(of, ch.Key.Name, nil)
@@ -138,7 +149,7 @@ func (c *Cluster) throttled() bool {
 }
 
 func (c *Cluster) permit(of schema.GroupVersionKind, verb, name string) error {
-	if !slices.Contains(c.faults.Forbidden, of.GroupKind()) {
+	if !slices.Contains(c.faults.Forbidden, of.GroupKind()) && !slices.Contains(c.faults.Denied[verb], of.GroupKind()) {
 		return nil
 	}
 	r, user := plural(of), `User "linkwright"`

@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Objects of a link west→east.
+// Objects of a link west→east, and one of somebody else's.
 var (
 	disasterProbe   = object.Key{Kind: "Service", Namespace: "linkerd-multicluster", Name: "probe-east"}
 	disasterSecret  = object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "cluster-credentials-east"}
@@ -29,6 +29,7 @@ var (
 	disasterAccount = object.Key{Kind: "ServiceAccount", Namespace: "linkwright-access", Name: "linkwright.west"}
 	disasterRole    = object.Key{Group: "rbac.authorization.k8s.io", Kind: "Role", Namespace: "linkerd-multicluster", Name: "controller-read-remote-creds-east"}
 	disasterRecord  = object.Key{Kind: "ConfigMap", Namespace: "linkwright-access", Name: "linkwright.west.east"}
+	disasterTheirs  = object.Key{Kind: "ConfigMap", Namespace: "linkwright-access", Name: "theirs"}
 )
 
 // TestDisasters are what other reconcilers were seen to do harm by. Each says what survives, and what the report tells.
@@ -170,16 +171,15 @@ func (d *disaster) uid(name string, k object.Key) any {
 // partialThenRevert: what an apply made before it failed goes with the revert, and nothing else.
 func (d *disaster) partialThenRevert() {
 	d.declare(disasterNothing)
-	theirs := object.Key{Kind: "ConfigMap", Namespace: "linkerd-multicluster", Name: "theirs"}
-	d.put1("west", theirs, "")
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Refused = map[object.Key]string{disasterProbe: "not here"} })
 	d.declare(disasterPair)
 	d.says("not here", "probe-east")
+	d.put1("west", disasterTheirs, "")
 	d.stand("west", disasterSecret, disasterRecord)
 	d.stand("east", disasterAccount)
 	d.declare(disasterNothing)
 	d.unlinked()
-	d.stand("west", theirs)
+	d.stand("west", disasterTheirs)
 }
 
 // deleteRejected: what stands behind what may not go stands, too; the report says who refused, and all goes once it may.
@@ -271,13 +271,12 @@ func (d *disaster) noList() {
 // namespaces: neither ours nor Linkerd's is deleted, nor what others keep in them.
 func (d *disaster) namespaces() {
 	d.linked()
-	theirs := object.Key{Kind: "ConfigMap", Namespace: "linkwright-access", Name: "theirs"}
-	d.put1("west", theirs, "")
+	d.put1("west", disasterTheirs, "")
 	leaving := strings.Replace(string(declared("west")), "spec: {", "spec: {state: Leaving, ", 1)
 	d.history.commits = append(d.history.commits, fstest.MapFS{"east.yaml": {Data: declared("east")}, "west.yaml": {Data: []byte(leaving)}})
 	d.pass(nil)
 	d.unlinked()
-	d.stand("west", theirs, object.Key{Kind: "Namespace", Name: "linkwright-access"}, object.Key{Kind: "Namespace", Name: "linkerd-multicluster"})
+	d.stand("west", disasterTheirs, object.Key{Kind: "Namespace", Name: "linkwright-access"}, object.Key{Kind: "Namespace", Name: "linkerd-multicluster"})
 	for _, w := range d.asked() {
 		if strings.Contains(w, "delete Namespace") {
 			d.Errorf("it wrote: %s", w)
@@ -308,22 +307,18 @@ func (d *disaster) recreatedMeanwhile() {
 			was = d.uid("west", disasterProbe)
 		}
 	}
+	tick := time.NewTicker(300 * time.Millisecond)
+	defer tick.Stop()
 	ended := make(chan struct{})
-	stopped := make(chan struct{})
 	go func() {
-		defer close(stopped)
-		for was == nil {
-			select {
-			case <-ended:
-				return
-			case <-time.After(300 * time.Millisecond):
-				again()
-			}
+		defer close(ended)
+		for i := 0; was == nil && i < 100; i++ {
+			<-tick.C
+			again()
 		}
 	}()
 	d.declare(disasterNothing)
-	close(ended)
-	<-stopped
+	<-ended
 	if was == nil {
 		d.Fatal("the Service was not recreated while it was deleted")
 	}

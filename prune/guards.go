@@ -56,7 +56,7 @@ func (in Input) judge() map[object.End]*object.Reason {
 
 // judged is what of an end guards judge.
 func (in Input) judged(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(in.surplus(inv), func(k object.Key) bool { return in.Retired[k] && !in.Seen.Record(k).Keep })
+	return slices.DeleteFunc(in.going(inv), func(k object.Key) bool { return in.Retired[k] && !in.Seen.Record(k).Keep })
 }
 
 // policyAllows: only Sync takes anything away.

@@ -31,6 +31,13 @@ type Input struct {
 	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
 	Retired map[object.Key]bool
 
+	// External are declared ends in sources whose controller the user's chart runs, with the release of Helm's that the chart
+	// is of, if it is one: what they no longer want of a controller is released to it.
+	External map[object.End]linkerd.Helm
+	// Successor says why what an undeclared end holds, or a declared one no longer wants, must stay until what takes its place
+	// stands; nil: nothing does.
+	Successor func(object.End) *object.Reason
+
 	needed func() map[object.Key]bool // see index
 }
 
@@ -125,8 +132,8 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	if want.Held != nil {
 		return v // declared, so nothing of it goes
 	}
-	surplus := in.surplus(inv)
-	v.Going = surplus
+	surplus := in.going(inv)
+	v.Going, v.Go = surplus, in.releases(inv)
 	if !inv.Lists(want.Objects) {
 		v.Next = v.Next.Settle(keysOf(want), in.gone)
 	}
@@ -134,12 +141,15 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	case refused != nil:
 		v.Refused = refused
 	case len(surplus) == 0:
+	case in.replaces(surplus):
+		if v.Waiting = in.succeeds(inv.End); v.Waiting != nil {
+			break
+		}
+		fallthrough
 	default:
-		v.Go, v.Waiting = first([]gate{
-			in.entries(inv.End, "undeclared objects", in.but(inv.End, surplus)),
-			in.entries(inv.End, "credentials", in.credentials(inv.End, surplus)),
-			in.controlPlaneSecret(inv.End, surplus),
-		})
+		var goes []object.Change
+		goes, v.Waiting = first(in.trims(inv.End, surplus))
+		v.Go = append(v.Go, goes...)
 	}
 	return v
 }

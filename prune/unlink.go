@@ -31,6 +31,12 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	if v.Refused = begins(inv, peer, refused); v.Refused != nil {
 		return v
 	}
+	if v.Waiting = in.stays(inv); v.Waiting != nil {
+		return v
+	}
+	if in.passed(inv.End) {
+		return in.pass(v, inv)
+	}
 	v.Next = v.Next.Leave(in.Now)
 	v.Next = v.Next.Settle(nil, in.done(inv.End))
 	if !inv.End.IsSource() {

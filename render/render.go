@@ -28,6 +28,9 @@ type Input struct {
 	// LegacyToken there, whatever the mode is now.
 	Generations []object.Key
 	KeepToken   bool
+	// Former are namespaces in which a controller of the link still stands, in order: the multicluster extension was there
+	// before. It keeps its rights until it goes.
+	Former []string
 }
 
 // Renderer renders for one installation: same input, same bytes. One made by New remembers how links look that differ by

@@ -28,6 +28,7 @@ type shape struct {
 	version     string // of Linkerd in the source
 	disabled    bool   // the target's gateway
 	probe       string // its port
+	former      []string
 }
 
 // shaped is what was cut of a shape; none: its objects must be encoded each time.
@@ -43,6 +44,7 @@ func shapeOf(owner string, in Input) shape {
 	return shape{
 		owner: owner, linkerd: in.Link.Source.Spec.Linkerd, controller: in.Link.Spec.Controller, credentials: in.Link.Spec.Credentials,
 		version: in.Source.Version, disabled: in.Target.Gateway.Disabled, probe: in.Target.Gateway.Probe.Port,
+		former: in.Former,
 	}
 }
 
@@ -53,7 +55,7 @@ func (s *shape) objects(target api.ClusterName) ([]object.Object, error) {
 			Source: &fleet.Cluster{Spec: api.Cluster{Linkerd: s.linkerd}}, Target: &fleet.Cluster{Name: target},
 			Spec: &api.LinkSpec{Controller: s.controller, Credentials: s.credentials},
 		},
-		Source: &linkerd.Facts{Version: s.version},
+		Source: &linkerd.Facts{Version: s.version}, Former: s.former,
 		Target: &linkerd.Facts{Gateway: linkerd.Gateway{Disabled: s.disabled, Probe: linkerd.Probe{Port: s.probe}}},
 	}}
 	for _, f := range []family{rights, probe, controller, disruption} {

@@ -20,9 +20,6 @@ func (p *planner) writeBase() {
 	case !p.owesCommit(old, found):
 		return
 	}
-	if !found { // an accepted cluster may have one from its former name: it is taken over
-		old.Was = p.side.Seen.Record(inventory.Key(p.Owner, end))
-	}
 	next.Commit, next.Term = p.step.Commit, p.Term
 	if c, why := p.inventory(next, old); why == nil {
 		p.step.Ahead = append([]object.Change{c}, p.step.Ahead...)
@@ -33,7 +30,7 @@ func (p *planner) writeBase() {
 func (p *planner) owesCommit(old inventory.Inventory, found bool) bool {
 	declared, _, _ := p.declared(p.name)
 	return declared != nil && !p.leaves(p.name) && len(p.recorded)+len(p.step.Ahead) > 0 &&
-		(!found || old.Commit != p.step.Commit) && p.closed(old.End) == nil
+		(!found || p.formerBase || old.Commit != p.step.Commit) && p.closed(old.End) == nil
 }
 
 // left tells of a cluster that is leaving that it is through.

@@ -69,7 +69,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 // leavingEnd plans the next part of an unlink.
 func (p *planner) leavingEnd(v prune.Verdict) {
 	row := Row{End: v.End, Leaving: true, Going: v.Going}
-	if why := p.closed(v.End); why != nil {
+	if why := p.closed(p.here(v.End)); why != nil {
 		p.stay(row, why, len(v.Going))
 		return
 	}
@@ -146,16 +146,17 @@ func (p *planner) peer(end object.End) prune.Peer {
 	if !p.remembered(other) || p.forsaken(other) {
 		return prune.Peer{Known: true, Gone: true}
 	}
-	if p.stranger(other) != nil {
+	at := p.today(other)
+	if p.stranger(at) != nil {
 		return prune.Peer{}
 	}
 	far := object.End{Cluster: other, Link: end.Link}
-	side, closed := p.Sides[other], p.closed(far)
+	side, closed := p.Sides[at], p.closed(object.End{Cluster: at, Link: end.Link})
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
 		return prune.Peer{Closed: closed}
 	}
-	in := p.pruneInput(other, p.wants(other), recorded)
+	in := p.pruneInput(at, p.wants(at), recorded)
 	gone := !slices.ContainsFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
 	return prune.Peer{Known: true, Gone: gone, Refused: prune.Judge(in)[far], Closed: closed}
 }

@@ -56,7 +56,7 @@ func (p *planner) owe(end object.End) {
 	if end.IsSource() {
 		far.Cluster = end.Link.Target
 	}
-	if p.peer(end).Known || p.renamed(far.Cluster) {
+	if p.peer(end).Known || p.handed(far.Cluster) {
 		return
 	}
 	p.step.Owed = append(p.step.Owed, far)

@@ -16,7 +16,7 @@ import (
 func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy) Step {
 	s := Step{Cluster: last.Cluster, Commit: w.commit()}
 	p := &planner{World: w, name: last.Cluster, side: w.Sides[last.Cluster], renderer: r, policies: policies, step: &s}
-	if last.Refused != nil || last.Commit != s.Commit || w.renamed(p.name) || p.refusal(ends...) != nil {
+	if last.Refused != nil || last.Commit != s.Commit || w.handed(p.name) || p.refusal(ends...) != nil {
 		s.Whole = true
 		return s
 	}

@@ -90,6 +90,8 @@ func (p *planner) comes(r Row) bool {
 		return token.Mark == object.Ours || p.Elsewhere[r.End.Link.Target]
 	case NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
+	case prune.WaitingForSuccessor: // objects become ready
+		return true
 	case prune.WaitingForSource, pair.InUse:
 		return p.Elsewhere[r.End.Link.Source]
 	}

@@ -105,11 +105,11 @@ func (w World) renamedBase(name api.ClusterName) *object.Reason {
 }
 
 // twin gives another name with the same identity, the first in order; the former name of a cluster that
-// people accepted under its new one is none.
+// people accepted under its new one is none, nor is the new one of that.
 func (w World) twin(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
 	for other, side := range w.Sides {
-		if other != name && side.Known && side.Facts.UID == uid && (w.Accepted[name] != uid || !w.departed(other)) {
+		if other != name && side.Known && side.Facts.UID == uid && (!w.departed(other) || !w.accepts(name)) {
 			found = append(found, other)
 		}
 	}
@@ -117,21 +117,6 @@ func (w World) twin(name api.ClusterName, uid string) api.ClusterName {
 		return ""
 	}
 	return slices.Min(found)
-}
-
-// renamed says that a departed name's cluster is declared, and was accepted, under another: there is
-// nothing left to do under the old name.
-func (w World) renamed(name api.ClusterName) bool {
-	side := w.Sides[name]
-	if !side.Known || !w.departed(name) {
-		return false
-	}
-	for other, uid := range w.Accepted {
-		if other != name && uid == side.Facts.UID && !w.departed(other) && w.Sides[other].Facts.UID == uid {
-			return true
-		}
-	}
-	return false
 }
 
 func (w World) departed(name api.ClusterName) bool {

@@ -103,7 +103,7 @@ func TestRename(t *testing.T) {
 	if step := Cluster(world, "newwest", s.renderer()); step.Refused != nil {
 		t.Errorf("newwest, accepted: %v", step.Refused)
 	}
-	if step := Cluster(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || len(step.Rows) > 0 {
+	if step := Cluster(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || step.Left() {
 		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Refused, words(step))
 	}
 }

@@ -122,7 +122,11 @@ const soon = 300 * time.Millisecond
 func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	s := Step{Cluster: name, Commit: w.commit()}
 	p := &planner{World: w, name: name, side: w.Sides[name], renderer: r, policies: policies}
-	if w.renamed(name) {
+	if w.handed(name) {
+		p.step = &s
+		if why := p.handingOver(); why != nil {
+			p.tell(Row{End: object.End{Cluster: name}, Standing: Waiting, Why: why})
+		}
 		return s
 	}
 	if p.forsaken(name) {
@@ -148,19 +152,21 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 // planner holds what one call of Cluster works on.
 type planner struct {
 	World
-	name     api.ClusterName
-	side     pair.Side
-	recorded []inventory.Inventory
-	renderer Renderer
-	policies []Policy
-	wanted   []object.Wanted
-	step     *Step
-	base     *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
+	name       api.ClusterName
+	side       pair.Side
+	recorded   []inventory.Inventory
+	renderer   Renderer
+	policies   []Policy
+	wanted     []object.Wanted
+	step       *Step
+	formerBase bool                 // the base is of the cluster's former name
+	base       *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
 	coverage    object.Coverage
 	calmed      time.Time                                // when the first contested object is corrected again; zero: none
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
+	elsewhere   map[api.ClusterName]map[string][]string  // memo of formerly
 }
 
 func (w World) commit() api.Commit {
@@ -245,6 +251,7 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 	}
 	in.Credential = cred
 	in.ControlPlaneSecretLive = p.discovers(l)
+	in.Former = p.formerly(l)
 	return p.renderer.Source(in)
 }
 
@@ -288,7 +295,11 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
 	}
-	in.Retired = p.retired(in)
+	in.Retired, in.External = p.retired(in), p.external(name)
+	in.Successor = func(end object.End) *object.Reason {
+		_, declared := in.Wanted[end]
+		return p.successor(name, end, declared)
+	}
 	return in
 }
 

@@ -26,8 +26,20 @@ func (p *planner) refusal(only ...object.End) *object.Reason {
 	if why := p.barred(p.name); why != nil {
 		return why
 	}
-	p.recorded = slices.DeleteFunc(recorded, func(i inventory.Inventory) bool { return i.End.Cluster != p.name })
+	p.recorded = p.own(recorded)
 	return nil
+}
+
+// own are the inventories of a cluster under its name. A base of its former name is taken over, and written anew; the ends
+// of links that were between other names are ends that nobody declares, until they are handed over.
+func (p *planner) own(recorded []inventory.Inventory) []inventory.Inventory {
+	for i := range recorded {
+		if recorded[i].End.IsBase() && recorded[i].End.Cluster != p.name {
+			recorded[i].End.Cluster, p.formerBase = p.name, true
+		}
+	}
+	slices.SortFunc(recorded, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
+	return recorded
 }
 
 func (p *planner) inventories(only []object.End) ([]inventory.Inventory, error) {

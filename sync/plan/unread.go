@@ -23,7 +23,7 @@ func takes(next, old inventory.Inventory, changes []object.Change) bool {
 // Those that could not be read at all have been asked.
 func (p *planner) unread(end object.End) *object.Reason {
 	var first api.ClusterName
-	for _, name := range []api.ClusterName{p.name, end.Link.Source, end.Link.Target} {
+	for _, name := range []api.ClusterName{p.name, p.today(end.Link.Source), p.today(end.Link.Target)} {
 		side := p.Sides[name]
 		if !side.Known || side.Pass == p.Pass {
 			continue

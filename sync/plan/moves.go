@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// external gives the declared ends of a cluster whose controller is the user's, each with the release of Helm's that
+// installed the multicluster extension there.
+func (p *planner) external(name api.ClusterName) map[object.End]linkerd.Helm {
+	var out map[object.End]linkerd.Helm
+	_, links, _ := p.declared(name)
+	for _, l := range links {
+		if l.Spec.Controller.Mode != api.External {
+			continue
+		}
+		if out == nil {
+			out = map[object.End]linkerd.Helm{}
+		}
+		out[object.End{Cluster: name, Link: l.Pair()}] = linkerd.HelmOf(p.Sides[name].Seen)
+	}
+	return out
+}
+
+// successor says why what an end that is recorded in a cluster holds must stay: what takes its place is not in place and
+// ready. That is
+//
+//	of a declared end              the end itself, as it is declared now
+//	of a link between renamed ones the source's end of the link that is declared between the same two clusters
+//	of any other                   nothing
+func (p *planner) successor(in api.ClusterName, end object.End, declared bool) *object.Reason {
+	next := end
+	if !declared {
+		l, ok := p.heir(in, end)
+		if !ok {
+			return nil
+		}
+		next = object.End{Cluster: l.Source.Name, Link: l.Pair()}
+	}
+	if lacks := p.unready(next); lacks != "" {
+		return object.Because(prune.WaitingForSuccessor, "it stays until %s is ready, which takes its place: %s", next, lacks)
+	}
+	return nil
+}
+
+// heir is the declared link between the same two clusters as one that is declared no more, under another name of either.
+// An inventory that names another cluster than the one it lies in is of that one's former name.
+func (p *planner) heir(in api.ClusterName, end object.End) (fleet.Link, bool) {
+	if p.Fleet == nil || p.isDeclared(end.Link.Source) && p.isDeclared(end.Link.Target) {
+		return fleet.Link{}, false
+	}
+	uid := func(name api.ClusterName) string {
+		if name == end.Cluster {
+			name = in
+		}
+		return p.uid(name)
+	}
+	source, target := uid(end.Link.Source), uid(end.Link.Target)
+	for l := range p.Fleet.Links() {
+		if source != "" && target != "" && p.uid(l.Source.Name) == source && p.uid(l.Target.Name) == target {
+			return l, true
+		}
+	}
+	return fleet.Link{}, false
+}
+
+func (p *planner) isDeclared(name api.ClusterName) bool {
+	c, _, _ := p.declared(name)
+	return c != nil
+}
+
+// uid is the identity of a cluster by name: as it is remembered, unless people accepted another.
+func (p *planner) uid(name api.ClusterName) string {
+	seen := p.Sides[name].Facts.UID
+	if known := p.UIDs[name]; known != "" && (seen == "" || p.Accepted[name] != seen) {
+		return known
+	}
+	return seen
+}
+
+// unready says what of a declared end is not in place and ready, in words; empty: nothing.
+func (p *planner) unready(end object.End) string {
+	if why := p.stranger(end.Cluster); why != nil {
+		return why.Message
+	}
+	side, wanted := p.Sides[end.Cluster], p.wants(end.Cluster, end)
+	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
+	switch {
+	case i < 0:
+		return "it is not wanted"
+	case wanted[i].Held != nil:
+		return wanted[i].Held.Message
+	}
+	objects := wanted[i].Objects
+	for _, o := range objects {
+		switch live := side.Seen.Record(o.Key); {
+		case live.Mark != object.Ours, live.Digest != o.Digest, live.Going:
+			return o.Key.String() + " is not written yet"
+		case !live.Health.IsZero():
+			return o.Key.String() + ": " + live.Health.String()
+		}
+	}
+	return p.unrun(end, side.Seen)
+}
+
+// unrun says that the user's chart does not run the controller of a link that is declared so.
+func (p *planner) unrun(end object.End, seen object.Observation) string {
+	l, ok := p.Fleet.Link(end.Link)
+	if !ok || !end.IsSource() || l.Spec.Controller.Mode != api.External {
+		return ""
+	}
+	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: p.spec(end.Cluster).Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
+	switch live := seen.Record(k); {
+	case live.IsZero():
+		return k.String() + " is not there: let Linkerd's chart run it"
+	case !live.Health.IsZero():
+		return k.String() + ": " + live.Health.String()
+	}
+	return ""
+}
+
+// formerly gives the other namespaces in which a controller of ours for the link stands, in order.
+func (p *planner) formerly(l fleet.Link) []string {
+	if p.elsewhere == nil {
+		p.elsewhere = map[api.ClusterName]map[string][]string{}
+	}
+	of, known := p.elsewhere[l.Source.Name]
+	if !known {
+		of = map[string][]string{}
+		for k, r := range p.Sides[l.Source.Name].Seen.Kind("", "ServiceAccount") {
+			if r.Mark == object.Ours && k.Namespace != object.AccessNamespace && k.Namespace != l.Source.Spec.Linkerd.MulticlusterNamespace {
+				of[k.Name] = append(of[k.Name], k.Namespace)
+			}
+		}
+		p.elsewhere[l.Source.Name] = of
+	}
+	return of[linkerd.Controller(l.Target.Name)]
+}
+
+// renamed says that a departed name's cluster is declared, and was accepted, under another: the one that it gives. What it
+// holds by the old name is handed over there.
+func (w World) renamed(name api.ClusterName) (api.ClusterName, bool) {
+	side := w.Sides[name]
+	if !side.Known || side.Facts.UID == "" || !w.departed(name) {
+		return "", false
+	}
+	for _, other := range w.named(side.Facts.UID) {
+		if !w.departed(other) && w.accepts(other) {
+			return other, true
+		}
+	}
+	return "", false
+}
+
+// today is the name that a cluster has now.
+func (w World) today(name api.ClusterName) api.ClusterName {
+	if now, renamed := w.renamed(name); renamed {
+		return now
+	}
+	return name
+}
+
+// handed says that a name was given up for another.
+func (w World) handed(name api.ClusterName) bool {
+	_, renamed := w.renamed(name)
+	return renamed
+}
+
+// named gives all names under which a cluster was read, in order.
+func (w World) named(uid string) (out []api.ClusterName) {
+	for name, side := range w.Sides {
+		if side.Known && side.Facts.UID == uid {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// accepts says that a cluster has its name by people's leave, or had it when it was last written to: its base says so.
+func (w World) accepts(name api.ClusterName) bool {
+	side := w.Sides[name]
+	if w.Accepted[name] == side.Facts.UID {
+		return true
+	}
+	base, ok := inventory.ReadBase(w.Owner, side.Seen)
+	return ok && base.End.Cluster == name
+}
+
+// handingOver says that a cluster's former name still stands in inventories: until it does not, the name is remembered,
+// since only it tells which cluster they mean.
+func (p *planner) handingOver() *object.Reason {
+	for _, name := range p.others() {
+		side := p.Sides[name]
+		if !side.Known {
+			return object.Because(prune.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, p.name)
+		}
+		recorded, err := inventory.Read(p.Owner, side.Seen)
+		if err != nil {
+			return object.Because(prune.WaitingForLinks, "inventories of cluster %s cannot be read, and may name %s", name, p.name)
+		}
+		for _, inv := range recorded {
+			if inv.End.Link.Source == p.name || inv.End.Link.Target == p.name {
+				return object.Because(prune.WaitingForLinks, "%s is still to be handed over", inv.End)
+			}
+		}
+	}
+	return nil
+}
+
+// here is an end with the name that its cluster has now: what closes it is declared by that.
+func (p *planner) here(end object.End) object.End {
+	end.Cluster = p.name
+	return end
+}
+
+// others are all names but the planner's own, in order.
+func (p *planner) others() (out []api.ClusterName) {
+	for name := range p.Sides {
+		if name != p.name {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

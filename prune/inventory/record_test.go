@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -87,6 +88,13 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add(seed, true)
 		f.Add(seed, false)
+	}
+	for name := range goldens() {
+		body, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(body), true)
 	}
 	f.Fuzz(func(t *testing.T, data string, whole bool) {
 		body := []byte(data)

@@ -38,6 +38,7 @@ func atRest(names ...api.ClusterName) *term {
 		s := plan.Step{Cluster: name}
 		t.lanes[name] = &lane{cluster: fleet.Cluster{Name: name}, still: true, step: s, basis: now.basis(s), cut: func() {}}
 	}
+	t.arrange()
 	return t
 }
 

@@ -27,6 +27,7 @@ func TestLooksEndWithTheirPass(t *testing.T) {
 	asked := &lane{}
 	waits := &lane{awaits: map[*lane]bool{asked: true}}
 	tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"asked": asked, "waits": waits}, number: 1}
+	tt.arrange()
 	if !tt.asks(asked) || asked.looked != 1 {
 		t.Fatalf("asked in pass %d", asked.looked)
 	}
@@ -41,6 +42,7 @@ func TestLooksEndWithTheirPass(t *testing.T) {
 func TestCalmBesideOneThatHangs(t *testing.T) {
 	hangs, read := &lane{running: true}, &lane{looked: 1}
 	tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"hangs": hangs, "read": read}, number: 1, grace: grace, answered: true}
+	tt.arrange()
 	tt.board.pass = 1
 	hangs.hear()
 	if tt.calm(); tt.number != 1 {

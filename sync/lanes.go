@@ -14,7 +14,7 @@ import (
 // start begins a turn of every lane that is due.
 func (t *term) start(ctx context.Context) {
 	now := time.Now()
-	for _, l := range t.lanes {
+	for _, l := range t.order {
 		if l.running || l.gone || !t.open {
 			continue
 		}

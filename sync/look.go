@@ -43,7 +43,7 @@ func (t *term) looked(u *turn) {
 		return
 	}
 	u.lane.asked = false
-	for _, l := range t.lanes {
+	for _, l := range t.order {
 		if l.awaits[u.lane] {
 			delete(l.awaits, u.lane)
 			l.ready = l.ready || len(l.awaits) == 0

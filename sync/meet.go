@@ -2,9 +2,9 @@ package sync
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -12,16 +12,16 @@ import (
 // meet reads every cluster that this term has not read yet, all at once: whether two names mean one
 // cluster must be known before the first write. One that does not answer while others do counts as not read, until it answers.
 func (t *term) meet(ctx context.Context) {
-	tried := map[api.ClusterName]bool{}
-	for {
-		unmet := t.unmet(ctx, tried)
-		if len(unmet) == 0 {
-			return
-		}
+	tried := map[*lane]bool{}
+	unmet := t.unmet(ctx, t.order, tried)
+	for len(unmet) > 0 {
 		select {
 		case u := <-t.ended:
 			if t.end(u); u.pass != t.number && !u.known { // it began in an earlier pass: it is tried once more
 				t.board.drop(u.cluster.Name)
+			}
+			if unmet = without(unmet, u.lane); len(t.unmet(ctx, []*lane{u.lane}, tried)) > 0 {
+				unmet = append(unmet, u.lane)
 			}
 		case <-t.patience(unmet):
 			for _, l := range unmet {
@@ -32,14 +32,23 @@ func (t *term) meet(ctx context.Context) {
 	}
 }
 
-// unmet are the lanes whose clusters are being read while nothing is known of them.
-func (t *term) unmet(ctx context.Context, tried map[api.ClusterName]bool) (out []*lane) {
-	for name, l := range t.lanes {
-		if l.gone || t.board.has(name) || !l.running && tried[name] {
+// without is a list without a lane; their order does not matter.
+func without(lanes []*lane, l *lane) []*lane {
+	if at := slices.Index(lanes, l); at >= 0 {
+		lanes[at] = lanes[len(lanes)-1]
+		return lanes[:len(lanes)-1]
+	}
+	return lanes
+}
+
+// unmet are those of the lanes whose clusters are being read while nothing is known of them.
+func (t *term) unmet(ctx context.Context, of []*lane, tried map[*lane]bool) (out []*lane) {
+	for _, l := range of {
+		if l.gone || t.board.has(l.cluster.Name) || !l.running && tried[l] {
 			continue
 		}
 		if !l.running {
-			tried[name] = true
+			tried[l] = true
 			t.launch(ctx, l, (*turn).meet)
 		}
 		out = append(out, l)

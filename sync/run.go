@@ -50,7 +50,7 @@ func (t *term) rest(ctx context.Context, news <-chan struct{}, next time.Time) {
 // none of it.
 func (t *term) calm() {
 	asked := false
-	for _, l := range t.lanes {
+	for _, l := range t.order {
 		if l.running && !l.drifts && !t.straggles(l) || l.ready || len(l.awaits) > 0 {
 			return
 		}

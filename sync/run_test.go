@@ -230,6 +230,7 @@ func TestNewsEndWaiting(t *testing.T) {
 			tm.open, tm.board.fleet, tm.deadline = true, &fleet.Fleet{}, start.Add(l.Patience)
 			tm.board.good = tm.board.fleet
 			tm.lanes["west"] = &lane{cluster: fleet.Cluster{Name: "west"}, wake: start.Add(40 * time.Second)}
+			tm.arrange()
 			if tt.news {
 				time.AfterFunc(3*time.Second, func() { close(news) })
 			}

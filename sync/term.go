@@ -1,8 +1,11 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -32,6 +35,7 @@ type term struct {
 	board   *board
 	publish func(report.Report, error) // nil: nobody hears of what is done between passes
 	lanes   map[api.ClusterName]*lane
+	order   []*lane // all lanes, as they are asked after each turn
 	ended   chan *turn
 	grace   time.Duration // for clusters that do not answer while others do; zero: all are waited for
 
@@ -71,6 +75,12 @@ func (t *term) begin() {
 		}
 		l.begin(c, ok)
 	}
+	t.arrange()
+}
+
+// arrange puts all lanes in order.
+func (t *term) arrange() {
+	t.order = slices.SortedFunc(maps.Values(t.lanes), func(a, b *lane) int { return cmp.Compare(a.cluster.Name, b.cluster.Name) })
 }
 
 // run makes a pass: a turn for each cluster that is not settled, and more while there is something to do. It ends when
@@ -78,12 +88,12 @@ func (t *term) begin() {
 // under way have ended. Of every cluster that is not settled at least one turn is under way then.
 func (t *term) run(ctx context.Context, news <-chan struct{}) error {
 	now, _ := t.board.view(t.board.now())
-	for name, l := range t.lanes {
+	for _, l := range t.order {
 		switch {
 		case l.gone:
 		case t.settled(l, now):
 			t.answered = true
-			t.board.tell(name, l.step)
+			t.board.tell(l.cluster.Name, l.step)
 		default:
 			l.ready = true
 		}
@@ -107,12 +117,12 @@ func (t *term) settled(l *lane, now view) bool {
 // excuse tells of clusters that do not answer that nobody knows how they are. What was waited for in vain is for the next pass;
 // also what moved and was not looked at, since nobody tells that again.
 func (t *term) excuse() {
-	for name, l := range t.lanes {
+	for _, l := range t.order {
 		l.owes = l.owes || l.ready
 		l.ready, l.wake = false, time.Time{}
 		l.asked, l.awaits = false, nil
 		if l.running && !l.gone && (!l.drifts || t.straggles(l)) {
-			t.board.refuse(name, silent(l))
+			t.board.refuse(l.cluster.Name, silent(l))
 		}
 	}
 }
@@ -133,12 +143,25 @@ func (t *term) serve(ctx context.Context, news <-chan struct{}, latest time.Time
 		select {
 		case u := <-t.ended:
 			t.end(u)
+			t.more()
 		case <-t.moved():
 			t.take()
 		case <-t.alarm(stopped, latest):
 		case <-news:
 			overtaken, news = true, nil
 		case <-until(ctx, stopped):
+		}
+	}
+}
+
+// more takes over the turns that have ended, too: after each look at all lanes mostly some have.
+func (t *term) more() {
+	for {
+		select {
+		case u := <-t.ended:
+			t.end(u)
+		default:
+			return
 		}
 	}
 }
@@ -161,7 +184,7 @@ func (t *term) moved() <-chan struct{} {
 
 // over says that a pass is.
 func (t *term) over(stopped bool) bool {
-	for _, l := range t.lanes {
+	for _, l := range t.order {
 		if t.busy(l, stopped) {
 			return false
 		}
@@ -183,17 +206,17 @@ func (t *term) busy(l *lane, stopped bool) bool {
 
 // alarm is when somebody is to be looked at again although nothing was told.
 func (t *term) alarm(stopped bool, latest time.Time) <-chan time.Time {
-	first := latest
-	for _, l := range t.lanes {
-		var at time.Time
+	first, now := latest, time.Now()
+	for _, l := range t.order {
 		switch {
-		case l.running && t.passing && !t.straggles(l):
-			at = t.straggling(l)
+		case l.running && t.passing:
+			if at := t.straggling(l); now.Before(at) {
+				first = soonest(first, at)
+			}
 		case l.running:
 		case !stopped && t.open:
-			at = soonest(l.due(t.deadline), l.repairs())
+			first = soonest(first, soonest(l.due(t.deadline), l.repairs()))
 		}
-		first = soonest(first, at)
 	}
 	if first = soonest(first, t.due()); first.IsZero() {
 		return nil

@@ -27,7 +27,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz bench bench-isolation tools
+.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz soak bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,10 @@ race-clusters: ## tests on real control planes
 
 fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)
+
+# What `make test` runs a slice of, whole: hours.
+soak: controlplane ## every test at its full size
+	LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0
 
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: controlplane ## the figures of docs/performance.md

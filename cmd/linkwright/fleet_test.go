@@ -28,6 +28,8 @@ type lab struct {
 	repo   string
 	remote string // its address; empty: its path
 	home   string // kubeconfig of the home cluster; empty: west's own
+
+	program string // empty: this test's own binary
 }
 
 // newLab has one cluster more, in which there is no Linkerd.
@@ -141,7 +143,7 @@ func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buff
 func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
 	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", cmp.Or(l.home, l.Cluster("west").Kubeconfig))
-	c := exec.CommandContext(ctx, "linkwright", args...)
+	c := exec.CommandContext(ctx, cmp.Or(l.program, "linkwright"), args...) //nolint:gosec // our own
 	c.Stdout, c.Stderr = out, stderr
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 20 * time.Second

@@ -7,25 +7,22 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	strike "github.com/linkwright/linkwright/hack/fault"
 	"github.com/linkwright/linkwright/hack/faultproxy"
-	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 var (
-	sweepRounds = flag.Int("sweep", 2, "kill the program at so many requests of each deed; 0: at each of them")
+	sweepRounds = flag.Int("sweep", 1, "kill the program at so many requests of each deed; 0: at each of them")
 	sweepSeed   = flag.Uint64("sweep-seed", 1, "which of them")
 )
 
@@ -35,13 +32,15 @@ type sweep struct {
 	*lab
 	proxies map[string]*faultproxy.Proxy // east, west, and home, which is west's server
 	deeds   []*deed
-	missed  int // points that a run did not come to
+	listen  string // address of the daemon
+	missed  int    // points that a run did not come to
 	killed  int
 }
 
 // deed is one change of what is declared, from what the one before it left.
 type deed struct {
 	name, fleet string
+	daemon      bool              // done by run, else by sync
 	end         map[string]string // undisturbed
 	points      []point
 }
@@ -51,6 +50,7 @@ type point struct {
 	proxy string
 	rule  strike.Rule
 	after bool // the server has answered, and the program has not heard of it
+	write bool
 }
 
 func (p point) String() string {
@@ -87,7 +87,7 @@ func TestSweep(t *testing.T) {
 			}
 			s.commit(d.fleet) // for the deeds that have more requests
 			s.set("")
-			s.clean(d.name)
+			s.done(d.name, d)
 		}
 	}
 	t.Logf("killed %d times; %d times it did not come to the request", s.killed, s.missed)
@@ -96,91 +96,16 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func newSweep(t *testing.T) *sweep {
-	t.Helper()
-	s := &sweep{lab: labOf(t, []string{"east", "west"}), proxies: map[string]*faultproxy.Proxy{}}
-	for name, at := range map[string]string{"east": "east", "west": "west", "home": "west"} {
-		s.proxies[name] = s.through(name, at)
-	}
-	if err := testbed.Export(t.Context(), s.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "web"}); err != nil {
-		t.Fatal(err)
-	}
-	s.secondNode()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() {
-		done <- testbed.RunMirrors(ctx, s.Cluster("west").Config, testbed.MirrorOptions{Period: 100 * time.Millisecond})
-	}()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	clusters := strings.NewReplacer("kubeconfigSecret: {name: east}", "kubeconfigSecret: {name: east-by-proxy}",
-		"kubeconfigSecret: {name: west}", "kubeconfigSecret: {name: west-by-proxy}").Replace(s.clusters())
-	full := ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, controller: {podAntiAffinity: true}"
-	s.deeds = []*deed{
-		{name: "apply", fleet: clusters + link("west", "east", full)},
-		{name: "prune", fleet: clusters + link("west", "east", "")},
-		{name: "unlink", fleet: clusters},
-	}
-	s.commit(clusters)
-	s.must(exitDone, nil, "sync")
-	return s
-}
-
-// secondNode gives the replicas that must not share one another place to go to, while they are replaced.
-func (s *sweep) secondNode() {
-	s.t.Helper()
-	nodes := s.client("west").CoreV1().Nodes()
-	list, err := nodes.List(s.t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 1 {
-		s.t.Fatalf("nodes: %v, %v", list, err)
-	}
-	first := list.Items[0]
-	second := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "second", Labels: map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/hostname": "second"}},
-		Status:     corev1.NodeStatus{Capacity: first.Status.Capacity, Allocatable: first.Status.Allocatable},
-	}
-	if _, err := nodes.Create(s.t.Context(), second, metav1.CreateOptions{}); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// through puts a proxy in front of a cluster, and gives the program access by it.
-func (s *sweep) through(name, at string) *faultproxy.Proxy {
-	s.t.Helper()
-	p, err := faultproxy.New(s.Cluster(at).Config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = p.Close() })
-	raw, err := p.Kubeconfig("")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if name == "home" {
-		s.home = filepath.Join(s.t.TempDir(), "home")
-		if err := os.WriteFile(s.home, raw, 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-		return p
-	}
-	s.access(name+"-by-proxy", string(raw))
-	return p
-}
-
 // undisturbed notes every request of a run, and what it leaves.
 func (s *sweep) undisturbed(d *deed) {
 	s.t.Helper()
 	s.commit(d.fleet)
 	s.set("")
-	s.clean(d.name)
+	s.done(d.name, d)
 	for _, name := range []string{"east", "home", "west"} {
 		d.points = append(d.points, pointsOf(name, s.proxies[name].Log())...)
 	}
-	if d.name != "unlink" {
+	if d.mirrors() {
 		s.eventually("the mirror is there", func() bool {
 			_, err := s.client("west").CoreV1().Services("default").Get(s.t.Context(), "web-east", metav1.GetOptions{})
 			return err == nil
@@ -189,12 +114,15 @@ func (s *sweep) undisturbed(d *deed) {
 	d.end = s.snapshot()
 }
 
+// mirrors says that the link is declared.
+func (d *deed) mirrors() bool { return strings.Contains(d.fleet, "kind: Link") }
+
 // pointsOf numbers what was asked among what was asked alike: whatever order requests arrive in, it is the same one.
 func pointsOf(proxy string, asked []faultproxy.Request) (out []point) {
 	seen := map[strike.Request]int{}
 	for _, r := range asked {
 		seen[r.Request]++
-		p := point{proxy: proxy, rule: strike.Rule{Verb: r.Verb, Path: r.Path, Name: r.Name, Continued: r.Continued, Nth: seen[r.Request]}}
+		p := point{proxy: proxy, write: r.Writes() && r.Resource != "leases", rule: strike.Rule{Verb: r.Verb, Path: r.Path, Name: r.Name, Continued: r.Continued, Nth: seen[r.Request]}}
 		out = append(out, p)
 		p.after = true
 		out = append(out, p)
@@ -202,10 +130,20 @@ func pointsOf(proxy string, asked []faultproxy.Request) (out []point) {
 	return out
 }
 
+// shuffle has writes come first: they are what may be half done.
 func (s *sweep) shuffle() {
 	seeded := rand.New(rand.NewPCG(*sweepSeed, 0)) //nolint:gosec // to be had again
 	for _, d := range s.deeds {
 		seeded.Shuffle(len(d.points), func(i, j int) { d.points[i], d.points[j] = d.points[j], d.points[i] })
+		slices.SortStableFunc(d.points, func(a, b point) int {
+			switch {
+			case a.write == b.write:
+				return 0
+			case a.write:
+				return -1
+			}
+			return 1
+		})
 	}
 }
 
@@ -224,13 +162,12 @@ func (s *sweep) set(proxy string, rules ...strike.Rule) {
 func (s *sweep) disturbed(d *deed, at point) {
 	s.t.Helper()
 	began := time.Now()
-	defer func() { s.t.Logf("%s, killed %s: %v", d.name, at, time.Since(began).Round(10*time.Millisecond)) }()
 	s.commit(d.fleet)
-	s.kill(at)
+	s.kill(d, at)
 	s.set("")
 	s.abandon()
 	what := fmt.Sprintf("%s, killed %s", d.name, at)
-	s.clean(what)
+	s.done(what, d)
 	s.same(what, d)
 	s.set("")
 	s.clean(what + ", and again")
@@ -244,11 +181,12 @@ func (s *sweep) disturbed(d *deed, at point) {
 	if s.t.Failed() {
 		s.t.FailNow() // what follows would begin from elsewhere
 	}
+	s.t.Logf("%s: %v", what, time.Since(began).Round(10*time.Millisecond))
 }
 
 // kill runs the program until it comes to a request. The connection is reset, too, so that of a request before which it is
 // killed the server hears nothing.
-func (s *sweep) kill(at point) {
+func (s *sweep) kill(d *deed, at point) {
 	s.t.Helper()
 	process := make(chan *os.Process, 1)
 	end := func(strike.Request) { _ = (<-process).Kill() }
@@ -257,16 +195,58 @@ func (s *sweep) kill(at point) {
 		rule.Fault = strike.Fault{Kind: strike.ResetAfter, After: end}
 	}
 	s.set(at.proxy, rule)
-	c, out, stderr := s.start(s.t.Context(), "sync")
-	process <- c.Process
-	_ = c.Wait() // how it ended, its state tells
-	switch code := c.ProcessState.ExitCode(); {
-	case code == exitDone, overslept(stderr.String()):
+	switch r := s.work(d, process); {
+	case r.code == exitDone, overslept(r.stderr):
 		s.missed++
-	case code == -1 && len(process) == 0:
+	case r.code == -1 && len(process) == 0:
 		s.killed++
 	default:
-		s.t.Errorf("to be killed %s: exit code %d\n%s%s", at, code, out, stderr)
+		s.t.Errorf("%s, to be killed %s: exit code %d\n%s%s", d.name, at, r.code, r.out, r.stderr)
+	}
+}
+
+// work runs the program until it has done a deed, or is killed. Who kills it is told whom to kill.
+func (s *sweep) work(d *deed, process chan<- *os.Process) result {
+	s.t.Helper()
+	args := []string{"sync", "-o", "json"}
+	if d.daemon {
+		args = []string{"run", "--listen", s.listen}
+	}
+	ctx, stop := context.WithCancel(s.t.Context())
+	defer stop()
+	c, out, stderr := s.start(ctx, args...)
+	process <- c.Process
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.Wait() // how it ended, its state tells
+	}()
+	for tip, tick := s.tip(), time.NewTicker(50*time.Millisecond); ; {
+		select {
+		case <-ended:
+			tick.Stop()
+			return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
+		case <-tick.C:
+			var told struct {
+				Commit string
+				Clean  bool
+			}
+			if d.daemon && json.Unmarshal([]byte(get("http://"+s.listen+"/").body), &told) == nil && told.Commit == tip && told.Clean {
+				stop()
+			}
+		}
+	}
+}
+
+// done has a deed done by a process that nobody kills.
+func (s *sweep) done(what string, d *deed) {
+	s.t.Helper()
+	if !d.daemon {
+		s.clean(what)
+		return
+	}
+	if r := s.work(d, make(chan *os.Process, 1)); r.code != exitDone {
+		s.t.Fatalf("%s: exit code %d\n%s%s", what, r.code, r.out, r.stderr)
 	}
 }
 
@@ -308,7 +288,7 @@ func (s *sweep) clean(what string) {
 func (s *sweep) same(what string, d *deed) {
 	s.t.Helper()
 	diff := cmp.Diff(d.end, s.snapshot())
-	for deadline := time.Now().Add(20 * time.Second); d.name != "unlink" && diff != "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(20 * time.Second); d.mirrors() && diff != "" && time.Now().Before(deadline); {
 		time.Sleep(100 * time.Millisecond) // until the stand-in has looked again
 		diff = cmp.Diff(d.end, s.snapshot())
 	}

@@ -27,6 +27,7 @@ type Input struct {
 	Policy   api.SyncPolicy
 	Leaving  map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
 	Now      time.Time
+	Grace    time.Duration // for which a dead source keeps its access, from when the unlink began; zero: it does not
 
 	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
 	Retired map[object.Key]bool
@@ -45,6 +46,7 @@ type Input struct {
 type Peer struct {
 	Known   bool           // that cluster was read
 	Gone    bool           // nothing of the link is left there
+	Dead    bool           // that cluster was tried, and could not be read
 	Refused *object.Reason // a guard refuses its end: then neither end begins
 	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on
 }
@@ -56,6 +58,7 @@ type Verdict struct {
 	Going   []object.Key        // all of ours that goes in the end, gates included
 	Waiting *object.Reason      // what must be gone before the next gate opens
 	Refused *object.Reason      // of a declared end: neither its deletes nor its drains may be
+	Grace   time.Time           // of a target's end: until when its source keeps its access, unless it is back before; zero: no matter
 	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
 	Drop    bool
 }

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -40,7 +40,8 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	v.Next = v.Next.Leave(in.Now)
 	v.Next = v.Next.Settle(nil, in.done(inv.End))
 	if !inv.End.IsSource() {
-		if v.Waiting = awaitSource(inv.End.Link, peer); v.Waiting != nil {
+		v = in.awaitSource(v, peer)
+		if v.Waiting != nil {
 			return v
 		}
 	}
@@ -66,17 +67,28 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 
 func (p Peer) gone() bool { return p.Known && p.Gone }
 
-// awaitSource keeps the source's account until the source no longer uses it.
-func awaitSource(link api.Pair, peer Peer) *object.Reason {
+// awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant. An unlink
+// that an older release began counts from now.
+func (in Input) awaitSource(v Verdict, peer Peer) Verdict {
+	source := v.End.Link.Source
 	switch {
 	case peer.gone():
-		return nil
 	case peer.Closed != nil:
-		return object.Because(peer.Closed.Code, "its access stays until cluster %s has removed its end of the link: %s", link.Source, peer.Closed.Message)
+		v.Waiting = object.Because(peer.Closed.Code, "its access stays until cluster %s has removed its end of the link: %s", source, peer.Closed.Message)
+	case peer.Dead:
+		if v.Next.Since.IsZero() {
+			v.Next.Since = in.Now.UTC().Truncate(time.Second)
+		}
+		if until := v.Next.Since.Add(in.Grace); in.Now.Before(until) {
+			v.Grace, v.Waiting = until, object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--access-grace %s)",
+				source, until.UTC().Format(time.RFC3339), in.Grace)
+		}
 	case !peer.Known:
-		return object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", link.Source)
+		v.Waiting = object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", source)
+	default:
+		v.Waiting = object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", source)
 	}
-	return object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", link.Source)
+	return v
 }
 
 // account is that of a link's controller: an end that recorded one like it runs the controller itself.

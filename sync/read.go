@@ -26,7 +26,11 @@ func (u *turn) side(ctx context.Context) pair.Side {
 		return u.live(ctx, conn, &side)
 	})
 	if err != nil {
-		return pair.Side{Looked: looked, Err: u.loop.why(err)} // its watches stay as they are
+		failed := pair.Side{Looked: looked, Err: u.loop.why(err)} // its watches stay as they are
+		if u.observes {
+			failed.Pass = u.pass
+		}
+		return failed
 	}
 	if side.Err != nil {
 		return side // its inventories say nothing

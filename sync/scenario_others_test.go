@@ -30,6 +30,8 @@ func (s *scenario) option(words []string) {
 		s.options.ReadyAfter = d
 	case "patience":
 		s.patience = d
+	case "grace":
+		s.grace = d
 	default:
 		s.Fatalf("%s: there is no such option", s.line)
 	}

@@ -66,7 +66,7 @@ func play(t *testing.T, archive *txtar.Archive) {
 	if !ok || said == "" {
 		t.Fatal("the first paragraph must say the behaviour in words, and commands must follow")
 	}
-	s := &scenario{T: t, archive: archive, history: &trees{}, patience: 30 * time.Second}
+	s := &scenario{T: t, archive: archive, history: &trees{}, patience: 30 * time.Second, grace: 24 * time.Hour}
 	defer s.stop(nil)
 	for n, line := range strings.Split(script, "\n") {
 		words := strings.Fields(line)
@@ -88,7 +88,7 @@ func play(t *testing.T, archive *txtar.Archive) {
 // east, north and west, dressed as Linkerd's, and home.
 func commands() map[string]func(*scenario, []string) {
 	return map[string]func(*scenario, []string){
-		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; forget CLUSTER, before a restart
+		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION or forget CLUSTER, before a restart
 		"commit":  (*scenario).commit,  // (CLUSTER|FILE)…: the head declares these clusters, and what stands in these files
 		"pass":    (*scenario).pass,    // [DURATION]: makes the next pass, which is interrupted after so long
 		"restart": (*scenario).restart, // a new process makes the passes that follow
@@ -114,6 +114,7 @@ type scenario struct {
 	line     string
 	options  memcluster.Options
 	patience time.Duration
+	grace    time.Duration
 	forget   map[api.ClusterName]bool
 
 	set     *memcluster.Clusters
@@ -189,7 +190,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		Owner: object.DefaultOwner, Declared: s.history, Clusters: reached{s.set},
 		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Forget: s.forget, Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	if watches {
 		l.Changes = s.set

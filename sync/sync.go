@@ -91,6 +91,8 @@ type Loop struct {
 	Accepted map[api.ClusterName]string
 	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
 	Forget map[api.ClusterName]bool
+	// Grace is for how long a source that cannot be read keeps its access to the target of a removed link; zero: not at all.
+	Grace time.Duration
 	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Log      *slog.Logger

@@ -181,7 +181,7 @@ func (b *board) bare() plan.World {
 		Contested: b.derived.contested, Immutable: b.derived.immutable,
 		Elsewhere: b.elsewhere, Barred: b.bars(), Pass: b.pass, Fresh: b.fresh.all(),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
-		UIDs: b.uids, Accepted: b.loop.Accepted, Debts: b.debts, Forget: b.loop.Forget, Now: time.Now(),
+		UIDs: b.uids, Accepted: b.loop.Accepted, Debts: b.debts, Forget: b.loop.Forget, Grace: b.loop.Grace, Now: time.Now(),
 	}
 }
 

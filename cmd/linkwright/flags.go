@@ -26,6 +26,8 @@ type homeFlags struct {
 	allowPaths, allowExec        bool
 	only                         []string
 	accept                       []string
+	forget                       []string
+	grace                        time.Duration
 	images                       []string
 	logFormat                    string
 }
@@ -34,11 +36,26 @@ func (h *homeFlags) add(f *pflag.FlagSet) {
 	h.addOwner(f)
 	f.StringVar(&h.kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
 	f.StringVar(&h.namespace, "namespace", "linkwright", "namespace of the home cluster: access Secrets, lease, record")
-	h.timeout = 15 * time.Second
+	h.timeout, h.grace = 15*time.Second, defaultGrace
 	f.Var(&span{at: &h.timeout}, "cluster-timeout", "bound of one request to a cluster")
 	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
+}
+
+// addDead are the flags of commands that take away what dead clusters had, and give them up.
+func (h *homeFlags) addDead(f *pflag.FlagSet) {
+	f.Var(&span{at: &h.grace, none: true}, "access-grace", "how long a source that cannot be read keeps its access to the target of a removed link; 0s: not at all")
+	f.StringArrayVar(&h.forget, "forget-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
+}
+
+// forgotten are the clusters that people give up.
+func (h *homeFlags) forgotten() map[api.ClusterName]bool {
+	out := make(map[api.ClusterName]bool, len(h.forget))
+	for _, name := range h.forget {
+		out[api.ClusterName(name)] = true
+	}
+	return out
 }
 
 func (h *homeFlags) addOwner(f *pflag.FlagSet) {
@@ -86,6 +103,11 @@ func (h *homeFlags) check() error {
 	for _, name := range h.onlyNames() {
 		if err := api.CheckClusterName(name); err != nil {
 			return usage("--only-write: %w", err)
+		}
+	}
+	for _, name := range h.forget {
+		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
+			return usage("--forget-cluster: %w", err)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Renderer: f.home.renderer(k),
 		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
-		Accepted: accepted,
+		Accepted: accepted, Forget: f.home.forgotten(), Grace: f.home.grace,
 		Log:      log,
 		Explain:  cluster.Explain, Immutable: cluster.Immutable,
 	}}, nil
@@ -160,4 +160,7 @@ func (e *engine) readOnly() {
 	e.loop.ReadOnly, e.loop.Patience = true, 0
 }
 
-const defaultWait = time.Minute
+const (
+	defaultWait  = time.Minute
+	defaultGrace = 24 * time.Hour // of --access-grace, also for commands without it: they tell what run would do
+)

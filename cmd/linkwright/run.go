@@ -50,6 +50,7 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 	group(c.Flags(), groupTrust, f.rewind.add)
 	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addOnly)
+	group(c.Flags(), groupClusters, f.home.addDead)
 	f.home.addLog(c.Flags())
 	s.add(c.Flags())
 	group(c.Flags(), groupForge, status.add)

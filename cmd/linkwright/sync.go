@@ -65,6 +65,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	group(c.Flags(), groupTrust, f.rewind.add)
 	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addOnly)
+	group(c.Flags(), groupClusters, f.home.addDead)
 	out.add(c.Flags(), report.Formats())
 	group(c.Flags(), groupForge, status.add)
 	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")

@@ -23,7 +23,7 @@ type Side struct {
 	Looked     []object.Watch
 	Everything bool // simulated: whatever is not in Seen is not there
 	Facts      linkerd.Facts
-	Pass       int // in which it was read
+	Pass       int // in which it was read by requests, or could not be
 }
 
 // View is a link with both its ends as seen: all that is decided about a pair is a function of it.

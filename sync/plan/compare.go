@@ -69,6 +69,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 // leavingEnd plans the next part of an unlink.
 func (p *planner) leavingEnd(v prune.Verdict) {
 	row := Row{End: v.End, Leaving: true, Going: v.Going}
+	p.grant(v.Grace)
 	if why := p.closed(p.here(v.End)); why != nil {
 		p.stay(row, why, len(v.Going))
 		return
@@ -148,7 +149,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	at := p.today(other)
 	if p.stranger(at) != nil {
-		return prune.Peer{}
+		return prune.Peer{Dead: p.dead(object.End{Cluster: at, Link: end.Link})}
 	}
 	far := object.End{Cluster: other, Link: end.Link}
 	side, closed := p.Sides[at], p.closed(object.End{Cluster: at, Link: end.Link})

@@ -116,3 +116,21 @@ func orUnknown(uid string) string {
 	}
 	return uid
 }
+
+// dead says that a cluster was tried and could not be read, and that nobody asked for the end to be left alone. What tells that
+// somebody answers, or that nobody asked, is no death.
+func (p *planner) dead(end object.End) bool {
+	side := p.Sides[end.Cluster]
+	return !side.Known && side.Err != nil && !slices.Contains(undecided(), side.Err.Code) && p.closed(end) == nil
+}
+
+// undecided are codes of sides that could not be read and are not dead: inventories that say nothing, a server that asks for
+// time, a request that we ended, an error of which nobody knows what it means.
+func undecided() []string { return []string{"Inventory", "Throttled", "Canceled", "Unknown"} }
+
+// grant has the step asked again when the access of a dead source goes.
+func (p *planner) grant(until time.Time) {
+	if !until.IsZero() && (p.granted.IsZero() || until.Before(p.granted)) {
+		p.granted = until
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 var eastPart = object.End{Cluster: "east", Link: westEast.Link}
@@ -191,5 +192,94 @@ func TestForgetSource(t *testing.T) {
 	}
 	if !s.live["east"].Seen.Record(access).IsZero() {
 		t.Error("its access is left")
+	}
+}
+
+// A dead source keeps its access for as long as people grant, also over restarts; then it goes, what the source holds is owed, and
+// goes when that is back.
+func TestAccessOfADeadSource(t *testing.T) {
+	s := linked(t, all)
+	s.world.Fleet = declare(t, two, "")
+	s.down["west"] = true
+	began := s.world.Now
+	for range 3 {
+		s.turn("east")
+	}
+	step := s.turn("east")
+	got := row(t, step, object.End{Cluster: "east", Link: westEast.Link})
+	if until := began.Add(24 * time.Hour); !step.Next.Equal(until) || !strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) {
+		t.Errorf("asked again at %s, %s", step.Next, got.Why.Message)
+	}
+	s.world.Now = began.Add(24*time.Hour - time.Second)
+	if step = s.turn("east"); step.Writes() > 0 {
+		t.Fatalf("before its time: %v", words(step))
+	}
+	s.world.Now = began.Add(24 * time.Hour)
+	var owed []object.End
+	for range 5 {
+		step = s.turn("east")
+		s.book(step)
+		owed = append(owed, step.Owed...)
+	}
+	if !s.live["east"].Seen.Record(access).IsZero() || !slices.Equal(owed, []object.End{westEast}) {
+		t.Fatalf("access %v, owed %v", s.live["east"].Seen.Record(access), owed)
+	}
+	s.down["west"] = false
+	for range 20 {
+		s.book(s.turn("west"))
+	}
+	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
+	if got := s.now().Owed("west"); len(got) > 0 {
+		t.Errorf("still owed: %v", got)
+	}
+}
+
+// What says that a source is alive, or that nobody knows, keeps its access for ever; and so does an older look at a dead one.
+func TestAccessOfTheUndead(t *testing.T) {
+	for name, change := range map[string]func(*World){
+		"inventories that say nothing": func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Inventory", "what?")} },
+		"asks for time":                func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Throttled", "later")} },
+		"nobody asked":                 func(w *World) { delete(w.Sides, "west") },
+		"another cluster":              func(w *World) { w.UIDs = map[api.ClusterName]string{"west": "other"} },
+		"asked in another pass":        func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Unreachable", "down"), Pass: 6} },
+	} {
+		s := linked(t, all)
+		s.world.Fleet = declare(t, two, "")
+		s.down["west"] = true
+		s.turn("east")
+		s.down["west"] = false
+		s.world.Now = s.world.Now.Add(1000 * time.Hour)
+		w := s.now()
+		w.Pass = 7
+		east := w.Sides["east"]
+		east.Pass = 7
+		w.Sides["east"] = east
+		change(&w)
+		step := Cluster(w, "east", s.renderer())
+		if step.Writes() > 0 {
+			t.Errorf("%s: %v", name, words(step))
+		}
+		if asked := slices.Contains(step.Look, "west"); asked != (name == "asked in another pass") {
+			t.Errorf("%s: looks at %v", name, step.Look)
+		}
+		w.Sides["west"] = pair.Side{Err: object.Because("Unreachable", "down"), Pass: 7}
+		w.UIDs = nil
+		if step := Cluster(w, "east", s.renderer()); step.Writes() == 0 {
+			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.Look)
+		}
+	}
+}
+
+// A source that is suspended keeps its access, dead or not.
+func TestAccessOfASuspendedSource(t *testing.T) {
+	s := linked(t, all)
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
+	s.down["west"] = true
+	s.world.Grace = 0
+	for range 3 {
+		s.turn("east", Suspend)
+	}
+	if s.live["east"].Seen.Record(access).IsZero() {
+		t.Error("the access of a suspended source is gone")
 	}
 }

@@ -76,6 +76,9 @@ func (p *planner) schedule() {
 			s.Next = p.Now.Add(soon)
 		}
 	}
+	if !p.granted.IsZero() && (s.Next.IsZero() || p.granted.Before(s.Next)) {
+		s.Next = p.granted
+	}
 	if !p.calmed.IsZero() && (s.Next.IsZero() || p.calmed.Before(s.Next)) {
 		s.Next = p.calmed
 	}

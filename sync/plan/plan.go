@@ -34,6 +34,8 @@ type World struct {
 	// once they are declared no more.
 	Debts  map[api.ClusterName][]inventory.Debt
 	Forget map[api.ClusterName]bool
+	// Grace is for how long a source that cannot be read keeps its access to the target of a removed link; zero: not at all.
+	Grace time.Duration
 	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
 	Barred map[api.Commit]*object.Reason
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
@@ -163,6 +165,7 @@ type planner struct {
 	base       *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
 	coverage    object.Coverage
+	granted     time.Time                                // when the first access of a dead source goes; zero: none does
 	calmed      time.Time                                // when the first contested object is corrected again; zero: none
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
@@ -282,7 +285,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	l := p.spec(name).Linkerd
 	in := prune.Input{
 		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded),
-		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now,
+		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now, Grace: p.Grace,
 		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
 	}
 	for _, inv := range in.Recorded {

@@ -44,7 +44,7 @@ type sim struct {
 func newSim(t testing.TB, f *fleet.Fleet, names ...api.ClusterName) *sim {
 	s := &sim{
 		t: t, live: map[api.ClusterName]*pair.Side{}, down: map[api.ClusterName]bool{}, checked: true,
-		world: World{Owner: owner, Term: 1, Fleet: f, UIDs: map[api.ClusterName]string{}, Now: time.Unix(1_800_000_000, 0)},
+		world: World{Owner: owner, Term: 1, Fleet: f, UIDs: map[api.ClusterName]string{}, Now: time.Unix(1_800_000_000, 0), Grace: 24 * time.Hour},
 		play:  []func(*pair.Side){playTokens, playControllers},
 	}
 	for i, name := range names {

@@ -20,12 +20,12 @@ func takes(next, old inventory.Inventory, changes []object.Change) bool {
 }
 
 // unread asks for the clusters of an end that were not read in this pass, and says that it waits for them; nil: all were.
-// Those that could not be read at all have been asked.
+// Those that could not be read at all have been asked, but for a source that is to lose its access for that.
 func (p *planner) unread(end object.End) *object.Reason {
 	var first api.ClusterName
 	for _, name := range []api.ClusterName{p.name, p.today(end.Link.Source), p.today(end.Link.Target)} {
 		side := p.Sides[name]
-		if !side.Known || side.Pass == p.Pass {
+		if side.Pass == p.Pass || !side.Known && !(name == end.Link.Source && !end.IsSource() && p.remembered(name) && !p.forsaken(name)) {
 			continue
 		}
 		if first == "" {

@@ -138,7 +138,7 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	surplus := in.going(inv)
 	v.Going, v.Go = surplus, in.releases(inv)
 	if !inv.Lists(want.Objects) {
-		v.Next = v.Next.Settle(keysOf(want), in.gone)
+		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return in.needs(k) || in.gone(k) }) // another end has what it needs
 	}
 	switch {
 	case refused != nil:

@@ -46,12 +46,12 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []i
 	return out
 }
 
-// implied is the control plane's secret of a Link that makes it use one: it is looked for by name only,
-// so nothing would find it but what is written down.
+// implied is the control plane's secret of a Link: it is looked for by name only, so nothing would find it but what is written
+// down. Whether the Link makes the control plane use it tells nothing: an unlink empties its selectors first. One that is
+// not there leaves the inventory again.
 func (w World) implied(end object.End, k object.Key) []object.Key {
 	l := w.spec(end.Cluster).Linkerd
-	link, _ := w.Sides[end.Cluster].Seen.Body(k)
-	if !end.IsSource() || k != linkerd.LinkKey(l, end.Link.Target) || !linkerd.Discovers(link) {
+	if !end.IsSource() || k != linkerd.LinkKey(l, end.Link.Target) {
 		return nil
 	}
 	return []object.Key{linkerd.ControlPlaneSecret(l, end.Link.Target)}

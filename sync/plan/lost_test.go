@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// restore lays an inventory into a cluster as a backup tool would: with a uid of its own, and our mark.
+func restore(t *testing.T, s *sim, inv inventory.Inventory) {
+	t.Helper()
+	o, err := inv.Object(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := object.Written(o)
+	r.UID, r.ResourceVersion = "restored", "1"
+	edit(&s.live[inv.End.Cluster].Seen, o.Key, r, o.Body)
+}
+
+// intact holds what is true of running links whose inventories were lost or restored: nothing is taken, all stands as it
+// stood, and the inventories are what they were.
+func intact(t *testing.T, s *sim, spoil func()) {
+	t.Helper()
+	names, written := map[api.ClusterName][]string{}, map[api.ClusterName]map[object.End]inventory.Inventory{}
+	for _, c := range two {
+		names[c], written[c] = s.names(c), inventories(t, s.live[c].Seen)
+	}
+	spoil()
+	last, taken := s.settled()
+	same(t, "taken", nil, taken)
+	for _, c := range two {
+		allInPlace(t, c, last[c])
+		same(t, string(c), names[c], s.names(c))
+		now := inventories(t, s.live[c].Seen)
+		for end, inv := range written[c] {
+			if !now[end].Same(inv) {
+				t.Errorf("inventory of %s: %+v, was %+v", end, now[end], inv)
+			}
+		}
+	}
+}
+
+// wipe deletes all inventories of a cluster.
+func wipe(s *sim, c api.ClusterName) {
+	for k := range s.live[c].Seen.Records() {
+		if inventory.Named(owner, k) {
+			remove(s.live[c], k)
+		}
+	}
+}
+
+// Running links survive the loss of every inventory, in one cluster or in both.
+func TestAllInventoriesWiped(t *testing.T) {
+	for _, of := range [][]api.ClusterName{{"east"}, {"west"}, two} {
+		s := linked(t, all)
+		intact(t, s, func() {
+			for _, c := range of {
+				wipe(s, c)
+			}
+		})
+	}
+}
+
+// A declared link survives the loss while its end is held: the peer is down, and nothing is known of it.
+func TestInventoriesWipedWhileHeld(t *testing.T) {
+	s := linked(t, all)
+	before := s.names("west")
+	wipe(s, "west")
+	s.down["east"] = true
+	_, taken := s.settled()
+	same(t, "taken", nil, taken)
+	s.down["east"] = false
+	last, taken := s.settled()
+	same(t, "taken later", nil, taken)
+	allInPlace(t, "west", last["west"])
+	same(t, "west", before, s.names("west"))
+}
+
+// Inventories that a backup tool restored: another uid and older content.
+func TestInventoryRestored(t *testing.T) {
+	theirs := object.Key{Kind: "Service", Namespace: mc, Name: "somebodys"}
+	for name, old := range map[string]func(inventory.Inventory) inventory.Inventory{
+		"as it was":    func(i inventory.Inventory) inventory.Inventory { return i },
+		"emptied":      func(i inventory.Inventory) inventory.Inventory { i.Entries = nil; return i },
+		"entries lack": func(i inventory.Inventory) inventory.Inventory { i.Entries = i.Entries[:len(i.Entries)/2]; return i },
+		"was leaving":  func(i inventory.Inventory) inventory.Inventory { i.Leaving = true; return i },
+		"older commit": func(i inventory.Inventory) inventory.Inventory { i.Commit = "0123"; return i },
+		"too many gone": func(i inventory.Inventory) inventory.Inventory {
+			return more(i, object.Key{Kind: "Service", Namespace: mc, Name: "probe-gone"})
+		},
+		"of another's": func(i inventory.Inventory) inventory.Inventory { return more(i, theirs) },
+		"of another end's": func(i inventory.Inventory) inventory.Inventory {
+			return more(i, linkKey("east"), deployment("east"), access)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := linked(t, all)
+			put(s.live["west"], theirs, nil, metav1.ObjectMeta{})
+			intact(t, s, func() {
+				for _, c := range two {
+					for _, inv := range inventories(t, s.live[c].Seen) {
+						if next := old(inv); !next.Same(inv) || name == "as it was" {
+							if !inv.End.IsBase() {
+								next.Commit, next.Term = "", 0
+							} else {
+								next.Leaving = false // a base that leaves names a cluster that left
+							}
+							restore(t, s, next)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+func more(inv inventory.Inventory, keys ...object.Key) inventory.Inventory {
+	return inv.Settle(slices.Concat(inv.Entries, keys), func(object.Key) bool { return false })
+}
+
+// An inventory without content tells nothing, and so the cluster cannot be judged: who reads that is told to delete it, and
+// then it is rebuilt.
+func TestInventoryUnreadable(t *testing.T) {
+	s := linked(t, all)
+	k := inventory.Key(owner, westEast)
+	whole := s.live["west"].Seen
+	show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"metadata":{}}`)))
+	c, _ := s.world.Fleet.Cluster("west")
+	_, err := Watches(s.world, *c, s.renderer(), observe(s.live["west"].Seen, Ledger()))
+	if err == nil || !strings.Contains(err.Error(), k.String()) || !strings.Contains(err.Error(), "delete the ConfigMap") {
+		t.Errorf("Watches: %v", err)
+	}
+	broken := s.live["west"].Seen
+	s.live["west"].Seen = whole
+	w := s.now()
+	west := w.Sides["west"]
+	west.Seen = observe(broken, west.Looked)
+	w.Sides["west"] = west
+	if step := Cluster(w, "west", s.renderer()); step.Writes() > 0 || step.Refused == nil {
+		t.Errorf("with an inventory that cannot be read: %v, %v", step.Refused, words(step))
+	}
+	intact(t, s, func() { remove(s.live["west"], k) })
+}
+
+// What an overlay brought into the multicluster namespace is found again by its mark while the overlay is declared, and goes
+// when it no longer brings it.
+func TestLostBaseOfAnOverlay(t *testing.T) {
+	quota := brought(t, "limits")
+	other := brought(t, "more")
+	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
+	s.extras = map[api.ClusterName][]object.Object{"west": {quota, other}}
+	s.settle()
+	intact(t, s, func() { wipe(s, "west") })
+	wipe(s, "west")
+	s.extras = map[api.ClusterName][]object.Object{"west": {quota}}
+	_, taken := s.settled()
+	same(t, "taken", []string{"west: delete " + other.Key.String()}, taken)
+}
+
+func brought(t *testing.T, name string) object.Object {
+	t.Helper()
+	k := object.Key{Kind: "ConfigMap", Namespace: mc, Name: name}
+	o, err := object.Seal(object.Spec{Key: k, Version: "v1", Phase: object.PhaseExtras, Owner: owner}, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": mc},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// The control plane's secret is found again although its Link selects nothing any more: an unlink drains first.
+func TestLostInventoryOfADrainedLink(t *testing.T) {
+	s := linked(t, all)
+	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
+	s.world.Fleet = declare(t, two, "")
+	body := strings.NewReplacer("remoteDiscoverySelector", "a", "federatedServiceSelector", "b").Replace(string(bodyOf(s.live["west"].Seen, linkKey("east")).Bytes()))
+	show(&s.live["west"].Seen, linkKey("east"), object.NewBody([]byte(body)))
+	wipe(s, "west")
+	s.settle()
+	if !s.live["west"].Seen.Record(secret).IsZero() {
+		t.Error("the control plane's secret is left")
+	}
+}
+
+// A link whose inventory was wiped with its declaration in both clusters is unlinked in order: the access stays until the
+// source is through.
+func TestWipedAndUndeclared(t *testing.T) {
+	s := linked(t, all)
+	for _, c := range two {
+		wipe(s, c)
+	}
+	s.world.Fleet = declare(t, two, "")
+	for range 3 {
+		s.turn("east")
+	}
+	if s.live["east"].Seen.Record(access).IsZero() {
+		t.Error("the access went before the source's end")
+	}
+	s.settle()
+	for _, c := range two {
+		same(t, string(c), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
+	}
+}

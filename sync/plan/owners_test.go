@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// owners are two installations on the same clusters; each sees the other's marks as another's.
+type owners struct {
+	*sim
+	fleets map[string]*fleet.Fleet
+}
+
+const heir = "blue"
+
+// as lets one of them act until it writes nothing, and gives its last steps and all that it took.
+func (o owners) as(name string) (map[api.ClusterName]Step, []string) {
+	if o.world.Owner != name {
+		for _, c := range two {
+			o.swap(c)
+		}
+		o.world.Owner = name
+	}
+	o.world.Fleet = o.fleets[name]
+	return o.settled()
+}
+
+// swap shows each one's marks as the other sees them.
+func (o owners) swap(c api.ClusterName) {
+	e := o.live[c].Seen.Edit()
+	for k, r := range o.live[c].Seen.Records() {
+		switch r.Mark {
+		case object.Ours:
+			r.Mark = object.Theirs
+		case object.Theirs:
+			r.Mark = object.Ours
+		default:
+			continue
+		}
+		e.Put(k, r, bodyOf(o.live[c].Seen, k))
+	}
+	o.live[c].Seen = e.Observation()
+}
+
+// A changed owner: the new one's end is occupied by the old one's marks, and nobody deletes anything: not while both
+// run, nor while the new one takes over object by object, nor when the old one gives the link up.
+func TestOwnerChanged(t *testing.T) {
+	for name, between := range map[string]object.Mark{"adopted from it": object.Theirs, "released first": object.Unmarked} {
+		t.Run(name, func(t *testing.T) {
+			o := owners{sim: linked(t, all), fleets: map[string]*fleet.Fleet{}}
+			for _, who := range []string{owner, heir} {
+				o.fleets[who] = declare(t, two, linkDoc("west", "east", all))
+			}
+			o.checked = false // by the inventories of one owner
+			before := o.names("west")
+			last, taken := o.as(heir)
+			same(t, "the new one takes", nil, taken)
+			if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != "Occupied" {
+				t.Errorf("the new one's end is %s: %v", got.Standing, got.Why)
+			}
+			for _, k := range o.marked() {
+				r := o.live["west"].Seen.Record(k)
+				if r.Mark = between; between == object.Unmarked { // the old one runs with a part of it released
+					record(&o.live["west"].Seen, k, r)
+					_, taken = o.as(owner)
+					same(t, "the old one takes without "+k.String(), nil, taken)
+					_, taken = o.as(heir)
+					same(t, "the new one takes before "+k.String(), nil, taken)
+					r = o.live["west"].Seen.Record(k)
+				}
+				r.Mark = object.Ours
+				record(&o.live["west"].Seen, k, r)
+				_, taken = o.as(owner)
+				same(t, "the old one takes after "+k.String(), nil, taken)
+				_, taken = o.as(heir)
+				same(t, "the new one takes after "+k.String(), nil, taken)
+			}
+			last, _ = o.as(heir)
+			allInPlace(t, "west", last["west"])
+			o.fleets[owner] = declare(t, two, "")
+			_, taken = o.as(owner)
+			for _, k := range taken {
+				if len(k) > 5 && k[:5] == "west:" {
+					t.Errorf("the old one gives the link up: %s", k)
+				}
+			}
+			last, taken = o.as(heir)
+			same(t, "the new one takes at last", nil, taken)
+			for c, step := range last {
+				allInPlace(t, c, step)
+			}
+			for _, k := range before {
+				if !slices.Contains(o.names("west"), k) && k != "ConfigMap linkwright-access/linkwright.west.east" {
+					t.Errorf("%s is gone", k)
+				}
+			}
+		})
+	}
+}
+
+// marked are the objects of the link in west, in order, but for what is read by nobody else.
+func (o owners) marked() (out []object.Key) {
+	for k, r := range o.live["west"].Seen.Records() {
+		if r.Mark == object.Theirs && k.Namespace != object.AccessNamespace && k.Kind != "Namespace" {
+			out = append(out, k)
+		}
+	}
+	return out
+}

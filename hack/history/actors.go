@@ -1,0 +1,191 @@
+package history
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// theirs is a thing that others made.
+func (p *plane) theirs(k object.Key, labels map[string]string, more map[string]any) *thing {
+	return &thing{
+		key: k, body: encoded(content(k, labels, more)),
+		rec: object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Rivals: uncovered(object.Record{}).Rivals},
+	}
+}
+
+// markOf is the mark of what others wrote: a label of ours proves nothing.
+func markOf(labels map[string]string) object.Mark {
+	switch labels[object.OwnerLabel] {
+	case "":
+		return object.Unmarked
+	case owner:
+		return object.Copied
+	}
+	return object.Theirs
+}
+
+// kubernetes is its token controller: a token Secret gets a token, or goes with its account.
+func (p *plane) kubernetes() {
+	for _, t := range p.of(kind{"", "Secret"}) {
+		name, ok := strings.CutSuffix(t.key.Name, "-token")
+		if !ok || t.key.Namespace != object.AccessNamespace {
+			continue
+		}
+		account := p.things[object.Key{Kind: "ServiceAccount", Namespace: t.key.Namespace, Name: name}]
+		switch {
+		case account == nil, t.account != "" && t.account != account.rec.UID:
+			p.drop(t.key)
+		case t.token == "" && !p.late && !t.rec.Going:
+			next := *t
+			next.token, next.account = "token of "+name+" in "+p.uid, account.rec.UID
+			next.rec.ResourceVersion = p.next()
+			p.put(next.withToken())
+		}
+	}
+}
+
+// withToken shows the token in the body.
+func (t *thing) withToken() *thing {
+	return t.edited(func(o map[string]any) { field(o, "data")["token"] = []byte(t.token) })
+}
+
+// exported is a service of each target, by the way it is mirrored.
+const (
+	viaGateway  = "web"
+	viaEndpoint = "db"
+	asMember    = "api"
+)
+
+// linkerd is its controllers in a cluster, each as its pod is there; reachable says which targets answer.
+func (p *plane) linkerd(reachable func(api.ClusterName) bool) {
+	for _, d := range p.of(kind{"apps", "Deployment"}) {
+		if target, ok := strings.CutPrefix(d.key.Name, "controller-"); ok && d.key.Namespace == mc {
+			p.pod(api.ClusterName(target))
+			p.charted[api.ClusterName(target)] = p.charted[api.ClusterName(target)] || d.by != ours
+		}
+	}
+	for _, pod := range p.of(kind{"", "Pod"}) {
+		target := pod.target
+		if d := p.things[deployment(target)]; d == nil && !p.lagging[pod.key] {
+			p.drop(pod.key)
+			continue
+		}
+		delete(p.lagging, pod.key)
+		if l := p.things[linkKey(target)]; l != nil && !p.idle {
+			p.mirror(l, target, reachable(target))
+		}
+	}
+}
+
+func (p *plane) pod(target api.ClusterName) {
+	k := object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + string(target) + "-0"}
+	p.make(k, target, map[string]string{linkerd.ClusterNameLabel: string(target), "component": "controller"}, nil)
+}
+
+// make has a controller's object there.
+func (p *plane) make(k object.Key, target api.ClusterName, labels, annotations map[string]string) bool {
+	if p.things[k] != nil {
+		return false
+	}
+	t := p.theirs(k, labels, nil)
+	t.by, t.target = mirroring, target
+	if annotations != nil {
+		t = t.edited(func(o map[string]any) { field(o, "metadata")["annotations"] = annotations })
+	}
+	p.put(t)
+	return true
+}
+
+// mirror does what one running controller does: it has there what its Link selects, and takes away what it does not; the
+// latter only while it reaches the target. Labels are copied from there, also one of ours.
+func (p *plane) mirror(l *thing, target api.ClusterName, reached bool) {
+	name, spec := string(target), l.link()
+	of := map[string]string{linkerd.ClusterNameLabel: name}
+	p.make(leaseKey(target), target, nil, nil)
+	p.make(probeKey(target), target, of, nil)
+	if !reached {
+		return
+	}
+	mirrored := map[string]string{linkerd.ClusterNameLabel: name, linkerd.MirroredLabel: "true", object.OwnerLabel: owner}
+	moved := p.have(target, chooses(spec.Selector), "Service", viaGateway, mirrored)
+	moved = p.have(target, chooses(spec.Selector), "Endpoints", viaGateway, mirrored) || moved
+	discovered := maps.Clone(mirrored)
+	discovered[linkerd.RemoteDiscovery] = name
+	moved = p.have(target, chooses(spec.RemoteDiscoverySelector), "Service", viaEndpoint, discovered) || moved
+	if moved = p.member(target, chooses(spec.FederatedServiceSelector)) || moved; moved {
+		status := *l // a write of its status moves the Link's version
+		status.rec.ResourceVersion = p.next()
+		p.put(&status)
+	}
+}
+
+func leaseKey(target api.ClusterName) object.Key {
+	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-" + string(target)}
+}
+
+func probeKey(target api.ClusterName) object.Key {
+	return object.Key{Kind: "Endpoints", Namespace: mc, Name: "probe-" + string(target)}
+}
+
+func chooses(s *metav1.LabelSelector) bool {
+	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
+}
+
+// have has one mirror there, or not.
+func (p *plane) have(target api.ClusterName, chosen bool, kind, name string, labels map[string]string) bool {
+	k := object.Key{Kind: kind, Namespace: shop, Name: name + "-" + string(target)}
+	if chosen {
+		return p.make(k, target, labels, nil)
+	}
+	if t := p.things[k]; t == nil || t.by != mirroring {
+		return false
+	}
+	p.drop(k)
+	return true
+}
+
+func federatedKey() object.Key {
+	return object.Key{Kind: "Service", Namespace: shop, Name: asMember + "-federated"}
+}
+
+// members are the clusters that a federated Service lists.
+func members(t *thing) []string {
+	if t == nil {
+		return nil
+	}
+	return strings.FieldsFunc(t.meta().Annotations[linkerd.RemoteDiscovery], func(r rune) bool { return r == ',' })
+}
+
+// member has the target join the federated Service, or leave it; without any the Service goes.
+func (p *plane) member(target api.ClusterName, chosen bool) bool {
+	t, self := p.things[federatedKey()], asMember+"@"+string(target)
+	was := members(t)
+	switch now := slices.Contains(was, self); {
+	case now == chosen, t != nil && t.by != mirroring:
+		return false
+	case t == nil:
+		return p.make(federatedKey(), "", map[string]string{linkerd.MirroredLabel: "true"}, map[string]string{linkerd.RemoteDiscovery: self})
+	}
+	next := slices.DeleteFunc(slices.Clone(was), func(m string) bool { return m == self })
+	if chosen {
+		next = append(next, self)
+		slices.Sort(next)
+	}
+	if len(next) == 0 && t.meta().Annotations[linkerd.LocalDiscovery] == "" {
+		p.drop(t.key)
+		return true
+	}
+	edited := t.edited(func(o map[string]any) {
+		field(o, "metadata", "annotations")[linkerd.RemoteDiscovery] = strings.Join(next, ",")
+	})
+	edited.rec.ResourceVersion = p.next()
+	p.put(edited)
+	return true
+}

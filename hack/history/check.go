@@ -1,0 +1,291 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// breaks notes the first broken promise.
+func (r *run) breaks(format string, a ...any) {
+	if r.broken == "" {
+		r.broken = fmt.Sprintf(format, a...)
+	}
+}
+
+// judge holds one write that the server is about to do to the promises: (a) nothing that is not ours, (b) nothing that is
+// declared, held, kept or suspended.
+func (r *run) judge(p *process, c object.Change, was *thing) string {
+	pl := r.planes[c.End.Cluster]
+	switch {
+	case p.commit.suspended(c.End):
+		return "it is suspended"
+	case was == nil && (c.Action == object.Delete || c.Action == object.Release):
+		return ""
+	case was == nil:
+		return r.unrecorded(pl, c)
+	case was.dressing:
+		return "(a) it is Linkerd's installation"
+	case was.by == others && (c.Action.Takes() || was.since != r.event):
+		return "(a) it is somebody else's"
+	case was.by == mirroring:
+		return r.sweeps(p, c, was)
+	case !c.Action.Takes():
+		return ""
+	case isInventory(c.Key):
+		return p.commit.records(c)
+	case p.commit.policy != api.PruneSync:
+		return "the prune policy is " + string(p.commit.policy)
+	case was.rec.Keep && (pl.began[c.End] == 0 || pl.began[c.End] > was.kept):
+		return "(b) people marked it to be kept before its end began to leave"
+	case c.Action == object.Drain:
+		return p.commit.drains(c, was)
+	case c.Action == object.Replace:
+		return ""
+	}
+	if link, ok := p.commit.wants(pl.name, c.Key); ok {
+		return "(b) " + link.String() + " is declared, and needs it"
+	}
+	return ""
+}
+
+// unrecorded: what is made must be written down before, or a crash leaves what nobody finds.
+// A process that was taken over cannot know what has gone meanwhile, nor anybody what goes in the middle of a step: what is
+// made then is found by its mark.
+func (r *run) unrecorded(p *plane, c object.Change) string {
+	if isInventory(c.Key) || c.Key.Kind == "Namespace" || r.next != nil || p.spoilt == r.event || p.records(c.End, c.Key) {
+		return ""
+	}
+	return "(c) it is made before it is written down"
+}
+
+// lost says that nothing tells of an object any more.
+func (p *plane) lost(t *thing) bool { return t.orphan && !p.records(t.end, t.key) }
+
+// records says that a key stands in the inventory of an end.
+func (p *plane) records(e object.End, k object.Key) bool {
+	entry, at := `\"name\":\"`+k.Name+`\"`, p.things[inventoryKey(e.Link)]
+	if k.Namespace != "" {
+		entry = `\"namespace\":\"` + k.Namespace + `\",` + entry
+	}
+	return at != nil && strings.Contains(string(at.body.Bytes()), `\"kind\":\"`+k.Kind+`\",`+entry)
+}
+
+// records says why an inventory must not go.
+func (c commit) records(ch object.Change) string {
+	_, linked := c.of(ch.End.Link)
+	at, declared := c.clusters[ch.End.Cluster]
+	switch {
+	case ch.Action != object.Delete:
+	case ch.End.IsBase() && declared && !at.leaving:
+		return "(b) the cluster is declared"
+	case linked:
+		return "(b) the link is declared"
+	}
+	return ""
+}
+
+// drains: only a selector that is declared empty may be emptied of a declared link.
+func (c commit) drains(ch object.Change, was *thing) string {
+	l, ok := c.of(ch.End.Link)
+	if !ok {
+		return ""
+	}
+	now := (&thing{body: ch.Object.Body}).link()
+	gone := func(was, now, declared bool) bool { return was && !now && declared }
+	if gone(chooses(was.link().Selector), chooses(now.Selector), !l.empty) ||
+		gone(chooses(was.link().RemoteDiscoverySelector), chooses(now.RemoteDiscoverySelector), l.discovery) ||
+		gone(chooses(was.link().FederatedServiceSelector), chooses(now.FederatedServiceSelector), l.federated) {
+		return "(b) it empties a selector that is declared"
+	}
+	return ""
+}
+
+// sweeps: what Linkerd's controllers made may go only with a link of ours that nobody declares any more.
+func (r *run) sweeps(p *process, c object.Change, was *thing) string {
+	if was.key != federatedKey() {
+		return r.unlinked(p, c.End.Cluster, was.target)
+	}
+	left := members(was)
+	if c.Action == object.Release {
+		after := *was
+		_, after.body = r.planes[c.End.Cluster].after(c, was)
+		after.told = nil
+		left = members(&after)
+	} else if was.meta().Annotations[linkerd.LocalDiscovery] != "" {
+		return "(a) the cluster itself is a member"
+	} else {
+		left = nil
+	}
+	for _, m := range members(was) {
+		target := api.ClusterName(strings.TrimPrefix(m, asMember+"@"))
+		if !slices.Contains(left, m) {
+			if why := r.unlinked(p, c.End.Cluster, target); why != "" {
+				return "member " + m + ": " + why
+			}
+		}
+	}
+	return ""
+}
+
+// unlinked says why mirrors of a target must stay in a cluster.
+func (r *run) unlinked(p *process, name, target api.ClusterName) string {
+	pl, link := r.planes[name], api.Pair{Source: name, Target: target}
+	l := pl.things[linkKey(target)]
+	_, declared := p.commit.of(link)
+	switch {
+	case declared:
+		return "(b) " + link.String() + " is declared"
+	case !pl.linked[target]:
+		return "(a) it was never linked by us"
+	case l != nil && l.by == others && l.since != r.event:
+		return "(a) somebody else links " + string(target)
+	}
+	return ""
+}
+
+// check holds a planned step to what is true of every step, whatever the server makes of it.
+func (r *run) check(p *process, s plan.Step) {
+	done := map[object.Key]bool{}
+	for _, c := range slices.Concat(s.Ahead, s.Changes, s.After) {
+		seen := p.sides[s.Cluster].Seen.Record(c.Key)
+		switch {
+		case done[c.Key]:
+			r.breaks("%s: %s is written twice in one step", s.Cluster, c.Key)
+		case c.End.Cluster != s.Cluster:
+			r.breaks("%s: a step writes %s of %s", s.Cluster, c.Key, c.End)
+		case c.Action == object.Create && !seen.IsZero():
+			r.breaks("%s: create of %s, which is there", s.Cluster, c.Key)
+		case c.Action != object.Create && (c.Was != seen || seen.IsZero()):
+			r.breaks("%s: %s of %s has other preconditions than what was seen", s.Cluster, c.Action, c.Key)
+		}
+		done[c.Key] = true
+	}
+}
+
+// rest looks at a fleet that came to rest: (d) what is no longer declared is gone on both ends, mirrors included, or a row
+// says why not; and what is declared is there, or a row says why not.
+func (r *run) rest() {
+	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
+		if pl := r.planes[name]; r.told(name) {
+			for _, t := range pl.all() {
+				if why := r.leftover(pl, t); why != "" {
+					r.breaks("at rest %s has %s: %s%s", name, t.key, why, r.rows())
+				}
+			}
+			r.complete(pl)
+		}
+	}
+}
+
+// told says that a cluster is one that a report tells of, and nothing is refused in as a whole.
+func (r *run) told(name api.ClusterName) bool {
+	s, ok := r.last[name]
+	_, declared := r.head.clusters[name]
+	_, recorded := r.home[name]
+	return ok && s.Refused == nil && (declared || recorded) || !declared && !recorded
+}
+
+// explained says that a row tells why an end is not as it should be.
+func (r *run) explained(e object.End) bool {
+	for _, row := range r.last[e.Cluster].Rows {
+		if row.End == e && row.Standing != plan.InPlace && row.Standing != plan.Removed {
+			return row.Why != nil
+		}
+	}
+	return false
+}
+
+// leftover says why a thing should not be there.
+func (r *run) leftover(pl *plane, t *thing) string {
+	_, declared := r.head.clusters[pl.name]
+	switch {
+	case t.by == mirroring:
+		return r.mirrored(pl, t)
+	case t.by != ours || t.rec.Mark != object.Ours || t.key.Kind == "Namespace" || pl.lost(t):
+		return ""
+	case t.key == baseKey():
+		if declared && !r.head.clusters[pl.name].leaving || r.explained(t.end) {
+			return ""
+		}
+		return "(d) its cluster is not declared"
+	}
+	_, linked := r.head.of(t.end.Link)
+	_, wanted := r.head.wants(pl.name, t.key)
+	if linked && (wanted || isInventory(t.key)) || r.explained(t.end) {
+		return ""
+	}
+	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"
+}
+
+// mirrored is leftover for what Linkerd's controllers made.
+func (r *run) mirrored(pl *plane, t *thing) string {
+	if own := t.key == leaseKey(t.target) || t.key == probeKey(t.target); own && (pl.charted[t.target] || pl.spoilt > 0 || r.external[api.Pair{Source: pl.name, Target: t.target}]) {
+		return ""
+	}
+	targets := []api.ClusterName{t.target}
+	if t.key == federatedKey() {
+		targets = nil
+		for _, m := range members(t) {
+			targets = append(targets, api.ClusterName(strings.TrimPrefix(m, asMember+"@")))
+		}
+	}
+	for _, target := range targets {
+		link := api.Pair{Source: pl.name, Target: target}
+		l := pl.things[linkKey(target)]
+		_, declared := r.head.of(link)
+		if !declared && pl.linked[target] && !pl.relinked[target] && (l == nil || l.by != others) && pl.things[deployment(target)] == nil &&
+			!r.explained(object.End{Cluster: pl.name, Link: link}) {
+			return "(d) it mirrors " + string(target) + ", which nobody links"
+		}
+	}
+	return ""
+}
+
+// complete holds declared ends to what they need.
+func (r *run) complete(pl *plane) {
+	if at, declared := r.head.clusters[pl.name]; !declared || at.leaving {
+		return
+	}
+	for _, other := range slices.Sorted(maps.Keys(r.head.clusters)) {
+		out, in := api.Pair{Source: pl.name, Target: other}, api.Pair{Source: other, Target: pl.name}
+		if l, ok := r.head.of(out); ok {
+			r.holds(pl, object.End{Cluster: pl.name, Link: out}, sourceKeys(other, l))
+		}
+		if _, ok := r.head.of(in); ok {
+			r.holds(pl, object.End{Cluster: pl.name, Link: in}, targetKeys(other))
+		}
+	}
+}
+
+func (r *run) holds(pl *plane, e object.End, keys []object.Key) {
+	if r.explained(e) {
+		return
+	}
+	for _, k := range append(keys, inventoryKey(e.Link)) {
+		if t := pl.things[k]; t == nil || t.rec.Mark != object.Ours {
+			r.breaks("at rest %s lacks %s of %s, which no row tells%s", pl.name, k, e, r.rows())
+		}
+	}
+}
+
+// rows are those of the last steps that tell of something, for people.
+func (r *run) rows() (out string) {
+	for _, name := range slices.Sorted(maps.Keys(r.last)) {
+		if why := r.last[name].Refused; why != nil {
+			out += fmt.Sprintf("\n  %s is refused: %s", name, why.Message)
+		}
+		for _, row := range r.last[name].Rows {
+			if row.Why != nil || row.Standing != plan.InPlace {
+				out += fmt.Sprintf("\n  %s is %s: %v", row.End, row.Standing, row.Why)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package history
+
+import (
+	"crypto/sha1"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// link is how a link is declared.
+type link struct {
+	external, discovery, federated, empty, suspend, spread, debug bool
+}
+
+// cluster is how a cluster is declared.
+type cluster struct{ leaving, suspend bool }
+
+// commit is what is declared. It is never changed, but copied.
+type commit struct {
+	number   int
+	clusters map[api.ClusterName]cluster
+	links    map[api.Pair]link
+	mesh     *link // of all clusters
+	policy   api.PrunePolicy
+	bounded  bool // what one commit may take is bounded
+	fleet    *fleet.Fleet
+}
+
+func (c commit) clone() commit {
+	c.clusters, c.links = maps.Clone(c.clusters), maps.Clone(c.links)
+	return c
+}
+
+// of gives how an ordered pair is linked: not, where a cluster leaves or is not declared.
+func (c commit) of(p api.Pair) (link, bool) {
+	source, okSource := c.clusters[p.Source]
+	target, okTarget := c.clusters[p.Target]
+	if !okSource || !okTarget || source.leaving || target.leaving || p.Source == p.Target {
+		return link{}, false
+	}
+	if l, ok := c.links[p]; ok {
+		return l, true
+	}
+	if c.mesh != nil {
+		return *c.mesh, true
+	}
+	return link{}, false
+}
+
+// suspended says that nothing may be written of an end.
+func (c commit) suspended(e object.End) bool {
+	l, ok := c.of(e.Link)
+	return c.clusters[e.Cluster].suspend || ok && l.suspend
+}
+
+// wants says for which end a key must not go in a cluster: what Linkerd and we call the parts of a link, written down here
+// once more, independently of what renders them.
+func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
+	for _, other := range slices.Sorted(maps.Keys(c.clusters)) {
+		out, in := api.Pair{Source: name, Target: other}, api.Pair{Source: other, Target: name}
+		if l, ok := c.of(out); ok && slices.Contains(sourceKeys(other, l), k) {
+			return out, true
+		}
+		if _, ok := c.of(in); ok && slices.Contains(targetKeys(other), k) {
+			return in, true
+		}
+	}
+	return api.Pair{}, false
+}
+
+// sourceKeys are the parts of a link to a target in its source.
+func sourceKeys(target api.ClusterName, l link) []object.Key {
+	const rbac = "rbac.authorization.k8s.io"
+	t := string(target)
+	out := []object.Key{linkKey(target), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-" + t}}
+	if l.discovery || l.federated {
+		out = append(out, object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-" + t})
+	}
+	if l.external {
+		return out
+	}
+	out = append(out,
+		deployment(target),
+		object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-" + t},
+		object.Key{Kind: "Service", Namespace: mc, Name: "probe-" + t},
+		object.Key{Group: rbac, Kind: "Role", Namespace: mc, Name: "controller-read-remote-creds-" + t},
+		object.Key{Group: rbac, Kind: "RoleBinding", Namespace: mc, Name: "controller-read-remote-creds-" + t},
+		object.Key{Group: rbac, Kind: "ClusterRoleBinding", Name: "linkerd-multicluster-controller-access-local-resources-" + t},
+	)
+	if l.spread {
+		out = append(out, object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-" + t})
+	}
+	return out
+}
+
+// targetKeys are the parts of a link from a source in its target.
+func targetKeys(source api.ClusterName) []object.Key {
+	s := string(source)
+	return []object.Key{
+		account(source),
+		{Kind: "Secret", Namespace: object.AccessNamespace, Name: owner + "." + s + "-token"},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: object.AccessNamespace + "." + owner + "." + s},
+	}
+}
+
+func account(source api.ClusterName) object.Key {
+	return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: owner + "." + string(source)}
+}
+
+func deployment(target api.ClusterName) object.Key {
+	return object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-" + string(target)}
+}
+
+func linkKey(target api.ClusterName) object.Key {
+	return object.Key{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: string(target)}
+}
+
+func baseKey() object.Key { return inventoryKey(api.Pair{}) }
+
+func inventoryKey(p api.Pair) object.Key {
+	k := object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: owner + ".base"}
+	if !p.IsZero() {
+		k.Name = owner + "." + string(p.Source) + "." + string(p.Target)
+	}
+	return k
+}
+
+// leaves reads from an inventory that its end leaves.
+func leaves(body object.Body) bool {
+	var cm struct{ Data map[string]string }
+	var inv struct{ Leaving bool }
+	must(json.Unmarshal(body.Bytes(), &cm))
+	_ = json.Unmarshal([]byte(cm.Data["inventory.json"]), &inv) // what is broken says nothing
+	return inv.Leaving
+}
+
+// text is the commit as people write it.
+func (c commit) text() string {
+	var b strings.Builder
+	doc := func(kind, name, more string) {
+		fmt.Fprintf(&b, "---\napiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec: {%s}\n", api.GroupVersion, kind, name, more)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.clusters)) {
+		state := "Active"
+		if c.clusters[name].leaving {
+			state = "Leaving"
+		}
+		doc("Cluster", string(name), fmt.Sprintf("access: {kubeconfigSecret: {name: %s}}, state: %s, suspend: %t", name, state, c.clusters[name].suspend))
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(c.links), api.Pair.Compare) {
+		if _, ok := c.clusters[p.Source]; !ok {
+			continue
+		}
+		if _, ok := c.clusters[p.Target]; ok {
+			doc("Link", string(p.Source)+"-"+string(p.Target), fmt.Sprintf("source: %s, target: %s, %s", p.Source, p.Target, c.links[p].text()))
+		}
+	}
+	if c.mesh != nil {
+		doc("Mesh", "all", "clusters: {matchLabels: {}}, template: {"+c.mesh.text()+"}")
+	}
+	bounds := ", minAllowed: 100000"
+	if c.bounded {
+		bounds = ""
+	}
+	doc("SyncPolicy", "all", fmt.Sprintf("prune: {policy: %s%s}", c.policy, bounds))
+	return b.String()
+}
+
+func (l link) text() string {
+	out := fmt.Sprintf("suspend: %t", l.suspend)
+	if l.empty {
+		out += ", selector: {}"
+	}
+	if l.discovery {
+		out += ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}"
+	}
+	if l.federated {
+		out += ", federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}"
+	}
+	controller := "mode: PerLink"
+	if l.external {
+		controller = "mode: External"
+	} else if l.spread {
+		controller += ", replicas: 2, podAntiAffinity: true"
+	}
+	if l.debug {
+		controller += ", logLevel: debug"
+	}
+	return out + ", controller: {" + controller + "}"
+}
+
+// loader loads commits, each text once.
+type loader struct{ known map[string]*fleet.Fleet }
+
+// most bounds what a loader remembers.
+const most = 20_000
+
+func (l *loader) load(c commit) (commit, error) {
+	text := c.text()
+	f := l.known[text]
+	if f == nil {
+		loaded, problems := fleet.Load("none", fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
+		if loaded == nil {
+			return c, fmt.Errorf("load: %v\n%s", problems, text)
+		}
+		if len(l.known) > most {
+			clear(l.known)
+		}
+		l.known[text], f = loaded, loaded
+	}
+	numbered := *f
+	numbered.Commit = api.Commit(fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%d %s", c.number, text))))
+	c.fleet = &numbered
+	return c, nil
+}

@@ -1,0 +1,385 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// do lets one event happen. What cannot, since there is nothing to pick from, does not.
+func (r *run) do(e Event) {
+	switch {
+	case e.Do == "world":
+		r.begin(worlds()[e.N%len(worlds())])
+	case r.planes[e.At] == nil: // of another world: a script that was cut
+	case r.declares(e) || r.befalls(e) || r.runs(e):
+	default:
+		r.foreign(e)
+	}
+}
+
+// declares lets commits happen.
+func (r *run) declares(e Event) bool {
+	c, pair := r.head.clone(), api.Pair{Source: e.At, Target: e.To}
+	at, declared := c.clusters[e.At]
+	switch e.Do {
+	case "link":
+		c.links[pair] = linkOf(e.N)
+	case "unlink":
+		delete(c.links, pair)
+	case "mesh":
+		mesh := linkOf(e.N)
+		c.mesh = &mesh
+	case "nomesh":
+		c.mesh = nil
+	case "bare":
+		clear(c.links)
+		c.mesh = nil
+	case "empty":
+	case "drop":
+		delete(c.clusters, e.At)
+	case "join":
+		c.clusters[e.At] = cluster{}
+	case "policy":
+		c.policy, c.bounded = []api.PrunePolicy{api.PruneSync, api.PruneSync, api.UpsertOnly, api.CreateOnly}[e.N%4], e.M == 0
+	case "leave", "stay", "suspend", "resume":
+		if e.Do == "leave" || e.Do == "stay" {
+			at.leaving = e.Do == "leave"
+		} else {
+			at.suspend = e.Do == "suspend"
+		}
+		if declared {
+			c.clusters[e.At] = at
+		}
+	default:
+		return false
+	}
+	r.commit(c)
+	return true
+}
+
+// linkOf makes a declaration of a number; mostly it is a plain one.
+func linkOf(n int) link {
+	return link{
+		discovery: n&1 > 0, federated: n&2 > 0, external: n&12 == 4, empty: n&48 == 16, spread: n&64 > 0 && n&12 != 4,
+		debug: n&128 > 0, suspend: n&60 == 60,
+	}
+}
+
+// befalls lets clusters go and come, and time pass.
+func (r *run) befalls(e Event) bool {
+	pl := r.planes[e.At]
+	switch e.Do {
+	case "down":
+		pl.down = true
+	case "up":
+		pl.down, pl.late, pl.idle, pl.noCRD = false, false, false, false
+	case "late":
+		pl.late = !pl.late
+	case "idle":
+		pl.idle = !pl.idle
+	case "crd":
+		pl.serve(!pl.noCRD)
+	case "half":
+		pl.half = 1 + e.N
+	case "rebuild":
+		r.rebuild(pl)
+	case "accept":
+		if r.home[e.At] != "" {
+			r.accepted[e.At] = pl.uid
+		}
+	case "lag":
+		for _, pod := range pl.of(kind{"", "Pod"}) {
+			pl.lagging[pod.key] = true
+		}
+	case "wait":
+		r.now = r.now.Add([]time.Duration{time.Minute, 6 * time.Minute, time.Hour, 25 * time.Hour}[e.M%4])
+	case "restart":
+		r.restart()
+	default:
+		return false
+	}
+	return true
+}
+
+// runs lets linkwright go on.
+func (r *run) runs(e Event) bool {
+	var f *fault
+	if e.Fault != "" && e.Fault != "none" {
+		f = &fault{kind: e.Fault, at: e.K, seed: e.Seed, act: e.Then}
+	}
+	switch e.Do {
+	case "pass":
+		r.pass(e.N, f)
+	case "turn":
+		r.single(e.At, f)
+	case "settle":
+		r.settle(f)
+	default:
+		return false
+	}
+	return true
+}
+
+// serve takes the Link's definition away, and all Links with it, or brings it back.
+func (p *plane) serve(off bool) {
+	if p.noCRD = off; off {
+		for _, t := range p.of(kind{linkerd.Group, "Link"}) {
+			p.drop(t.key)
+		}
+	}
+	p.rev++
+}
+
+// rebuild makes the cluster anew: another one, of the same name.
+func (r *run) rebuild(p *plane) {
+	uid := fmt.Sprintf("%s'", p.uid)
+	at := 0
+	for i, name := range worlds()[4] {
+		if name == p.name {
+			at = i
+		}
+	}
+	r.planes[p.name], r.rebuilt = build(p.name, uid, at), true
+}
+
+// foreign lets somebody else act.
+func (r *run) foreign(e Event) {
+	p := r.planes[e.At]
+	switch e.Do {
+	case "namesake":
+		r.namesake(p, e)
+		return
+	case "squat":
+		r.squat(p, e)
+		return
+	case "local":
+		p.join()
+		return
+	case "chart", "nochart":
+		r.chart(p, e)
+		return
+	case "wipe":
+		p.forget()
+		p.spoilt = r.event
+		p.wipe()
+		return
+	}
+	if t := p.pick(e.N, e.Do == "lose" || e.Do == "restore", e.Do == "keep" || e.Do == "unkeep"); t != nil {
+		r.spoil(p, t, e)
+	}
+}
+
+// forget notes what is lost with an inventory: the control plane's secret is looked for by name alone, and only what is
+// written down, or a Link that uses it, tells of that.
+func (p *plane) forget() {
+	for _, t := range p.of(kind{"", "Secret"}) {
+		target, ok := strings.CutPrefix(t.key.Name, "cluster-credentials-")
+		l := p.things[linkKey(api.ClusterName(target))]
+		if ok && t.key.Namespace == cp && (l == nil || l.by != ours || !chooses(l.link().RemoteDiscoverySelector) && !chooses(l.link().FederatedServiceSelector)) {
+			next := *t
+			next.orphan = true
+			p.put(&next)
+		}
+	}
+}
+
+// pick gives one of our objects by number: inventories, others, or any of both.
+func (p *plane) pick(n int, inventories, both bool) *thing {
+	var may []*thing
+	for _, t := range p.all() {
+		if t.by == ours && t.key.Kind != "Namespace" && (both || isInventory(t.key) == inventories) {
+			may = append(may, t)
+		}
+	}
+	if len(may) == 0 {
+		return nil
+	}
+	return may[n%len(may)]
+}
+
+// spoil does something to one of our objects.
+func (r *run) spoil(p *plane, t *thing, e Event) {
+	next := *t
+	next.rec.ResourceVersion = p.next()
+	switch e.Do {
+	case "unmark", "mark":
+		r.remark(p, t, e.Do)
+		return
+	case "edit":
+		next.rec = uncovered(next.rec)
+	case "overwrite":
+		next.rec = uncovered(next.rec)
+		next.rec.Digest = 0
+	case "keep":
+		p.keep(t, r.event)
+		return
+	case "unkeep":
+		p.keep(t, 0)
+		return
+	case "hang":
+		next.hung = true
+	case "lose":
+		p.forget()
+		p.spoilt = r.event
+		p.delete(t)
+		return
+	case "remove":
+		p.delete(t)
+		return
+	case "recreate":
+		p.drop(t.key)
+		r.remake(p, t, e.M)
+		return
+	case "restore":
+		r.restore(p, t, e)
+		return
+	}
+	p.put(&next)
+}
+
+// remark takes our mark off, or puts another's on: from then on the object is theirs.
+func (r *run) remark(p *plane, t *thing, do string) {
+	next := t.edited(func(o map[string]any) {
+		labels := field(o, "metadata", "labels")
+		if delete(labels, object.OwnerLabel); do == "mark" {
+			labels[object.OwnerLabel] = "somebody"
+		}
+	})
+	if next.rec.Mark = object.Unmarked; do == "mark" {
+		next.rec.Mark = object.Theirs
+	}
+	next.by, next.since, next.rec.ResourceVersion = others, r.event, p.next()
+	p.put(next)
+}
+
+// remake makes an object of the same name and content, with our labels or without.
+func (r *run) remake(p *plane, t *thing, how int) {
+	labels := map[string]string{}
+	if how%2 == 1 {
+		labels[object.OwnerLabel] = owner
+	}
+	next := t.edited(func(o map[string]any) { field(o, "metadata")["labels"] = labels })
+	next.rec = object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Digest: t.rec.Digest, Rivals: uncovered(t.rec).Rivals}
+	next.by, next.since, next.kept, next.token, next.account, next.hung = others, r.event, 0, "", "", false
+	p.put(next)
+}
+
+// keep marks an object to be kept, or no longer.
+func (p *plane) keep(t *thing, when int) {
+	next := t.edited(func(o map[string]any) {
+		annotations := field(o, "metadata", "annotations")
+		if delete(annotations, object.PruneAnnotation); when > 0 {
+			annotations[object.PruneAnnotation] = object.PruneDisabled
+		}
+	})
+	if next.rec.Keep = when > 0; t.kept > 0 && when > 0 {
+		when = t.kept
+	}
+	next.kept, next.rec.ResourceVersion = when, p.next()
+	p.put(next)
+}
+
+// restore brings an inventory back to what it was: in place, as somebody else's copy, or broken.
+func (r *run) restore(p *plane, t *thing, e Event) {
+	for _, was := range p.older {
+		if was.key != t.key {
+			continue
+		}
+		p.forget()
+		p.spoilt = r.event
+		next := *was
+		next.rec.UID, next.rec.ResourceVersion = t.rec.UID, p.next()
+		next.rec = uncovered(next.rec)
+		switch e.M {
+		case 2:
+			p.drop(t.key)
+			r.remake(p, was, 1)
+			return
+		case 3:
+			next.body = encoded(content(t.key, map[string]string{object.OwnerLabel: owner}, map[string]any{"data": map[string]string{"inventory.json": "{"}}))
+			next.told = nil
+		}
+		p.put(&next)
+		return
+	}
+}
+
+// squat has somebody else use a name that a link needs.
+func (r *run) squat(p *plane, e Event) {
+	keys := append(sourceKeys(e.To, link{discovery: true, federated: true, spread: true}), targetKeys(e.To)...)
+	keys = append(keys, inventoryKey(api.Pair{Source: e.At, Target: e.To}))
+	k := keys[e.N%len(keys)]
+	if p.things[k] != nil || k.Namespace == object.AccessNamespace && p.things[object.Key{Kind: "Namespace", Name: k.Namespace}] == nil {
+		return
+	}
+	labels := map[string]string{}
+	if e.M > 1 {
+		labels[object.OwnerLabel] = []string{owner, "somebody"}[e.M%2]
+	}
+	if k.Kind == "Link" && p.noCRD {
+		return
+	}
+	t := p.theirs(k, labels, nil)
+	t.since = r.event
+	p.put(t)
+}
+
+// namesake is a user's Service called like a mirror, perhaps with labels copied from what is not one.
+func (r *run) namesake(p *plane, e Event) {
+	name := []string{viaGateway, viaEndpoint}[e.N%2] + "-" + string(e.To)
+	k := object.Key{Kind: "Service", Namespace: shop, Name: name}
+	if e.N%5 == 0 {
+		k.Name = asMember + "-federated"
+	}
+	if p.things[k] != nil {
+		return
+	}
+	labels := map[string]string{}
+	if e.M&1 > 0 {
+		labels[object.OwnerLabel] = owner
+	}
+	if e.M&2 > 0 {
+		labels[linkerd.ClusterNameLabel] = string(e.To)
+	}
+	t := p.theirs(k, labels, nil)
+	t.since = r.event
+	p.put(t)
+}
+
+// join makes the cluster itself a member of its federated Service.
+func (p *plane) join() {
+	t := p.things[federatedKey()]
+	if t == nil || t.by != mirroring {
+		return
+	}
+	next := t.edited(func(o map[string]any) { field(o, "metadata", "annotations")[linkerd.LocalDiscovery] = asMember })
+	next.rec.ResourceVersion = p.next()
+	p.put(next)
+}
+
+// chart installs a user's own controller of a link, or takes it away.
+func (r *run) chart(p *plane, e Event) {
+	k := deployment(e.To)
+	switch t := p.things[k]; {
+	case e.Do == "chart" && t == nil:
+		mine := p.theirs(k, map[string]string{"app.kubernetes.io/managed-by": "Helm"}, nil)
+		mine.since = r.event
+		p.put(mine)
+	case e.Do == "nochart" && t != nil && t.by == others:
+		p.drop(k)
+	}
+}
+
+// wipe deletes our namespace, with all that is in it.
+func (p *plane) wipe() {
+	for _, t := range p.all() {
+		if t.key.Namespace == object.AccessNamespace || t.key.Kind == "Namespace" && t.key.Name == object.AccessNamespace {
+			p.drop(t.key)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+// Package history plays random histories – commits, acts of others, clusters that go and come, crashes after any write – on the
+// planner and its own simulator, and holds every write and every rest to what linkwright promises:
+//
+//	(a) nothing that is not ours is ever deleted, or written over
+//	(b) nothing declared, held, kept or suspended is ever deleted
+//	(c) a crash at any write, followed by a restart, converges to the same state
+//	(d) what is no longer declared is gone on both ends, mirrors included, or a row says why not
+//
+// Who made an object is what happened here, never what the code under test concludes.
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// Player plays histories one after the other, and remembers what is the same in all. It is not for several goroutines.
+type Player struct {
+	Trace    func(string) // what happens, line by line; nil: nobody listens
+	Writes   int          // that were done so far
+	renderer plan.Renderer
+	loader   loader
+	ideals   map[string]map[api.ClusterName][]string
+}
+
+// New makes a Player.
+func New() *Player {
+	return &Player{renderer: render.New(owner), loader: loader{known: map[string]*fleet.Fleet{}}, ideals: map[string]map[api.ClusterName][]string{}}
+}
+
+// Play plays a history to its end, and gives the promise that was broken, or nothing.
+func (p *Player) Play(events []Event) string {
+	r := &run{Player: p, event: 1}
+	r.begin(worlds()[0])
+	for _, e := range events {
+		r.event++
+		r.trace(e.String())
+		if r.do(e); r.broken != "" {
+			return r.broken
+		}
+	}
+	r.event++
+	r.end()
+	p.Writes += r.writes
+	return r.broken
+}
+
+// run is one history.
+type run struct {
+	*Player
+	planes        map[api.ClusterName]*plane
+	home          map[api.ClusterName]string // the record of clusters: their uids
+	accepted      map[api.ClusterName]string
+	head          commit
+	process, next *process // next: one that took over from a process that hangs
+	last          map[api.ClusterName]plan.Step
+	now           time.Time
+	event, writes int
+	rebuilt       bool
+	external      map[api.Pair]bool // links of which the user's chart ran the controller, once
+	broken        string
+}
+
+func (r *run) trace(line string) {
+	if r.Trace != nil {
+		r.Trace(line)
+	}
+}
+
+// begin makes clusters that nothing was written to.
+func (r *run) begin(names []api.ClusterName) {
+	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
+	r.head = commit{clusters: map[api.ClusterName]cluster{}, links: map[api.Pair]link{}, policy: api.PruneSync}
+	r.external = map[api.Pair]bool{}
+	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
+	for i, name := range names {
+		r.planes[name] = build(name, string(name), i)
+		r.head.clusters[name] = cluster{}
+	}
+	r.commit(r.head)
+}
+
+// commit puts a commit in force; one that declares no cluster is no fleet, and never gets so far.
+func (r *run) commit(c commit) {
+	if len(c.clusters) == 0 {
+		return
+	}
+	c.number = r.head.number + 1
+	loaded, err := r.loader.load(c)
+	must(err)
+	r.head = loaded
+	for source := range c.clusters {
+		for target := range c.clusters {
+			if l, ok := c.of(api.Pair{Source: source, Target: target}); ok && l.external {
+				r.external[api.Pair{Source: source, Target: target}] = true
+			}
+		}
+	}
+}
+
+// play lets Kubernetes and Linkerd do what they do by themselves.
+func (r *run) play() {
+	reachable := func(name api.ClusterName) bool { return r.planes[name] != nil && !r.planes[name].down }
+	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
+		r.planes[name].kubernetes()
+		r.planes[name].linkerd(reachable)
+	}
+}
+
+// soon is more passes than anything takes that goes on by itself.
+const soon = 40
+
+// settle gives passes until nobody writes.
+func (r *run) settle(f *fault) {
+	for range soon {
+		writes := r.pass(0, f)
+		r.play()
+		if writes == 0 || r.broken != "" {
+			return
+		}
+	}
+	r.breaks("(c) it comes to no rest%s", r.rows())
+}
+
+// calm is settle, over all that takes time.
+func (r *run) calm() {
+	for range 3 {
+		if r.settle(nil); r.broken != "" {
+			return
+		}
+		r.now = r.now.Add(13 * time.Hour)
+	}
+	r.settle(nil)
+}
+
+// end lets a history end in peace, and looks at what it left: as it is, once what stands in the way is gone, and once nothing
+// is declared any more.
+func (r *run) end() {
+	r.trace("# quiet")
+	r.quiet()
+	if r.calm(); r.broken != "" {
+		return
+	}
+	if r.rest(); r.broken != "" {
+		return
+	}
+	r.trace("# heal")
+	r.heal()
+	if r.calm(); r.broken != "" {
+		return
+	}
+	r.rest()
+	r.strict()
+	if r.broken != "" {
+		return
+	}
+	r.trace("# farewell")
+	bare := r.head.clone()
+	clear(bare.links)
+	bare.mesh = nil
+	r.commit(bare)
+	if r.calm(); r.broken != "" {
+		return
+	}
+	r.rest()
+	r.strict()
+}
+
+// quiet ends all that is wrong with clusters, and lets finalizers go.
+func (r *run) quiet() {
+	for _, pl := range r.planes {
+		pl.down, pl.late, pl.idle, pl.noCRD, pl.half = false, false, false, false, 0
+		clear(pl.lagging)
+		for _, t := range pl.all() {
+			if t.hung && t.rec.Going {
+				pl.drop(t.key)
+			} else if t.hung {
+				next := *t
+				next.hung = false
+				pl.put(&next)
+			}
+		}
+	}
+	r.play()
+}
+
+// heal is what people do with what rows tell of: they remove what stands in the way, and allow what is refused.
+func (r *run) heal() {
+	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
+		pl := r.planes[name]
+		for _, t := range pl.all() {
+			switch {
+			case t.by == others && !t.dressing && t.key.Namespace != shop, isInventory(t.key) && !readable(t):
+				pl.drop(t.key)
+			case t.rec.Keep:
+				pl.keep(t, 0)
+			}
+		}
+		if r.home[name] != "" {
+			r.accepted[name] = pl.uid
+		}
+	}
+	c := r.head.clone()
+	c.policy, c.bounded = api.PruneSync, false
+	for name, at := range c.clusters {
+		at.suspend = false
+		c.clusters[name] = at
+	}
+	for p, l := range c.links {
+		l.suspend = false
+		c.links[p] = l
+	}
+	if c.mesh != nil {
+		mesh := *c.mesh
+		mesh.suspend = false
+		c.mesh = &mesh
+	}
+	r.commit(c)
+	r.play()
+}
+
+// strict: nothing stands in the way of anything, so that all is as if nothing had ever happened but the last commit.
+func (r *run) strict() {
+	for name, s := range r.last {
+		for _, row := range s.Rows {
+			if r.resolved(row) {
+				return // and the same everywhere, as far as that goes
+			}
+			if row.Standing != plan.InPlace && row.Standing != plan.Removed {
+				r.breaks("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Standing, row.Why, r.rows())
+			}
+		}
+		if s.Refused != nil {
+			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Refused.Message)
+		}
+	}
+	if r.broken != "" || r.rebuilt {
+		return
+	}
+	for name, want := range r.ideal() {
+		if got := r.planes[name].ours(); !slices.Equal(want, got) {
+			r.breaks("(c) %s ended otherwise than without any faults: want\n  %s\ngot\n  %s", name, strings.Join(want, "\n  "), strings.Join(got, "\n  "))
+		}
+	}
+}
+
+// resolved: who declares that others run a controller which nobody runs has nobody who takes mirrors away, and the credential
+// by which they are resolved stays until somebody does.
+func (r *run) resolved(row plan.Row) bool {
+	l, _ := r.head.of(row.End.Link)
+	return l.external && row.End.IsSource() && row.Standing == plan.Waiting && row.Why.Code == prune.Waiting
+}
+
+// ours lists what of ours is in a cluster, but the base, which tells of a commit.
+func (p *plane) ours() (out []string) {
+	for _, t := range p.all() {
+		if t.rec.Mark == object.Ours && t.key != baseKey() && t.key.Kind != "Namespace" && !p.lost(t) {
+			out = append(out, fmt.Sprintf("%s %x", t.key, t.rec.Digest))
+		}
+	}
+	return out
+}
+
+// ideal is what the head alone gives on clusters that nothing ever happened to.
+func (r *run) ideal() map[api.ClusterName][]string {
+	text := fmt.Sprint(slices.Sorted(maps.Keys(r.planes)), r.head.text())
+	if known := r.ideals[text]; known != nil {
+		return known
+	}
+	still := &run{Player: &Player{renderer: r.renderer, loader: r.loader, ideals: r.ideals}, event: 1}
+	still.begin(slices.Sorted(maps.Keys(r.planes)))
+	still.commit(r.head)
+	if still.calm(); still.broken != "" {
+		r.breaks("without any faults: %s", still.broken)
+	}
+	out := map[api.ClusterName][]string{}
+	for name, pl := range still.planes {
+		out[name] = pl.ours()
+	}
+	if len(r.ideals) > most {
+		clear(r.ideals)
+	}
+	r.ideals[text] = out
+	return out
+}

@@ -1,0 +1,323 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// process is one run of linkwright: what it remembers dies with it. Its turns follow sync's: read, plan, write.
+type process struct {
+	term   int64
+	pass   int
+	commit commit // that it has seen last
+	sides  map[api.ClusterName]pair.Side
+	seen   map[api.ClusterName]looked
+}
+
+// looked is what a side was read from: the same gives the same.
+type looked struct {
+	plane *plane
+	rev   int
+	fleet *fleet.Fleet
+}
+
+// fault is what befalls the writes of a turn.
+type fault struct {
+	kind string
+	at   int    // how many writes are done before it happens
+	seed uint64 // of the order in which writes of one phase arrive
+	act  *Event // of race
+}
+
+// Faults of a turn.
+const (
+	crash   = "crash"   // the process ends
+	lost    = "lost"    // one write is done, and its answer is not heard
+	refused = "refused" // one write is not done
+	race    = "race"    // somebody else does something between two writes
+	stall   = "stall"   // the process hangs while another one takes over, and then writes the rest
+)
+
+var errLost = errors.New("no answer")
+
+func newProcess(term int64) *process {
+	return &process{term: term, sides: map[api.ClusterName]pair.Side{}, seen: map[api.ClusterName]looked{}}
+}
+
+// departed are the clusters that the home record names and nobody declares.
+func (r *run) departed(f *fleet.Fleet) (out []fleet.Cluster) {
+	for _, name := range slices.Sorted(maps.Keys(r.home)) {
+		if _, ok := f.Cluster(name); !ok {
+			out = append(out, fleet.Cluster{Name: name, Spec: api.Cluster{}.WithDefaults()})
+		}
+	}
+	return out
+}
+
+// clusters are all that a process has to do with.
+func (r *run) clusters(f *fleet.Fleet) []fleet.Cluster {
+	return slices.Concat(f.Clusters, r.departed(f))
+}
+
+func (r *run) world(p *process) plan.World {
+	w := plan.World{
+		Owner: owner, Term: p.term, Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet), Sides: map[api.ClusterName]pair.Side{},
+		UIDs: r.home, Accepted: r.accepted, Pass: p.pass, Now: r.now,
+	}
+	for _, c := range r.clusters(p.commit.fleet) {
+		w.Sides[c.Name] = p.sides[c.Name]
+	}
+	return w
+}
+
+// read looks at a cluster by requests of this pass.
+func (r *run) read(p *process, c fleet.Cluster) {
+	pl := r.planes[c.Name]
+	now := looked{pl, pl.rev, p.commit.fleet}
+	if pl.down {
+		p.sides[c.Name] = pair.Side{Err: object.Because("Unreachable", "down")}
+		delete(p.seen, c.Name)
+		return
+	}
+	if side := p.sides[c.Name]; p.seen[c.Name] == now && pl.half == 0 {
+		side.Pass = p.pass
+		p.sides[c.Name] = side
+		return
+	}
+	w := r.world(p)
+	ledger := pl.observe(plan.Ledger())
+	watches, err := plan.Watches(w, c, r.renderer, ledger)
+	if err != nil {
+		p.sides[c.Name] = pair.Side{Err: object.Because("Inventory", "%v", err)}
+		delete(p.seen, c.Name)
+		return
+	}
+	watches, whole := pl.miss(watches)
+	side := pair.Side{Known: true, Looked: watches, Seen: pl.observe(watches), Pass: p.pass}
+	side.Facts = pl.facts(c.Spec, side.Seen, whole)
+	p.sides[c.Name], p.seen[c.Name] = side, now
+	if !whole {
+		delete(p.seen, c.Name)
+	}
+}
+
+// known are facts of a look, with what they were read from.
+type known struct {
+	dressed int
+	noCRD   bool
+	linkerd api.Linkerd
+	facts   linkerd.Facts
+}
+
+// facts are read once from the same installation; those of half a look are not remembered.
+func (pl *plane) facts(c api.Cluster, seen object.Observation, whole bool) linkerd.Facts {
+	now := known{dressed: pl.dressed, noCRD: pl.noCRD, linkerd: c.Linkerd}
+	if was := pl.known; whole && was.dressed == now.dressed && was.noCRD == now.noCRD && was.linkerd == now.linkerd {
+		return was.facts
+	}
+	now.facts = linkerd.FactsOf(c, "https://"+string(pl.name)+".example.com:6443", seen)
+	if whole {
+		pl.known = now
+	}
+	return now.facts
+}
+
+// miss leaves one kind out of a look: what is not looked for is not known. What would be an error of the whole look – mirrors
+// are read by labels, inventories come first – is never left out.
+func (pl *plane) miss(watches []object.Watch) ([]object.Watch, bool) {
+	if pl.half == 0 {
+		return watches, true
+	}
+	var may []int
+	for i, w := range watches {
+		if w.Selector == "" && (w.Kind != "ConfigMap" || w.Namespace != object.AccessNamespace) {
+			may = append(may, i)
+		}
+	}
+	at := may[pl.half%len(may)]
+	pl.half = 0
+	return slices.Delete(slices.Clone(watches), at, at+1), false
+}
+
+// pass gives each cluster a turn, beginning somewhere; the fault befalls the first turn that writes enough.
+func (r *run) pass(from int, f *fault) (writes int) {
+	p := r.process
+	p.pass++
+	p.commit = r.head
+	all := r.clusters(p.commit.fleet)
+	clear(r.last)
+	for i := range all {
+		writes += r.turn(p, all[(i+from)%len(all)], f)
+		if r.process != p || r.broken != "" {
+			return writes + 1 // it crashed: there may be more to do
+		}
+	}
+	return writes
+}
+
+// single gives one cluster a turn on what is remembered of the others.
+func (r *run) single(name api.ClusterName, f *fault) {
+	p := r.process
+	p.pass++
+	p.commit = r.head
+	all := r.clusters(p.commit.fleet)
+	i := slices.IndexFunc(all, func(c fleet.Cluster) bool { return c.Name == name })
+	if i < 0 {
+		i = 0
+	}
+	r.turn(p, all[i], f)
+}
+
+// turn reads, plans and writes one cluster. What was never read is read first.
+func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
+	r.read(p, c)
+	all := r.clusters(p.commit.fleet)
+	for _, other := range all {
+		if _, known := p.sides[other.Name]; !known {
+			r.read(p, other)
+		}
+	}
+	s := r.plan(p, c)
+	for range 3 {
+		if len(s.Look) == 0 {
+			break
+		}
+		for _, other := range all {
+			if slices.Contains(s.Look, other.Name) {
+				r.read(p, other)
+			}
+		}
+		s = r.plan(p, c)
+	}
+	if r.last[c.Name] = s; s.Writes() == 0 {
+		if s.Left() {
+			delete(r.home, c.Name)
+		}
+		return 0
+	}
+	r.check(p, s)
+	r.home[c.Name] = p.sides[c.Name].Facts.UID
+	r.act(p, s, f)
+	if r.next != nil {
+		r.process, r.next = r.next, nil
+	}
+	r.play()
+	if r.process == p {
+		r.read(p, c)
+	}
+	return s.Writes()
+}
+
+func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
+	return plan.Cluster(r.world(p), c.Name, r.renderer, plan.Suspend, plan.PrunePolicy)
+}
+
+// act does a step as sync does: what is ahead first; an end stops at its first failure, and with the base or our namespace all.
+// What goes out at once arrives in any order.
+func (r *run) act(p *process, s plan.Step, f *fault) {
+	failed, stopped, done := map[object.End]bool{}, false, 0
+	for _, c := range arrival(s, f) {
+		if stopped || failed[c.End] {
+			continue
+		}
+		if f != nil && done == f.at && f.kind != "" {
+			kind := f.kind
+			switch f.kind = ""; kind {
+			case crash:
+				r.restart()
+				return
+			case refused:
+				failed[c.End], stopped = true, stopped || ahead(s, c) && c.End.IsBase()
+				continue
+			case lost:
+				r.write(p, c)
+				failed[c.End], stopped = true, stopped || ahead(s, c) && c.End.IsBase()
+				done++
+				continue
+			case race:
+				r.do(*f.act)
+			case stall:
+				r.do(*f.act)
+				r.takeover()
+			}
+		}
+		if err := r.write(p, c); err != nil {
+			failed[c.End], stopped = true, stopped || ahead(s, c) && c.End.IsBase()
+		}
+		if done++; r.broken != "" {
+			return
+		}
+	}
+	if f != nil && f.kind == crash && f.at <= done { // after the last write
+		f.kind = ""
+		r.restart()
+	}
+}
+
+func ahead(s plan.Step, c object.Change) bool {
+	return slices.ContainsFunc(s.Ahead, func(a object.Change) bool { return a.Key == c.Key })
+}
+
+// arrival is the order in which the server gets a step.
+func arrival(s plan.Step, f *fault) []object.Change {
+	out := slices.Concat(s.Ahead, s.Changes, s.After)
+	if f == nil || f.seed == 0 {
+		return out
+	}
+	rng := rand.New(rand.NewPCG(f.seed, 0))
+	for from := 0; from < len(out); {
+		n := from + 1
+		for n < len(out) && together(s, out[from], out[n]) {
+			n++
+		}
+		rng.Shuffle(n-from, func(i, j int) { out[from+i], out[from+j] = out[from+j], out[from+i] })
+		from = n
+	}
+	return out
+}
+
+// together says that two writes go out at once.
+func together(s plan.Step, a, b object.Change) bool {
+	if ahead(s, a) || ahead(s, b) {
+		return ahead(s, a) && ahead(s, b) && !a.End.IsBase() && !b.End.IsBase()
+	}
+	return a.Object.Phase == b.Object.Phase && (a.Action == object.Delete) == (b.Action == object.Delete) && isInventory(a.Key) == isInventory(b.Key)
+}
+
+// write sends one change, and holds it to the promises if the server does it.
+func (r *run) write(p *process, c object.Change) error {
+	pl := r.planes[c.End.Cluster]
+	was := pl.things[c.Key]
+	if pl.refuses(c, was) == nil {
+		if why := r.judge(p, c, was); why != "" {
+			r.breaks("%s of %s for %s in %s: %s", c.Action, c.Key, c.End, pl.name, why)
+		}
+	}
+	err := pl.write(c, r.event)
+	r.writes++
+	if r.Trace != nil {
+		r.Trace(fmt.Sprintf("    %s: %s %s (%s) %v", pl.name, c.Action, c.Key, c.Why.Code, err))
+	}
+	return err
+}
+
+// restart begins a process that remembers nothing.
+func (r *run) restart() { r.process = newProcess(r.process.term + 1) }
+
+// takeover lets another process take a pass in the middle of a turn of this one, which then goes on.
+func (r *run) takeover() {
+	old := r.process
+	r.process = newProcess(old.term + 1)
+	r.pass(0, nil)
+	r.next, r.process = r.process, old
+}

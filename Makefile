@@ -22,12 +22,16 @@ RUN ?= .
 PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
 FUZZTIME ?= 5s
+# For `make soak`: how many histories in memory, from which seed on.
+HISTORIES ?= 100000
+HISTORY_SEED ?= 1000000
+SOAK_TIMEOUT ?= 2h
 
 present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz soak bench bench-isolation tools
+.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,8 +109,13 @@ fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)
 
 # What `make test` runs a slice of, whole: hours.
-soak: controlplane ## every test at its full size
+soak: controlplane soak-histories ## every test at its full size
 	LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0
+
+# In memory; rare garbage collection makes it faster.
+soak-histories: ## random histories at full size (docs/soak.md)
+	GOGC=400 HISTORIES=$(HISTORIES) HISTORY_SEED=$(HISTORY_SEED) \
+		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestHistories$$' ./hack/history
 
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: controlplane ## the figures of docs/performance.md

@@ -42,6 +42,8 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 		return p.commit.records(c)
 	case p.commit.policy != api.PruneSync:
 		return "the prune policy is " + string(p.commit.policy)
+	case c.Action == object.Release && p.commit.external(c):
+		return "" // given up to the user's chart
 	case was.rec.Keep && (pl.began[c.End] == 0 || pl.began[c.End] > was.kept):
 		return "(b) people marked it to be kept before its end began to leave"
 	case c.Action == object.Drain:
@@ -91,6 +93,12 @@ func (c commit) records(ch object.Change) string {
 	return ""
 }
 
+// external says that the user's chart runs the controller of the change's link.
+func (c commit) external(ch object.Change) bool {
+	l, ok := c.of(ch.End.Link)
+	return ok && l.external && ch.End.IsSource()
+}
+
 // drains: only a selector that is declared empty may be emptied of a declared link.
 func (c commit) drains(ch object.Change, was *thing) string {
 	l, ok := c.of(ch.End.Link)
@@ -112,16 +120,15 @@ func (r *run) sweeps(p *process, c object.Change, was *thing) string {
 	if was.key != federatedKey() {
 		return r.unlinked(p, c.End.Cluster, was.target)
 	}
-	left := members(was)
-	if c.Action == object.Release {
+	var left []string
+	switch {
+	case c.Action == object.Release:
 		after := *was
 		_, after.body = r.planes[c.End.Cluster].after(c, was)
 		after.told = nil
 		left = members(&after)
-	} else if was.meta().Annotations[linkerd.LocalDiscovery] != "" {
+	case was.meta().Annotations[linkerd.LocalDiscovery] != "":
 		return "(a) the cluster itself is a member"
-	} else {
-		left = nil
 	}
 	for _, m := range members(was) {
 		target := api.ClusterName(strings.TrimPrefix(m, asMember+"@"))

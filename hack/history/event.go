@@ -65,7 +65,7 @@ func Parse(script string) ([]Event, error) {
 	return out, nil
 }
 
-var errShape = errors.New("want: verb cluster cluster number number [fault number seed [event]]") //nolint:gochecknoglobals // a constant
+var errShape = errors.New("want: verb cluster cluster number number [fault number seed [event]]")
 
 func parse(words []string) (Event, []string, error) {
 	e := Event{}

@@ -19,6 +19,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -59,7 +60,8 @@ func (p *Player) Play(events []Event) string {
 type run struct {
 	*Player
 	planes        map[api.ClusterName]*plane
-	home          map[api.ClusterName]string // the record of clusters: their uids
+	home          map[api.ClusterName]string           // the record of clusters: their uids
+	debts         map[api.ClusterName][]inventory.Debt // of the record
 	accepted      map[api.ClusterName]string
 	head          commit
 	process, next *process // next: one that took over from a process that hangs
@@ -81,7 +83,7 @@ func (r *run) trace(line string) {
 func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.head = commit{clusters: map[api.ClusterName]cluster{}, links: map[api.Pair]link{}, policy: api.PruneSync}
-	r.external = map[api.Pair]bool{}
+	r.external, r.debts = map[api.Pair]bool{}, map[api.ClusterName][]inventory.Debt{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {
 		r.planes[name] = build(name, string(name), i)
@@ -134,13 +136,22 @@ func (r *run) settle(f *fault) {
 
 // calm is settle, over all that takes time.
 func (r *run) calm() {
-	for range 3 {
-		if r.settle(nil); r.broken != "" {
+	for range 4 {
+		if r.settle(nil); r.broken != "" || !r.waits() {
 			return
 		}
 		r.now = r.now.Add(13 * time.Hour)
 	}
-	r.settle(nil)
+}
+
+// waits says that something may go on by the time alone.
+func (r *run) waits() bool {
+	for _, s := range r.last {
+		if s.Refused != nil || !s.Next.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Standing == plan.Waiting }) {
+			return true
+		}
+	}
+	return false
 }
 
 // end lets a history end in peace, and looks at what it left: as it is, once what stands in the way is gone, and once nothing

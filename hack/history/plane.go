@@ -194,29 +194,16 @@ func (p *plane) refuses(c object.Change, was *thing) error {
 		live = was.rec
 	}
 	exactly := live.UID == c.Was.UID && live.ResourceVersion == c.Was.ResourceVersion
-	switch c.Action {
-	case object.Create:
-		if was != nil {
-			return errOccupied
-		}
-	case object.Update, object.Drain:
-		if c.Fenced && c.Was.IsZero() && was != nil {
-			return errOccupied
-		}
-		if c.Fenced && !exactly || !c.Was.IsZero() && live.UID != c.Was.UID {
-			return errConflict
-		}
-	case object.Replace:
-		if !exactly {
-			return errConflict
-		}
-	case object.Release, object.Delete:
-		if was != nil && !exactly {
-			return errConflict
-		}
-		return nil
-	}
+	vacant := c.Action == object.Create || c.Fenced && c.Was.IsZero()
 	switch {
+	case (c.Action == object.Release || c.Action == object.Delete) && was == nil:
+		return nil
+	case vacant && was != nil:
+		return errOccupied
+	case (c.Action.Takes() && c.Action != object.Drain || c.Fenced) && !exactly, !c.Was.IsZero() && live.UID != c.Was.UID:
+		return errConflict
+	case c.Action == object.Release || c.Action == object.Delete:
+		return nil
 	case p.noCRD && c.Key.Group == linkerd.Group:
 		return errUnserved
 	case c.Key.Namespace != "" && p.things[object.Key{Kind: "Namespace", Name: c.Key.Namespace}] == nil:

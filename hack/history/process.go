@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -48,8 +48,6 @@ const (
 	stall   = "stall"   // the process hangs while another one takes over, and then writes the rest
 )
 
-var errLost = errors.New("no answer")
-
 func newProcess(term int64) *process {
 	return &process{term: term, sides: map[api.ClusterName]pair.Side{}, seen: map[api.ClusterName]looked{}}
 }
@@ -72,7 +70,7 @@ func (r *run) clusters(f *fleet.Fleet) []fleet.Cluster {
 func (r *run) world(p *process) plan.World {
 	w := plan.World{
 		Owner: owner, Term: p.term, Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet), Sides: map[api.ClusterName]pair.Side{},
-		UIDs: r.home, Accepted: r.accepted, Pass: p.pass, Now: r.now,
+		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now,
 	}
 	for _, c := range r.clusters(p.commit.fleet) {
 		w.Sides[c.Name] = p.sides[c.Name]
@@ -172,10 +170,7 @@ func (r *run) single(name api.ClusterName, f *fault) {
 	p.commit = r.head
 	all := r.clusters(p.commit.fleet)
 	i := slices.IndexFunc(all, func(c fleet.Cluster) bool { return c.Name == name })
-	if i < 0 {
-		i = 0
-	}
-	r.turn(p, all[i], f)
+	r.turn(p, all[max(i, 0)], f)
 }
 
 // turn reads, plans and writes one cluster. What was never read is read first.
@@ -200,13 +195,14 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 		s = r.plan(p, c)
 	}
 	if r.last[c.Name] = s; s.Writes() == 0 {
-		if s.Left() {
+		if r.settles(c.Name, s.Paid); s.Left() {
 			delete(r.home, c.Name)
+			delete(r.debts, c.Name)
 		}
 		return 0
 	}
 	r.check(p, s)
-	r.home[c.Name] = p.sides[c.Name].Facts.UID
+	r.remember(p, s)
 	r.act(p, s, f)
 	if r.next != nil {
 		r.process, r.next = r.next, nil
@@ -222,46 +218,96 @@ func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
 	return plan.Cluster(r.world(p), c.Name, r.renderer, plan.Suspend, plan.PrunePolicy)
 }
 
+// remember writes down in the home cluster what sync does before a step: which cluster that is, and what others owe after it.
+func (r *run) remember(p *process, s plan.Step) {
+	uid := p.sides[s.Cluster].Facts.UID
+	if was, known := r.home[s.Cluster]; known && was != uid {
+		delete(r.debts, s.Cluster)
+	}
+	r.home[s.Cluster] = uid
+	r.settles(s.Cluster, s.Paid)
+	for _, end := range s.Owed {
+		_, declared := p.commit.fleet.Cluster(end.Cluster)
+		if _, known := r.home[end.Cluster]; !known && !declared {
+			continue
+		}
+		r.home[end.Cluster] += "" // remembered, though it was not read yet
+		r.debts[end.Cluster] = inventory.Known{Debts: r.debts[end.Cluster]}.Owing(r.now, end.Link).Debts
+	}
+}
+
+// settles strikes off what a cluster owes no more.
+func (r *run) settles(name api.ClusterName, paid []api.Pair) {
+	if len(paid) > 0 {
+		r.debts[name] = inventory.Known{Debts: r.debts[name]}.Without(paid).Debts
+	}
+}
+
 // act does a step as sync does: what is ahead first; an end stops at its first failure, and with the base or our namespace all.
 // What goes out at once arrives in any order.
 func (r *run) act(p *process, s plan.Step, f *fault) {
-	failed, stopped, done := map[object.End]bool{}, false, 0
+	a := actor{run: r, process: p, step: s, failed: map[object.End]bool{}}
 	for _, c := range arrival(s, f) {
-		if stopped || failed[c.End] {
+		if a.stopped || a.failed[c.End] {
 			continue
 		}
-		if f != nil && done == f.at && f.kind != "" {
-			kind := f.kind
-			switch f.kind = ""; kind {
-			case crash:
-				r.restart()
-				return
-			case refused:
-				failed[c.End], stopped = true, stopped || ahead(s, c) && c.End.IsBase()
+		if f != nil && a.done == f.at && f.kind != "" {
+			if a.befalls(f, c) {
 				continue
-			case lost:
-				r.write(p, c)
-				failed[c.End], stopped = true, stopped || ahead(s, c) && c.End.IsBase()
-				done++
-				continue
-			case race:
-				r.do(*f.act)
-			case stall:
-				r.do(*f.act)
-				r.takeover()
 			}
 		}
-		if err := r.write(p, c); err != nil {
-			failed[c.End], stopped = true, stopped || ahead(s, c) && c.End.IsBase()
+		if r.write(p, c) != nil {
+			a.fails(c)
 		}
-		if done++; r.broken != "" {
+		if a.done++; r.broken != "" {
 			return
 		}
 	}
-	if f != nil && f.kind == crash && f.at <= done { // after the last write
+	if f != nil && f.kind == crash && f.at <= a.done { // after the last write
 		f.kind = ""
 		r.restart()
 	}
+}
+
+// actor does one step.
+type actor struct {
+	*run
+	process *process
+	step    plan.Step
+	failed  map[object.End]bool
+	stopped bool
+	done    int
+}
+
+func (a *actor) fails(c object.Change) {
+	a.failed[c.End] = true
+	a.stopped = a.stopped || ahead(a.step, c) && c.End.IsBase()
+}
+
+// befalls lets the fault happen at a change, and says that the change is dealt with.
+func (a *actor) befalls(f *fault, c object.Change) bool {
+	kind := f.kind
+	f.kind = ""
+	switch kind {
+	case crash:
+		a.stopped = true
+		a.restart()
+		return true
+	case refused:
+		a.fails(c)
+		return true
+	case lost:
+		_ = a.write(a.process, c) // nobody hears
+		a.fails(c)
+		a.done++
+		return true
+	case race:
+		a.do(*f.act)
+	case stall:
+		a.do(*f.act)
+		a.takeover()
+	}
+	return false
 }
 
 func ahead(s plan.Step, c object.Change) bool {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,10 +134,10 @@ func must(err error) {
 
 // apiVersion is that of a kind as everybody writes it here.
 func apiVersion(k object.Key) string {
-	switch {
-	case k.Group == "":
+	switch k.Group {
+	case "":
 		return "v1"
-	case k.Group == linkerd.Group:
+	case linkerd.Group:
 		return k.Group + "/" + linkerd.LinkVersion
 	}
 	return k.Group + "/v1"
@@ -152,9 +153,7 @@ func content(k object.Key, labels map[string]string, more map[string]any) map[st
 		meta["labels"] = labels
 	}
 	out := map[string]any{"apiVersion": apiVersion(k), "kind": k.Kind, "metadata": meta}
-	for name, v := range more {
-		out[name] = v
-	}
+	maps.Copy(out, more)
 	return out
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Mirror is what Linkerd's controller of one link has made and left, by key in order.
 type Mirror struct {
-	Pods      []object.Key // of the controller
+	Pods      []object.Key // of the controller, also of one that `linkerd multicluster link` made
 	Services  []object.Key // mirrors of the target's services
 	Discovers bool         // one of them is resolved by the control plane in the target
 	Endpoints []object.Key // of mirrors, and without a Service too
@@ -51,7 +51,7 @@ func MirrorWatches(l api.Linkerd) []object.Watch {
 	return []object.Watch{
 		{Version: "v1", Kind: "Service", Selector: MirroredLabel, Depth: object.Metadata},
 		{Version: "v1", Kind: "Endpoints", Selector: ClusterNameLabel, Depth: object.Metadata},
-		{Version: "v1", Kind: "Pod", Namespace: l.MulticlusterNamespace, Selector: ClusterNameLabel + "," + ComponentLabel + "=" + Component, Depth: object.Metadata},
+		{Version: "v1", Kind: "Pod", Namespace: l.MulticlusterNamespace, Selector: ClusterNameLabel + "," + ComponentLabel + " in (" + Component + "," + LegacyComponent + ")", Depth: object.Metadata},
 		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: l.MulticlusterNamespace},
 	}
 }
@@ -81,11 +81,11 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 
 // file puts one object where it belongs:
 //
-//	Pod        cluster-name: foo                     foo's controller
-//	Endpoints  cluster-name: foo, named probe-foo    foo's probe
-//	Endpoints  cluster-name: foo                     of a mirror
-//	Service    mirrored, cluster-name: foo           a mirror
-//	Service    mirrored, lists svc@foo               a federated service with foo as member
+//	Pod        cluster-name: foo                             foo's controller
+//	Endpoints  cluster-name: foo, named probe[-gateway]-foo  foo's probe
+//	Endpoints  cluster-name: foo                             of a mirror
+//	Service    mirrored, cluster-name: foo                   a mirror
+//	Service    mirrored, lists svc@foo                       a federated service with foo as member
 func file(out map[api.ClusterName]Mirror, l api.Linkerd, key object.Key, meta metav1.ObjectMeta) {
 	name := api.ClusterName(meta.Labels[ClusterNameLabel])
 	mirrored := meta.Labels[MirroredLabel] != ""
@@ -100,7 +100,7 @@ func file(out map[api.ClusterName]Mirror, l api.Linkerd, key object.Key, meta me
 	switch {
 	case key.Kind == "Pod":
 		m.Pods = append(m.Pods, key)
-	case key.Kind == "Endpoints" && key.Namespace == l.MulticlusterNamespace && key.Name == ProbeService(name):
+	case key.Kind == "Endpoints" && key.Namespace == l.MulticlusterNamespace && (key.Name == ProbeService(name) || key.Name == LegacyProbeService(name)):
 		m.Probe = append(m.Probe, key)
 	case key.Kind == "Endpoints" && mirrored:
 		m.Endpoints = append(m.Endpoints, key)

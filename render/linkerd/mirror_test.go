@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -54,6 +55,13 @@ func TestMirrorsOf(t *testing.T) {
 			{core("Endpoints", "shop", "web-east"), of("east", MirroredLabel, "true"), nil},
 		}, map[api.ClusterName]Mirror{"east": {
 			Services: []object.Key{core("Service", "shop", "web-east")}, Endpoints: []object.Key{core("Endpoints", "shop", "web-east")},
+		}}},
+		{"what `linkerd multicluster link` made", []thing{
+			{core("Endpoints", mc, "probe-gateway-east"), of("east"), nil},
+			{core("Endpoints", mc, "probe-gateway-west"), of("east"), nil},
+			{core("Pod", mc, "linkerd-service-mirror-east-1"), of("east", ComponentLabel, LegacyComponent), nil},
+		}, map[api.ClusterName]Mirror{"east": {
+			Probe: []object.Key{core("Endpoints", mc, "probe-gateway-east")}, Pods: []object.Key{core("Pod", mc, "linkerd-service-mirror-east-1")},
 		}}},
 		{"a mirror of remote discovery", []thing{
 			{core("Service", "shop", "db-east"), of("east", MirroredLabel, "true", RemoteDiscovery, "east"), nil},
@@ -194,5 +202,20 @@ func TestDrains(t *testing.T) {
 	}
 	if Drains(object.Body{}, object.Body{}) || Discovers(object.Body{}) {
 		t.Error("nothing selects something")
+	}
+}
+
+// Pods of both generations of controllers are looked for.
+func TestControllersAreLookedFor(t *testing.T) {
+	for component, want := range map[string]bool{Component: true, LegacyComponent: true, "gateway": false} {
+		got := false
+		for _, w := range MirrorWatches(api.Cluster{}.WithDefaults().Linkerd) {
+			if selector, err := labels.Parse(w.Selector); w.Kind == "Pod" && err == nil {
+				got = selector.Matches(labels.Set(of("east", ComponentLabel, component)))
+			}
+		}
+		if got != want {
+			t.Errorf("a pod of component %s is looked for: %t", component, got)
+		}
 	}
 }

@@ -16,6 +16,7 @@ const (
 	Extension        = "multicluster"
 	ComponentLabel   = "component"
 	Component        = "controller"
+	LegacyComponent  = "linkerd-service-mirror" // of the pods of `linkerd multicluster link`
 	ClusterNameLabel = "mirror.linkerd.io/cluster-name"
 	GatewayLabel     = "mirror.linkerd.io/mirrored-gateway"
 	MirroredLabel    = "mirror.linkerd.io/mirrored-service"
@@ -70,6 +71,14 @@ func Controller(target api.ClusterName) string { return "controller-" + string(t
 
 // ProbeService is the name of a link's probe Service and Endpoints.
 func ProbeService(target api.ClusterName) string { return "probe-" + string(target) }
+
+// LegacyController is the name of the Deployment of a controller that `linkerd multicluster link` made.
+func LegacyController(target api.ClusterName) string {
+	return "linkerd-service-mirror-" + string(target)
+}
+
+// LegacyProbeService is the name of the probe Service and Endpoints of such a controller.
+func LegacyProbeService(target api.ClusterName) string { return "probe-gateway-" + string(target) }
 
 // Credentials is the name of both credential secrets.
 func Credentials(target api.ClusterName) string { return "cluster-credentials-" + string(target) }

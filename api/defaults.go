@@ -28,6 +28,7 @@ import (
 //	           prune.policy                    Sync
 //	           prune.maxFraction               0.3
 //	           prune.minAllowed                20
+//	           prune.drainDeadline             5m
 const (
 	// DefaultKubeconfigKey is the key of an access Secret.
 	DefaultKubeconfigKey = "kubeconfig"
@@ -53,6 +54,9 @@ const (
 	DefaultMaxFraction = 0.3
 	// DefaultMinAllowed objects may always go.
 	DefaultMinAllowed = 20
+	// DefaultDrainDeadline is how long Linkerd's controller may take to remove its mirrors.
+	DefaultDrainDeadline = 5 * time.Minute
+	defaultDrainDeadline = "5m" // the same as people write it
 )
 
 // WithDefaults gives the cluster with every default written out; the receiver stays as it is.
@@ -120,6 +124,7 @@ func (p SyncPolicy) WithDefaults() SyncPolicy {
 	fill(&p.Prune.Policy, PruneSync)
 	fillPtr(&p.Prune.MaxFraction, DefaultMaxFraction)
 	fillPtr(&p.Prune.MinAllowed, DefaultMinAllowed)
+	fill(&p.Prune.DrainDeadline, defaultDrainDeadline)
 	return p
 }
 

@@ -72,7 +72,7 @@ func TestSecretFor(t *testing.T) {
 }
 
 func TestSyncPolicyWithDefaults(t *testing.T) {
-	prune := Prune{Policy: PruneSync, MaxFraction: new(0.3), MinAllowed: new(20)}
+	prune := Prune{Policy: PruneSync, MaxFraction: new(0.3), MinAllowed: new(20), DrainDeadline: "5m"}
 	for _, c := range []struct{ in, want SyncPolicy }{
 		{SyncPolicy{}, SyncPolicy{Interval: "1m", Prune: prune}},
 		{SyncPolicy{Schedule: "* * * * *"}, SyncPolicy{Schedule: "* * * * *", Prune: prune}},

@@ -167,6 +167,8 @@ func docs(of string) string {
 		return "port of the gateway that answers."
 	case "Prune":
 		return "Prune bounds what one commit may take away: refused is what exceeds both bounds in one cluster."
+	case "Prune.drainDeadline":
+		return "drainDeadline is how long Linkerd's controller may take to remove what a link that is no longer declared mirrored: a duration such as 90s, counted from when its removal began. What is left then is removed by linkwright, and so it is at once where no controller runs, the target does not answer, or it says 0s."
 	case "Prune.maxFraction":
 		return "maxFraction of one cluster's recorded objects that one commit may take away."
 	case "Prune.minAllowed":

@@ -59,6 +59,7 @@ func TestFieldDefaults(t *testing.T) {
 		"SyncPolicy.spec.prune.policy":               "Sync",
 		"SyncPolicy.spec.prune.maxFraction":          0.3,
 		"SyncPolicy.spec.prune.minAllowed":           int64(20),
+		"SyncPolicy.spec.prune.drainDeadline":        "5m",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults: -want +got\n%s", diff)

@@ -68,6 +68,7 @@ func limits() map[string]Limits {
 		"SyncPolicy.interval":               {Pattern: duration},
 		"Prune.maxFraction":                 {Least: new(0.0), Most: new(1.0)},
 		"Prune.minAllowed":                  {Least: new(0.0)},
+		"Prune.drainDeadline":               {Pattern: `^[+-]?0$|` + duration},
 		"Ignore.fields":                     {NotEmpty: true},
 		"Ignore.fields[]":                   {Pattern: `^spec(\.[A-Za-z0-9]+)+$`},
 	}
@@ -105,6 +106,7 @@ func examples() map[string][]any {
 		"Mesh.except":                       {[]any{map[string]any{"source": "west", "target": "east"}}},
 		"SyncPolicy.interval":               {"30s", "5m"},
 		"SyncPolicy.schedule":               {"*/5 * * * *", "CRON_TZ=Europe/Berlin 30 6 * * 1-5"},
+		"Prune.drainDeadline":               {"90s", "0s"},
 		"SyncPolicy.ignore":                 {[]any{map[string]any{"kind": "Deployment", "fields": []any{"spec.replicas"}}}},
 		"SyncPolicy.replace":                {[]any{map[string]any{"kind": "Deployment"}}},
 		"Ignore.fields":                     {[]any{"spec.replicas"}},

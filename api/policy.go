@@ -96,6 +96,10 @@ type Prune struct {
 	MaxFraction *float64 `json:"maxFraction,omitempty"`
 	// MinAllowed objects of each cluster may always go, whatever fraction they are.
 	MinAllowed *int `json:"minAllowed,omitempty"`
+	// DrainDeadline is how long Linkerd's controller may take to remove what a link that is no longer declared mirrored: a
+	// duration such as 90s, counted from when its removal began. What is left then is removed by linkwright, and so it is
+	// at once where no controller runs, the target does not answer, or it says 0s.
+	DrainDeadline string `json:"drainDeadline,omitempty"`
 }
 
 // Every is the time between polls, and true, or false where a schedule says when.
@@ -131,6 +135,15 @@ func (p SyncPolicy) Next(now time.Time) time.Time {
 func (p SyncPolicy) PruneLimits() (maxFraction float64, minAllowed int) {
 	prune := p.WithDefaults().Prune
 	return *prune.MaxFraction, *prune.MinAllowed
+}
+
+// Deadline is how long a drain may take; zero: there is none.
+func (p Prune) Deadline() time.Duration {
+	d, err := time.ParseDuration(p.DrainDeadline)
+	if p.DrainDeadline == "" || err != nil || d < 0 {
+		return DefaultDrainDeadline
+	}
+	return d
 }
 
 // parseSchedule reads five fields, and CRON_TZ=Area/City before them. The zone alone makes the parser panic (cron v3.0.1).
@@ -272,5 +285,25 @@ func (p Prune) check() []Finding {
 	if n := p.MinAllowed; n != nil && *n < 0 {
 		found = append(found, under("minAllowed", fault("%d is less than 0", *n))...)
 	}
-	return found
+	return append(found, under("drainDeadline", checkDeadline(p.DrainDeadline))...)
+}
+
+// longestDrain bounds for how long a link that is declared no more may be left standing.
+const longestDrain = 24 * time.Hour
+
+// checkDeadline: unlike other durations, none at all says something.
+func checkDeadline(text string) []Finding {
+	if text == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return faultHint("such as 5m, or 0s to remove at once", "%q is no duration", text)
+	case d < 0:
+		return fault("%q is below zero", text)
+	case d > longestDrain:
+		return fault("%q is longer than %s", text, longestDrain)
+	}
+	return nil
 }

@@ -58,3 +58,19 @@ func FuzzSchedule(f *testing.F) {
 		}
 	})
 }
+
+// Only what is no time at all is answered as if it were not declared.
+func TestDeadline(t *testing.T) {
+	for declared, want := range map[string]time.Duration{
+		"": DefaultDrainDeadline, "never": DefaultDrainDeadline, "-1s": DefaultDrainDeadline, "0s": 0, "0": 0, "90s": 90 * time.Second,
+	} {
+		if got := (Prune{DrainDeadline: declared}).Deadline(); got != want {
+			t.Errorf("Deadline(%q): %s, want %s", declared, got, want)
+		}
+	}
+	for declared, want := range map[string]int{"": 0, "0s": 0, "90s": 0, "24h": 0, "24h1s": 1, "-1s": 1, "never": 1} {
+		if found := (SyncPolicyDoc{Spec: SyncPolicy{Prune: Prune{DrainDeadline: declared}}}).Check(); len(found) != want {
+			t.Errorf("Check(%q): %v", declared, found)
+		}
+	}
+}

@@ -2,10 +2,15 @@ package prune
 
 import (
 	"slices"
+	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
+
+// Draining is the code of an end whose Linkerd controller takes its mirrors away; until when it may is in Verdict.Until.
+const Draining = "Draining"
 
 // Drains says that writing o empties a selector of a live Linkerd Link of ours. Linkerd's controller then
 // takes away what that had selected: judged as a delete everywhere.
@@ -18,9 +23,9 @@ func Drains(o object.Object, seen object.Observation) bool {
 	return live.Mark == object.Ours && live.Digest != o.Digest && linkerd.Drains(body, o.Body)
 }
 
-// drain adds what a declared end would lose by its Links' emptied selectors. Which selector a mirror was
+// drainedBy adds what a declared end would lose by its Links' emptied selectors. Which selector a mirror was
 // made by is not seen: all of the target's count.
-func (in Input) drain(t taking, want object.Wanted) taking {
+func (in Input) drainedBy(t taking, want object.Wanted) taking {
 	for _, o := range want.Objects {
 		if Drains(o, in.Seen) {
 			t.keys = append(t.keys, o.Key)
@@ -32,3 +37,90 @@ func (in Input) drain(t taking, want object.Wanted) taking {
 
 // all is what would go, ours or not.
 func (t taking) all() []object.Key { return slices.Concat(t.keys, t.mirrors) }
+
+// drain is how an unlink begins: the live Links' selectors are emptied, and Linkerd's own controller takes away what it
+// made, also members of federated Services that others share. It is waited for until a deadline; what is left then is
+// swept by the gates behind. Where nobody could do it, there is none.
+type drain struct {
+	end          object.End
+	links        []object.Key // none: there is no drain
+	since, until time.Time
+}
+
+func (in Input) drainOf(inv inventory.Inventory, peer Peer) drain {
+	d := drain{end: inv.End, since: inv.Since, until: inv.Since.Add(in.Policy.Prune.Deadline())}
+	if peer.Alive && !inv.Since.IsZero() && in.within(d.until) && len(in.Mirrors()[inv.End.Link.Target].Pods) > 0 {
+		d.links = in.drainable(inv)
+	}
+	return d
+}
+
+// within says that a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.
+func (in Input) within(until time.Time) bool {
+	left := until.Sub(in.Now)
+	return left > 0 && left <= 2*in.Policy.Prune.Deadline()
+}
+
+// drainable are the recorded Links that a controller may still act on, and that are ours to write.
+func (in Input) drainable(inv inventory.Inventory) []object.Key {
+	return slices.DeleteFunc(only(inv.Entries, in.link(inv.End)), func(k object.Key) bool {
+		r := in.Seen.Record(k)
+		_, whole := in.Seen.Body(k)
+		return !in.Saw(k) || !whole || in.needs(k) || r.Mark != object.Ours || r.Going
+	})
+}
+
+// empty takes the selectors from Links, and nothing else; where others set them, too, that is done once and changes nothing.
+func (in Input) empty(end object.End, links []object.Key) (out []object.Change) {
+	for _, k := range links {
+		body, _ := in.Seen.Body(k)
+		o, ok := emptied(k, body)
+		if !ok || !Drains(o, in.Seen) {
+			continue
+		}
+		out = append(out, object.Change{
+			End: end, Action: object.Drain, Key: k, Object: o, Was: in.Seen.Record(k), Fenced: true,
+			Why: object.Reason{Code: Draining, Message: "no longer declared: Linkerd's controller takes its mirrors away"},
+		})
+	}
+	return out
+}
+
+// emptied is a live Link of ours without its selectors.
+func emptied(k object.Key, live object.Body) (object.Object, bool) {
+	content, owner, ok := linkerd.Emptied(live)
+	if !ok {
+		return object.Object{}, false
+	}
+	o, err := object.Seal(object.Spec{Key: k, Version: linkerd.LinkVersion, Phase: object.PhaseLinks, Owner: owner}, content)
+	return o, err == nil
+}
+
+// selectors is a drain's first gate, and mirrorsLeft its second.
+func (in Input) selectors(d drain) gate {
+	return gate{name: "selectors", left: func() ([]object.Change, []object.Key) { return in.empty(d.end, d.links), nil }}
+}
+
+func (in Input) mirrorsLeft(d drain) gate {
+	left := func() ([]object.Change, []object.Key) {
+		if len(d.links) == 0 {
+			return nil, nil
+		}
+		m := in.Mirrors()[d.end.Link.Target]
+		return nil, slices.Concat(m.Selected(), m.Endpoints)
+	}
+	return gate{name: "drain", left: left, drain: d}
+}
+
+// clock is how a moment is told.
+const clock = "15:04:05"
+
+// waits tells what a drain waits for.
+func (d drain) waits(left []object.Key) *object.Reason {
+	noun := "objects"
+	if len(left) == 1 {
+		noun = "object"
+	}
+	return object.Because(Draining, "%d mirrored %s left, the first is %s: Linkerd's controller takes them away since %s, and what is left at %s UTC is swept",
+		len(left), noun, left[0], d.since.Format(clock), d.until.Format(clock))
+}

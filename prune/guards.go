@@ -39,7 +39,7 @@ func (in Input) judge() map[object.End]*object.Reason {
 		if inv.Leaving && !declared || declared && want.Held != nil {
 			continue
 		}
-		if t := in.drain(taking{end: inv.End, keys: in.judged(inv)}, want); len(t.keys) > 0 {
+		if t := in.drainedBy(taking{end: inv.End, keys: in.judged(inv)}, want); len(t.keys) > 0 {
 			all = append(all, t)
 		}
 	}

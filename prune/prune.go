@@ -47,6 +47,7 @@ type Peer struct {
 	Known   bool           // that cluster was read
 	Gone    bool           // nothing of the link is left there
 	Dead    bool           // that cluster was tried, and could not be read
+	Alive   bool           // it is the cluster of that name, and answers
 	Refused *object.Reason // a guard refuses its end: then neither end begins
 	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on
 }
@@ -57,6 +58,7 @@ type Verdict struct {
 	Go      []object.Change     // now: deletes, and releases of federated memberships
 	Going   []object.Key        // all of ours that goes in the end, gates included
 	Waiting *object.Reason      // what must be gone before the next gate opens
+	Until   time.Time           // when it is not waited for any more; zero: it is
 	Refused *object.Reason      // of a declared end: neither its deletes nor its drains may be
 	Grace   time.Time           // of a target's end: until when its source keeps its access, unless it is back before; zero: no matter
 	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
@@ -150,9 +152,7 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 		}
 		fallthrough
 	default:
-		var goes []object.Change
-		goes, v.Waiting = first(in.trims(inv.End, surplus))
-		v.Go = append(v.Go, goes...)
+		v = v.through(in.trims(inv.End, surplus))
 	}
 	return v
 }
@@ -171,7 +171,7 @@ func (in Input) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdi
 		v.Waiting = object.Because(WaitingForLinks, "links of this cluster are still being removed")
 		return v
 	}
-	v.Go, v.Waiting = first([]gate{in.entries(inv.End, "objects of the cluster", inv.Entries)})
+	v = v.through([]gate{in.entries(inv.End, "objects of the cluster", inv.Entries)})
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }

@@ -10,7 +10,7 @@ import (
 // controlPlaneSecret goes last, and only when no Service is resolved through it any more: proxies would
 // keep stale endpoints, or be answered NotFound (LINKERD.md §4, §10).
 func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
-	return gate{"credential of the control plane", func() ([]object.Change, []object.Key) {
+	return gate{name: "credential of the control plane", left: func() ([]object.Change, []object.Key) {
 		var secret []object.Key
 		for _, k := range keys {
 			if end.IsSource() && k == linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target) {

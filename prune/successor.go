@@ -91,7 +91,7 @@ func (in Input) passed(end object.End) bool { return end.IsSource() && in.needs(
 // pass leaves an end to another that wants what it holds.
 func (in Input) pass(v Verdict, inv inventory.Inventory) Verdict {
 	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) })
-	v.Go, v.Waiting = first([]gate{in.entries(inv.End, "objects of the former name", inv.Entries)})
+	v = v.through([]gate{in.entries(inv.End, "objects of the former name", inv.Entries)})
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }

@@ -21,8 +21,9 @@ const (
 // gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.
 // It is judged anew on every observation, from the first on: a mirror that comes back is swept again.
 type gate struct {
-	name string
-	left func() (take []object.Change, wait []object.Key)
+	name  string
+	left  func() (take []object.Change, wait []object.Key)
+	drain drain // that it waits for; zero: it waits as long as it takes
 }
 
 // leave takes an undeclared end away, one gate at a time.
@@ -45,7 +46,8 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 			return v
 		}
 	}
-	v.Go, v.Waiting = first(in.gates(inv))
+	inv.Since = v.Next.Since
+	v = v.through(in.gates(inv, peer))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }
@@ -126,54 +128,68 @@ func (in Input) done(end object.End) func(object.Key) bool {
 	}
 }
 
-// gates is the order of an unlink at one end (LINKERD.md's derived order, with sweeping in place of a
-// drain): who could make mirrors stops first, then mirrors go, then what they were made with, and the
-// credential of the control plane last.
-func (in Input) gates(inv inventory.Inventory) []gate {
+// gates is the order of an unlink at one end (LINKERD.md's derived order): who made the mirrors takes them away, and
+// stops; what is left of them goes, then what they were made with, and the credential of the control plane last.
+func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
 	end, target := inv.End, inv.End.Link.Target
 	if !end.IsSource() {
 		return []gate{in.entries(end, "access", inv.Entries)}
 	}
+	d := in.drainOf(inv, peer)
 	link := in.entries(end, "Linkerd Link", only(inv.Entries, in.link(end)))
 	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
 	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
 	if len(only(inv.Entries, in.account(end))) == 0 || in.handedOver(inv) { // the user's chart runs the controller: without its Link it stops
-		return []gate{in.workloads(inv), link, in.mirrors(inv), in.onceMore(inv), rest, credentials, in.controlPlaneSecret(end, inv.Entries)}
+		return []gate{
+			in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), link, in.mirrors(inv), in.onceMore(inv),
+			rest, credentials, in.controlPlaneSecret(end, inv.Entries),
+		}
 	}
 	return []gate{
-		in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest,
+		in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest,
 		in.leftovers(inv, "probe endpoints", in.Mirrors()[target].Probe),
 		in.leftovers(inv, "lease", in.Mirrors()[target].Lease),
 		credentials, in.controlPlaneSecret(end, inv.Entries),
 	}
 }
 
-// first gives what the first gate that is not through takes, or waits for.
-func first(gates []gate) ([]object.Change, *object.Reason) {
+// through adds what the first gate that is not through takes, or waits for.
+func (v Verdict) through(gates []gate) Verdict {
 	for _, g := range gates {
 		take, wait := g.left()
-		if len(take) > 0 {
-			return take, nil
-		}
-		if len(wait) > 0 {
-			return nil, object.Because(Waiting, "%s: %d not gone yet, the first is %s", g.name, len(wait), wait[0])
+		switch {
+		case len(take) > 0:
+			v.Go = append(v.Go, take...)
+			return v
+		case len(wait) > 0:
+			v.Waiting, v.Until = g.waits(wait), g.drain.until
+			return v
 		}
 	}
-	return nil, nil
+	return v
+}
+
+func (g gate) waits(left []object.Key) *object.Reason {
+	if !g.drain.until.IsZero() {
+		return g.drain.waits(left)
+	}
+	return object.Because(Waiting, "%s: %d not gone yet, the first is %s", g.name, len(left), left[0])
 }
 
 // entries takes recorded keys.
 func (in Input) entries(end object.End, name string, keys []object.Key) gate {
-	return gate{name, func() ([]object.Change, []object.Key) {
+	return gate{name: name, left: func() ([]object.Change, []object.Key) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needs(k) || in.gone(k) })
 		return in.takes(end, left, object.Reason{Code: "Undeclared", Message: "no longer declared"})
 	}}
 }
 
-// handedOver says that the user's chart runs the controller that was ours: its pods do not go, and the
-// lease and the probe's Endpoints are its own.
+// handedOver says that the user's chart runs the controller that was ours, or one that `linkerd multicluster link` made
+// still runs beside it: its pods do not go, and the lease and the probe's Endpoints are its own.
 func (in Input) handedOver(inv inventory.Inventory) bool {
-	return in.theirs(inv, in.deployment(inv.End))
+	legacy := in.deployment(inv.End)
+	legacy.Name = linkerd.LegacyController(inv.End.Link.Target)
+	return in.theirs(inv, in.deployment(inv.End)) || in.theirs(inv, legacy)
 }
 
 // workloads stops the link's controller, where it is ours.
@@ -191,7 +207,7 @@ func (in Input) workloads(inv inventory.Inventory) gate {
 // namespace only: those of a controller that ran in a former one are not waited for. What they make before
 // they end is swept while the gates behind are still to pass.
 func (in Input) pods(end object.End) gate {
-	return gate{"controller", func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
+	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
 }
 
 // theirs says that an object like k is live and not ours, in today's namespace or in one that is recorded.
@@ -209,7 +225,7 @@ func (in Input) relinked(inv inventory.Inventory) bool { return in.theirs(inv, i
 // our inventory says that we unlink it, and no Link of that name remains that is not ours.
 func (in Input) mirrors(inv inventory.Inventory) gate {
 	end := inv.End
-	return gate{"mirrors", func() ([]object.Change, []object.Key) {
+	return gate{name: "mirrors", left: func() ([]object.Change, []object.Key) {
 		if in.relinked(inv) {
 			return nil, nil
 		}
@@ -217,7 +233,7 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 		swept := object.Reason{Code: "Swept", Message: "mirror of an unlinked cluster"}
 		take, wait := in.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {
-			take = append(take, in.quit(end, f))
+			take = append(take, Quit(end, f, in.Seen))
 		}
 		return take, wait
 	}}
@@ -227,7 +243,7 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 // controller that is not ours: the gone Link leaves the inventory on the first, and the gate opens on the
 // next, after the mirrors' own was judged again.
 func (in Input) onceMore(inv inventory.Inventory) gate {
-	return gate{"second look for mirrors", func() ([]object.Change, []object.Key) {
+	return gate{name: "second look for mirrors", left: func() ([]object.Change, []object.Key) {
 		if in.relinked(inv) {
 			return nil, nil
 		}
@@ -238,7 +254,7 @@ func (in Input) onceMore(inv inventory.Inventory) gate {
 // leftovers takes what Linkerd's controller wrote by names that only this link uses, on the proof of mirrors:
 // a controller of somebody else's Link uses the same names.
 func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Key) gate {
-	return gate{name, func() ([]object.Change, []object.Key) {
+	return gate{name: name, left: func() ([]object.Change, []object.Key) {
 		if in.relinked(inv) {
 			return nil, nil
 		}
@@ -258,10 +274,10 @@ func (in Input) takesForeign(end object.End, keys []object.Key, why object.Reaso
 	return out, wait
 }
 
-// quit takes the target out of a federated Service, which goes only when it has no member left.
-func (in Input) quit(end object.End, m linkerd.Membership) object.Change {
+// Quit takes the target out of a federated Service, which goes only when it has no member left.
+func Quit(end object.End, m linkerd.Membership, seen object.Observation) object.Change {
 	c := object.Change{
-		End: end, Key: m.Key, Was: in.Seen.Record(m.Key), Action: object.Delete,
+		End: end, Key: m.Key, Was: seen.Record(m.Key), Action: object.Delete,
 		Why: object.Reason{Code: "Swept", Message: "federated service without any member left"},
 	}
 	if m.Others {

@@ -358,8 +358,10 @@ func (b *board) due(now time.Time) (first time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, row := range b.table {
-		if at := row.Step.Next; at.After(now) && (first.IsZero() || at.Before(first)) {
-			first = at
+		for _, at := range row.Step.Moments() {
+			if at.After(now) && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
 		}
 	}
 	return first

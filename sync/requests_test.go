@@ -41,7 +41,7 @@ func collections() map[string]int {
 		"api/v1/endpoints?mirror.linkerd.io/cluster-name":                          1,
 		"api/v1/services?mirror.linkerd.io/mirrored-service":                       1,
 		"apis/coordination.k8s.io/v1" + mc + "leases":                              1,
-		"api/v1" + mc + "pods?mirror.linkerd.io/cluster-name,component=controller": 1,
+		"api/v1" + mc + "pods?mirror.linkerd.io/cluster-name,component in (controller,linkerd-service-mirror)": 1,
 	}
 }
 

@@ -1,6 +1,7 @@
 package linkerd
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -94,6 +95,48 @@ func Drains(was, now object.Body) bool {
 	return chooses(a.Selector) && !chooses(b.Selector) ||
 		chooses(a.RemoteDiscoverySelector) && !chooses(b.RemoteDiscoverySelector) ||
 		chooses(a.FederatedServiceSelector) && !chooses(b.FederatedServiceSelector)
+}
+
+// selectors are the members of a Link's spec that choose services.
+func selectors() []string {
+	return []string{"selector", "remoteDiscoverySelector", "federatedServiceSelector"}
+}
+
+// Emptied is a live Link's content as it is applied to drain it, and whose it is: all that its spec, labels and annotations
+// hold, but for what chooses services; false for what is no Link.
+func Emptied(link object.Body) (content map[string]any, owner string, ok bool) {
+	var l struct {
+		Metadata struct {
+			Name        string            `json:"name"`
+			Namespace   string            `json:"namespace"`
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		Spec map[string]any `json:"spec"`
+	}
+	d := json.NewDecoder(bytes.NewReader(link.Bytes()))
+	d.UseNumber()
+	if d.Decode(&l) != nil || l.Spec == nil || l.Metadata.Name == "" {
+		return nil, "", false
+	}
+	for _, name := range selectors() {
+		delete(l.Spec, name)
+	}
+	return map[string]any{
+		"apiVersion": Group + "/" + LinkVersion, "kind": "Link", "spec": l.Spec,
+		"metadata": map[string]any{
+			"name": l.Metadata.Name, "namespace": l.Metadata.Namespace,
+			"labels": texts(l.Metadata.Labels), "annotations": texts(l.Metadata.Annotations),
+		},
+	}, l.Metadata.Labels[object.OwnerLabel], true
+}
+
+func texts(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
 }
 
 // Discovers says whether a Link's JSON makes the source's control plane use its credential.

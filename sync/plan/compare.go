@@ -88,7 +88,7 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 	default:
 		row.Standing, row.Why = p.take(v.Next, v.Go)
 		if row.Why == nil {
-			row.Why = v.Waiting
+			row.Why, row.Until = v.Waiting, v.Until
 		}
 		if row.Standing == InPlace {
 			row.Standing = Waiting
@@ -155,11 +155,11 @@ func (p *planner) peer(end object.End) prune.Peer {
 	side, closed := p.Sides[at], p.closed(object.End{Cluster: at, Link: end.Link})
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
-		return prune.Peer{Closed: closed}
+		return prune.Peer{Alive: true, Closed: closed}
 	}
 	in := p.pruneInput(at, p.wants(at), recorded)
 	gone := !slices.ContainsFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
-	return prune.Peer{Known: true, Gone: gone, Refused: prune.Judge(in)[far], Closed: closed}
+	return prune.Peer{Known: true, Gone: gone, Alive: true, Refused: prune.Judge(in)[far], Closed: closed}
 }
 
 // differs compares one end with what is live: the changes that make it so, or why it must be held. An

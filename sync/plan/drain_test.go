@@ -1,9 +1,13 @@
 package plan
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // A drain counts as a delete: what a guard refuses leaves the whole end as it is, until it may go.
@@ -41,5 +45,105 @@ func TestDrainIsGuarded(t *testing.T) {
 		if got := row(t, step, westEast); got.Standing != Changing || step.Changes[0].Action != object.Drain {
 			t.Errorf("%s, allowed: %s %v, %v", tt.name, got.Standing, got.Why, words(step))
 		}
+	}
+}
+
+// stuck is a linked fleet whose link is no longer declared, with a controller that drains nothing.
+func stuck(t *testing.T) *sim {
+	t.Helper()
+	s := linked(t, all)
+	s.play = []func(*pair.Side){playTokens}
+	s.world.Fleet = declare(t, two, "")
+	return s
+}
+
+// A drain that does not end is looked at ever less often, and ends by its deadline: then what is left is swept. Until then
+// the controller and the access in the target stay.
+func TestDrainDeadline(t *testing.T) {
+	s := stuck(t)
+	begun, looks := s.world.Now.UTC(), 0
+	s.settle()
+	for {
+		step := s.turn("west")
+		got := row(t, step, westEast)
+		if got.Why == nil || got.Why.Code != prune.Draining {
+			break
+		}
+		if got.Standing != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Next.After(s.world.Now) || step.Next.After(got.Until) {
+			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.world.Now.Sub(begun), got.Standing, got.Why, got.Until, step.Next, words(step))
+		}
+		if moments := step.Moments(); len(moments) != 2 || moments[1] != got.Until {
+			t.Fatalf("moments: %v", moments)
+		}
+		if s.turn("east"); s.live["west"].Seen.Record(deployment("east")).IsZero() || s.live["east"].Seen.Record(access).IsZero() {
+			t.Fatal("the controller, or its access, is gone before the deadline")
+		}
+		s.world.Now = step.Next
+		looks++
+	}
+	if !s.world.Now.Equal(begun.Add(5*time.Minute)) || looks < 5 || looks > 60 {
+		t.Errorf("it was waited for until %s, in %d looks", s.world.Now.Sub(begun), looks)
+	}
+	s.play = []func(*pair.Side){playTokens, playControllers}
+	s.settle()
+	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
+}
+
+// A target that dies in the middle of a drain ends it.
+func TestDrainOfDyingTarget(t *testing.T) {
+	s := stuck(t)
+	s.settle()
+	if got := row(t, s.turn("west"), westEast); got.Why == nil || got.Why.Code != prune.Draining {
+		t.Fatalf("it is %s %v", got.Standing, got.Why)
+	}
+	s.down["east"] = true
+	s.play = []func(*pair.Side){playTokens, playControllers}
+	if got := strings.Join(words(s.turn("west")), ""); !strings.Contains(got, "delete Deployment.apps linkerd-multicluster/controller-east") {
+		t.Errorf("it goes on with %s", got)
+	}
+	s.settle()
+	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
+}
+
+// A link that is declared again in the middle of its drain gets its selectors back, and no more is written.
+func TestDeclaredAgainWhileDraining(t *testing.T) {
+	s := stuck(t)
+	link := bodyOf(s.live["west"].Seen, linkKey("east"))
+	s.settle()
+	if drained := bodyOf(s.live["west"].Seen, linkKey("east")); strings.Contains(string(drained.Bytes()), "matchLabels") {
+		t.Fatalf("it was not drained: %s", drained.Bytes())
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	same(t, "writes", []string{
+		"update ConfigMap linkwright-access/linkwright.base",
+		"update ConfigMap linkwright-access/linkwright.west.east",
+		"update Link.multicluster.linkerd.io linkerd-multicluster/east",
+	}, words(s.turn("west")))
+	if back := bodyOf(s.live["west"].Seen, linkKey("east")); string(back.Bytes()) != string(link.Bytes()) {
+		t.Errorf("it was %s, and is %s", link.Bytes(), back.Bytes())
+	}
+	if inv := inventories(t, s.live["west"].Seen)[westEast]; inv.Leaving || !inv.Since.IsZero() {
+		t.Errorf("the inventory: leaving %t since %s", inv.Leaving, inv.Since)
+	}
+}
+
+// In the mind a drain is prompt: a simulation ends with nothing left, also of what two links share.
+func TestSimulateDrain(t *testing.T) {
+	s := stuck(t)
+	w, steps := Simulate(s.now(), s.renderer())
+	drained := false
+	for _, step := range steps["west"] {
+		for _, c := range step.Changes {
+			drained = drained || c.Action == object.Drain
+			if c.Why.Code == "Swept" && c.Key.Namespace == "shop" {
+				t.Errorf("%s %s", c.Action, c.Key)
+			}
+		}
+	}
+	if last := steps["west"][len(steps["west"])-1]; !drained || !last.Left() && len(last.Rows) > 1 {
+		t.Errorf("drained: %t, the last step: %v", drained, standings(last))
+	}
+	if !w.Sides["west"].Seen.Record(object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}).IsZero() {
+		t.Error("a federated service without members is left")
 	}
 }

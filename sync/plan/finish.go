@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
@@ -72,16 +73,36 @@ func (p *planner) sort() {
 func (p *planner) schedule() {
 	s := p.step
 	for _, r := range s.Rows {
-		if (r.Standing == Waiting || r.Standing == Held) && r.Why != nil && p.comes(r) {
-			s.Next = p.Now.Add(soon)
+		switch {
+		case r.Standing != Waiting && r.Standing != Held || r.Why == nil:
+		case !r.Until.IsZero():
+			s.within(p.lookAgain(r.Until))
+		case p.comes(r):
+			s.within(p.Now.Add(soon))
 		}
 	}
-	if !p.granted.IsZero() && (s.Next.IsZero() || p.granted.Before(s.Next)) {
-		s.Next = p.granted
+	for _, at := range []time.Time{p.granted, p.calmed} {
+		if !at.IsZero() {
+			s.within(at)
+		}
 	}
-	if !p.calmed.IsZero() && (s.Next.IsZero() || p.calmed.Before(s.Next)) {
-		s.Next = p.calmed
+}
+
+// within has the step asked again at a moment, if not earlier.
+func (s *Step) within(at time.Time) {
+	if s.Next.IsZero() || at.Before(s.Next) {
+		s.Next = at
 	}
+}
+
+// lookAgain is when a drain is looked at again: the longer it has taken, the later, and at its deadline.
+func (p *planner) lookAgain(until time.Time) time.Time {
+	taken := p.policy().Prune.Deadline() - until.Sub(p.Now)
+	next := p.Now.Add(max(soon, taken/4))
+	if next.After(until) {
+		return until
+	}
+	return next
 }
 
 // comes says that what an end waits for may happen without any write of ours. What another cluster's

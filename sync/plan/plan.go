@@ -73,6 +73,7 @@ type Row struct {
 	Leaving  bool
 	Going    []object.Key
 	Unready  []Unready
+	Until    time.Time // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
 }
 
 // Step is what to do in one cluster now. Refused: nothing may be written there at all.
@@ -99,6 +100,17 @@ type Step struct {
 type Need struct {
 	Link    api.Pair
 	Request object.TokenRequest
+}
+
+// Moments are when the step may differ by the clock: Next, and where that is but another look, the deadlines behind it.
+func (s Step) Moments() []time.Time {
+	out := []time.Time{s.Next}
+	for _, r := range s.Rows {
+		if !r.Until.IsZero() {
+			out = append(out, r.Until)
+		}
+	}
+	return out
 }
 
 // Writes says how many writes the step plans.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -15,7 +16,7 @@ const rounds = 50
 
 // Simulate does all steps of all clusters in the mind until none has anything left to do, and gives the
 // world that leaves, and the steps of each cluster in order. Controllers are thought to be prompt: pods
-// go with their Deployment. Credentials must be given as Fresh, since nobody issues any.
+// go with their Deployment, and mirrors with the selectors that chose them. Credentials must be given as Fresh, since nobody issues any.
 func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterName][]Step) {
 	w.Sides = maps.Clone(w.Sides)
 	steps := map[api.ClusterName][]Step{}
@@ -31,7 +32,7 @@ func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterNa
 			steps[name] = append(steps[name], s)
 			if s.Writes() > 0 {
 				moved = true
-				w.Sides[name] = withoutPods(w.spec(name).Linkerd, After(w.Sides[name], s), s)
+				w.Sides[name] = prompt(w.spec(name).Linkerd, After(w.Sides[name], s), s)
 			}
 		}
 		if !moved {
@@ -41,15 +42,24 @@ func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterNa
 	return w, steps
 }
 
-// withoutPods takes away the pods of the controllers that the step deleted.
-func withoutPods(l api.Linkerd, side pair.Side, s Step) pair.Side {
+// prompt takes away the pods of the controllers that the step deleted, and the mirrors of the links that it drained.
+func prompt(l api.Linkerd, side pair.Side, s Step) pair.Side {
 	seen := side.Seen.Edit()
 	for _, c := range s.Changes {
-		if c.Action != object.Delete || c.Key.Kind != "Deployment" {
-			continue
-		}
-		for _, pod := range linkerd.MirrorsOf(l, side.Seen)[c.End.Link.Target].Pods {
-			seen.Drop(pod)
+		switch {
+		case c.Action == object.Delete && c.Key.Kind == "Deployment":
+			for _, pod := range linkerd.MirrorsOf(l, side.Seen)[c.End.Link.Target].Pods {
+				seen.Drop(pod)
+			}
+		case c.Action == object.Drain && c.Why.Code == prune.Draining:
+			now := seen.Observation() // another link may have left a Service that they share
+			m := linkerd.MirrorsOf(l, now)[c.End.Link.Target]
+			for _, k := range slices.Concat(m.Services, m.Endpoints) {
+				seen.Drop(k)
+			}
+			for _, f := range m.Federated {
+				do(seen, now, prune.Quit(c.End, f, now))
+			}
 		}
 	}
 	side.Seen = seen.Observation()

@@ -111,6 +111,10 @@ func mirror(s *pair.Side, target string) {
 	}
 	put(s, object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-" + target}, nil, metav1.ObjectMeta{})
 	put(s, object.Key{Kind: "Endpoints", Namespace: mc, Name: "probe-" + target}, nil, metav1.ObjectMeta{Labels: of})
+	if link.Spec.Selector == nil && link.Spec.RemoteDiscoverySelector == nil && link.Spec.FederatedServiceSelector == nil {
+		drained(s, api.ClusterName(target))
+		return
+	}
 	if link.Spec.Selector != nil {
 		for _, kind := range []string{"Service", "Endpoints"} {
 			put(s, object.Key{Kind: kind, Namespace: "shop", Name: "web-" + target}, nil, metav1.ObjectMeta{Labels: mirrored})
@@ -123,6 +127,21 @@ func mirror(s *pair.Side, target string) {
 	}
 	if link.Spec.FederatedServiceSelector != nil {
 		join(s, object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}, "web@"+target)
+	}
+}
+
+// drained takes away what the controller of a Link without any selector does.
+func drained(s *pair.Side, target api.ClusterName) {
+	m := linkerd.MirrorsOf(api.Linkerd{Namespace: cp, MulticlusterNamespace: mc}, s.Seen)[target]
+	for _, k := range slices.Concat(m.Services, m.Endpoints) {
+		remove(s, k)
+	}
+	for _, f := range m.Federated {
+		members := strings.Split(f.Rest, ",")
+		remove(s, f.Key)
+		for _, member := range slices.DeleteFunc(members, func(m string) bool { return m == "" }) {
+			join(s, f.Key, member)
+		}
 	}
 }
 

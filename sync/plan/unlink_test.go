@@ -43,8 +43,8 @@ func TestUnlinkInOrder(t *testing.T) {
 		west = west[:len(west)-1]
 	}
 	same(t, "west's steps", []string{
+		"drain Link.multicluster.linkerd.io linkerd-multicluster/east",
 		"delete Deployment.apps linkerd-multicluster/controller-east",
-		"delete Endpoints shop/web-east; delete Service shop/db-east; delete Service shop/web-east; delete Service shop/web-federated",
 		"delete Link.multicluster.linkerd.io linkerd-multicluster/east",
 		"delete Service linkerd-multicluster/probe-east; delete ServiceAccount linkerd-multicluster/controller-east; " +
 			"delete ClusterRoleBinding.rbac.authorization.k8s.io linkerd-multicluster-controller-access-local-resources-east; " +

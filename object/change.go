@@ -44,6 +44,7 @@ const (
 	None    Action = iota
 	Create         // server-side apply of what does not exist
 	Update         // server-side apply of what does
+	Adopt          // a merge patch of our marks alone, onto what others made; it takes over what they know of its fields
 	Replace        // delete and create; only where recognised as harmless
 	Drain          // an update that acts like a delete: judged as one everywhere
 	Release        // a merge patch that gives something up without deleting it: an object of ours, or our part of another
@@ -52,7 +53,7 @@ const (
 
 // String is the word used in reports.
 func (a Action) String() string {
-	return [...]string{"none", "create", "update", "replace", "drain", "release", "delete"}[a]
+	return [...]string{"none", "create", "update", "adopt", "replace", "drain", "release", "delete"}[a]
 }
 
 // Takes says that the action takes something away: such are guarded and filtered as deletes.
@@ -65,13 +66,13 @@ func (c Change) Takes() bool { return c.Action.Takes() && !c.Frees() }
 // Frees says that the change gives an object of ours up without deleting it.
 func (c Change) Frees() bool { return c.Action == Release && c.Was.Mark == Ours }
 
-// Change is one write. Was holds the preconditions of Replace, Release and Delete, and of every
+// Change is one write. Was holds the preconditions of Adopt, Replace, Release and Delete, and of every
 // Fenced write: that happens only on exactly what was seen (nothing, where Was is zero).
 type Change struct {
 	End    End
 	Action Action
 	Key    Key
-	Object Object // zero for Delete; for Release its Body is the merge patch
+	Object Object // zero for Delete; for Adopt and Release its Body is the merge patch
 	Was    Record
 	Fenced bool
 	Why    Reason

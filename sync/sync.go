@@ -93,6 +93,9 @@ type Loop struct {
 	Forget map[api.ClusterName]bool
 	// Grace is for how long a source that cannot be read keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
+	// Adopt has passes adopt what others made for these links, by Rules, and do nothing else; nil: ordinary passes.
+	Adopt map[api.Pair]bool
+	Rules plan.AdoptRules
 	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Log      *slog.Logger

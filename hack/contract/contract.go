@@ -68,6 +68,7 @@ func Test(t *testing.T, open func(t *testing.T) World) {
 		"what a finalizer holds is going":                 going,
 		"a replace makes another object":                  replaced,
 		"a release gives up":                              released,
+		"an adoption marks":                               adopted,
 		"a write tells why it is refused":                 refused,
 		"live shows what observe does":                    liveSame,
 		"live shows own writes at once":                   liveOwn,

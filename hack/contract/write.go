@@ -210,6 +210,34 @@ func released(s *scene) {
 	}
 }
 
+func adopted(s *scene) {
+	k := s.key("ConfigMap", "made")
+	s.must(s.Foreign.Put(map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": k.Name, "namespace": k.Namespace}, "data": map[string]any{"k": "v"},
+	}))
+	o := object.Object{Key: k, Body: object.AdoptPatch(object.DefaultOwner, map[string]string{"example.com/kept": "yes"})}
+	was := s.record(o)
+	if was.Mark != object.Unmarked {
+		s.Errorf("before: got %+v, want no mark", was)
+	}
+	s.annotate(k, "yes")
+	s.fails("what changed", cluster.Conflict, change(object.Adopt, o, was))
+	was = s.record(o)
+	now := s.write(object.Adopt, o, was)
+	if now.Mark != object.Ours || now.Digest != 0 || now.UID != was.UID {
+		s.Errorf("got %+v, want it ours, without a digest, and the same object", now)
+	}
+	if seen := s.record(o); seen != now {
+		s.Errorf("seen %+v, want %+v", seen, now)
+	}
+	body, _ := s.observe(s.watch("ConfigMap", object.Whole)).Body(k)
+	if data, _ := s.fields(body)["data"].(map[string]any); data["k"] != "v" {
+		s.Errorf("the object should stay as it was: got %v", data)
+	}
+	s.must(s.Foreign.Remove(k))
+	s.fails("what is gone", cluster.NotFound, change(object.Adopt, o, now))
+}
+
 func refused(s *scene) {
 	o := s.ours(object.Key{Kind: "ConfigMap", Namespace: "no-such-namespace", Name: "a"}, nil)
 	s.fails("no such namespace", cluster.NotFound, change(object.Create, o, object.Record{}))

@@ -66,12 +66,14 @@ func (c *Cluster) write(ctx context.Context, ch object.Change) (object.Record, e
 		return object.Record{}, err
 	case object.Release:
 		return c.release(ch)
+	case object.Adopt:
+		return c.adopt(ch)
 	}
 	return c.put(ch)
 }
 
 func takes(a object.Action) bool {
-	return a == object.Delete || a == object.Replace || a == object.Release
+	return a == object.Delete || a == object.Replace || a == object.Release || a == object.Adopt
 }
 
 // send is the way of a request to the server, which may be slow, or have enough of us.
@@ -167,10 +169,22 @@ func (c *Cluster) delete(ch object.Change) (gone bool, err error) {
 
 // release is a merge patch; it succeeds where the object is gone.
 func (c *Cluster) release(ch object.Change) (object.Record, error) {
-	live := c.objects[ch.Key]
-	if live == nil {
+	if c.objects[ch.Key] == nil {
 		return object.Record{}, nil
 	}
+	return c.patched(ch)
+}
+
+// adopt is a merge patch, too. That our entry of the managed fields takes over those of the makers is not played here.
+func (c *Cluster) adopt(ch object.Change) (object.Record, error) {
+	if c.objects[ch.Key] == nil {
+		return object.Record{}, apierrors.NewNotFound(schema.GroupResource{Group: ch.Key.Group, Resource: ch.Key.Kind}, ch.Key.Name)
+	}
+	return c.patched(ch)
+}
+
+func (c *Cluster) patched(ch object.Change) (object.Record, error) {
+	live := c.objects[ch.Key]
 	if err := exactly(ch, live); err != nil {
 		return object.Record{}, err
 	}

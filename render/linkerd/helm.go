@@ -16,6 +16,7 @@ const (
 	HelmName      = "meta.helm.sh/release-name"
 	HelmNamespace = "meta.helm.sh/release-namespace"
 	HelmPolicy    = "helm.sh/resource-policy"
+	HelmKeep      = "keep" // the value of that
 )
 
 // Helm is a release of Helm's; zero: none.

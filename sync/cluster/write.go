@@ -49,6 +49,8 @@ func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, er
 		return c.patch(ctx, ch)
 	case object.Replace:
 		return c.replace(ctx, ch)
+	case object.Adopt:
+		return c.adopt(ctx, ch)
 	case object.Release:
 		now, err := c.patch(ctx, ch)
 		if missing(err) == ch.Key.Name {

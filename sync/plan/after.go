@@ -13,6 +13,7 @@ import (
 // in it, so credentials come from World.Fresh. A refused step, an unknown side: nothing changes.
 //
 //	create, update, drain, replace   record of object.Written, body of the object
+//	adopt                            record of object.Adopted, body with the patch merged in
 //	release of an object of ours     record without any mark, body with the patch merged in
 //	release of our part of another   record as it was, body with the patch merged in
 //	delete                           neither is left
@@ -45,6 +46,9 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 		if !now.IsZero() {
 			seen.Put(c.Key, now, body)
 		}
+	case object.Adopt:
+		body, _ := was.Body(c.Key)
+		seen.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
 	default:
 		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
 	}

@@ -29,6 +29,9 @@ func (p *planner) writeBase() {
 // owesCommit: once per commit, in a cluster that is to stay and holds or gets anything of ours; never for a term alone.
 func (p *planner) owesCommit(old inventory.Inventory, found bool) bool {
 	declared, _, _ := p.declared(p.name)
+	if p.Adopt != nil {
+		return declared != nil && p.owesBase(found, old)
+	}
 	return declared != nil && !p.leaves(p.name) && len(p.recorded)+len(p.step.Ahead) > 0 &&
 		(!found || p.formerBase || old.Commit != p.step.Commit) && p.closed(old.End) == nil
 }

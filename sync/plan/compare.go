@@ -235,11 +235,11 @@ func sortEnds(ends []object.Wanted) []object.Wanted {
 	return ends
 }
 
-// PrunePolicy is the SyncPolicy's prune.policy as a Policy.
+// PrunePolicy is the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.
 func PrunePolicy(w World, _ object.End, changes []object.Change) *object.Reason {
 	policy := w.policy().Prune.Policy
 	for _, c := range changes {
-		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create {
+		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create && c.Action != object.Adopt {
 			return object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
 		}
 	}

@@ -48,6 +48,9 @@ type World struct {
 	// of another one.
 	Pass int
 	Now  time.Time
+	// Adopt has steps adopt what others made for these links, and do nothing else; nil: ordinary steps. Rules widen what may be.
+	Adopt map[api.Pair]bool
+	Rules AdoptRules
 }
 
 // Standing is where an end is.
@@ -142,6 +145,9 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 			p.tell(Row{End: object.End{Cluster: name}, Standing: Waiting, Why: why})
 		}
 		return s
+	}
+	if w.Adopt != nil {
+		return p.adopt(s)
 	}
 	if p.forsaken(name) {
 		s.Rows = []Row{p.forsake()}

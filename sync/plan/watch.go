@@ -23,7 +23,11 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 		return nil, err
 	}
 	l := c.Spec.Linkerd
-	out := append(Ledger(), linkerd.Watches(c.Spec)...)
+	out := Ledger()
+	if targets := w.adopting(c.Name); len(targets) > 0 {
+		out = append(out, linkerd.AdoptWatches(l, targets)...) // first: they show more of the same objects
+	}
+	out = append(out, linkerd.Watches(c.Spec)...)
 	out = append(out, linkerd.MirrorWatches(l)...)
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
 	out = append(out, render.Watches(l, w.discovering(c.Name))...)

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unique"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+)
+
+// foreign is west→east, all of it live in west, and nobody's: as if it were by hand.
+func foreign(t *testing.T, spec string) *sim {
+	t.Helper()
+	s := linked(t, spec)
+	for _, c := range two {
+		seen := s.live[c].Seen.Edit()
+		for k, r := range s.live[c].Seen.Records() {
+			body := bodyOf(s.live[c].Seen, k)
+			switch {
+			case r.Mark != object.Ours:
+			case k.Namespace == object.AccessNamespace || c == "east":
+				seen.Drop(k)
+			default:
+				r.Mark, r.Digest, r.Rivals = object.Unmarked, 0, unique.Make("helm")
+				seen.Put(k, r, body)
+			}
+		}
+		s.live[c].Seen = seen.Observation()
+	}
+	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
+	return s
+}
+
+func westEnd() object.End {
+	return object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
+}
+
+// An adoption writes down what it takes over, then marks it, and nothing else, in no other cluster. The next ordinary steps
+// make it all as declared, in place.
+func TestAdopt(t *testing.T) {
+	s := foreign(t, all)
+	uids := map[object.Key]string{}
+	for k, r := range s.live["west"].Seen.Records() {
+		uids[k] = r.UID
+	}
+	if step := s.turn("east"); step.Writes() > 0 || len(step.Rows) > 0 {
+		t.Errorf("east: %v", words(step))
+	}
+	step := s.turn("west")
+	if step.Rows[0].Standing != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
+		t.Errorf("west: %v, %v", standings(step), words(step))
+	}
+	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)
+	for i, c := range step.Changes {
+		if c.Action != object.Adopt || !c.Fenced || c.Was.UID != uids[c.Key] || !inv.Has(c.Key) {
+			t.Errorf("change %d: %s %s, fenced %t, recorded %t", i, c.Action, c.Key, c.Fenced, inv.Has(c.Key))
+		}
+	}
+	base, _ := inventory.ReadBase(owner, s.live["west"].Seen)
+	if n := len(step.Ahead); n == 0 || step.Ahead[n-1].Key != inventory.Key(owner, westEnd()) || base.Commit == "" {
+		t.Errorf("ahead: %v, the base has commit %q", words(step), base.Commit)
+	}
+	if again := s.turn("west"); again.Writes() > 0 || again.Rows[0].Standing != InPlace {
+		t.Errorf("again: %v, %v", standings(again), words(again))
+	}
+	s.world.Adopt = nil
+	for c, step := range s.settle() {
+		for _, line := range standings(step) {
+			if !strings.HasSuffix(line, ": in place") {
+				t.Errorf("%s: %s", c, line)
+			}
+		}
+	}
+}
+
+// What is kept from being adopted keeps its whole end so.
+func TestAdoptRefuses(t *testing.T) {
+	deployment := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
+	mark := func(s *sim, more map[string]any) {
+		seen := s.live["west"].Seen.Edit()
+		body := bodyOf(s.live["west"].Seen, deployment)
+		patch := encoded(map[string]any{"metadata": more})
+		seen.Put(deployment, s.live["west"].Seen.Record(deployment), merged(body, patch))
+		s.live["west"].Seen = seen.Observation()
+	}
+	record := func(s *sim, change func(*object.Record)) {
+		seen := s.live["west"].Seen.Edit()
+		r := s.live["west"].Seen.Record(deployment)
+		change(&r)
+		seen.Put(deployment, r, bodyOf(s.live["west"].Seen, deployment))
+		s.live["west"].Seen = seen.Observation()
+	}
+	theirs := func(s *sim) {
+		mark(s, map[string]any{"labels": map[string]any{object.OwnerLabel: "old"}})
+		record(s, func(r *object.Record) { r.Mark = object.Theirs })
+	}
+	flux := func(s *sim) {
+		mark(s, map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "mesh"}})
+	}
+	for _, tt := range []struct {
+		name string
+		do   func(*sim)
+		want string
+	}{
+		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, NotAdoptable},
+		{"another installation's", theirs, "Occupied"},
+		{"one that is gone", func(s *sim) { theirs(s); s.world.Rules.From = "old" }, ""},
+		{"another one is gone", func(s *sim) { theirs(s); s.world.Rules.From = "older" }, "Occupied"},
+		{"Flux", flux, OtherTool},
+		{"Flux, knowingly", func(s *sim) { flux(s); s.world.Rules.Managed = true }, ""},
+		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Going"},
+		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "west"}: true} }, "none"},
+	} {
+		s := foreign(t, all)
+		tt.do(s)
+		step := Cluster(s.now(), "west", s.renderer())
+		got := "none"
+		if len(step.Rows) > 0 {
+			if got = ""; step.Rows[0].Why != nil {
+				got = step.Rows[0].Why.Code
+			}
+		}
+		if got != tt.want || tt.want != "" && step.Writes() > 0 {
+			t.Errorf("%s: %q, want %q, writes %v", tt.name, got, tt.want, words(step))
+		}
+	}
+}
+
+// What a declaration leaves to others is left to them.
+func TestAdoptPart(t *testing.T) {
+	for spec, want := range map[string][]string{
+		"  controller: {mode: External}\n": {"Link", "Secret"},
+		"  credentials: {mode: Existing}\n": {
+			"ClusterRoleBinding", "Deployment", "Link", "Role", "RoleBinding", "Service", "ServiceAccount",
+		},
+	} {
+		s := foreign(t, "")
+		s.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
+		var got []string
+		for _, c := range Cluster(s.now(), "west", s.renderer()).Changes {
+			got = append(got, c.Key.Kind)
+		}
+		slices.Sort(got)
+		same(t, spec, want, slices.Compact(got))
+	}
+}
+
+// Helm is told to leave what its release made; others' objects get no such mark.
+func TestAdoptKeep(t *testing.T) {
+	s := foreign(t, "")
+	account := object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-east"}
+	seen := s.live["west"].Seen.Edit()
+	patch := encoded(map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{"app.kubernetes.io/managed-by": "Helm"},
+		"annotations": map[string]any{"meta.helm.sh/release-name": "a", "meta.helm.sh/release-namespace": "b"},
+	}})
+	seen.Put(account, s.live["west"].Seen.Record(account), merged(bodyOf(s.live["west"].Seen, account), patch))
+	s.live["west"].Seen = seen.Observation()
+	for _, c := range Cluster(s.now(), "west", render.Renderer{Owner: owner}).Changes {
+		if kept := strings.Contains(string(c.Object.Body.Bytes()), `"helm.sh/resource-policy":"keep"`); kept != (c.Key == account) {
+			t.Errorf("%s: keep is %t in %s", c.Key, kept, c.Object.Body.Bytes())
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// takeover is what commands share that show first what they would do to links, and do it with --yes.
+type takeover struct {
+	common
+	all, yes bool
+}
+
+func (t *takeover) add(f *pflag.FlagSet, does string) {
+	t.common.add(f)
+	group(f, groupTrust, t.rewind.add)
+	group(f, groupClusters, t.home.addImages)
+	f.BoolVar(&t.yes, "yes", false, does+"; without it, it is only shown")
+}
+
+// fleet is what the repository declares now.
+func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
+	d, err := e.loop.Declared.Next(ctx)
+	if err == nil && d.Fleet == nil {
+		_, err = e.loop.Look(ctx, noTerm) // which says what is wrong
+		if errors.Is(err, sync.ErrInvalid) {
+			err = exit{exitInvalid, err}
+		}
+	}
+	return d.Fleet, err
+}
+
+// lease calls f in a term if anything is to be written, and else without one.
+func (t *takeover) lease(ctx context.Context, e *engine, f func(context.Context, int64) error) error {
+	if !t.yes {
+		return f(ctx, noTerm)
+	}
+	locks, err := e.locks(&t.home)
+	if err != nil {
+		return err
+	}
+	var told error
+	err = lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+		told = f(ctx, term)
+		return nil
+	})
+	if errors.Is(err, lease.ErrHeld) {
+		return exit{exitHeld, fmt.Errorf("%w; a daemon holds it as long as it runs: scale it to 0, and back once this is done", err)}
+	}
+	return errors.Join(told, err)
+}
+
+func adoptCommand() *cobra.Command {
+	var t takeover
+	var rules plan.AdoptRules
+	c := &cobra.Command{
+		Use:   "adopt --repo URL (LINK... | --all)",
+		Short: "Take over links that were made by hand",
+		Long: `Take over links that were made by hand, or by Helm: what link-gen, the chart's controllers and the older
+"linkerd multicluster link" made for links that the repository declares. LINK is the name of a Link or a
+Mesh, or SOURCE/TARGET.
+
+First it shows, object by object, what the adoption writes and what the next sync changes afterwards, by
+dry runs. Without --yes it stops there: exit code 4 where there is something to adopt, 0 where there is
+nothing. An adoption writes marks and inventories and nothing else: no pod is rolled, no object is made
+anew, and the controller keeps its lease. Objects of Helm get helm.sh/resource-policy: keep, so that Helm
+leaves them when the link is taken out of the chart's values.
+
+Only what Linkerd's own tools made is taken over, by name and label. It holds the same lease as "run" and
+"sync": while a daemon holds it, nothing is done and the exit code is 5.`,
+		Example: `  linkwright adopt west-east --repo URL --home-kubeconfig home
+  linkwright adopt --all --repo URL --home-kubeconfig home --yes
+  linkwright adopt west/east --repo URL --home-kubeconfig home --owner blue --from-owner linkwright --yes`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := t.checkAdoption(args, rules); err != nil {
+				return err
+			}
+			e, err := t.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer e.close(c.Context())
+			f, err := e.fleet(c.Context())
+			if err != nil {
+				return err
+			}
+			e.loop.Adopt, e.loop.Rules = every(f), rules
+			if !t.all {
+				if e.loop.Adopt, err = pairs(f, args, false); err != nil {
+					return err
+				}
+			}
+			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
+				return e.adopt(ctx, term, t.yes, c.OutOrStdout())
+			})
+		},
+	}
+	t.add(c.Flags(), "adopt")
+	c.Flags().BoolVar(&t.all, "all", false, "all links that are declared")
+	c.Flags().StringVar(&rules.From, "from-owner", "", "OWNER: also what another installation of linkwright, which is gone, left")
+	c.Flags().BoolVar(&rules.Managed, "force-manager", false, "also what Argo CD or Flux say they keep")
+	return c
+}
+
+func (t *takeover) checkAdoption(args []string, rules plan.AdoptRules) error {
+	if rules.From != "" && rules.From == t.home.owner {
+		return usage("--from-owner %s: that is this installation itself (--owner)", rules.From)
+	}
+	return someOrAll(args, t.all)
+}
+
+// adopt shows what an adoption does, and with yes does exactly that.
+func (e *engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
+	w, err := e.loop.Look(ctx, term)
+	if err != nil {
+		return err
+	}
+	p := e.prove(ctx, w)
+	if err := p.write(out); err != nil {
+		return err
+	}
+	switch {
+	case len(p.adoptions) == 0:
+		return p.verdict()
+	case !yes:
+		say(out, "\nNothing was written: adopt with --yes.")
+		return exit{exitPartial, nil}
+	}
+	e.loop.Policies = append(slices.Clone(e.loop.Policies), p.shown)
+	r, failed := e.loop.Once(ctx, term)
+	if failed != nil {
+		return exit{exitError, failed}
+	}
+	return errors.Join(adopted(out, r.Clusters), p.verdict())
+}
+
+// shown is a Policy: nothing is adopted but what people saw.
+func (p *proof) shown(_ plan.World, end object.End, changes []object.Change) *object.Reason {
+	for _, c := range changes {
+		same := func(o object.Change) bool {
+			return o.End.Cluster == c.End.Cluster && o.Key == c.Key && o.Was.UID == c.Was.UID
+		}
+		if c.Action == object.Adopt && !slices.ContainsFunc(p.adoptions, same) {
+			return object.Because("NotShown", "%s came after what is adopted was shown: adopt %s again", c.Key, end.Link)
+		}
+	}
+	return nil
+}
+
+// adoptions plans in the mind: the adoption, and everything after it.
+func adoptions(w plan.World, r plan.Renderer, policies []plan.Policy) (first map[api.ClusterName]plan.Step, then map[api.ClusterName][]plan.Step) {
+	first = map[api.ClusterName]plan.Step{}
+	next := w
+	next.Sides, next.Adopt = maps.Clone(w.Sides), nil
+	for _, name := range sortedNames(w) {
+		first[name] = plan.Cluster(w, name, r, policies...)
+		next.Sides[name] = plan.After(w.Sides[name], first[name])
+	}
+	next.Fresh = missingCredentials(next)
+	_, then = plan.Simulate(next, r, policies...)
+	return first, then
+}

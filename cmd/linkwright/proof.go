@@ -1,0 +1,352 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// proof is what an adoption would do, object by object, and what a sync would do after it.
+type proof struct {
+	world     plan.World
+	adoptions []object.Change
+	rows      []plan.Row // of ends that are not adopted
+	refused   map[api.ClusterName]*object.Reason
+	next      map[api.ClusterName]report.ClusterDiff // of adopted links
+	failed    []error
+}
+
+// prove plans the adoption, and tries what comes after it by dry runs.
+func (e *engine) prove(ctx context.Context, w plan.World) *proof {
+	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
+	first, then := adoptions(w, e.loop.Renderer, e.loop.Policies)
+	for _, name := range sortedNames(w) {
+		if s := first[name]; s.Refused != nil {
+			p.refused[name] = s.Refused
+		}
+		for _, r := range first[name].Rows {
+			if r.Standing != plan.InPlace && r.Standing != plan.Changing {
+				p.rows = append(p.rows, r)
+			}
+		}
+		p.adoptions = append(p.adoptions, first[name].Changes...)
+	}
+	ends := map[api.Pair]bool{}
+	for _, c := range p.adoptions {
+		ends[c.End.Link] = true
+	}
+	for _, name := range sortedNames(w) {
+		cd := report.ClusterDiff{Name: name}
+		for _, c := range lastChanges(then[name]) {
+			if ends[c.End.Link] && !bookkeeping(e.loop.Owner, c.Key) {
+				cd.Objects = append(cd.Objects, e.afterwards(ctx, p, c)...)
+			}
+		}
+		p.next[name] = cd
+	}
+	return p
+}
+
+// afterwards tries one change of the sync after the adoption. Of a Link, its exclude lists are a change of their own.
+func (e *engine) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
+	var od report.ObjectDiff
+	var err error
+	if p.adopts(c.End.Cluster, c.Key) {
+		od, err = e.previewAdopted(ctx, c)
+	} else {
+		od, err = e.preview(ctx, c)
+	}
+	if err != nil {
+		if why := cluster.Explain(err); why.Code != cluster.NotFound {
+			p.failed = append(p.failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", c.End.Cluster, c.Action, c.Key, why.Code, why.Message))
+		}
+		return nil
+	}
+	if c.Action == object.Delete && !p.adopts(c.End.Cluster, c.Key) {
+		return nil
+	}
+	if c.Action != object.Update && c.Action != object.Drain {
+		return []report.ObjectDiff{od}
+	}
+	if len(differing(od.Before, od.After)) == 0 {
+		return nil
+	}
+	return excludes(od)
+}
+
+func (e *engine) previewAdopted(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
+	od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: object.Reason{Code: "Declared", Message: "as it is declared"}}
+	err := e.clusters.registry.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) (err error) {
+		od.Before, od.After, err = c.PreviewAdopted(ctx, ch)
+		return err
+	})
+	return od, err
+}
+
+func (p *proof) adopts(name api.ClusterName, k object.Key) bool {
+	return slices.ContainsFunc(p.adoptions, func(c object.Change) bool { return c.End.Cluster == name && c.Key == k })
+}
+
+// excludes splits the change of a Link: its exclude lists change what of a Service's marks is copied to mirrors.
+func excludes(od report.ObjectDiff) []report.ObjectDiff {
+	if od.Key.Kind != "Link" {
+		return []report.ObjectDiff{od}
+	}
+	before, middle := decodedBody(od.Before), decodedBody(od.After)
+	for _, list := range []string{"excludedLabels", "excludedAnnotations"} {
+		was, had := field(before, "spec")[list]
+		if delete(field(middle, "spec"), list); had {
+			field(middle, "spec")[list] = was
+		}
+	}
+	raw, err := json.Marshal(middle)
+	if err != nil {
+		return []report.ObjectDiff{od}
+	}
+	rest, lists := od, od
+	rest.After, lists.Before = object.NewBody(raw), object.NewBody(raw)
+	lists.Why = object.Reason{Code: "Excluded", Message: "exclude lists: what is not copied to mirrors, and by which the service mirror learns of its credential"}
+	var out []report.ObjectDiff
+	for _, one := range []report.ObjectDiff{rest, lists} {
+		if len(differing(one.Before, one.After)) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// verdict: something could not be adopted, or tried.
+func (p *proof) verdict() error {
+	if len(p.rows)+len(p.refused)+len(p.failed) > 0 {
+		return exit{exitPartial, errors.Join(p.failed...)}
+	}
+	return nil
+}
+
+// write tells the adoption, and then the sync after it.
+func (p *proof) write(out io.Writer) error {
+	for _, name := range slices.Sorted(maps.Keys(p.refused)) {
+		say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", name, p.refused[name].Code, p.refused[name].Message))
+	}
+	for _, r := range p.rows {
+		if p.refused[r.End.Cluster] == nil && r.Why != nil {
+			say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", r.End, r.Why.Code, r.Why.Message))
+		}
+	}
+	if len(p.adoptions) == 0 {
+		if len(p.rows)+len(p.refused) == 0 {
+			say(out, "nothing to adopt")
+		}
+		return nil
+	}
+	var end object.End
+	for _, c := range p.adoptions {
+		if c.End != end {
+			end = c.End
+			say(out, fmt.Sprintf("%s: adopt", end))
+		}
+		p.object(out, c)
+	}
+	p.notes(out)
+	return p.after(out)
+}
+
+// object tells of one object what is written now, and what then.
+func (p *proof) object(out io.Writer, c object.Change) {
+	now := "marks of ours (label " + object.OwnerLabel + ")"
+	if linkerd.ReleaseOf(p.body(c)) != (linkerd.Helm{}) {
+		now += ", " + linkerd.HelmPolicy + ": " + linkerd.HelmKeep
+	}
+	say(out, fmt.Sprintf("  %s (%s)\n    now         %s\n    next sync   %s", c.Key, c.Why.Message, now, p.then(c)))
+}
+
+func (p *proof) body(c object.Change) object.Body {
+	body, _ := p.world.Sides[c.End.Cluster].Seen.Body(c.Key)
+	return body
+}
+
+// then says what the sync after the adoption does to an object.
+func (p *proof) then(c object.Change) string {
+	var said []string
+	for _, od := range p.next[c.End.Cluster].Objects {
+		switch {
+		case od.Key != c.Key:
+		case od.Action == object.Delete:
+			said = append(said, "deletes it: it is not declared, or what is declared takes its place")
+		default:
+			what := strings.Join(differing(od.Before, od.After), ", ")
+			if c.Key.Kind == "Deployment" && strings.Contains(what, "spec.template") {
+				what += " (rolls its pods)"
+			}
+			said = append(said, "changes "+what)
+		}
+	}
+	if len(said) == 0 {
+		return "nothing"
+	}
+	return strings.Join(said, "; ")
+}
+
+// notes tell what no diff shows.
+func (p *proof) notes(out io.Writer) {
+	for _, c := range p.adoptions {
+		if c.Key.Kind == "Secret" {
+			say(out, p.credential(c))
+		}
+	}
+	for _, c := range p.adoptions {
+		if name := linkerd.LegacyLocalAccess(c.End.Link.Target); c.Key.Kind == "ClusterRoleBinding" && c.Key.Name == name {
+			say(out, fmt.Sprintf("note: ClusterRole %s in %s stays: once its binding is gone it gives nobody any right, and can be deleted by hand", name, c.End.Cluster))
+		}
+	}
+}
+
+// credential tells how one is exchanged without an interruption.
+func (p *proof) credential(c object.Change) string {
+	account := render.Account(p.world.Owner, c.End.Link.Source)
+	was := "another account"
+	if sub := subject(linkerd.TokenOf(p.body(c))); sub != "" {
+		was = sub
+	}
+	told := "the service mirror reads it when the Link changes, in the same sync"
+	if c.Key.Namespace != p.spec(c.End.Cluster).MulticlusterNamespace {
+		told = "linkerd-destination goes on with the former token until it starts anew"
+	}
+	return fmt.Sprintf("note: %s in %s holds a token of %s; the next sync puts one of %s/%s in %s in its place. The former stays valid, since its account is not ours: %s",
+		c.Key, c.End.Cluster, was, account.Namespace, account.Name, c.End.Link.Target, told)
+}
+
+func (p *proof) spec(name api.ClusterName) api.Linkerd {
+	if c, ok := p.world.Fleet.Cluster(name); ok {
+		return c.Spec.Linkerd
+	}
+	return api.Linkerd{}
+}
+
+// subject is whose a service account's token is; nothing of it but that is looked at.
+func subject(token object.Secret) string {
+	parts := strings.Split(string(token.Bytes()), ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Sub string `json:"sub"`
+	}
+	if err != nil || json.Unmarshal(raw, &claims) != nil {
+		return ""
+	}
+	return report.Printable(strings.ReplaceAll(strings.TrimPrefix(claims.Sub, "system:serviceaccount:"), ":", "/"))
+}
+
+// after shows the differences themselves.
+func (p *proof) after(out io.Writer) error {
+	var d report.Diff
+	for _, name := range slices.Sorted(maps.Keys(p.next)) {
+		d.Clusters = append(d.Clusters, p.next[name])
+	}
+	say(out, "\nWhat the next sync of these links changes, after the adoption:\n")
+	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.world.Sides[name].Facts.UID })
+}
+
+// adopted sums up what was written.
+func adopted(out io.Writer, clusters []report.Cluster) error {
+	done, failed := 0, []error(nil)
+	for _, c := range clusters {
+		for _, o := range c.Outcomes {
+			switch {
+			case o.Err != nil:
+				failed = append(failed, fmt.Errorf("cluster %s: %w", c.Name, o.Err))
+			case o.Change.Action == object.Adopt:
+				done++
+			}
+		}
+		for _, r := range c.Step.Rows {
+			if r.Why != nil && r.Standing != plan.InPlace {
+				failed = append(failed, fmt.Errorf("%s: %s: %s", r.End, r.Why.Code, r.Why.Message))
+			}
+		}
+	}
+	say(out, fmt.Sprintf("\nadopted: %d objects", done))
+	if len(failed) > 0 {
+		return exit{exitPartial, errors.Join(failed...)}
+	}
+	return nil
+}
+
+func decodedBody(b object.Body) map[string]any {
+	var out map[string]any
+	_ = json.Unmarshal(b.Bytes(), &out) // what is no object differs in nothing
+	return out
+}
+
+func field(of map[string]any, name string) map[string]any {
+	m, _ := of[name].(map[string]any)
+	return m
+}
+
+// differing are the fields in which two bodies differ, beside our marks and what the server writes.
+func differing(a, b object.Body) []string {
+	x, y := declaredPart(a), declaredPart(b)
+	return slices.Compact(paths("", x, y))
+}
+
+func declaredPart(b object.Body) map[string]any {
+	o := decodedBody(b)
+	meta := field(o, "metadata")
+	for _, name := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		delete(meta, name)
+	}
+	for _, of := range []struct {
+		member string
+		marks  []string
+	}{{"labels", object.MarkLabels()}, {"annotations", append(object.MarkAnnotations(), linkerd.HelmPolicy)}} {
+		m := field(meta, of.member)
+		for _, name := range of.marks {
+			delete(m, name)
+		}
+		if len(m) == 0 {
+			delete(meta, of.member)
+		}
+	}
+	delete(o, "status")
+	return o
+}
+
+// paths are the innermost members that differ.
+func paths(at string, a, b any) (out []string) {
+	x, isMap := a.(map[string]any)
+	y, both := b.(map[string]any)
+	if !isMap || !both {
+		if reflect.DeepEqual(a, b) {
+			return nil
+		}
+		return []string{strings.TrimPrefix(at, ".")}
+	}
+	names := map[string]bool{}
+	for name := range x {
+		names[name] = true
+	}
+	for name := range y {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, paths(at+"."+name, x[name], y[name])...)
+	}
+	return out
+}

@@ -39,8 +39,7 @@ func newSweep(t *testing.T) *sweep {
 			t.Error(err)
 		}
 	})
-	clusters := strings.NewReplacer("kubeconfigSecret: {name: east}", "kubeconfigSecret: {name: east-by-proxy}",
-		"kubeconfigSecret: {name: west}", "kubeconfigSecret: {name: west-by-proxy}").Replace(s.clusters())
+	clusters := s.clustersByProxy()
 	full := ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, controller: {podAntiAffinity: true}"
 	leaving := strings.Replace(clusters, "spec: {", "spec: {state: Leaving, ", 1) // east
 	s.deeds = []*deed{
@@ -56,6 +55,11 @@ func newSweep(t *testing.T) *sweep {
 	s.commit(clusters)
 	s.must(exitDone, nil, "sync")
 	return s
+}
+
+func (s *sweep) clustersByProxy() string {
+	return strings.NewReplacer("kubeconfigSecret: {name: east}", "kubeconfigSecret: {name: east-by-proxy}",
+		"kubeconfigSecret: {name: west}", "kubeconfigSecret: {name: west-by-proxy}").Replace(s.clusters())
 }
 
 // built is the program as it is released: without the race detector it starts at once.

@@ -26,6 +26,9 @@ type takeover struct {
 	managers string
 }
 
+// strays is what is told of objects that carry our label and are left alone.
+const strays = "strays"
+
 const maxTaken = 4096 // takeovers that are remembered
 
 // entry is one thing that was told; its message may change while it lasts.
@@ -97,6 +100,9 @@ func (j *journal) cluster(now map[entry]bool, c report.Cluster) {
 		j.once(now, entry{cluster: string(c.Name)}, "cluster refused", why)
 		return
 	}
+	if n := len(c.Step.Strays); n > 0 {
+		j.once(now, entry{cluster: string(c.Name)}, strays, object.Because("Stray", "%d objects, the first is %s: %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key, c.Step.Strays[0].Why))
+	}
 	for _, row := range c.Step.Rows {
 		if row.Why == nil || row.Standing == plan.InPlace || row.Standing == plan.Changing || row.Quiet() {
 			continue
@@ -126,6 +132,10 @@ func (j *journal) take(t takeover) {
 func (j *journal) once(now map[entry]bool, e entry, what string, why *object.Reason) {
 	e.code = why.Code
 	if now[e] = true; j.open[e] {
+		return
+	}
+	if what == strays {
+		j.log.Info("not ours", "cluster", e.cluster, "code", why.Code, "reason", why.Message)
 		return
 	}
 	said := []any{"cluster", e.cluster, "link", e.link, "standing", what, "code", why.Code, "reason", why.Message}

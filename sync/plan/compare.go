@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -211,7 +212,7 @@ func update(o object.Object, seen object.Observation) object.Action {
 func drains(c object.Change) bool { return c.Action == object.Drain }
 
 func rivals(r object.Record) string {
-	if r.IsZero() || r.Rivals.Value() == "" {
+	if r.Rivals == (unique.Handle[string]{}) || r.Rivals.Value() == "" {
 		return "somebody"
 	}
 	return strings.ReplaceAll(r.Rivals.Value(), ",", ", ")

@@ -97,6 +97,9 @@ type Step struct {
 	// first. Paid are debts of this cluster that the record need not tell of any more. Both are sorted.
 	Owed []object.End
 	Paid []api.Pair
+	// Strays carry our label and are not provably ours: the first of them by key, and how many more there are. They are only told.
+	Strays     []Stray
+	MoreStrays int
 }
 
 // Need is a token that the cluster is to be asked for, for the source of a link.
@@ -165,6 +168,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.finish()
 	p.rotate()
 	p.settleUp()
+	p.astray()
 	p.lookBack()
 	return s
 }
@@ -183,6 +187,7 @@ type planner struct {
 	base       *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
 	coverage    object.Coverage
+	strays      []Stray
 	granted     time.Time                                // when the first access of a dead source goes; zero: none does
 	calmed      time.Time                                // when the first contested object is corrected again; zero: none
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
@@ -302,7 +307,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	side := p.Sides[name]
 	l := p.spec(name).Linkerd
 	in := prune.Input{
-		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded),
+		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded, p.strayIn(name)),
 		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now, Grace: p.Grace,
 		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
 	}

@@ -12,8 +12,8 @@ import (
 
 // rebuilt adds to what a cluster has recorded what carries our mark there and stands in no inventory: one
 // was lost, or written anew since. Names tell to which end an object belongs; what they do not tell is
-// left alone. It is written down, as any inventory, before anything of it goes.
-func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []inventory.Inventory {
+// left alone, and told as a stray. It is written down, as any inventory, before anything of it goes.
+func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory, stray func(object.Key, object.Record)) []inventory.Inventory {
 	size := 0
 	for _, inv := range recorded {
 		size += len(inv.Entries)
@@ -26,12 +26,18 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory) []i
 	}
 	lost := map[object.End][]object.Key{}
 	for k, r := range w.Sides[name].Seen.Records() {
+		if r.Mark == object.Copied {
+			stray(k, r)
+		}
 		if r.Mark != object.Ours || known[k] {
 			continue
 		}
-		if end, ok := w.endOf(name, k); ok {
-			lost[end] = append(append(lost[end], k), w.implied(end, k)...)
+		end, ok := w.endOf(name, k)
+		if !ok {
+			stray(k, r)
+			continue
 		}
+		lost[end] = append(append(lost[end], k), w.implied(end, k)...)
 	}
 	out := slices.Clone(recorded)
 	for end, keys := range lost {

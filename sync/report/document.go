@@ -72,12 +72,13 @@ type unreadyDoc struct {
 }
 
 type clusterDoc struct {
-	Name    string         `json:"name"`
-	State   State          `json:"state"`
-	Reason  *object.Reason `json:"reason,omitempty"`
-	Base    *baseDoc       `json:"base,omitempty"` // where it has anything to tell
-	Writes  []writeDoc     `json:"writes"`         // in the order done
-	Planned []writeDoc     `json:"planned"`        // and not done
+	Name   string         `json:"name"`
+	State  State          `json:"state"`
+	Reason *object.Reason `json:"reason,omitempty"`
+	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
+	straysDoc
+	Writes  []writeDoc `json:"writes"`  // in the order done
+	Planned []writeDoc `json:"planned"` // and not done
 }
 
 // baseDoc is how what a cluster holds once stands, whatever its links.
@@ -198,12 +199,16 @@ func (c clusterDoc) notes() (rows [][]string) {
 	if c.Base != nil {
 		rows = append(rows, []string{c.Name, c.Base.words(), sentence(c.Base.Reason)})
 	}
+	if len(c.Strays) > 0 {
+		rows = append(rows, []string{c.Name, "strays", c.straysDoc.words()})
+	}
 	return rows
 }
 
 func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{
 		Name: string(c.Name), State: c.State(), Reason: m.reason(c.Why()), Writes: []writeDoc{}, Planned: []writeDoc{},
+		straysDoc: straysDoc{c.Step.Strays, c.Step.MoreStrays},
 	}
 	for _, row := range c.Step.Rows {
 		if row.End.IsBase() && !row.Quiet() && c.State() == Ready {

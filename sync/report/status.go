@@ -24,6 +24,7 @@ type clusterStatus struct {
 	State  State          `json:"state"`
 	Reason *object.Reason `json:"reason,omitempty"`
 	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
+	straysDoc
 }
 
 func statusOf(d document) status {
@@ -32,7 +33,7 @@ func statusOf(d document) status {
 		Clusters: []clusterStatus{}, doc: d,
 	}
 	for _, c := range d.Clusters {
-		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base})
+		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base, straysDoc: c.straysDoc})
 	}
 	return s
 }
@@ -61,6 +62,9 @@ func (s status) clusterRows() [][]string {
 		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
 		if c.Base != nil {
 			rows = append(rows, []string{"", c.Base.words(), sentence(c.Base.Reason)})
+		}
+		if len(c.Strays) > 0 {
+			rows = append(rows, []string{"", "strays", c.straysDoc.words()})
 		}
 	}
 	return rows

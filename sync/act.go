@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -26,7 +26,7 @@ var errEnded = errors.New("not tried")
 // failure there stops all of the cluster; then inventories at once, each of which its own end builds on. Then phase by
 // phase over all ends, an end stopping at its first failure.
 func act(ctx context.Context, c Cluster, s plan.Step) []object.Outcome {
-	a := &actor{conn: c, failed: map[object.End]bool{}}
+	a := &actor{conn: c, failed: map[object.End]bool{}, outcomes: make([]object.Outcome, 0, s.Writes())}
 	base, inventories := s.Ahead, []object.Change(nil)
 	if i := slices.IndexFunc(s.Ahead, func(c object.Change) bool { return !c.End.IsBase() }); i >= 0 {
 		base, inventories = s.Ahead[:i], s.Ahead[i:]
@@ -67,26 +67,36 @@ type actor struct {
 // all does changes that do not build on each other; outcomes keep their order.
 func (a *actor) all(ctx context.Context, changes []object.Change) {
 	out := make([]object.Outcome, len(changes))
-	var g errgroup.Group
-	g.SetLimit(wide)
+	var todo []*object.Outcome
 	for i, ch := range changes {
 		out[i].Change = ch
 		if a.stopped || a.failed[ch.End] {
 			out[i].Err = errSkipped
 			continue
 		}
-		g.Go(func() error {
-			out[i].Now, out[i].Err = a.write(ctx, ch)
-			return nil
-		})
+		todo = append(todo, &out[i])
 	}
-	_ = g.Wait() // its functions give no errors: a failed write is an outcome
+	a.each(ctx, todo)
 	for _, o := range out {
 		if o.Err != nil {
 			a.failed[o.Change.End] = true
 		}
 	}
 	a.outcomes = append(a.outcomes, out...)
+}
+
+// each writes them, in a few goroutines that go on: one for each would have its stack grow as deep as a request each time.
+func (a *actor) each(ctx context.Context, todo []*object.Outcome) {
+	var next atomic.Int64
+	var g sync.WaitGroup
+	for range min(wide, len(todo)) {
+		g.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
+				todo[i].Now, todo[i].Err = a.write(ctx, todo[i].Change)
+			}
+		})
+	}
+	g.Wait()
 }
 
 // drain is how long a write under way may take once we are told to stop: less than what is left of a

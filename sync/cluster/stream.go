@@ -32,7 +32,7 @@ type stream struct {
 	begun  time.Time
 	body   io.Closer
 	frames io.Reader
-	codec  runtime.Decoder // of a frame
+	codec  runtime.Decoder // of a frame; nil: it is plain JSON
 	cancel context.CancelCauseFunc
 	head   [64]byte // of the next frame
 }
@@ -129,7 +129,10 @@ func (s *stream) decode(answer *http.Response) error {
 	if err != nil || !ok || info.StreamSerializer == nil {
 		return fmt.Errorf("the answer is no watch but %q", answer.Header.Get("Content-Type"))
 	}
-	s.frames, s.codec = info.StreamSerializer.NewFrameReader(answer.Body), info.StreamSerializer
+	s.frames = info.StreamSerializer.NewFrameReader(answer.Body)
+	if kind != runtime.ContentTypeJSON {
+		s.codec = info.StreamSerializer
+	}
 	return nil
 }
 
@@ -167,8 +170,8 @@ func (s *stream) rest(n int, err error) ([]byte, error) {
 
 // event decodes a frame; what the server says instead of an event is an error.
 func (s *stream) event(raw []byte) (event, error) {
-	var got metav1.WatchEvent
-	if _, _, err := s.codec.Decode(raw, nil, &got); err != nil {
+	got, err := s.frame(raw)
+	if err != nil {
 		return event{}, &endOfWatch{err}
 	}
 	e := event{kind: watch.EventType(got.Type)}
@@ -182,8 +185,17 @@ func (s *stream) event(raw []byte) (event, error) {
 	default:
 		return event{}, fmt.Errorf("the watch tells of an unknown event %q", got.Type)
 	}
-	err := s.decodeItem(&e, got.Object.Raw)
+	err = s.decodeItem(&e, got.Object.Raw)
 	return e, err
+}
+
+// frame decodes what is around an object. Of JSON, a codec would first look for its kind in all of it.
+func (s *stream) frame(raw []byte) (got metav1.WatchEvent, err error) {
+	if s.codec == nil {
+		return got, json.Unmarshal(raw, &got)
+	}
+	_, _, err = s.codec.Decode(raw, nil, &got)
+	return got, err
 }
 
 func (s *stream) decodeItem(e *event, raw []byte) (err error) {

@@ -163,6 +163,9 @@ func (c *Client) target(ctx context.Context, ch object.Change) (resource, error)
 		return r, err
 	}
 	kind := group.WithVersion(ch.Object.Version)
+	if r, ok := c.kinds.find(kind); ok {
+		return r, nil
+	}
 	found, err := c.resolve(ctx, []schema.GroupVersionKind{kind})
 	if err != nil {
 		return resource{}, err

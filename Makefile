@@ -9,7 +9,7 @@ MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set. One that is not there is passed over.
-LIGHT_PACKAGES := deploy hack/demo hack/faultproxy hack/testbed render sync/lease
+LIGHT_PACKAGES := deploy hack/demo hack/faultproxy hack/history hack/testbed render sync/lease
 HEAVY_PACKAGES := cmd/linkwright sync sync/cluster
 CLUSTER_PACKAGES := $(LIGHT_PACKAGES) $(HEAVY_PACKAGES)
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
@@ -22,8 +22,9 @@ RUN ?= .
 PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
 FUZZTIME ?= 5s
-# For `make soak`: how many histories in memory, from which seed on.
+# For `make soak-histories`: how many in memory and on real API servers, from which seed on.
 HISTORIES ?= 100000
+HISTORIES_REAL ?= 200
 HISTORY_SEED ?= 1000000
 SOAK_TIMEOUT ?= 2h
 
@@ -112,10 +113,12 @@ fuzz: ## every fuzz target for FUZZTIME
 soak: controlplane soak-histories ## every test at its full size
 	LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0
 
-# In memory; rare garbage collection makes it faster.
-soak-histories: ## random histories at full size (docs/soak.md)
+# Rare garbage collection makes it faster.
+soak-histories: controlplane ## random histories at full size (docs/soak.md)
 	GOGC=400 HISTORIES=$(HISTORIES) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestHistories$$' ./hack/history
+	LINKWRIGHT_CLUSTERS=1 HISTORIES_REAL=$(HISTORIES_REAL) HISTORY_SEED=$(HISTORY_SEED) \
+		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRealHistories$$' ./hack/history
 
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: controlplane ## the figures of docs/performance.md

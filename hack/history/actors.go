@@ -14,10 +14,38 @@ import (
 
 // theirs is a thing that others made.
 func (p *plane) theirs(k object.Key, labels map[string]string, more map[string]any) *thing {
+	if more == nil {
+		more = smallest(k)
+	}
 	return &thing{
 		key: k, body: encoded(content(k, labels, more)),
 		rec: object.Record{UID: p.newUID(), ResourceVersion: p.next(), Mark: markOf(labels), Rivals: uncovered(object.Record{}).Rivals},
 	}
+}
+
+// smallest is the least that a server takes of a kind.
+func smallest(k object.Key) map[string]any {
+	one := map[string]string{"app": "one"}
+	pod := map[string]any{"containers": []any{map[string]any{"name": "one", "image": "one"}}}
+	switch k.Kind {
+	case "Service":
+		return map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": 80}}}}
+	case "Pod":
+		return map[string]any{"spec": pod}
+	case "Deployment":
+		return map[string]any{"spec": map[string]any{
+			"selector": map[string]any{"matchLabels": one},
+			"template": map[string]any{"metadata": map[string]any{"labels": one}, "spec": pod},
+		}}
+	case "RoleBinding", "ClusterRoleBinding":
+		return map[string]any{"roleRef": map[string]any{"apiGroup": k.Group, "kind": "ClusterRole", "name": "view"}}
+	case "Link":
+		return map[string]any{"spec": map[string]any{
+			"targetClusterName": k.Name, "targetClusterDomain": "cluster.local", "targetClusterLinkerdNamespace": cp,
+			"clusterCredentialsSecret": "another",
+		}}
+	}
+	return nil
 }
 
 // markOf is the mark of what others wrote: a label of ours proves nothing.

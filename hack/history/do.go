@@ -210,11 +210,17 @@ func (r *run) spoil(p *plane, t *thing, e Event) {
 	case "unmark", "mark":
 		r.remark(p, t, e.Do)
 		return
-	case "edit":
-		next.rec = uncovered(next.rec)
-	case "overwrite":
-		next.rec = uncovered(next.rec)
-		next.rec.Digest = 0
+	case "edit", "overwrite":
+		next = *t.edited(func(o map[string]any) { // what everything of ours has
+			field(o, "metadata", "labels")["velero.io/exclude-from-backup"] = "no"
+			if e.Do == "overwrite" {
+				delete(field(o, "metadata", "annotations"), object.DigestAnnotation)
+			}
+		})
+		next.rec = uncovered(t.rec)
+		if next.rec.ResourceVersion = p.next(); e.Do == "overwrite" {
+			next.rec.Digest = 0
+		}
 	case "keep":
 		p.keep(t, r.event)
 		return

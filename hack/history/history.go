@@ -29,6 +29,7 @@ import (
 type Player struct {
 	Trace    func(string) // what happens, line by line; nil: nobody listens
 	Writes   int          // that were done so far
+	Servers  []Server     // beside the first clusters of each history; nil: all is in memory
 	renderer plan.Renderer
 	loader   loader
 	ideals   map[string]map[api.ClusterName][]string
@@ -47,11 +48,13 @@ func (p *Player) Play(events []Event) string {
 		r.event++
 		r.trace(e.String())
 		if r.do(e); r.broken != "" {
-			return r.broken
+			break
 		}
 	}
-	r.event++
-	r.end()
+	if r.event++; r.broken == "" {
+		r.end()
+	}
+	r.leave()
 	p.Writes += r.writes
 	return r.broken
 }
@@ -87,6 +90,9 @@ func (r *run) begin(names []api.ClusterName) {
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {
 		r.planes[name] = build(name, string(name), i)
+		if i < len(r.Servers) {
+			r.twin(r.planes[name], r.Servers[i])
+		}
 		r.head.clusters[name] = cluster{}
 	}
 	r.commit(r.head)
@@ -255,7 +261,7 @@ func (r *run) strict() {
 			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Refused.Message)
 		}
 	}
-	if r.broken != "" || r.rebuilt {
+	if r.broken != "" || r.rebuilt || r.Servers != nil {
 		return
 	}
 	for name, want := range r.ideal() {

@@ -47,6 +47,8 @@ type plane struct {
 	dressed int               // moves with what facts are read from
 	counter int
 	known   known // facts
+	server  Server
+	own     bool // what happens is our own write
 
 	down, late, noCRD, idle bool // idle: Linkerd's controllers do nothing for now
 	half                    int  // the next look misses one kind of so many, if it is not zero
@@ -61,6 +63,7 @@ type plane struct {
 }
 
 func (p *plane) put(t *thing) {
+	p.aside(p.things[t.key], t)
 	k := kindOf(t.key)
 	if was := p.things[t.key]; was != nil && p.sorted[k] != nil {
 		at, _ := slices.BinarySearchFunc(p.sorted[k], t.key, func(t *thing, k object.Key) int { return t.key.Compare(k) })
@@ -79,8 +82,13 @@ func (p *plane) put(t *thing) {
 	p.rev++
 }
 
+// drop takes an object away; with a Service the server itself takes the Endpoints of its name.
 func (p *plane) drop(k object.Key) {
+	if k.Kind == "Service" && k.Group == "" {
+		defer p.drop(object.Key{Kind: "Endpoints", Namespace: k.Namespace, Name: k.Name})
+	}
 	if p.things[k] != nil {
+		p.aside(p.things[k], nil)
 		delete(p.things, k)
 		delete(p.sorted, kindOf(k))
 		p.rev++
@@ -166,6 +174,8 @@ func (p *plane) write(c object.Change, when int) error {
 	if err := p.refuses(c, was); err != nil {
 		return fmt.Errorf("%s %s: %w", c.Action, c.Key, err)
 	}
+	p.own = true
+	defer func() { p.own = false }()
 	if was == nil && (c.Action == object.Delete || c.Action == object.Release) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -22,6 +23,8 @@ type process struct {
 	commit commit // that it has seen last
 	sides  map[api.ClusterName]pair.Side
 	seen   map[api.ClusterName]looked
+	real   map[api.ClusterName]pair.Side // what servers show
+	step   plan.Step                     // from that
 }
 
 // looked is what a side was read from: the same gives the same.
@@ -49,7 +52,7 @@ const (
 )
 
 func newProcess(term int64) *process {
-	return &process{term: term, sides: map[api.ClusterName]pair.Side{}, seen: map[api.ClusterName]looked{}}
+	return &process{term: term, sides: map[api.ClusterName]pair.Side{}, seen: map[api.ClusterName]looked{}, real: map[api.ClusterName]pair.Side{}}
 }
 
 // departed are the clusters that the home record names and nobody declares.
@@ -70,7 +73,7 @@ func (r *run) clusters(f *fleet.Fleet) []fleet.Cluster {
 func (r *run) world(p *process) plan.World {
 	w := plan.World{
 		Owner: owner, Term: p.term, Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet), Sides: map[api.ClusterName]pair.Side{},
-		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now,
+		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now, Grace: 24 * time.Hour,
 	}
 	for _, c := range r.clusters(p.commit.fleet) {
 		w.Sides[c.Name] = p.sides[c.Name]
@@ -87,7 +90,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 		delete(p.seen, c.Name)
 		return
 	}
-	if side := p.sides[c.Name]; p.seen[c.Name] == now && pl.half == 0 {
+	if side := p.sides[c.Name]; p.seen[c.Name] == now && pl.half == 0 && r.Servers == nil {
 		side.Pass = p.pass
 		p.sides[c.Name] = side
 		return
@@ -104,6 +107,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	side := pair.Side{Known: true, Looked: watches, Seen: pl.observe(watches), Pass: p.pass}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
 	p.sides[c.Name], p.seen[c.Name] = side, now
+	r.beside(p, pl, side, whole)
 	if !whole {
 		delete(p.seen, c.Name)
 	}
@@ -215,7 +219,9 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 }
 
 func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
-	return plan.Cluster(r.world(p), c.Name, r.renderer, plan.Suspend, plan.PrunePolicy)
+	s := plan.Cluster(r.world(p), c.Name, r.renderer, plan.Suspend, plan.PrunePolicy)
+	r.same(p, c.Name, s, plan.Suspend, plan.PrunePolicy)
+	return s
 }
 
 // remember writes down in the home cluster what sync does before a step: which cluster that is, and what others owe after it.
@@ -351,6 +357,7 @@ func (r *run) write(p *process, c object.Change) error {
 	}
 	err := pl.write(c, r.event)
 	r.writes++
+	r.send(p, pl, c, err)
 	if r.Trace != nil {
 		r.Trace(fmt.Sprintf("    %s: %s %s (%s) %v", pl.name, c.Action, c.Key, c.Why.Code, err))
 	}

@@ -33,9 +33,9 @@ const envReal = "HISTORIES_REAL"
 // realSlice is how many of them a test of every day plays.
 const realSlice = 4
 
-// real is a real API server. Nothing happens there by itself: its controllers are stopped, and the history plays them.
-type real struct {
-	ctx     context.Context //nolint:containedctx // of one test
+// apiServer is a real API server. Nothing happens there by itself: its controllers are stopped, and the history plays them.
+type apiServer struct {
+	ctx     context.Context // of one test
 	client  *live.Client
 	foreign dynamic.Interface
 }
@@ -103,7 +103,7 @@ func servers(t *testing.T, names ...string) []Server {
 		if err := registry.Spawn(t.Context(), api.ClusterName(c.Name), c.Config); err != nil {
 			t.Fatal(err)
 		}
-		r := &real{ctx: t.Context(), foreign: dynamic.NewForConfigOrDie(c.As("foreign"))}
+		r := &apiServer{ctx: t.Context(), foreign: dynamic.NewForConfigOrDie(c.As("foreign"))}
 		err := registry.WithClient(t.Context(), api.ClusterName(c.Name), func(client *live.Client) error {
 			r.client = client // for as long as the registry has it, which is the test
 			return nil
@@ -118,7 +118,7 @@ func servers(t *testing.T, names ...string) []Server {
 }
 
 // furnish installs Linkerd, and what controllers would make by themselves; then it stops them.
-func furnish(t *testing.T, c *testbed.Cluster, r *real) {
+func furnish(t *testing.T, c *testbed.Cluster, r *apiServer) {
 	t.Helper()
 	if err := testbed.Dress(t.Context(), c.Config, testbed.Dressing{}); err != nil {
 		t.Fatal(err)
@@ -146,16 +146,16 @@ func furnish(t *testing.T, c *testbed.Cluster, r *real) {
 	}
 }
 
-func (r *real) Observe(w []object.Watch) (object.Observation, error) {
+func (r *apiServer) Observe(w []object.Watch) (object.Observation, error) {
 	return r.client.Observe(r.ctx, w)
 }
 
-func (r *real) Write(c object.Change) error {
+func (r *apiServer) Write(c object.Change) error {
 	_, err := r.client.Write(r.ctx, c)
 	return err
 }
 
-func (r *real) at(k object.Key) dynamic.ResourceInterface {
+func (r *apiServer) at(k object.Key) dynamic.ResourceInterface {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetAPIVersion(apiVersion(k))
 	u.SetKind(k.Kind)
@@ -167,7 +167,7 @@ func (r *real) at(k object.Key) dynamic.ResourceInterface {
 }
 
 // Foreign implements Server.
-func (r *real) Foreign(was, now *Live) error {
+func (r *apiServer) Foreign(was, now *Live) error {
 	switch {
 	case now == nil:
 		return r.remove(was, true)
@@ -184,7 +184,7 @@ func (r *real) Foreign(was, now *Live) error {
 	return r.change(was, now)
 }
 
-func (r *real) remove(was *Live, quite bool) error {
+func (r *apiServer) remove(was *Live, quite bool) error {
 	if was.Held && quite {
 		err := r.patch(was.Key, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -199,7 +199,7 @@ func (r *real) remove(was *Live, quite bool) error {
 	return err
 }
 
-func (r *real) create(now *Live) error {
+func (r *apiServer) create(now *Live) error {
 	var u unstructured.Unstructured
 	if err := json.Unmarshal(now.Body.Bytes(), &u.Object); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (r *real) create(now *Live) error {
 }
 
 // change patches what differs; what differs in nothing gets another version.
-func (r *real) change(was, now *Live) error {
+func (r *apiServer) change(was, now *Live) error {
 	var from, to map[string]any
 	if err := json.Unmarshal(was.Body.Bytes(), &from); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (r *real) change(was, now *Live) error {
 	return nil
 }
 
-func (r *real) patch(k object.Key, patch map[string]any) error {
+func (r *apiServer) patch(k object.Key, patch map[string]any) error {
 	body, err := json.Marshal(patch)
 	if err != nil {
 		return err

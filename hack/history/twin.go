@@ -72,21 +72,21 @@ func (r *run) beside(p *process, pl *plane, side pair.Side, whole bool) {
 	if pl.server == nil {
 		return
 	}
-	real := side
+	shown := side
 	var err error
-	real.Seen, err = pl.server.Observe(side.Looked)
+	shown.Seen, err = pl.server.Observe(side.Looked)
 	must(err)
-	real.Seen = ready(real.Seen)
+	shown.Seen = ready(shown.Seen)
 	if whole {
-		real.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://"+string(pl.name)+".example.com:6443", real.Seen)
+		shown.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://"+string(pl.name)+".example.com:6443", shown.Seen)
 	}
-	p.real[pl.name] = real
+	p.real[pl.name] = shown
 	for k, rec := range side.Seen.Records() {
-		if told, live := record(rec), record(real.Seen.Record(k)); told != live {
+		if told, live := record(rec), record(shown.Seen.Record(k)); told != live {
 			r.breaks("%s: %s is %s in memory, and %s at the server", pl.name, k, told, live)
 		}
 	}
-	for k, rec := range real.Seen.Records() {
+	for k, rec := range shown.Seen.Records() {
 		if rec.Mark != object.Unmarked && side.Seen.Record(k).IsZero() {
 			r.breaks("%s: %s is %s at the server, and not there in memory", pl.name, k, record(rec))
 		}
@@ -125,9 +125,9 @@ func (r *run) same(p *process, name api.ClusterName, s plan.Step, policies ...pl
 	}
 	w := r.world(p)
 	for other := range w.Sides {
-		if real, ok := p.real[other]; ok && p.sides[other].Known {
-			real.Pass = p.sides[other].Pass
-			w.Sides[other] = real
+		if shown, ok := p.real[other]; ok && p.sides[other].Known {
+			shown.Pass = p.sides[other].Pass
+			w.Sides[other] = shown
 		}
 	}
 	p.step = plan.Cluster(w, name, r.renderer, policies...)

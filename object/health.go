@@ -49,14 +49,55 @@ func failed(c condition) Health { return Health{unique.Make(said{c.String(), tru
 //
 // A condition that an object does not have says nothing.
 func HealthOf(kind string, raw []byte) Health {
+	if !json.Valid(raw) {
+		return Health{}
+	}
+	return HealthIn(kind, raw)
+}
+
+// HealthIn is HealthOf of what is known to be JSON. Of an object it decodes what it judges, which is mostly a small part.
+func HealthIn(kind string, raw []byte) Health {
 	var o live
-	if exactly.Unmarshal(raw, &o) != nil { // a field Status of a custom resource is no status
+	if exactly.Unmarshal(judged(raw), &o) != nil { // a field Status of a custom resource is no status
 		return Health{}
 	}
 	if kind == "Deployment" {
 		return o.deployment()
 	}
 	return o.generic()
+}
+
+// judged is what of an object is judged, as JSON.
+func judged(raw []byte) []byte {
+	out := []byte{'{'}
+	take := func(part []byte) {
+		if len(out) > 1 && out[len(out)-1] != '{' {
+			out = append(out, ',')
+		}
+		out = append(out, part...)
+	}
+	parts, ok := Parts(raw)
+	if !ok {
+		return raw
+	}
+	for _, p := range parts {
+		field := map[string]string{"metadata": "generation", "spec": "replicas"}[p.Name]
+		within, ok := Parts(raw[p.From:p.To])
+		switch {
+		case p.Name == "status", field != "" && !ok:
+			take(raw[p.Begin:p.To])
+		case field != "":
+			take(raw[p.Begin:p.From])
+			out = append(out, '{')
+			for _, q := range within {
+				if q.Name == field {
+					take(raw[p.From+q.Begin : p.From+q.To])
+				}
+			}
+			out = append(out, '}')
+		}
+	}
+	return append(out, '}')
 }
 
 // live is what of an object its readiness is read from.

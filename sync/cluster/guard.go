@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+
+	"github.com/linkwright/linkwright/object"
 )
 
 // noVersion is a resourceVersion that no object ever has. An apply that names it is refused with 409
@@ -43,44 +45,23 @@ func guard(body []byte, uid, version string) ([]byte, error) {
 var errNoMetadata = errors.New("put preconditions: the body is no JSON object whose metadata leaves them open")
 
 // metadata gives the offset after the brace that opens the top-level metadata, and true, or after the
-// one that opens the body.
-func metadata(body []byte) (at int64, open bool, err error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+// one that opens the body. Metadata may have no precondition of its own yet.
+func metadata(body []byte) (at int, open bool, err error) {
+	parts, ok := object.Parts(body)
+	if !ok {
 		return 0, false, errNoMetadata
 	}
-	start := d.InputOffset()
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
+	for _, p := range parts {
+		if p.Name != "metadata" {
+			continue
+		}
+		fields, ok := object.Parts(body[p.From:p.To])
+		if !ok || slices.ContainsFunc(fields, func(f object.Part) bool { return f.Name == "uid" || f.Name == "resourceVersion" }) {
 			return 0, false, errNoMetadata
 		}
-		if key == "metadata" {
-			at, err := opens(d)
-			return at, true, err
-		}
-		var skip json.RawMessage
-		if d.Decode(&skip) != nil {
-			return 0, false, errNoMetadata
-		}
+		return p.From + 1, true, nil
 	}
-	return start, false, nil
-}
-
-// opens reads metadata that has no precondition of its own yet.
-func opens(d *json.Decoder) (at int64, err error) {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return 0, errNoMetadata
-	}
-	at = d.InputOffset()
-	for d.More() {
-		key, err := d.Token()
-		var skip json.RawMessage
-		if err != nil || key == "uid" || key == "resourceVersion" || d.Decode(&skip) != nil {
-			return 0, errNoMetadata
-		}
-	}
-	return at, nil
+	return bytes.IndexByte(body, '{') + 1, false, nil
 }
 
 // closes says that an object ends before its first key.

@@ -126,10 +126,10 @@ func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([
 
 func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (object.Item, error) {
 	if m.Name == "" {
-		return object.Item{}, errors.New("the list has an item without name")
+		return object.Item{}, errors.New("the answer has an object without name")
 	}
 	it := c.item(m)
-	if as.depth == object.Reduced {
+	if as.depth != object.Metadata {
 		return it, nil
 	}
 	bare := metav1.PartialObjectMetadata{ObjectMeta: *m}
@@ -145,75 +145,127 @@ func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) (
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
 	}
-	var list struct {
-		Kind     string            `json:"kind"`
-		Metadata metav1.ListMeta   `json:"metadata"`
-		Items    []json.RawMessage `json:"items"`
+	list, err := listOf(raw, as)
+	if err != nil {
+		return nil, metav1.ListMeta{}, err
 	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, metav1.ListMeta{}, fmt.Errorf("decode list: %w", err)
-	}
-	if list.Kind != as.Kind+"List" {
-		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is no list of %s but %q", as.Kind, list.Kind)
-	}
-	items := make([]object.Item, 0, len(list.Items))
-	for _, one := range list.Items {
-		it, err := c.wholeItem(one, as)
+	items := make([]object.Item, 0, len(list.items))
+	for _, one := range list.items {
+		it, err := c.checkedItem(one, as)
 		if err != nil {
 			return nil, metav1.ListMeta{}, err
 		}
 		items = append(items, it)
 	}
-	return items, list.Metadata, nil
+	return items, list.meta, nil
 }
 
-// wholeItem keeps all of an object but the managed fields, which are the record's; items of a list do
-// not say their kind, so it is written out.
-func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
-	if as.depth != object.Whole {
-		return c.judgedItem(raw, as)
+// page is a list as it was answered: its items are not decoded.
+type page struct {
+	meta  metav1.ListMeta
+	items [][]byte
+}
+
+// listOf takes a list apart: all of it is JSON then, and need not be checked again.
+func listOf(raw []byte, as reading) (list page, err error) {
+	if err := checked(raw); err != nil {
+		return list, fmt.Errorf("decode list: %w", err)
 	}
-	var top, fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &top); err != nil {
+	parts, ok := object.Parts(raw)
+	kind := ""
+	for _, p := range parts {
+		switch value := raw[p.From:p.To]; p.Name {
+		case "kind":
+			err = json.Unmarshal(value, &kind)
+		case "metadata":
+			err = json.Unmarshal(value, &list.meta)
+		case "items":
+			list.items, ok = object.Items(value)
+			ok = ok || string(value) == "null"
+		}
+		if !ok || err != nil {
+			return list, errors.Join(fmt.Errorf("decode list: field %s is no such field of a list", p.Name), err)
+		}
+	}
+	if kind != as.Kind+"List" {
+		return list, fmt.Errorf("the answer is no list of %s but %q", as.Kind, kind)
+	}
+	return list, nil
+}
+
+// checked says what is wrong with what is no JSON.
+func checked(raw []byte) error {
+	if json.Valid(raw) {
+		return nil
+	}
+	return json.Unmarshal(raw, &struct{}{})
+}
+
+// wholeItem is checkedItem for what was not checked yet.
+func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
+	if err := checked(raw); err != nil {
 		return object.Item{}, fmt.Errorf("decode object: %w", err)
+	}
+	return c.checkedItem(raw, as)
+}
+
+// checkedItem keeps of an object, which is known to be JSON, as much as is asked for: of all of it no managed fields, which are
+// the record's.
+func (c *Client) checkedItem(raw []byte, as reading) (object.Item, error) {
+	parts, ok := object.Parts(raw)
+	if !ok {
+		return object.Item{}, errors.New("decode object: it is no JSON object")
 	}
 	var m metav1.ObjectMeta
-	if err := errors.Join(json.Unmarshal(top["metadata"], &m), json.Unmarshal(top["metadata"], &fields)); err != nil {
-		return object.Item{}, fmt.Errorf("decode metadata: %w", err)
-	}
-	if m.Name == "" {
-		return object.Item{}, errors.New("the answer has an object without name")
-	}
-	var health object.Health
-	if as.health {
-		health = object.HealthOf(as.Kind, raw)
-	}
-	delete(fields, "managedFields")
-	version, kind := as.ToAPIVersionAndKind()
-	for name, value := range map[string]any{"apiVersion": version, "kind": kind, "metadata": fields} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return object.Item{}, err
+	for _, p := range parts {
+		if p.Name != "metadata" {
+			continue
 		}
-		top[name] = text
+		if err := exactly.Unmarshal(raw[p.From:p.To], &m); err != nil {
+			return object.Item{}, fmt.Errorf("decode metadata: %w", err)
+		}
 	}
-	body, err := json.Marshal(top)
-	it := c.item(&m)
-	it.Body, it.Record.Health = object.NewBody(body), health
+	it, err := c.metaItem(&m, as)
+	if as.depth == object.Whole {
+		it.Body = object.NewBody(bodyOf(raw, parts, as))
+	}
+	if as.health {
+		it.Record.Health = object.HealthIn(as.Kind, raw)
+	}
 	return it, err
 }
 
-// judgedItem keeps of an object no more than its metadata and what it lacks to be ready.
-func (c *Client) judgedItem(raw []byte, as reading) (object.Item, error) {
-	var o struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
+// bodyOf is an object without managed fields. Items of a list do not always say their kind, so it is written out; all else
+// stands as the server wrote it, in its order.
+func bodyOf(raw []byte, parts []object.Part, as reading) []byte {
+	version, kind := as.ToAPIVersionAndKind()
+	out := fmt.Appendf(make([]byte, 0, len(raw)), `{"apiVersion":%q,"kind":%q`, version, kind)
+	for _, p := range parts {
+		switch p.Name {
+		case "apiVersion", "kind":
+		case "metadata":
+			out = append(append(append(out, ','), raw[p.Begin:p.From]...), bareMeta(raw[p.From:p.To])...)
+		default:
+			out = append(append(out, ','), raw[p.Begin:p.To]...)
+		}
 	}
-	if err := exactly.Unmarshal(raw, &o); err != nil {
-		return object.Item{}, fmt.Errorf("decode object: %w", err)
+	return slices.Clone(append(out, '}'))
+}
+
+// bareMeta is metadata without managed fields.
+func bareMeta(raw []byte) []byte {
+	parts, _ := object.Parts(raw)
+	out := append(make([]byte, 0, len(raw)), '{')
+	for _, p := range parts {
+		if p.Name == "managedFields" {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, raw[p.Begin:p.To]...)
 	}
-	it, err := c.metaItem(&o.Metadata, as)
-	it.Record.Health = object.HealthOf(as.Kind, raw)
-	return it, err
+	return append(out, '}')
 }
 
 // item is an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that

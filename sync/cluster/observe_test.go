@@ -73,7 +73,7 @@ func TestObserveDepths(t *testing.T) {
 	}
 	body, _ = whole.Body(mine.Key)
 	text = string(body.Bytes())
-	if !strings.HasPrefix(text, `{"apiVersion":"v1","data":{"kubeconfig":"aHVzaA=="},"kind":"Secret","metadata":{`) || strings.Contains(text, "managedFields") {
+	if !strings.HasPrefix(text, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"mine"`) || !strings.Contains(text, `"data":{"kubeconfig":"aHVzaA=="}`) || strings.Contains(text, "managedFields") {
 		t.Errorf("whole body: got %s", text)
 	}
 	w.Selector = "app=x"

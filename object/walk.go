@@ -161,7 +161,8 @@ func (b Body) Text(path ...string) (string, bool) {
 	return unquoted(raw)
 }
 
-// unquoted is what a string in JSON says. JSON in JSON escapes quotes, and mostly nothing else: all else is decoded.
+// unquoted is what a string in JSON says. What is no letter by a number is taken over here; the rest, which is rare in what is
+// written to be read, is decoded.
 func unquoted(raw []byte) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(raw))
@@ -171,15 +172,29 @@ func unquoted(raw []byte) (string, bool) {
 			out.Write(rest)
 			return out.String(), true
 		}
-		if c := rest[at+1]; c != '"' && c != '\\' {
+		c := escape(rest[at+1])
+		if c == 0 {
 			var s string
 			err := json.Unmarshal(raw, &s)
 			return s, err == nil
 		}
 		out.Write(rest[:at])
-		out.WriteByte(rest[at+1])
+		out.WriteByte(c)
 		rest = rest[at+2:]
 	}
+}
+
+// escape is what a letter stands for behind a backslash; 0: something that takes more than that letter.
+func escape(c byte) byte {
+	switch c {
+	case '"', '\\', '/':
+		return c
+	case 'n':
+		return '\n'
+	case 't':
+		return '\t'
+	}
+	return 0
 }
 
 // find steps into an object, to the value of a member.

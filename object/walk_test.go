@@ -8,7 +8,7 @@ import (
 )
 
 func TestText(t *testing.T) {
-	const body = `{"a":{"b\"":["}"],"c":{"d":"<\"ü\\"}, "e" : "f" },"n":1}`
+	const body = `{"a":{"b\"":["}"],"c":{"d":"<\"ü\\"}, "e" : "f" },"n":1,"o":"1\n\t\/\\2","p":"1\n\u0041\b"}`
 	tests := []struct {
 		path []string
 		want string
@@ -20,6 +20,8 @@ func TestText(t *testing.T) {
 		{[]string{"n"}, "", false},
 		{[]string{"a"}, "", false},
 		{[]string{"n", "d"}, "", false},
+		{[]string{"o"}, "1\n\t/\\2", true},
+		{[]string{"p"}, "1\nA\b", true},
 	}
 	if !json.Valid([]byte(body)) {
 		t.Fatal(body)

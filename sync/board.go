@@ -42,6 +42,7 @@ type board struct {
 	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
 	looks     looks                                 // of sides
+	configs   linkerd.Configs                       // of sides, decoded
 	waiting   map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
 	pass      int
 	derived   derived

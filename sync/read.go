@@ -47,7 +47,7 @@ func (u *turn) facts(seen object.Observation) linkerd.Facts {
 	if last.Known && spec == sumOf(u.cluster.Spec) && tellSame(u.cluster.Spec, last.Seen, seen) {
 		return last.Facts
 	}
-	return linkerd.FactsOf(u.cluster.Spec, seen.Server, seen)
+	return u.board.configs.FactsOf(u.cluster.Spec, seen.Server, seen)
 }
 
 func sumOf(c api.Cluster) sum {

@@ -102,12 +102,18 @@ func Watches(c api.Cluster) []object.Watch {
 type reader struct {
 	c    api.Cluster
 	seen object.Observation
+	said *Configs
 	f    Facts
 }
 
 // FactsOf reads the facts of a cluster. Access is the URL linkwright itself uses, the default of apiServer.
 func FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
-	r := reader{c: c, seen: seen}
+	return new(Configs).FactsOf(c, access, seen)
+}
+
+// FactsOf is as the function, for many clusters.
+func (said *Configs) FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
+	r := reader{c: c, seen: seen, said: said}
 	r.f.UID = seen.Record(object.Key{Kind: "Namespace", Name: kubeSystem}).UID
 	r.installed()
 	r.config()
@@ -155,8 +161,8 @@ func (r *reader) config() {
 		r.missBoth("NotInstalled", "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
 		return
 	}
-	var v struct{ ClusterDomain, IdentityTrustDomain, LinkerdVersion string }
-	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
+	v, err := r.said.decode(values)
+	if err != nil {
 		r.missBoth("Unreadable", "%s: key values is not YAML: %v", key, err)
 		return
 	}

@@ -3,6 +3,7 @@ package object
 import (
 	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -48,7 +49,7 @@ func FuzzParts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		parts, isObject := Parts(raw)
 		items, isList := Items(raw)
-		if !json.Valid(raw) {
+		if !json.Valid(raw) || !utf8.Valid(raw) {
 			return
 		}
 		var list []json.RawMessage

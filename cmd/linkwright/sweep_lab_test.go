@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,21 +41,38 @@ func newSweep(t *testing.T) *sweep {
 		}
 	})
 	clusters := s.clustersByProxy()
-	full := ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, controller: {podAntiAffinity: true}"
+	s.deeds = s.all(clusters)
+	s.commit(clusters)
+	s.must(exitDone, nil, "sync")
+	return s
+}
+
+// all are the deeds, each from what the one before it leaves, and the first from what the last one leaves. A slice does without
+// some, which does not matter to the others.
+func (s *sweep) all(clusters string) []*deed {
+	rich := ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, controller: {podAntiAffinity: true}"
 	leaving := strings.Replace(clusters, "spec: {", "spec: {state: Leaving, ", 1) // east
-	s.deeds = []*deed{
-		{name: "apply", fleet: clusters + link("west", "east", full)},
+	all := []*deed{
+		{name: "apply", fleet: clusters + link("west", "east", rich)},
 		{name: "prune", fleet: clusters + link("west", "east", "")},
 		{name: "unlink", fleet: clusters},
-		{name: "apply by a daemon", fleet: clusters + link("west", "east", full), daemon: true},
+		{name: "apply by a daemon", fleet: clusters + link("west", "east", rich), daemon: true},
 		{name: "prune by a daemon", fleet: clusters + link("west", "east", ""), daemon: true},
 		{name: "leave", fleet: leaving},
 		{name: "return", fleet: clusters + link("west", "east", "")},
 		{name: "unlink by a daemon", fleet: clusters, daemon: true},
+		{
+			name: "adopt", fleet: clusters + link("west", "east", full), args: []string{"adopt", "--all", "--yes"},
+			before: func() { s.byHand("west", "east", false) },
+		},
+		{name: "unlink what was adopted", fleet: clusters},
 	}
-	s.commit(clusters)
-	s.must(exitDone, nil, "sync")
-	return s
+	if *sweepRounds > 1 || *sweepRounds == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(d *deed) bool {
+		return slices.Contains([]string{"unlink", "apply by a daemon", "prune by a daemon", "leave", "return"}, d.name)
+	})
 }
 
 func (s *sweep) clustersByProxy() string {

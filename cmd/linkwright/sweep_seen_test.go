@@ -57,6 +57,7 @@ func lasting(o unstructured.Unstructured) string {
 	for _, note := range []string{object.DigestAnnotation, "kubernetes.io/service-account.uid", "linkwright.dev/credentials", "mirror.linkerd.io/remote-resource-version"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", note)
 	}
+	unstructured.RemoveNestedField(o.Object, "metadata", "labels", "kubernetes.io/legacy-token-last-used") // by the server
 	delete(o.Object, "status")
 	switch o.GetKind() {
 	case "Lease":

@@ -41,6 +41,8 @@ type sweep struct {
 type deed struct {
 	name, fleet string
 	daemon      bool              // done by run, else by sync
+	args        []string          // of another command that does it, which sync follows
+	before      func()            // what somebody else does first
 	end         map[string]string // undisturbed
 	points      []point
 }
@@ -89,9 +91,10 @@ func TestSweep(t *testing.T) {
 				s.disturbed(d, d.points[i])
 				continue
 			}
-			s.commit(d.fleet) // for the deeds that have more requests
+			s.begin(d) // for the deeds that have more requests
 			s.set("")
 			s.done(d.name, d)
+			s.follow(d.name, d)
 		}
 	}
 	t.Logf("killed %d times; %d times it did not come to the request", s.killed, s.missed)
@@ -103,12 +106,13 @@ func TestSweep(t *testing.T) {
 // undisturbed notes every request of a run, and what it leaves.
 func (s *sweep) undisturbed(d *deed) {
 	s.t.Helper()
-	s.commit(d.fleet)
+	s.begin(d)
 	s.set("")
 	s.done(d.name, d)
 	for _, name := range []string{"east", "home", "west"} {
 		d.points = append(d.points, pointsOf(name, s.proxies[name].Log())...)
 	}
+	s.follow(d.name, d)
 	if d.mirrors() {
 		s.eventually("the mirror is there", func() bool {
 			_, err := s.client("west").CoreV1().Services("default").Get(s.t.Context(), "web-east", metav1.GetOptions{})
@@ -166,12 +170,13 @@ func (s *sweep) set(proxy string, rules ...strike.Rule) {
 func (s *sweep) disturbed(d *deed, at point) {
 	s.t.Helper()
 	began := time.Now()
-	s.commit(d.fleet)
+	s.begin(d)
 	s.kill(d, at)
 	s.set("")
 	s.abandon()
 	what := fmt.Sprintf("%s, killed %s", d.name, at)
 	s.done(what, d)
+	s.follow(what, d)
 	s.same(what, d)
 	s.set("")
 	s.clean(what + ", and again")
@@ -213,8 +218,11 @@ func (s *sweep) kill(d *deed, at point) {
 func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 	s.t.Helper()
 	args := []string{"sync", "-o", "json"}
-	if d.daemon {
+	switch {
+	case d.daemon:
 		args = []string{"run", "--listen", s.listen}
+	case d.args != nil:
+		args = d.args
 	}
 	ctx, stop := context.WithCancel(s.t.Context())
 	defer stop()
@@ -242,10 +250,27 @@ func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 	}
 }
 
+// begin declares what a deed is about.
+func (s *sweep) begin(d *deed) {
+	s.t.Helper()
+	if d.before != nil {
+		d.before()
+	}
+	s.commit(d.fleet)
+}
+
+// follow has sync end what another command did its part of.
+func (s *sweep) follow(what string, d *deed) {
+	s.t.Helper()
+	if d.args != nil {
+		s.clean(what + ", and sync")
+	}
+}
+
 // done has a deed done by a process that nobody kills.
 func (s *sweep) done(what string, d *deed) {
 	s.t.Helper()
-	if !d.daemon {
+	if !d.daemon && d.args == nil {
 		s.clean(what)
 		return
 	}

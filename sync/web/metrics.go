@@ -30,11 +30,13 @@ func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label tells the version.", []string{"version"}},
 		{"linkwright_clusters", gauge, "Clusters by state after the last pass: ready, unread, or refused (read, and not written by a rule).", []string{"state"}},
+		{"linkwright_debts", gauge, "Ends of removed links that are still in clusters which could not be read when the rest of the link went.", nil},
 		{"linkwright_drift_repairs_total", counter, "Writes that took back what somebody else had changed in an object of ours.", nil},
 		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},
 		{"linkwright_last_pass_timestamp_seconds", gauge, "When the last pass ended, as a Unix time; 0 before the first.", nil},
 		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it stands by.", nil},
 		{"linkwright_links", gauge, "Links by standing after the last pass.", []string{"standing"}},
+		{"linkwright_oldest_debt_timestamp_seconds", gauge, "Since when the oldest of linkwright_debts is owed, as a Unix time; 0: there is none.", nil},
 		{"linkwright_pass_duration_seconds", histogram, "How long passes took, waiting for tokens, pods and mirrors included.", nil},
 		{"linkwright_passes_total", counter, "Passes by result: clean, partial (something is held, refused or failed) or failed (no new fleet).", []string{"result"}},
 		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last pass.", []string{"severity"}},
@@ -120,7 +122,8 @@ func (m *metrics) lead(leading bool) {
 		return
 	}
 	m.set("linkwright_leading", 0)
-	for _, name := range []string{"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force"} {
+	for _, name := range []string{"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force",
+		"linkwright_debts", "linkwright_oldest_debt_timestamp_seconds"} {
 		m.gauges[name].Reset()
 	}
 }
@@ -148,6 +151,7 @@ func (m *metrics) count(r report.Report, now time.Time) {
 func (m *metrics) show(r report.Report) {
 	m.standings(r)
 	m.states(r)
+	m.debts(r)
 	m.problems(r)
 	m.head(r)
 }
@@ -200,6 +204,22 @@ func (m *metrics) states(r report.Report) {
 	}
 	for _, s := range report.ClusterStates() {
 		m.set("linkwright_clusters", float64(n[s]), string(s))
+	}
+}
+
+func (m *metrics) debts(r report.Report) {
+	var oldest time.Time
+	for _, c := range r.Clusters {
+		for _, d := range c.Debts {
+			if oldest.IsZero() || d.Since.Before(oldest) {
+				oldest = d.Since
+			}
+		}
+	}
+	m.set("linkwright_debts", float64(r.Counts().Debts))
+	m.set("linkwright_oldest_debt_timestamp_seconds", 0)
+	if !oldest.IsZero() {
+		m.set("linkwright_oldest_debt_timestamp_seconds", float64(oldest.Unix()))
 	}
 }
 

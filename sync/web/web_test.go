@@ -145,6 +145,24 @@ func TestDriftIsCounted(t *testing.T) {
 	}
 }
 
+// Debts are counted, with the age of the oldest; a standby tells of none.
+func TestDebtsAreCounted(t *testing.T) {
+	s := New(Options{})
+	s.Publish(report.Report{Clusters: []report.Cluster{
+		{Name: "east", Debts: []plan.Owed{{Since: time.Unix(300, 0)}, {Since: time.Unix(200, 0)}}},
+		{Name: "west", Debts: []plan.Owed{{Since: time.Unix(250, 0)}}},
+	}})
+	for _, want := range []string{"linkwright_debts 3", "linkwright_oldest_debt_timestamp_seconds 200"} {
+		if got := ours(t, s); !slices.Contains(got, want) {
+			t.Errorf("no %s: %q", want, got)
+		}
+	}
+	s.SetStandby(true)
+	if got := strings.Join(ours(t, s), "\n"); strings.Contains(got, "debt") {
+		t.Errorf("a standby tells: %s", got)
+	}
+}
+
 // A report between passes counts what was done, and is no pass.
 func TestBetweenIsNoPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -174,6 +192,7 @@ func TestMetrics(t *testing.T) {
 			`linkwright_clusters{state="ready"} 2`,
 			`linkwright_clusters{state="refused"} 0`,
 			`linkwright_clusters{state="unread"} 1`,
+			`linkwright_debts 0`,
 			`linkwright_drift_repairs_total 0`,
 			`linkwright_hook_requests_total{result="accepted"} 0`,
 			`linkwright_hook_requests_total{result="cut"} 0`,
@@ -194,6 +213,7 @@ func TestMetrics(t *testing.T) {
 			`linkwright_links{standing="suspended"} 0`,
 			`linkwright_links{standing="unknown"} 0`,
 			`linkwright_links{standing="waiting"} 0`,
+			`linkwright_oldest_debt_timestamp_seconds 0`,
 			`linkwright_pass_duration_seconds_sum 6`,
 			`linkwright_pass_duration_seconds_count 2`,
 			`linkwright_passes_total{result="clean"} 0`,

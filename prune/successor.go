@@ -31,15 +31,54 @@ func (in Input) former(k object.Key) bool {
 	return k.Namespace != "" && k.Namespace != l.MulticlusterNamespace && k.Namespace != l.Namespace && k.Namespace != object.AccessNamespace
 }
 
-// trims is the order in which a declared end loses what it no longer wants: who could write by it stops first.
+// trims is the order in which a declared end loses what it no longer wants: who could write by it stops first. The accounts of
+// controllers in former namespaces go after what those left there: while one is recorded, it is looked for.
 func (in Input) trims(end object.End, surplus []object.Key) []gate {
 	rest := in.but(end, surplus)
+	accounts := slices.DeleteFunc(slices.Clone(rest), func(k object.Key) bool { return !in.formerAccount(end, k) })
 	return []gate{
 		in.entries(end, "replaced controller", stopping(rest)),
-		in.entries(end, "undeclared objects", rest),
+		in.replaced(end, accounts),
+		in.entries(end, "undeclared objects", slices.DeleteFunc(rest, func(k object.Key) bool { return slices.Contains(accounts, k) })),
+		in.abandoned(end, accounts),
+		in.entries(end, "accounts of replaced controllers", accounts),
 		in.entries(end, "credentials", in.credentials(end, surplus)),
 		in.controlPlaneSecret(end, surplus),
 	}
+}
+
+// formerAccount says that a key is the account of the end's controller in a former namespace.
+func (in Input) formerAccount(end object.End, k object.Key) bool {
+	return end.IsSource() && in.former(k) && alike(k, in.account(end))
+}
+
+// leftIn is what a controller of the end's link shows or left in the namespaces of these accounts.
+func (in Input) leftIn(end object.End, accounts []object.Key) (out linkerd.Mirror) {
+	for _, k := range accounts {
+		at := in.Linkerd
+		at.MulticlusterNamespace = k.Namespace
+		m := linkerd.MirrorsOf(at, in.Seen)[end.Link.Target]
+		out.Probe, out.Lease = append(out.Probe, m.Probe...), append(out.Lease, m.Lease...)
+		for _, pod := range m.Pods {
+			if pod.Namespace == k.Namespace {
+				out.Pods = append(out.Pods, pod)
+			}
+		}
+	}
+	return out
+}
+
+// replaced waits for the pods of controllers in former namespaces: they still write probe endpoints there.
+func (in Input) replaced(end object.End, accounts []object.Key) gate {
+	return gate{name: "replaced controller", left: func() ([]object.Change, []object.Key) { return nil, in.leftIn(end, accounts).Pods }}
+}
+
+// abandoned takes the lease and the probe's Endpoints that a replaced controller left in a former namespace.
+func (in Input) abandoned(end object.End, accounts []object.Key) gate {
+	return gate{name: "left by the replaced controller", left: func() ([]object.Change, []object.Key) {
+		left := in.leftIn(end, accounts)
+		return in.takesForeign(end, slices.Concat(left.Probe, left.Lease), object.Reason{Code: "Swept", Message: "left by a replaced controller"})
+	}}
 }
 
 // stopping are the keys whose end stops a controller.

@@ -168,7 +168,7 @@ func TestMovedWhileDeclared(t *testing.T) {
 		want.Objects = append(want.Objects, object.Object{Key: k})
 	}
 	in.Wanted[source] = want
-	for _, want := range []string{"delete ServiceAccount controller-east; delete Link east", "delete Secret cluster-credentials-east", ""} {
+	for _, want := range []string{"delete Link east", "delete ServiceAccount controller-east", "delete Secret cluster-credentials-east", ""} {
 		v := one(t, in, settled())
 		if got := told(v); got != want {
 			t.Errorf("got %s, want %s", got, want)

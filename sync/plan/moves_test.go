@@ -82,6 +82,9 @@ func TestReleasedToTheChart(t *testing.T) {
 		record(&s.live["west"].Seen, deployment("east"), kept)
 		before := s.names("west")
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", all+external)+strict)
+		if got := row(t, s.turn("west", PrunePolicy), westEast); got.Standing != Changing || len(got.Going) > 0 {
+			t.Errorf("Helm %t: the end is %s: %v, going %v", helm, got.Standing, got.Why, got.Going)
+		}
 		last, taken := s.settled(PrunePolicy)
 		allInPlace(t, "west", last["west"])
 		same(t, "taken", nil, taken)
@@ -182,11 +185,11 @@ func TestMulticlusterNamespaceChanged(t *testing.T) {
 	last, taken = s.settled()
 	allInPlace(t, "west", last["west"])
 	for _, k := range s.names("west") {
-		if slices.Contains(old, k) {
+		if slices.Contains(old, k) || strings.Contains(k, mc+"/service-mirror-write-") || strings.Contains(k, mc+"/probe-") {
 			t.Errorf("%s is left", k)
 		}
 	}
-	if len(taken) != len(old) || taken[0] != "west: delete "+deployment("east").String() {
+	if len(taken) != len(old)+2 || taken[0] != "west: delete "+deployment("east").String() { // with lease and probe endpoints
 		t.Errorf("taken: %v", taken)
 	}
 	same(t, "subjects of the binding", []string{"mesh"}, subjects(t, s))
@@ -316,6 +319,19 @@ func TestRenamedTarget(t *testing.T) {
 	}
 }
 
+// Declarations without a commit, from a directory: the base has the new name nevertheless.
+func TestRenamedWithoutCommit(t *testing.T) {
+	s := linked(t, "")
+	s.world.Fleet.Commit = ""
+	s.settle()
+	rename(t, s, "west", "newwest", linkDoc("newwest", "east", ""))
+	s.world.Fleet.Commit = ""
+	s.settle()
+	if _, named := inventories(t, s.live["newwest"].Seen)[object.End{Cluster: "newwest"}]; !named {
+		t.Error("the base has the former name")
+	}
+}
+
 // A renamed cluster whose link is not declared by its new name is unlinked in order.
 func TestRenamedAndUnlinked(t *testing.T) {
 	for _, from := range two {
@@ -350,35 +366,51 @@ func TestRenamedAndHeld(t *testing.T) {
 	}
 }
 
-// Objects that were adopted by other names go only when the controller that replaces theirs is ready.
-func TestLegacyGoesAfterItsSuccessor(t *testing.T) {
-	s := linked(t, "")
-	ready := unready(s, deployment("east"))
-	legacy := []object.Key{
+// legacyAdopted has objects of the older set beside a link, ours and recorded, whose own controller is not ready yet.
+func legacyAdopted(t *testing.T) (s *sim, legacy []object.Key, ready func()) {
+	t.Helper()
+	s = linked(t, "")
+	ready = unready(s, deployment("east"))
+	rbac := "rbac.authorization.k8s.io"
+	legacy = []object.Key{
 		{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "linkerd-service-mirror-east"},
 		{Kind: "ServiceAccount", Namespace: mc, Name: "linkerd-service-mirror-east"},
 		{Kind: "Service", Namespace: mc, Name: "probe-gateway-east"},
+		{Group: rbac, Kind: "Role", Namespace: mc, Name: "linkerd-service-mirror-read-remote-creds-east"},
+		{Group: rbac, Kind: "ClusterRoleBinding", Name: "linkerd-service-mirror-access-local-resources-east"},
 	}
-	inv := inventories(t, s.live["west"].Seen)[westEast]
 	for _, k := range legacy {
 		put(s.live["west"], k, nil, metav1.ObjectMeta{})
 		r := s.live["west"].Seen.Record(k)
 		r.Mark = object.Ours
 		record(&s.live["west"].Seen, k, r)
 	}
-	adopted, err := inv.Settle(slices.Concat(inv.Entries, legacy), func(object.Key) bool { return false }).Object(owner)
+	inv := inventories(t, s.live["west"].Seen)[westEast]
+	adopted, err := more(inv, legacy...).Object(owner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit(&s.live["west"].Seen, adopted.Key, object.Written(adopted), adopted.Body)
 	playReady(s)
-	_, taken := s.settled()
-	same(t, "taken before", nil, taken)
-	ready()
-	last, taken := s.settled()
-	allInPlace(t, "west", last["west"])
-	if len(taken) != len(legacy) || taken[0] != "west: delete "+legacy[0].String() {
-		t.Errorf("taken: %v", taken)
+	return s, legacy, ready
+}
+
+// Objects that were adopted by other names go only when the controller that replaces theirs is ready, also where their
+// inventory was lost meanwhile: their names tell whose they are.
+func TestLegacyGoesAfterItsSuccessor(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		s, legacy, ready := legacyAdopted(t)
+		if lost {
+			wipe(s, "west")
+		}
+		_, taken := s.settled()
+		same(t, "taken before", nil, taken)
+		ready()
+		last, taken := s.settled()
+		allInPlace(t, "west", last["west"])
+		if len(taken) != len(legacy) || taken[0] != "west: delete "+legacy[0].String() {
+			t.Errorf("lost %t: taken: %v", lost, taken)
+		}
 	}
 }
 

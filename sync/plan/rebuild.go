@@ -67,7 +67,7 @@ func (w World) implied(end object.End, k object.Key) []object.Key {
 // namespace, an overlay brought in: it is the base's.
 func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 	end := object.End{Cluster: name}
-	if target, ok := linkerd.TargetOf(w.spec(name).Linkerd, k); ok {
+	if target, ok := w.targetOf(name, k); ok {
 		end.Link = api.Pair{Source: name, Target: target}
 		return end, true
 	}
@@ -76,4 +76,18 @@ func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 		return end, true
 	}
 	return end, k.Namespace == w.spec(name).Linkerd.MulticlusterNamespace
+}
+
+// targetOf is the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to
+// its target is there, and none to the one that the same name would mean otherwise: it was adopted.
+func (w World) targetOf(source api.ClusterName, k object.Key) (api.ClusterName, bool) {
+	l, seen := w.spec(source).Linkerd, w.Sides[source].Seen
+	target, ok := linkerd.TargetOf(l, k)
+	if ok && (k.Kind != "Service" || !seen.Record(linkerd.LinkKey(l, target)).IsZero()) {
+		return target, true
+	}
+	if legacy, named := linkerd.LegacyTargetOf(l, k); named && !seen.Record(linkerd.LinkKey(l, legacy)).IsZero() {
+		return legacy, true
+	}
+	return target, ok
 }

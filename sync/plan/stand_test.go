@@ -78,15 +78,15 @@ func playTokens(s *pair.Side) {
 // made stays when it stops, but for its pod.
 func playControllers(s *pair.Side) {
 	for k := range s.Seen.Records() {
-		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Pod" && k.Namespace == mc {
-			if s.Seen.Record(deployment(target)).IsZero() {
+		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Pod" {
+			if s.Seen.Record(inside(k.Namespace, deployment(target))).IsZero() {
 				remove(s, k)
 			}
 		}
 	}
 	for k := range s.Seen.Records() {
 		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Deployment" {
-			mirror(s, target)
+			mirrorFrom(s, k.Namespace, target)
 		}
 	}
 }
@@ -99,18 +99,26 @@ func linkKey(target string) object.Key {
 	return object.Key{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: target}
 }
 
-// mirror does what one running controller does.
-func mirror(s *pair.Side, target string) {
+// inside is a key in another namespace.
+func inside(namespace string, k object.Key) object.Key {
+	k.Namespace = namespace
+	return k
+}
+
+func mirror(s *pair.Side, target string) { mirrorFrom(s, mc, target) }
+
+// mirrorFrom does what one running controller does.
+func mirrorFrom(s *pair.Side, ns, target string) {
 	of := map[string]string{linkerd.ClusterNameLabel: target}
 	mirrored := map[string]string{linkerd.ClusterNameLabel: target, linkerd.MirroredLabel: "true"}
-	put(s, object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + target}, nil,
+	put(s, object.Key{Kind: "Pod", Namespace: ns, Name: "controller-" + target}, nil,
 		metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: target, "component": "controller"}})
 	var link struct{ Spec linkerd.LinkSpec }
-	if body, ok := s.Seen.Body(linkKey(target)); !ok || json.Unmarshal(body.Bytes(), &link) != nil {
+	if body, ok := s.Seen.Body(inside(ns, linkKey(target))); !ok || json.Unmarshal(body.Bytes(), &link) != nil {
 		return
 	}
-	put(s, object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-" + target}, nil, metav1.ObjectMeta{})
-	put(s, object.Key{Kind: "Endpoints", Namespace: mc, Name: "probe-" + target}, nil, metav1.ObjectMeta{Labels: of})
+	put(s, object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: ns, Name: "service-mirror-write-" + target}, nil, metav1.ObjectMeta{})
+	put(s, object.Key{Kind: "Endpoints", Namespace: ns, Name: "probe-" + target}, nil, metav1.ObjectMeta{Labels: of})
 	if link.Spec.Selector == nil && link.Spec.RemoteDiscoverySelector == nil && link.Spec.FederatedServiceSelector == nil {
 		drained(s, api.ClusterName(target))
 		return

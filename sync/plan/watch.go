@@ -34,7 +34,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	_, links, _ := w.declared(c.Name)
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)
-	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras)), nil
+	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded)), nil
 }
 
 // discovering gives the targets whose control-plane secrets are looked for by name.
@@ -81,6 +81,24 @@ func recordedElsewhere(multicluster string, recorded []inventory.Inventory, list
 				continue
 			}
 			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// leftElsewhere are looks at what controllers left, in namespaces where accounts of some are recorded and that are no longer the
+// multicluster one.
+func leftElsewhere(l api.Linkerd, recorded []inventory.Inventory) (out []object.Watch) {
+	var seen []string
+	for _, inv := range recorded {
+		for _, k := range inv.Entries {
+			if k.Kind != "ServiceAccount" || k.Namespace == l.MulticlusterNamespace || k.Namespace == object.AccessNamespace || slices.Contains(seen, k.Namespace) {
+				continue
+			}
+			seen = append(seen, k.Namespace)
+			at := l
+			at.MulticlusterNamespace = k.Namespace
+			out = append(out, slices.DeleteFunc(linkerd.MirrorWatches(at), func(w object.Watch) bool { return w.Namespace != k.Namespace })...)
 		}
 	}
 	return out

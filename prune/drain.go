@@ -9,9 +9,6 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Draining is the code of an end whose Linkerd controller takes its mirrors away; until when it may is in Verdict.Until.
-const Draining = "Draining"
-
 // Drains says that writing o empties a selector of a live Linkerd Link of ours. Linkerd's controller then
 // takes away what that had selected: judged as a delete everywhere.
 func Drains(o object.Object, seen object.Observation) bool {

@@ -24,7 +24,7 @@ type taking struct {
 func guards() []guard {
 	return []guard{
 		policyAllows,
-		fractionAllowed,
+		tooMuch,
 		noObjectKept,
 	}
 }
@@ -33,16 +33,7 @@ func guards() []guard {
 func Judge(in Input) map[object.End]*object.Reason { return in.index().judge() }
 
 func (in Input) judge() map[object.End]*object.Reason {
-	var all []taking
-	for _, inv := range in.Recorded {
-		want, declared := in.Wanted[inv.End]
-		if inv.Leaving && !declared || declared && want.Held != nil {
-			continue
-		}
-		if t := in.drainedBy(taking{end: inv.End, keys: in.judged(inv)}, want); len(t.keys) > 0 {
-			all = append(all, t)
-		}
-	}
+	all := in.takings()
 	refused := map[object.End]*object.Reason{}
 	for _, g := range guards() {
 		for end, why := range g(in, all) {
@@ -52,6 +43,20 @@ func (in Input) judge() map[object.End]*object.Reason {
 		}
 	}
 	return refused
+}
+
+// takings are what ends would lose that is still to be judged.
+func (in Input) takings() (all []taking) {
+	for _, inv := range in.Recorded {
+		want, declared := in.Wanted[inv.End]
+		if inv.Leaving && !declared || declared && want.Held != nil {
+			continue
+		}
+		if t := in.drainedBy(taking{end: inv.End, keys: in.judged(inv)}, want); len(t.keys) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // judged is what of an end guards judge.
@@ -65,29 +70,6 @@ func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
 		return refuseAll(all, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
 	}
 	return nil
-}
-
-// fractionAllowed bounds what one commit takes from one cluster: both bounds must be exceeded to refuse.
-// Mirrors that a drain takes count on both sides. Ends of a cluster that is declared to leave count on neither.
-func fractionAllowed(in Input, all []taking) map[object.End]*object.Reason {
-	all = slices.DeleteFunc(slices.Clone(all), func(t taking) bool { return in.leaves(t.end) })
-	recorded, going := 0, 0
-	for _, inv := range in.Recorded {
-		if !in.leaves(inv.End) {
-			recorded += len(inv.Entries)
-		}
-	}
-	for _, t := range all {
-		recorded += len(t.mirrors)
-		going += len(t.all())
-	}
-	fraction, allowed := in.Policy.PruneLimits()
-	if going <= allowed || float64(going) <= fraction*float64(recorded) {
-		return nil
-	}
-	return refuseAll(all, object.Because("TooMuch",
-		"this commit would delete or drain %d of the %d objects recorded in this cluster or mirrored by what it drains, more than %d and more than %.0f %%: restore the declarations, or raise spec.prune.maxFraction or minAllowed of the SyncPolicy",
-		going, recorded, allowed, fraction*100))
 }
 
 // leaves says that people declared a cluster of the end to leave, and so asked for its removal.

@@ -82,6 +82,9 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 			out = append(out, in.leave(inv, peers(inv.End), refused[inv.End]))
 		}
 	}
+	for i := range out {
+		out[i].Next = in.forget(out[i].Next)
+	}
 	slices.SortFunc(out, func(a, b Verdict) int { return a.End.Compare(b.End) })
 	return once(out)
 }

@@ -16,6 +16,7 @@ const (
 	WaitingForSource = "WaitingForSource" // the link's end in the source must go first
 	WaitingForLinks  = "WaitingForLinks"  // the ends of a departed cluster must go first
 	Waiting          = "Waiting"          // something must go by itself
+	Draining         = "Draining"         // Linkerd's controller takes its mirrors away: for how long is in Verdict.Until
 )
 
 // gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.

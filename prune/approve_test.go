@@ -1,0 +1,118 @@
+package prune
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// approve writes into a cluster's inventories what TooMuch refuses there.
+func approve(in *Input) Excess {
+	e := TooMuch(*in)
+	for i, inv := range in.Recorded {
+		if ids := e.Ends[inv.End]; len(ids) > 0 {
+			in.Recorded[i] = Approve(inv, e.Hash, ids)
+		}
+	}
+	return e
+}
+
+func codes(refused map[object.End]*object.Reason) (out []string) {
+	for _, why := range refused {
+		out = append(out, why.Code)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// What was approved goes, and a refusal names the hash by which it is: the same each time, whatever the order.
+func TestApprove(t *testing.T) {
+	in := many(30, 0)
+	first := TooMuch(in)
+	for end, why := range Judge(in) {
+		if !strings.HasSuffix(why.Message, ": linkwright approve "+first.Hash) || len(first.Hash) != 12 {
+			t.Fatalf("%s: %s, and the hash is %s", end, why.Message, first.Hash)
+		}
+	}
+	slices.Reverse(in.Recorded)
+	if again := approve(&in); again.Hash != first.Hash || len(again.Ends) != 30 {
+		t.Errorf("in another order it is %s, was %s", again.Hash, first.Hash)
+	}
+	if refused := Judge(in); len(refused) > 0 || TooMuch(in).Hash != "" {
+		t.Errorf("approved, and refused: %v", codes(refused))
+	}
+}
+
+// An approval is of objects as they live, and of nothing else: made anew they count, and so does what is more.
+func TestApprovalIsOfIdentities(t *testing.T) {
+	in := many(30, 0)
+	approve(&in)
+	anew := func(n int) {
+		for i := range n {
+			k := in.Recorded[i].Entries[0]
+			r := ours(k)
+			r.UID = "another"
+			record(&in.Seen, k, r)
+		}
+	}
+	anew(20)
+	if refused := Judge(in); len(refused) > 0 {
+		t.Errorf("20 made anew: %v", codes(refused))
+	}
+	anew(21)
+	e := TooMuch(in)
+	if refused := Judge(in); len(refused) != 21 || len(e.Ends) != 21 || codes(refused)[0] != "TooMuch" {
+		t.Errorf("21 made anew: %d refused", len(refused))
+	}
+	if approve(&in); len(Judge(in)) > 0 || len(in.Recorded[0].Approved) != 2 {
+		t.Errorf("approved once more: %v", codes(Judge(in)))
+	}
+}
+
+// A prune that was broken off half way goes on: what is gone counts no more, and what is left is approved still. Once
+// nothing of an approval is left it is forgotten; what was not looked for is not gone.
+func TestApprovalsAreForgotten(t *testing.T) {
+	in := many(30, 0)
+	approve(&in)
+	gone, unseen := in.Recorded[0].Entries[0], in.Recorded[1].Entries[0]
+	drop(&in.Seen, gone)
+	drop(&in.Seen, unseen)
+	in.Saw = func(k object.Key) bool { return k != unseen }
+	if refused := Judge(in); len(refused) > 0 {
+		t.Fatalf("half done: %v", codes(refused))
+	}
+	for _, v := range Select(in, answer(settled())) {
+		i := slices.IndexFunc(in.Recorded, func(inv inventory.Inventory) bool { return inv.End == v.End })
+		if got, want := len(v.Next.Approved), 1; i == 0 && got != 0 || i != 0 && got != want {
+			t.Errorf("%s: %d approvals of %v", v.End, got, in.Recorded[i].Entries)
+		}
+	}
+	k := in.Recorded[2].Entries[0]
+	r := ours(k)
+	r.UID = "another"
+	record(&in.Seen, k, r)
+	if next := in.index().forget(in.Recorded[2]); len(next.Approved) != 0 {
+		t.Error("an approval of what was made anew is kept")
+	}
+}
+
+// Policies and marks to keep are never overruled by an approval.
+func TestApprovalOverrulesNothingElse(t *testing.T) {
+	in := many(30, 0)
+	approve(&in)
+	in.Policy.Prune.Policy = "UpsertOnly"
+	if got := codes(Judge(in)); !slices.Equal(got, []string{"PrunePolicy"}) {
+		t.Errorf("UpsertOnly: %v", got)
+	}
+	in.Policy.Prune.Policy = "Sync"
+	k := in.Recorded[3].Entries[0]
+	r := in.Seen.Record(k)
+	r.Keep = true
+	record(&in.Seen, k, r)
+	if refused := Judge(in); len(refused) != 1 || refused[in.Recorded[3].End].Code != "Kept" {
+		t.Errorf("kept: %v", codes(refused))
+	}
+}

@@ -96,6 +96,8 @@ type Loop struct {
 	// Adopt has passes adopt what others made for these links, by Rules, and do nothing else; nil: ordinary passes.
 	Adopt map[api.Pair]bool
 	Rules plan.AdoptRules
+	// Release has passes give up what it names, and do nothing else; nil: ordinary passes.
+	Release *plan.Releasing
 	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Log      *slog.Logger

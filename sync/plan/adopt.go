@@ -6,6 +6,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -29,7 +30,7 @@ const (
 // takes away what is recorded and not declared: the older set of objects, once what takes its place stands.
 func (p *planner) adopt(s Step) Step {
 	if p.wanted = p.adoptedEnds(); len(p.wanted) == 0 {
-		return s
+		return p.untouched(s)
 	}
 	if s.Refused = p.refusal(); s.Refused != nil {
 		s.Rows = p.allHeld(s.Refused)
@@ -43,10 +44,28 @@ func (p *planner) adopt(s Step) Step {
 	return s
 }
 
-// adopted are the links of World.Adopt whose source this cluster is.
+// accessOf are the account, token and rights of a link's source in this target that carry no mark: linkwright's own, by their
+// names in its own namespace, given up once or restored from a backup.
+func (p *planner) accessOf(l fleet.Link) (out []adoptable, why *object.Reason) {
+	for k, live := range p.side.Seen.Records() {
+		source, ok := render.SourceOf(p.Owner, k)
+		if !ok || source != l.Source.Name {
+			continue
+		}
+		if body, _ := p.side.Seen.Body(k); live.Mark != object.Ours {
+			if why := p.refuses(adoptable{k, live, body}, true); why != nil {
+				return nil, why
+			}
+		}
+		out = append(out, adoptable{key: k, live: live})
+	}
+	return out, nil
+}
+
+// adopted are the links of World.Adopt of which this cluster is an end.
 func (p *planner) adopted() []fleet.Link {
-	_, out, _ := p.declared(p.name)
-	return slices.DeleteFunc(slices.Clone(out), func(l fleet.Link) bool { return !p.Adopt[l.Pair()] })
+	_, out, in := p.declared(p.name)
+	return slices.DeleteFunc(slices.Concat(out, in), func(l fleet.Link) bool { return !p.Adopt[l.Pair()] })
 }
 
 // adoptedEnds are the ends that an adoption is about.
@@ -60,7 +79,11 @@ func (p *planner) adoptedEnds() (out []object.Wanted) {
 // adoptEnd takes over all of an end, or says why nothing of it is.
 func (p *planner) adoptEnd(l fleet.Link) {
 	row := Row{End: object.End{Cluster: p.name, Link: l.Pair()}, Standing: InPlace}
-	found, why := p.adoptables(l)
+	look := p.adoptables
+	if !row.End.IsSource() {
+		look = p.accessOf
+	}
+	found, why := look(l)
 	if closed := p.closed(row.End); closed != nil {
 		p.stay(row, closed, len(found))
 		return

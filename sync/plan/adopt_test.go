@@ -47,8 +47,8 @@ func TestAdopt(t *testing.T) {
 	for k, r := range s.live["west"].Seen.Records() {
 		uids[k] = r.UID
 	}
-	if step := s.turn("east"); step.Writes() > 0 || len(step.Rows) > 0 {
-		t.Errorf("east: %v", words(step))
+	if step := s.turn("east"); step.Writes() > 0 || len(step.Rows) != 1 || step.Left() {
+		t.Errorf("east: %v, left %t", words(step), step.Left())
 	}
 	step := s.turn("west")
 	if step.Rows[0].Standing != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
@@ -113,13 +113,13 @@ func TestAdoptRefuses(t *testing.T) {
 		{"Flux", flux, OtherTool},
 		{"Flux, knowingly", func(s *sim) { flux(s); s.world.Rules.Managed = true }, ""},
 		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Going"},
-		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "west"}: true} }, "none"},
+		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
 	} {
 		s := foreign(t, all)
 		tt.do(s)
 		step := Cluster(s.now(), "west", s.renderer())
 		got := "none"
-		if len(step.Rows) > 0 {
+		if !step.Rows[0].End.IsBase() {
 			if got = ""; step.Rows[0].Why != nil {
 				got = step.Rows[0].Why.Code
 			}

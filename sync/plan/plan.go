@@ -51,6 +51,8 @@ type World struct {
 	// Adopt has steps adopt what others made for these links, and do nothing else; nil: ordinary steps. Rules widen what may be.
 	Adopt map[api.Pair]bool
 	Rules AdoptRules
+	// Release has steps give up what it names, and do nothing else; nil: ordinary steps.
+	Release *Releasing
 }
 
 // Standing is where an end is.
@@ -149,8 +151,11 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 		}
 		return s
 	}
-	if w.Adopt != nil {
+	switch {
+	case w.Adopt != nil:
 		return p.adopt(s)
+	case w.Release != nil:
+		return p.release(s)
 	}
 	if p.forsaken(name) {
 		s.Rows = []Row{p.forsake()}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// doc is one declaration in the making, with comments.
+type doc struct {
+	kind, name string
+	spec       map[string]any
+	notes      []string
+}
+
+func (d *doc) note(format string, a ...any) {
+	note := report.Printable(fmt.Sprintf(format, a...))
+	if note = strings.ReplaceAll(note, "\n", " "); !slices.Contains(d.notes, note) {
+		d.notes = append(d.notes, note)
+	}
+}
+
+// declarations are those of all that was read, as YAML.
+func declarations(found []imported) ([]byte, error) {
+	clusters, links, strays := map[api.ClusterName]*doc{}, []*doc(nil), []string(nil)
+	for i := range found {
+		clusters[found[i].name] = found[i].cluster()
+	}
+	for _, source := range found {
+		for k := range source.seen.Kind(linkerd.Group, "Link") {
+			at := slices.IndexFunc(found, func(c imported) bool { return string(c.name) == k.Name })
+			if at < 0 {
+				strays = append(strays, fmt.Sprintf("# cluster %s has a Link to %s, which is not among the contexts: give its context, too, with --name CONTEXT=%s\n", source.name, k.Name, k.Name))
+				continue
+			}
+			links = append(links, source.link(k, found[at], clusters[found[at].name]))
+		}
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# What linkwright import found: %d clusters, %d links. Look at it, commit it, and go on with linkwright diff and adopt.\n", len(found), len(links))
+	for _, s := range strays {
+		out.WriteString(report.Printable(s))
+	}
+	for _, c := range found {
+		if err := clusters[c.name].write(&out); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range links {
+		if err := l.write(&out); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func (d *doc) write(out *bytes.Buffer) error {
+	text, err := yaml.Marshal(map[string]any{
+		"apiVersion": api.GroupVersion, "kind": d.kind, "metadata": map[string]any{"name": d.name}, "spec": d.spec,
+	})
+	out.WriteString("---\n")
+	for _, n := range d.notes {
+		out.WriteString("# " + n + "\n")
+	}
+	out.Write(text)
+	return err
+}
+
+func (c imported) cluster() *doc {
+	d := &doc{kind: "Cluster", name: string(c.name), spec: map[string]any{}}
+	if k := c.spec.Access.Kubeconfig; k != nil {
+		d.spec["access"] = map[string]any{"kubeconfig": map[string]any{"path": k.Path, "context": k.Context}}
+	} else {
+		d.spec["access"] = map[string]any{"kubeconfigSecret": map[string]any{"name": string(c.name)}}
+	}
+	d.note("access: %s", c.access)
+	l := map[string]any{}
+	if c.spec.Linkerd.Namespace != api.DefaultNamespace {
+		l["namespace"] = c.spec.Linkerd.Namespace
+	}
+	if c.spec.Linkerd.MulticlusterNamespace != api.DefaultMulticlusterNamespace {
+		l["multiclusterNamespace"] = c.spec.Linkerd.MulticlusterNamespace
+	}
+	if len(l) > 0 {
+		d.spec["linkerd"] = l
+	}
+	for _, m := range c.facts.Missing {
+		d.note("not told, as %s: %s", m.Role, m.Why.Message)
+	}
+	return d
+}
+
+// link declares one, and notes at its target what differs from what would be read there.
+func (c imported) link(k object.Key, target imported, at *doc) *doc {
+	d := &doc{kind: "Link", name: string(c.name) + "-" + k.Name, spec: map[string]any{"source": string(c.name), "target": k.Name}}
+	body, _ := c.seen.Body(k)
+	var live struct {
+		Spec linkerd.LinkSpec `json:"spec"`
+	}
+	if json.Unmarshal(body.Bytes(), &live) != nil {
+		d.note("the Link cannot be read: its selectors are those of every new link")
+		return d
+	}
+	s := live.Spec
+	if string(s.TargetClusterName) != k.Name {
+		d.note("the Link's targetClusterName is %s and its name %s: linkwright calls both alike", s.TargetClusterName, k.Name)
+	}
+	d.selectors(s)
+	d.lists(s)
+	gateway(at, s, target.facts)
+	c.credentials(d, s, target, at)
+	c.controller(d, k.Name)
+	return d
+}
+
+func (d *doc) selectors(s linkerd.LinkSpec) {
+	exported := &metav1.LabelSelector{MatchLabels: map[string]string{linkerd.ExportedLabel: "true"}}
+	switch {
+	case empty(s.Selector):
+		d.spec["selector"] = map[string]any{}
+	case !reflect.DeepEqual(s.Selector, exported):
+		d.spec["selector"] = s.Selector
+	}
+	if !empty(s.RemoteDiscoverySelector) {
+		d.spec["remoteDiscoverySelector"] = s.RemoteDiscoverySelector
+	}
+	if !empty(s.FederatedServiceSelector) {
+		d.spec["federatedServiceSelector"] = s.FederatedServiceSelector
+	}
+}
+
+func empty(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
+}
+
+// lists leaves out what linkwright excludes in any case.
+func (d *doc) lists(s linkerd.LinkSpec) {
+	always := []string{
+		"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kustomize.toolkit.fluxcd.io/*", "meta.helm.sh/*",
+		"kubectl.kubernetes.io/last-applied-configuration",
+	}
+	for name, list := range map[string][]string{"excludedLabels": s.ExcludedLabels, "excludedAnnotations": s.ExcludedAnnotations} {
+		own := slices.DeleteFunc(slices.Clone(list), func(e string) bool { return slices.Contains(always, e) || strings.HasPrefix(e, object.Prefix) })
+		if len(own) > 0 {
+			d.spec[name] = own
+		}
+	}
+	d.note("excludedLabels, excludedAnnotations: linkwright adds the marks of GitOps tools and its own; adopt shows that as a change of its own")
+}
+
+// gateway declares at the target what the Link knows otherwise than it would be read.
+func gateway(at *doc, s linkerd.LinkSpec, f linkerd.Facts) {
+	g := map[string]any{}
+	if old, ok := at.spec["gateway"].(map[string]any); ok {
+		g = old
+	}
+	if s.GatewayAddress == "" {
+		at.note("a Link here goes without the gateway: set gateway.enabled: false if all do")
+		return
+	}
+	set := func(name string, value any, differs bool) {
+		if was, ok := g[name]; ok && !reflect.DeepEqual(was, value) {
+			at.note("gateway.%s: links differ: %v, and %v", name, was, value)
+			return
+		}
+		if differs {
+			g[name] = value
+		}
+	}
+	addresses := strings.Split(s.GatewayAddress, ",")
+	set("addresses", addresses, !slices.Equal(addresses, f.Gateway.Addresses))
+	if port, err := strconv.Atoi(s.GatewayPort); err == nil {
+		set("port", port, s.GatewayPort != f.Gateway.Port)
+	}
+	set("identity", s.GatewayIdentity, s.GatewayIdentity != f.Gateway.Identity)
+	if p := s.ProbeSpec; p != nil && (p.Path != f.Gateway.Probe.Path || p.Port != f.Gateway.Probe.Port || p.Period != f.Gateway.Probe.Period) {
+		probe := map[string]any{}
+		if p.Path != "" {
+			probe["path"] = p.Path
+		}
+		if port, err := strconv.Atoi(p.Port); err == nil {
+			probe["port"] = port
+		}
+		if p.Period != "" {
+			probe["period"] = p.Period
+		}
+		set("probe", probe, len(probe) > 0)
+	}
+	if len(g) > 0 {
+		at.spec["gateway"] = g
+	}
+}
+
+// credentials tells whose Secret a Link uses, and by which address that reaches the target.
+func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *doc) {
+	name := s.ClusterCredentialsSecret
+	key := object.Key{Kind: "Secret", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
+	if name != linkerd.Credentials(target.name) {
+		d.spec["credentials"] = map[string]any{"mode": string(api.Existing), "secretRef": map[string]any{"name": name}}
+		d.note("credentials: the Link names Secret %s, which no tool of Linkerd's makes: it is left to who does", name)
+	} else {
+		d.note("credentials: linkwright will make an account of its own for %s in %s, in place of the one that all sources share; mode: Existing if a secret manager writes the Secret", c.name, target.name)
+	}
+	body, ok := c.seen.Body(key)
+	var secret corev1.Secret
+	if !ok || json.Unmarshal(body.Bytes(), &secret) != nil {
+		d.note("credentials: Secret %s is not there", name)
+		return
+	}
+	cfg, err := clientcmd.Load(secret.Data[linkerd.KubeconfigKey])
+	if err != nil { // not quoted: it could hold the token
+		d.note("credentials: what Secret %s holds is no kubeconfig", name)
+		return
+	}
+	if x := cfg.Contexts[cfg.CurrentContext]; x != nil && cfg.Clusters[x.Cluster] != nil {
+		server := strings.TrimSuffix(cfg.Clusters[x.Cluster].Server, "/")
+		was, declared := at.spec["apiServer"]
+		switch {
+		case declared && was != server:
+			at.note("apiServer: links differ: %v, and %s", was, server)
+		case server != strings.TrimSuffix(target.facts.API.Server, "/"), target.facts.API.Server == "":
+			at.spec["apiServer"] = server
+		}
+	}
+}
+
+// controller tells who runs it, and how.
+func (c imported) controller(d *doc, target string) {
+	at := func(name string) object.Key {
+		return object.Key{Group: "apps", Kind: "Deployment", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
+	}
+	body, modern := c.seen.Body(at(linkerd.Controller(api.ClusterName(target))))
+	if !modern {
+		var legacy bool
+		if body, legacy = c.seen.Body(at(linkerd.LegacyController(api.ClusterName(target)))); !legacy {
+			d.spec["controller"] = map[string]any{"mode": string(api.External)}
+			d.note("controller: none was found in %s; without mode: External linkwright runs one", c.spec.Linkerd.MulticlusterNamespace)
+			return
+		}
+		d.note("controller: the older one of `linkerd multicluster link`; after adopt, the next sync runs the present one in its place")
+	} else if r := linkerd.ReleaseOf(body); !r.IsZero() {
+		d.note("controller: release %s/%s of Helm runs it, and linkwright will; leave it to Helm with controller: {mode: External}. After adopt, take %s out of `controllers` in its values", r.Namespace, r.Name, target)
+	}
+	var dep appsv1.Deployment
+	if json.Unmarshal(body.Bytes(), &dep) != nil || len(dep.Spec.Template.Spec.Containers) == 0 {
+		return
+	}
+	if spec := controllerSpec(dep, c.facts.Version); len(spec) > 0 {
+		d.spec["controller"] = spec
+	}
+	if image, ok := controllerSpec(dep, c.facts.Version)["image"]; ok {
+		d.note("controller.image: %v counts only with --allow-controller-image", image)
+	}
+}
+
+func controllerSpec(dep appsv1.Deployment, version string) map[string]any {
+	out, box := map[string]any{}, dep.Spec.Template.Spec.Containers[0]
+	if i := slices.IndexFunc(dep.Spec.Template.Spec.Containers, func(b corev1.Container) bool { return slices.Contains(b.Args, "service-mirror") }); i >= 0 {
+		box = dep.Spec.Template.Spec.Containers[i]
+	}
+	if n := dep.Spec.Replicas; n != nil && *n > 1 {
+		out["replicas"] = *n
+	}
+	for _, arg := range box.Args {
+		if level, ok := strings.CutPrefix(arg, "-log-level="); ok && level != "info" {
+			out["logLevel"] = level
+		}
+		if arg == "-enable-headless-services" || arg == "-enable-headless-services=true" {
+			out["headless"] = true
+		}
+	}
+	if box.Image != linkerd.ControllerImage+":"+version && version != "" {
+		out["image"] = box.Image
+	}
+	if len(box.Resources.Limits)+len(box.Resources.Requests) > 0 {
+		out["resources"] = box.Resources
+	}
+	if a := dep.Spec.Template.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		out["podAntiAffinity"] = true
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func releaseCommand() *cobra.Command {
+	var t takeover
+	var out format
+	c := &cobra.Command{
+		Use:   "release --repo URL (LINK... | --all)",
+		Short: "Give links up and leave all they consist of",
+		Long: `Give links up and leave all they consist of: linkwright's marks go from their objects at both ends, and
+then the inventories. Nothing that Linkerd uses is deleted or changed, so that links work as before, with
+the accounts and tokens that linkwright made. LINK is the name of a Link or a Mesh, or SOURCE/TARGET, also
+of a link that is no longer declared.
+
+Without --yes it shows what is given up and stops: exit code 4 where there is something, 0 where there is
+nothing. A link that is still declared is Occupied from then on, for "run" and "sync": take it out of the
+repository, or take it over again with "adopt". It holds the same lease as "run" and "sync": while a daemon
+holds it, nothing is done and the exit code is 5.`,
+		Example: `  linkwright release west-east --repo URL --home-kubeconfig home
+  linkwright release --all --repo URL --home-kubeconfig home --yes`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := someOrAll(args, t.all); err != nil {
+				return err
+			}
+			e, err := t.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer e.close(c.Context())
+			f, err := e.fleet(c.Context())
+			if err != nil {
+				return err
+			}
+			links, err := pairs(f, args, true)
+			if err != nil {
+				return err
+			}
+			e.loop.Release = &plan.Releasing{Links: links, All: t.all}
+			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
+				return e.release(ctx, term, t.yes, printer{c.OutOrStdout(), out.Format})
+			})
+		},
+	}
+	t.add(c.Flags(), "give them up")
+	c.Flags().BoolVar(&t.all, "all", false, "everything that is linkwright's, in all clusters")
+	out.add(c.Flags(), report.Formats())
+	return c
+}
+
+// printer is where a report goes, and how.
+type printer struct {
+	io.Writer
+	format report.Format
+}
+
+// release shows what is given up, and with yes does it.
+func (e *engine) release(ctx context.Context, term int64, yes bool, out printer) error {
+	w, err := e.loop.Look(ctx, term)
+	if err != nil {
+		return err
+	}
+	n, refused := 0, false
+	for _, name := range sortedNames(w) {
+		s := plan.Cluster(w, name, e.loop.Renderer)
+		if s.Refused != nil {
+			refused = true
+			say(out, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
+		}
+		for _, c := range append(s.Changes, s.After...) {
+			n++
+			say(out, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
+		}
+	}
+	switch {
+	case n == 0 && refused:
+		return exit{exitPartial, nil}
+	case n == 0:
+		say(out, "nothing to give up")
+		return nil
+	case !yes:
+		say(out, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
+		return exit{exitPartial, nil}
+	}
+	r, failed := e.loop.Once(ctx, term)
+	if err := r.Write(out, out.format); err != nil {
+		return err
+	}
+	say(out, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
+	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
+}
+
+// fate is what becomes of an object.
+func fate(c object.Change) string {
+	if c.Frees() {
+		return "leave"
+	}
+	return c.Action.String()
+}
+
+// dropRecord deletes the record of clusters once it names none, and no debt.
+func (e *engine) dropRecord(ctx context.Context) error {
+	key := inventory.RecordKey(e.loop.Owner, e.loop.Home.Namespace)
+	seen, err := e.loop.Home.Cluster.Observe(ctx, []object.Watch{
+		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	})
+	if err != nil {
+		return err
+	}
+	r, err := inventory.ReadRecord(key, seen)
+	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
+		return err
+	}
+	_, err = e.loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
+	return err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+func uninstallCommand() *cobra.Command {
+	var t takeover
+	var out format
+	wait := 10 * time.Minute // more than a drain takes
+	c := &cobra.Command{
+		Use:   "uninstall --repo URL",
+		Short: "Unlink everything",
+		Long: `Unlink everything: in every cluster that the repository declares, and in those that the home cluster's
+record remembers, all that is this installation's goes, mirrors included, in the order of any unlink, as if
+every Cluster were declared with state: Leaving. Without --yes it shows what goes and stops: exit code 4
+where there is something, 0 where there is nothing.
+
+What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
+it again for what is left. At the end the record goes. Namespaces stay, linkwright-access among them, and
+linkwright's own Deployment, rights, lease and access Secrets: you installed those. End the daemon first:
+while it holds the lease, nothing is done and the exit code is 5, and later it would link everything again.
+To keep links and give up only what linkwright has to do with them, use "release".`,
+		Example: `  linkwright uninstall --repo URL --home-kubeconfig home
+  linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			e, err := t.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer e.close(c.Context())
+			if _, err := e.fleet(c.Context()); err != nil {
+				return err
+			}
+			e.loop.Patience = wait
+			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
+				return e.uninstall(ctx, term, t.yes, printer{c.OutOrStdout(), out.Format})
+			})
+		},
+	}
+	t.add(c.Flags(), "unlink it")
+	out.add(c.Flags(), report.Formats())
+	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
+	return c
+}
+
+// leaving declares that every cluster leaves, also those that are only remembered.
+type leaving struct {
+	sync.Declared
+	departed []fleet.Cluster
+}
+
+// Next implements sync.Declared.
+func (l leaving) Next(ctx context.Context) (sync.Declaration, error) {
+	return l.all(l.Declared.Next(ctx))
+}
+
+// At implements sync.Declared.
+func (l leaving) At(ctx context.Context, commit api.Commit) (sync.Declaration, error) {
+	return l.all(l.Declared.At(ctx, commit))
+}
+
+func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
+	if err != nil || d.Fleet == nil {
+		return d, err
+	}
+	clusters := slices.Concat(d.Fleet.Clusters, l.departed)
+	for i := range clusters {
+		clusters[i].Spec.State = api.Leaving
+	}
+	slices.SortFunc(clusters, func(a, b fleet.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	d.Fleet = &fleet.Fleet{Commit: d.Fleet.Commit, Clusters: clusters, Policy: d.Fleet.Policy} // without a link
+	return d, nil
+}
+
+// uninstall shows what goes, and with yes takes it away.
+func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
+	w, err := e.loop.Look(ctx, term)
+	if err != nil {
+		return err
+	}
+	e.loop.Declared = leaving{e.loop.Declared, w.Departed}
+	if w, err = e.loop.Look(ctx, term); err != nil {
+		return err
+	}
+	n, stopped := e.going(w, out)
+	switch {
+	case n == 0 && !stopped:
+		say(out, "nothing of linkwright is left")
+		return e.dropIf(ctx, yes)
+	case !yes:
+		say(out, "\nNothing was written: take this away with --yes.")
+		return exit{exitPartial, nil}
+	}
+	r, failed := e.loop.Once(ctx, term)
+	if err := r.Write(out, out.format); err != nil {
+		return err
+	}
+	say(out, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
+	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
+}
+
+func (e *engine) dropIf(ctx context.Context, yes bool) error {
+	if !yes {
+		return nil
+	}
+	return e.dropRecord(ctx)
+}
+
+// going tells, from a removal in the mind, what goes and what is in its way.
+func (e *engine) going(w plan.World, out printer) (n int, stopped bool) {
+	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
+	for _, name := range sortedNames(w) {
+		cd := ends(report.ClusterDiff{Name: name}, steps[name])
+		if cd.Refused != nil {
+			stopped = true
+			say(out, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
+		}
+		for _, r := range cd.Rows {
+			if r.Standing == plan.Refused && r.Why != nil {
+				stopped = true
+				say(out, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+			}
+		}
+		for _, c := range lastChanges(steps[name]) {
+			if c.Action == object.Delete || c.Action == object.Release {
+				n++
+				say(out, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
+			}
+		}
+	}
+	return n, stopped
+}

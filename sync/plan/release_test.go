@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// A release deletes nothing but inventories, and those last; interrupted anywhere it goes on from there. What is declared
+// after it is occupied, and can be adopted again.
+func TestRelease(t *testing.T) {
+	s := linked(t, all)
+	before := map[api.ClusterName]map[object.Key]object.Record{}
+	for _, c := range two {
+		before[c] = map[object.Key]object.Record{}
+		for k, r := range s.live[c].Seen.Records() {
+			if r.Mark == object.Ours && !inventory.Named(owner, k) {
+				before[c][k] = r
+			}
+		}
+	}
+	s.world.Release = &Releasing{All: true}
+	for turn := 0; ; turn++ {
+		writes := 0
+		for _, c := range two {
+			step := Cluster(s.now(), c, s.renderer(), PrunePolicy)
+			if len(step.Changes) > 1 { // interrupted after the first
+				step.Changes, step.After = step.Changes[:1], nil
+			}
+			for _, ch := range append(step.Changes, step.After...) {
+				if ch.Action == object.Delete && !inventory.Named(owner, ch.Key) || ch.Action != object.Delete && !ch.Frees() {
+					t.Errorf("%s: %s %s", c, ch.Action, ch.Key)
+				}
+			}
+			*s.live[c] = After(*s.live[c], step)
+			if writes += step.Writes(); step.Writes() == 0 && !step.Left() {
+				t.Errorf("%s: something is left: %v", c, standings(step))
+			}
+		}
+		if writes == 0 {
+			break
+		}
+		if turn > 60 {
+			t.Fatal("the release comes to no end")
+		}
+	}
+	for _, c := range two {
+		for k, r := range s.live[c].Seen.Records() {
+			if r.Mark == object.Ours && k.Kind != "Namespace" {
+				t.Errorf("%s: %s is still ours", c, k)
+			}
+			delete(before[c], k)
+		}
+		for k := range before[c] {
+			t.Errorf("%s: %s is gone", c, k)
+		}
+	}
+	s.world.Release = nil
+	if step := Cluster(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != "Occupied" {
+		t.Errorf("after it: %v", standings(step))
+	}
+	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
+	s.settle()
+	s.world.Adopt = nil
+	for c, step := range s.settle() {
+		for _, line := range standings(step) {
+			if !strings.HasSuffix(line, ": in place") {
+				t.Errorf("adopted again: %s: %s", c, line)
+			}
+		}
+	}
+}
+
+// One link of two: the base stays with the other.
+func TestReleaseOne(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", "")+linkDoc("east", "west", "")), two...)
+	s.settle()
+	s.world.Release = &Releasing{Links: map[api.Pair]bool{{Source: "west", Target: "east"}: true}}
+	for range 3 {
+		for _, c := range two {
+			s.turn(c)
+		}
+	}
+	for _, c := range two {
+		recorded, err := inventory.Read(owner, s.live[c].Seen)
+		if err != nil || len(recorded) != 2 || recorded[1].End.Link != (api.Pair{Source: "east", Target: "west"}) {
+			t.Errorf("%s: %v, %v", c, recorded, err)
+		}
+	}
+	s.world.Release = &Releasing{Links: map[api.Pair]bool{{Source: "north", Target: "south"}: true}}
+	if step := s.turn("west"); step.Writes() > 0 || step.Left() {
+		t.Errorf("a cluster of another link: %v, left %t", words(step), step.Left())
+	}
+}

@@ -80,7 +80,7 @@ func cpu(b *testing.B, f func()) {
 	b.ReportMetric(float64((processTime(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
-func processTime(b *testing.B) time.Duration {
+func processTime(b testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)

@@ -154,6 +154,11 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	far := object.End{Cluster: other, Link: end.Link}
 	side, closed := p.Sides[at], p.closed(object.End{Cluster: at, Link: end.Link})
+	if own, _ := p.record(end); own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
+		if _, there := inventory.Of(p.Owner, far, side.Seen); there {
+			return prune.Peer{Known: true, Alive: true, Closed: closed}
+		}
+	}
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
 		return prune.Peer{Alive: true, Closed: closed}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -55,19 +56,35 @@ func (p *planner) heir(in api.ClusterName, end object.End) (fleet.Link, bool) {
 	if p.Fleet == nil || p.isDeclared(end.Link.Source) && p.isDeclared(end.Link.Target) {
 		return fleet.Link{}, false
 	}
-	uid := func(name api.ClusterName) string {
+	called := func(name api.ClusterName) []api.ClusterName {
 		if name == end.Cluster {
 			name = in
 		}
-		return p.uid(name)
+		return p.called(p.uid(name))
 	}
-	source, target := uid(end.Link.Source), uid(end.Link.Target)
-	for l := range p.Fleet.Links() {
-		if source != "" && target != "" && p.uid(l.Source.Name) == source && p.uid(l.Target.Name) == target {
-			return l, true
+	targets := called(end.Link.Target)
+	for _, source := range called(end.Link.Source) {
+		for _, target := range targets {
+			if l, ok := p.Fleet.Link(api.Pair{Source: source, Target: target}); ok {
+				return l, true
+			}
 		}
 	}
 	return fleet.Link{}, false
+}
+
+// called gives the declared names of the cluster with an identity, in order: where a cluster leaves a large fleet, each of its
+// ends asks.
+func (p *planner) called(uid string) []api.ClusterName {
+	if p.declaredAs == nil {
+		p.declaredAs = make(map[string][]api.ClusterName, len(p.Fleet.Clusters))
+		for _, c := range p.Fleet.Clusters {
+			if id := p.uid(c.Name); id != "" {
+				p.declaredAs[id] = append(p.declaredAs[id], c.Name)
+			}
+		}
+	}
+	return p.declaredAs[uid]
 }
 
 func (p *planner) isDeclared(name api.ClusterName) bool {
@@ -201,6 +218,9 @@ func (p *planner) handingOver() *object.Reason {
 		if !side.Known {
 			return object.Because(prune.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, p.name)
 		}
+		if !p.mentioned(side.Seen) {
+			continue
+		}
 		recorded, err := inventory.Read(p.Owner, side.Seen)
 		if err != nil {
 			return object.Because(prune.WaitingForLinks, "inventories of cluster %s cannot be read, and may name %s", name, p.name)
@@ -212,6 +232,16 @@ func (p *planner) handingOver() *object.Reason {
 		}
 	}
 	return nil
+}
+
+// mentioned says that an inventory may be of an end that has the planner's name: reading all takes much longer.
+func (p *planner) mentioned(seen object.Observation) bool {
+	for k := range seen.Kind("", "ConfigMap") {
+		if inventory.Named(p.Owner, k) && strings.Contains(k.Name, string(p.name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // here is an end with the name that its cluster has now: what closes it is declared by that.

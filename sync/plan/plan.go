@@ -198,6 +198,7 @@ type planner struct {
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 	elsewhere   map[api.ClusterName]map[string][]string  // memo of formerly
+	declaredAs  map[string][]api.ClusterName             // memo of called
 }
 
 func (w World) commit() api.Commit {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -243,5 +244,24 @@ func TestUnlinkSparesTheirs(t *testing.T) {
 		if !slices.Contains(s.names("west"), k.String()) {
 			t.Errorf("%s is gone", k)
 		}
+	}
+}
+
+// An unlink that began is not judged again: what else the cluster at its other end holds is not even rendered.
+func TestPeerOfBegunUnlink(t *testing.T) {
+	s := stuck(t)
+	s.settle()
+	w := s.now()
+	var asked []api.ClusterName
+	s.change = func(want object.Wanted) object.Wanted {
+		asked = append(asked, want.End.Cluster)
+		return want
+	}
+	step := Cluster(w, "west", s.renderer())
+	if got := row(t, step, westEast); got.Why == nil || got.Why.Code != prune.Draining {
+		t.Fatalf("it is %s %v", got.Standing, got.Why)
+	}
+	if slices.Contains(asked, "east") {
+		t.Errorf("for %v", standings(step))
 	}
 }

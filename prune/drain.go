@@ -62,12 +62,19 @@ func (in Input) within(until time.Time) bool {
 func (in Input) drainable(inv inventory.Inventory) []object.Key {
 	return slices.DeleteFunc(only(inv.Entries, in.link(inv.End)), func(k object.Key) bool {
 		r := in.Seen.Record(k)
-		_, whole := in.Seen.Body(k)
-		return !in.Saw(k) || !whole || in.needs(k) || r.Mark != object.Ours || r.Going
+		body, whole := in.Seen.Body(k)
+		return !in.Saw(k) || !whole || in.needs(k) || r.Mark != object.Ours || r.Going || heldOpen(k, r, body)
 	})
 }
 
-// empty takes the selectors from Links, and nothing else; where others set them, too, that is done once and changes nothing.
+// heldOpen says that a Link chooses services though we emptied it: somebody else sets a selector, too, and puts back what is
+// taken. Linkerd's controller would keep those mirrors for as long, so nobody waits for it.
+func heldOpen(k object.Key, r object.Record, live object.Body) bool {
+	o, ok := emptied(k, live)
+	return ok && r.Digest == o.Digest && linkerd.Drains(live, o.Body)
+}
+
+// empty takes the selectors from Links, and nothing else.
 func (in Input) empty(end object.End, links []object.Key) (out []object.Change) {
 	for _, k := range links {
 		body, _ := in.Seen.Body(k)

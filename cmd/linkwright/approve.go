@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func refusals(w plan.World, r plan.Renderer, hashes []string) (out []plan.Excess
 	if list == "" {
 		list = "\n  none: nothing is refused as too much by what is declared now"
 	}
-	for _, hash := range hashes {
+	for _, hash := range slices.Compact(slices.Sorted(slices.Values(hashes))) { // twice the same would be written once
 		x, ok := today[hash]
 		if !ok {
 			return nil, fmt.Errorf("approve %s: no refusal has this hash: what is to go is another by now, or declared elsewhere (--ref); those of today:%s", hash, list)

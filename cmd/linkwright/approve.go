@@ -50,11 +50,18 @@ is written, and the lease is not needed. A hash that is not refused today is an 
 			if err != nil {
 				return err
 			}
-			chosen, err := refusals(w, e.loop.Renderer, args)
+			today := refusals(w, e.loop.Renderer)
+			chosen, rest, err := choose(today, args)
 			if err != nil {
 				return err
 			}
-			return e.approve(c.Context(), chosen, c.OutOrStdout())
+			err = e.approve(c.Context(), chosen, c.OutOrStdout())
+			for _, x := range rest {
+				if slices.ContainsFunc(chosen, x.Shares) {
+					say(c.OutOrStdout(), "not yet approved, and nothing goes before it is: "+excessive(x))
+				}
+			}
+			return err
 		},
 	}
 	f.add(c.Flags())
@@ -72,26 +79,41 @@ func checkHashes(args []string) error {
 	return nil
 }
 
-// refusals finds what hashes name, all of them or none.
-func refusals(w plan.World, r plan.Renderer, hashes []string) (out []plan.Excess, err error) {
-	today, list := map[string]plan.Excess{}, ""
+// refusals are what is refused as too much by what is declared, in the order of clusters.
+func refusals(w plan.World, r plan.Renderer) (out []plan.Excess) {
 	for _, name := range sortedNames(w) {
 		if x, ok := plan.TooMuch(w, name, r); ok {
-			today[x.Hash] = x
-			list += "\n  " + excessive(x)
+			out = append(out, x)
 		}
 	}
-	if list == "" {
-		list = "\n  none: nothing is refused as too much by what is declared now"
-	}
-	for _, hash := range slices.Compact(slices.Sorted(slices.Values(hashes))) { // twice the same would be written once
-		x, ok := today[hash]
-		if !ok {
-			return nil, fmt.Errorf("approve %s: no refusal has this hash: what is to go is another by now, or declared elsewhere (--ref); those of today:%s", hash, list)
+	return out
+}
+
+// choose finds what hashes name, all of them or none, and what they do not name.
+func choose(today []plan.Excess, hashes []string) (chosen, rest []plan.Excess, err error) {
+	for _, hash := range hashes {
+		if !slices.ContainsFunc(today, func(x plan.Excess) bool { return x.Hash == hash }) {
+			return nil, nil, fmt.Errorf("approve %s: no refusal has this hash: what is to go is another by now, or declared elsewhere (--ref); those of today:%s", hash, list(today))
 		}
-		out = append(out, x)
 	}
-	return out, nil
+	for _, x := range today {
+		if slices.Contains(hashes, x.Hash) {
+			chosen = append(chosen, x)
+		} else {
+			rest = append(rest, x)
+		}
+	}
+	return chosen, rest, nil
+}
+
+func list(today []plan.Excess) (out string) {
+	for _, x := range today {
+		out += "\n  " + excessive(x)
+	}
+	if out == "" {
+		return "\n  none: nothing is refused as too much by what is declared now"
+	}
+	return out
 }
 
 // excessive is one line about what is refused.

@@ -20,6 +20,13 @@ type Excess struct {
 	Approve []object.Change
 }
 
+// Shares says that both are of one link: neither of its ends goes before both may.
+func (e Excess) Shares(o Excess) bool {
+	return slices.ContainsFunc(e.Ends, func(a object.End) bool {
+		return !a.IsBase() && slices.ContainsFunc(o.Ends, func(b object.End) bool { return a.Link == b.Link })
+	})
+}
+
 // TooMuch gives what is refused in a cluster; false: nothing, or nothing may be written there at all.
 func TooMuch(w World, name api.ClusterName, r Renderer) (Excess, bool) {
 	p := &planner{World: w, name: name, side: w.Sides[name], renderer: r}

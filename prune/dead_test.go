@@ -12,8 +12,8 @@ import (
 
 var accountOfWest = object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 
-// The access of a source stays until its end is gone, or it was dead for as long as people grant, counted from when the unlink
-// began. A source that is suspended, refused, or merely not read keeps it.
+// The access of a source stays until its end is gone, or it was dead for as long as people grant, counted from when it was
+// first found so. A source that is suspended, refused, or merely not read keeps it, and is heard anew.
 func TestAccessOfADeadSource(t *testing.T) {
 	began := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	const day = 24 * time.Hour
@@ -49,6 +49,9 @@ func TestAccessOfADeadSource(t *testing.T) {
 		}
 		if tt.peer.Dead && tt.peer.Closed == nil && v.Next.Since.IsZero() {
 			t.Errorf("%s: nobody remembers when it began", name)
+		}
+		if !tt.peer.Dead && !tt.peer.gone() && !v.Next.Since.IsZero() {
+			t.Errorf("%s: it counts as dead since %s", name, v.Next.Since)
 		}
 	}
 	in := input(target, sorted(accountOfWest), linkerd.Mirror{})

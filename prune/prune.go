@@ -46,7 +46,7 @@ type Input struct {
 type Peer struct {
 	Known   bool           // that cluster was read
 	Gone    bool           // nothing of the link is left there
-	Dead    bool           // that cluster was tried, and could not be read
+	Dead    bool           // that cluster was tried, and gave no answer at all
 	Alive   bool           // it is the cluster of that name, and answers
 	Refused *object.Reason // a guard refuses its end: then neither end begins
 	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on

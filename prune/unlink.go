@@ -36,6 +36,9 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	if v.Waiting = in.stays(inv); v.Waiting != nil {
 		return v
 	}
+	if v.Waiting = unheard(inv, peer); v.Waiting != nil {
+		return v
+	}
 	if in.passed(inv.End) {
 		return in.pass(v, inv)
 	}
@@ -70,10 +73,22 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 
 func (p Peer) gone() bool { return p.Known && p.Gone }
 
-// awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant. An unlink
-// that an older release began counts from now.
+// unheard: a target's end does not begin while nobody knows what the source's guards say, unless the source is dead: then its
+// grace begins.
+func unheard(inv inventory.Inventory, peer Peer) *object.Reason {
+	if inv.Leaving || inv.End.IsSource() || peer.Known || peer.Dead {
+		return nil
+	}
+	return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", inv.End.Link.Source)
+}
+
+// awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant: since it was
+// found dead first, and was not heard after that.
 func (in Input) awaitSource(v Verdict, peer Peer) Verdict {
 	source := v.End.Link.Source
+	if !peer.Dead && !peer.gone() {
+		v.Next.Since = time.Time{}
+	}
 	switch {
 	case peer.gone():
 	case peer.Closed != nil:

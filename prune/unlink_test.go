@@ -229,7 +229,7 @@ func TestTargetWaits(t *testing.T) {
 		leaving bool
 		want    string
 	}{
-		{"source not read", Peer{}, false, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
+		{"source not read", Peer{}, false, "wait: cluster west cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays"},
 		{"source not through", Peer{Known: true}, false, "wait: its access stays until cluster west has removed its end of the link"},
 		{"source through", settled(), false, "delete ServiceAccount linkwright.west"},
 		{"source refused", Peer{Known: true, Refused: kept}, false, "refused: Kept"},
@@ -240,7 +240,8 @@ func TestTargetWaits(t *testing.T) {
 		in := input(target, []object.Key{k}, linkerd.Mirror{})
 		in.Recorded[0].Leaving = tt.leaving
 		v := one(t, in, tt.peer)
-		if got := told(v); got != tt.want || v.Next.Leaving != (v.Refused == nil) {
+		begins := tt.leaving || v.Refused == nil && (tt.peer.Known || tt.peer.Dead)
+		if got := told(v); got != tt.want || v.Next.Leaving != begins {
 			t.Errorf("%s: %s, leaving %t, want %s", tt.name, got, v.Next.Leaving, tt.want)
 		}
 	}

@@ -258,9 +258,10 @@ func (d *disaster) noList() {
 	d.at("west").Fault(func(f *memcluster.Faults) {
 		f.Denied = map[string][]schema.GroupKind{"list": {{Group: disasterRole.Group, Kind: "Role"}}}
 	})
+	d.grace = 0 // who answers is not dead, whatever people grant
 	d.declare(disasterNothing)
 	d.says("list", "roles")
-	d.wrote("update ConfigMap linkwright-access/linkwright.base", "east update ConfigMap linkwright-access/linkwright.west.east") // that it leaves
+	d.wrote("update ConfigMap linkwright-access/linkwright.base")
 	d.stand("west", disasterLink, disasterSecret, disasterRole)
 	d.stand("east", disasterAccount)
 	d.at("west").Fault(func(f *memcluster.Faults) { f.Denied = nil })

@@ -26,7 +26,7 @@ func (u *turn) side(ctx context.Context) pair.Side {
 		return u.live(ctx, conn, &side)
 	})
 	if err != nil {
-		failed := pair.Side{Looked: looked, Err: u.loop.why(err)} // its watches stay as they are
+		failed := pair.Side{Looked: looked, Err: u.loop.why(err), Answered: side.Answered} // its watches stay as they are
 		if u.observes {
 			failed.Pass = u.pass
 		}
@@ -82,6 +82,7 @@ func (u *turn) observe(ctx context.Context, conn Cluster, side *pair.Side) error
 	if err != nil || !u.watches(side, ledger) {
 		return err
 	}
+	side.Answered = true
 	rest, err := conn.Observe(ctx, side.Looked[len(plan.Ledger()):])
 	side.Seen = with(rest, ledger)
 	return err

@@ -206,9 +206,9 @@ func (b *board) bars() map[api.Commit]*object.Reason {
 	return b.derived.barred
 }
 
-// shownBy sums up what of a side other clusters depend on: facts, whether it was read, tokens, what inventories hold, and the
-// credentials that it uses, which must not lose their tokens. Which commit and term its base carries is none of that, but for
-// the commits that are barred.
+// shownBy sums up what of a side other clusters depend on: facts, whether it was read or gives no answer, tokens, what
+// inventories hold, and the credentials that it uses, which must not lose their tokens. Which commit and term its base carries
+// is none of that, but for the commits that are barred.
 //
 // What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
 // one.
@@ -216,7 +216,7 @@ func shownBy(owner string, s pair.Side, last announcements) (out shown, next ann
 	var buf bytes.Buffer
 	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
-	fmt.Fprintln(&buf, s.Known, s.Err != nil, string(facts), err, s.Facts.Missing)
+	fmt.Fprintln(&buf, s.Known, s.Err != nil, plan.Silent(s), string(facts), err, s.Facts.Missing)
 	base := inventory.Key(owner, object.End{})
 	for k, body := range s.Seen.Bodies() {
 		switch {

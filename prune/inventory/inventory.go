@@ -29,8 +29,8 @@ type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
 	Leaving bool         // an unlink began: it is finished, never judged again
-	// Since is when it began, in UTC and whole seconds: what a drain's deadline is counted from. Zero: it did not, or an
-	// earlier release began it.
+	// Since is when it began, in UTC and whole seconds: what a drain's deadline is counted from. Of an end in a target: when its
+	// source was first found dead, and not heard since. Zero: neither is, or an earlier release began it.
 	Since    time.Time
 	Approved []Approval // what people let go, though it is much
 	Commit   api.Commit

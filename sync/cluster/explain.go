@@ -18,7 +18,7 @@ import (
 const (
 	Unreachable  = "Unreachable"  // no connection
 	Untrusted    = "Untrusted"    // a connection, but not to whom we trust
-	Timeout      = "Timeout"      // no answer in time
+	Timeout      = "Timeout"      // a connection, but no answer at all in time
 	Unauthorized = "Unauthorized" // 401
 	Forbidden    = "Forbidden"    // 403
 	NotFound     = "NotFound"     // 404
@@ -72,7 +72,7 @@ func explanations() []explanation {
 		{apierrors.IsBadRequest, Invalid, refused},
 		{apierrors.IsRequestEntityTooLargeError, Invalid, refused},
 		{isExpired, Unavailable, " (the list expired while it was read, twice: the API server is overloaded)"},
-		{isServerTimeout, Timeout, " (the API server is slow or overloaded)"},
+		{isServerTimeout, Unavailable, " (the API server is slow or overloaded)"},
 		{isServerFault, Unavailable, " (the API server is starting, stopping or broken)"},
 		{isUntrusted, Untrusted, " (compare the CA and the server name of the credentials with the cluster's)"},
 		{isDeadline, Timeout, " (the API server accepts connections but does not answer in time)"},

@@ -92,7 +92,7 @@ func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
 		{"busy without time", script{later(http.StatusTooManyRequests, "TooManyRequests", ""), fine}, []time.Duration{0, leastPause}, firstWide / 2, "", ""},
 		{"down", script{down, fine}, []time.Duration{0, 2 * time.Second}, firstWide / 2, "", ""},
 		{"down without time", script{status(http.StatusServiceUnavailable, "ServiceUnavailable")}, []time.Duration{0}, firstWide / 2, Unavailable, "told so"},
-		{"slow", script{later(http.StatusGatewayTimeout, "Timeout", "1")}, []time.Duration{0}, firstWide / 2, Timeout, "slow or overloaded"},
+		{"slow", script{later(http.StatusGatewayTimeout, "Timeout", "1")}, []time.Duration{0}, firstWide / 2, Unavailable, "slow or overloaded"},
 		{"broken", script{later(http.StatusInternalServerError, "InternalError", "1")}, []time.Duration{0}, firstWide, Unavailable, "InternalError"},
 		{"refused", script{status(http.StatusForbidden, "Forbidden")}, []time.Duration{0}, firstWide, Forbidden, "grant this"},
 		{"busy for ever", script{busy}, []time.Duration{0, 4 * time.Second, 8 * time.Second, 12 * time.Second}, 1, Throttled, "until 2000-01-01T00:00:16Z"},

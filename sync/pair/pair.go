@@ -19,6 +19,7 @@ import (
 type Side struct {
 	Known      bool
 	Err        *object.Reason
+	Answered   bool // it gave an answer, though it could not be read as a whole
 	Seen       object.Observation
 	Looked     []object.Watch
 	Everything bool // simulated: whatever is not in Seen is not there

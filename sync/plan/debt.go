@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // Forgotten is the code of a cluster that people gave up.
@@ -90,8 +91,12 @@ func (p *planner) parted(why *object.Reason) *object.Reason {
 // forsaken says that people gave a cluster up that is declared no more. One that can be read is unlinked like any other.
 func (p *planner) forsaken(name api.ClusterName) bool {
 	side := p.Sides[name]
-	return p.Forget[name] && p.departed(name) && (side.Known || side.Err != nil) && p.stranger(name) != nil
+	tried := side.Known || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
+	return p.Forget[name] && p.departed(name) && tried && p.stranger(name) != nil
 }
+
+// passing are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
+func passing() []string { return []string{"Throttled", "Canceled"} }
 
 // forsake says what stays behind in a cluster that people gave up, and how it is taken away by hand.
 func (p *planner) forsake() Row {
@@ -117,16 +122,17 @@ func orUnknown(uid string) string {
 	return uid
 }
 
-// dead says that a cluster was tried and could not be read, and that nobody asked for the end to be left alone. What tells that
-// somebody answers, or that nobody asked, is no death.
+// dead says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever
+// answers is alive, whatever it says and however long people grant: a refusal, a fault of its own, a certificate that nobody
+// trusts. Whom nobody could ask, for want of a credential, is not known to be dead.
 func (p *planner) dead(end object.End) bool {
-	side := p.Sides[end.Cluster]
-	return !side.Known && side.Err != nil && !slices.Contains(undecided(), side.Err.Code) && p.closed(end) == nil
+	return Silent(p.Sides[end.Cluster]) && p.closed(end) == nil
 }
 
-// undecided are codes of sides that could not be read and are not dead: inventories that say nothing, a server that asks for
-// time, a request that we ended, an error of which nobody knows what it means.
-func undecided() []string { return []string{"Inventory", "Throttled", "Canceled", "Unknown"} }
+// Silent says that a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
+func Silent(side pair.Side) bool {
+	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == "Unreachable" || side.Err.Code == "Timeout")
+}
 
 // grant has the step asked again when the access of a dead source goes.
 func (p *planner) grant(until time.Time) {

@@ -234,7 +234,8 @@ func TestAccessOfADeadSource(t *testing.T) {
 	}
 }
 
-// What says that a source is alive, or that nobody knows, keeps its access for ever; and so does an older look at a dead one.
+// What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin anew; and so does
+// an older look at a dead one.
 func TestAccessOfTheUndead(t *testing.T) {
 	for name, change := range map[string]func(*World){
 		"inventories that say nothing": func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Inventory", "what?")} },
@@ -256,8 +257,8 @@ func TestAccessOfTheUndead(t *testing.T) {
 		w.Sides["east"] = east
 		change(&w)
 		step := Cluster(w, "east", s.renderer())
-		if step.Writes() > 0 {
-			t.Errorf("%s: %v", name, words(step))
+		if got := words(step); len(got) > 1 || len(got) == 1 && got[0] != "update "+inventory.Key(owner, eastPart).String() {
+			t.Errorf("%s: %v", name, got)
 		}
 		if asked := slices.Contains(step.Look, "west"); asked != (name == "asked in another pass") {
 			t.Errorf("%s: looks at %v", name, step.Look)
@@ -267,6 +268,62 @@ func TestAccessOfTheUndead(t *testing.T) {
 		if step := Cluster(w, "east", s.renderer()); step.Writes() == 0 {
 			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.Look)
 		}
+	}
+}
+
+// A source that answers is alive, whatever it says: with nothing granted to the dead it keeps its access, and the target's end
+// does not even begin, since nobody knows what guards the source has. Of one that gives no answer the access goes.
+func TestWhoAnswersIsAlive(t *testing.T) {
+	why := func(code string) pair.Side { return pair.Side{Err: object.Because(code, "no")} }
+	half := why("Timeout")
+	half.Answered = true
+	for name, west := range map[string]pair.Side{
+		"401": why("Unauthorized"), "403": why("Forbidden"), "404": why("NotFound"), "5xx": why("Unavailable"), "429": why("Throttled"),
+		"a certificate": why("Untrusted"), "nobody may ask": why("Access"), "odd inventories": why("Inventory"), "cut short": why("Canceled"),
+		"who knows": why("Unknown"), "half an answer": half, "dead, silent": why("Timeout"), "dead, down": why("Unreachable"),
+	} {
+		s := linked(t, all)
+		s.world.Fleet, s.world.Grace = declare(t, two, ""), 0
+		s.down["west"] = true
+		for range 5 {
+			w := s.now()
+			w.Sides["west"] = west
+			east := After(*s.live["east"], Cluster(w, "east", s.renderer()))
+			s.live["east"] = &east
+		}
+		inv, dead := inventories(t, s.live["east"].Seen)[eastPart], strings.HasPrefix(name, "dead")
+		if gone := s.live["east"].Seen.Record(access).IsZero(); gone != dead || inv.Leaving {
+			t.Errorf("%s: its access is gone: %t, want %t; its end leaves: %t", name, gone, dead, inv.Leaving)
+		}
+	}
+}
+
+// The grace of a source that is heard in between begins anew, however old the unlink is.
+func TestGraceBeginsAnew(t *testing.T) {
+	s := linked(t, all)
+	s.world.Fleet = declare(t, two, "")
+	s.turn("east") // begins while its source is alive, and waits for it
+	began := s.world.Now
+	s.world.Now = began.Add(100 * time.Hour)
+	s.down["west"] = true
+	s.turn("east")
+	s.world.Now = s.world.Now.Add(23 * time.Hour)
+	s.down["west"] = false
+	s.turn("east")
+	s.down["west"] = true
+	s.world.Now = s.world.Now.Add(2 * time.Hour)
+	for range 3 {
+		s.turn("east")
+	}
+	if s.live["east"].Seen.Record(access).IsZero() {
+		t.Fatal("its access is gone: it was heard two hours ago")
+	}
+	s.world.Now = s.world.Now.Add(24 * time.Hour)
+	for range 3 {
+		s.turn("east")
+	}
+	if !s.live["east"].Seen.Record(access).IsZero() {
+		t.Error("its access is left, though it was not heard for a day")
 	}
 }
 

@@ -34,7 +34,7 @@ type World struct {
 	// once they are declared no more.
 	Debts  map[api.ClusterName][]inventory.Debt
 	Forget map[api.ClusterName]bool
-	// Grace is for how long a source that cannot be read keeps its access to the target of a removed link; zero: not at all.
+	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
 	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
 	Barred map[api.Commit]*object.Reason

@@ -40,6 +40,7 @@ type board struct {
 	record    inventory.Record
 	uids      map[api.ClusterName]string            // of record; nobody changes it
 	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
+	amends    []*amendment                          // of record, which wait to be written
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
 	looks     looks                                 // of sides
 	configs   linkerd.Configs                       // of sides, decoded
@@ -54,7 +55,7 @@ type board struct {
 	epoch int // of the declared fleet: another one, another epoch
 
 	asking    sync.Mutex // held while whether one commit follows another is asked
-	recording sync.Mutex // held while the record is written
+	recording sync.Mutex // held while the record is written, or read to be taken over
 }
 
 // commit is that of the declared fleet.
@@ -131,15 +132,25 @@ func (b *board) settle(source api.ClusterName) {
 
 // declare takes a fleet over: the record is read, connections follow, rows of the last pass are forgotten.
 func (b *board) declare(ctx context.Context, f *fleet.Fleet) error {
-	record, err := b.recall(ctx)
+	clusters, err := b.renew(ctx, f)
 	if err != nil {
 		return err
 	}
-	clusters := b.enter(f, record)
 	for name, err := range b.loop.Clusters.Follow(ctx, clusters) {
 		b.put(name, pair.Side{Err: object.Because("Access", "%v", err)}, b.now())
 	}
 	return nil
+}
+
+// renew reads the record and enters with it. What a turn under way writes there meanwhile is not undone.
+func (b *board) renew(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, error) {
+	b.recording.Lock()
+	defer b.recording.Unlock()
+	record, err := b.recall(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.enter(f, record), nil
 }
 
 // enter is declare without the connections. What was done and is not told yet stays in the table.

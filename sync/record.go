@@ -109,15 +109,60 @@ func (b *board) forget(ctx context.Context, name api.ClusterName) error {
 	})
 }
 
-// amend changes the record as it is now: other processes may write it, each for its own clusters.
+// amendment is a change of the record that somebody waits for: it changes what it is given, and says whether that is news. Who
+// holds board.recording may look at the rest.
+type amendment struct {
+	change func(map[api.ClusterName]inventory.Known) bool
+	done   bool
+	err    error
+}
+
+// amend changes the record. Changes gather while it is written, and the next write takes all of them: many clusters that are new
+// at once are a few writes.
 func (b *board) amend(ctx context.Context, change func(map[api.ClusterName]inventory.Known) bool) error {
+	a := &amendment{change: change}
+	b.gather(a)
 	b.recording.Lock()
 	defer b.recording.Unlock()
+	if a.done {
+		return a.err
+	}
+	all := b.gathered()
+	err := b.amendBy(ctx, all)
+	if err != nil && ctx.Err() != nil { // our time is over, and not theirs
+		b.gather(slices.DeleteFunc(all, func(o *amendment) bool { return o == a })...)
+		return err
+	}
+	for _, o := range all {
+		o.done, o.err = true, err
+	}
+	return err
+}
+
+func (b *board) gather(more ...*amendment) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.amends = append(b.amends, more...)
+}
+
+func (b *board) gathered() []*amendment {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.amends
+	b.amends = nil
+	return all
+}
+
+// amendBy changes the record as it is now: other processes may write it, each for its own clusters. b.recording is held.
+func (b *board) amendBy(ctx context.Context, all []*amendment) error {
 	var err error
 	for range 5 {
-		last := b.lastRecord()
+		last, news := b.lastRecord(), false
 		next := inventory.Record{Clusters: maps.Clone(last.Clusters), Was: last.Was}
-		if !change(next.Clusters) {
+		for _, a := range all {
+			news = a.change(next.Clusters) || news
+		}
+		if !news {
 			return nil
 		}
 		if next.Was, err = b.loop.writeRecord(ctx, next); err == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -92,7 +93,7 @@ func (u *turn) look(ctx context.Context) {
 // do does the step, once it is written down which cluster that is.
 func (u *turn) do(ctx context.Context, uid string) {
 	if u.step.Writes() == 0 {
-		u.err = u.leaveRecord(ctx)
+		u.err = u.keepRecord(ctx, uid)
 		return
 	}
 	if u.err = u.board.remember(ctx, u.cluster, uid, u.step); u.err != nil {
@@ -118,16 +119,25 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 	return h.Cluster.Write(ctx, c)
 }
 
-// leaveRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
-// find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed.
-func (u *turn) leaveRecord(ctx context.Context) error {
-	switch {
+// keepRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
+// find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed, and
+// writes a cluster down again that holds something of ours and is in the record no more, since that was lost.
+func (u *turn) keepRecord(ctx context.Context, uid string) error {
+	switch _, known := u.board.lastRecord().Clusters[u.cluster.Name]; {
 	case u.step.Left():
 		return u.board.forget(ctx, u.cluster.Name)
 	case len(u.step.Paid) > 0:
 		return u.board.acquit(ctx, u.cluster.Name, u.step.Paid)
+	case !known && u.step.Refused == nil && u.holds():
+		return u.board.remember(ctx, u.cluster, uid, u.step)
 	}
 	return nil
+}
+
+// holds says that a base of ours is seen in the cluster.
+func (u *turn) holds() bool {
+	_, found := inventory.ReadBase(u.loop.Owner, u.board.side(u.cluster.Name).Seen)
+	return found
 }
 
 // issue asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as

@@ -1,0 +1,127 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// gated is a home cluster whose first write waits.
+type gated struct {
+	Cluster
+	writes chan struct{} // one for each that has begun
+	open   chan struct{}
+}
+
+func (g gated) Write(ctx context.Context, c object.Change) (object.Record, error) {
+	g.writes <- struct{}{}
+	select {
+	case <-g.open:
+		return g.Cluster.Write(ctx, c)
+	case <-ctx.Done():
+		return object.Record{}, ctx.Err()
+	}
+}
+
+const manyNew = 100
+
+// remembering is a board whose clusters are all new, and one of which is being written down; the rest wait for that.
+func remembering(t *testing.T, first context.Context) (*board, gated, *errgroup.Group) {
+	t.Helper()
+	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+		t.Fatal(err)
+	}
+	g := gated{home, make(chan struct{}, manyNew), make(chan struct{})}
+	b := newBoard(&Loop{Owner: "linkwright", Home: Home{Cluster: g, Namespace: "linkwright"}}, 1)
+	var err error
+	if b.record, err = b.recall(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	remember := func(ctx context.Context, i int) error {
+		name := fmt.Sprintf("c%d", i)
+		return b.remember(ctx, fleet.Cluster{Name: api.ClusterName(name)}, "uid of "+name, plan.Step{})
+	}
+	var all errgroup.Group
+	all.Go(func() error { return remember(first, 0) })
+	<-g.writes
+	for i := 1; i < manyNew; i++ {
+		all.Go(func() error { return remember(t.Context(), i) })
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for waiting := 0; waiting < manyNew-1; <-tick.C {
+		b.mu.Lock()
+		waiting = len(b.amends)
+		b.mu.Unlock()
+	}
+	return b, g, &all
+}
+
+func (b *board) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
+	t.Helper()
+	r, err := b.loop.readRecord(t.Context(), b.loop.Home.Cluster.Observe, inventory.Record{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Clusters
+}
+
+// Clusters that are new at once are written down in two writes: the first, and all that came while that was under way.
+func TestRecordGathers(t *testing.T) {
+	b, g, all := remembering(t, t.Context())
+	close(g.open)
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(b.recorded(t)); got != manyNew || len(g.writes) != 1 {
+		t.Errorf("%d clusters are recorded, want %d; %d writes after the first, want one", got, manyNew, len(g.writes))
+	}
+}
+
+// Whose time is over fails alone.
+func TestRecordWithoutTheFirst(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b, g, all := remembering(t, ctx)
+	cancel()
+	close(g.open)
+	if err := all.Wait(); !errors.Is(err, context.Canceled) {
+		t.Errorf("the first: %v", err)
+	}
+	got := b.recorded(t)
+	if _, first := got["c0"]; len(got) != manyNew-1 && (len(got) != manyNew || !first) {
+		t.Errorf("%d clusters are recorded", len(got))
+	}
+}
+
+// Another process wrote meanwhile: what it knows of its clusters stays, and all of ours comes beside it.
+func TestRecordOfTwoProcesses(t *testing.T) {
+	b, g, all := remembering(t, t.Context())
+	other := newBoard(&Loop{Owner: "linkwright", Home: Home{Cluster: g.Cluster, Namespace: "linkwright"}}, 1)
+	var err error
+	if other.record, err = other.recall(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	theirs := inventory.Known{UID: "theirs"}.Owing(time.Now(), api.Pair{Source: "a", Target: "other"})
+	if err := other.amend(t.Context(), func(c map[api.ClusterName]inventory.Known) bool { c["other"] = theirs; return true }); err != nil {
+		t.Fatal(err)
+	}
+	close(g.open)
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.recorded(t); len(got) != manyNew+1 || len(got["other"].Debts) != 1 {
+		t.Errorf("%d clusters are recorded, want %d; the other's is %+v", len(got), manyNew+1, got["other"])
+	}
+}

@@ -29,7 +29,11 @@ func SourceOf(owner string, k object.Key) (api.ClusterName, bool) {
 	name := k.Name
 	switch {
 	case k.Kind == "ClusterRoleBinding":
-		name, _ = strings.CutPrefix(name, object.AccessNamespace+".")
+		binding, ok := strings.CutPrefix(name, object.AccessNamespace+".")
+		if !ok {
+			return "", false
+		}
+		name = binding
 	case k.Kind == "Secret" && k.Namespace == object.AccessNamespace:
 		account, ok := accountOf(name)
 		if !ok {

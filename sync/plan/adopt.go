@@ -159,6 +159,8 @@ func (p *planner) refuses(a adoptable, known bool) *object.Reason {
 			a.key, rivals(a.live))
 	case a.live.Going:
 		return object.Because("Going", "%s is still being deleted", a.key)
+	case a.live.Mark == object.Theirs && owner == "": // it was not read whole
+		return object.Because("Occupied", "%s belongs to another installation, by a name that is ours: delete it, or have that installation give it up", a.key)
 	case a.live.Mark == object.Theirs && owner != p.Rules.From:
 		return object.Because("Occupied", "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", a.key, owner, owner)
 	case !tool.IsZero() && !p.Rules.Managed:

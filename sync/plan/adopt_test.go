@@ -166,3 +166,22 @@ func TestAdoptKeep(t *testing.T) {
 		}
 	}
 }
+
+// An account by a name of ours that carries another installation's mark is nobody's to take, whatever is asked for: of it only
+// the mark was read.
+func TestAdoptAccessOfOthers(t *testing.T) {
+	for _, from := range []string{"", "old"} {
+		s := linked(t, "")
+		account := render.Account(owner, "west")
+		seen := s.live["east"].Seen.Edit()
+		r := s.live["east"].Seen.Record(account)
+		r.Mark = object.Theirs
+		seen.Put(account, r, object.Body{})
+		s.live["east"].Seen = seen.Observation()
+		s.world.Adopt, s.world.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
+		step := Cluster(s.now(), "east", s.renderer())
+		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != "Occupied" {
+			t.Errorf("from %q: %v, writes %v", from, standings(step), words(step))
+		}
+	}
+}

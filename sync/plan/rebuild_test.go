@@ -97,4 +97,7 @@ func TestEndOf(t *testing.T) {
 	if _, ok := render.SourceOf("blue", object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "blue.west"}); !ok {
 		t.Error("another owner does not find its own account")
 	}
+	if _, ok := render.SourceOf("blue", object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: "blue.west"}); ok {
+		t.Error("somebody's own ClusterRoleBinding blue.west is of a link")
+	}
 }

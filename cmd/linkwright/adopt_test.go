@@ -73,7 +73,8 @@ func TestAdopt(t *testing.T) {
 	t.Parallel()
 	l, lost := handmade(t, false)
 	before := l.inLink("west")
-	l.commit(l.clusters() + l.imports())
+	imported := l.imports()
+	l.commit(l.clusters() + imported)
 	l.must(exitPartial, []string{"Occupied"}, "sync")
 
 	shown := l.must(exitPartial, []string{
@@ -111,10 +112,15 @@ func TestAdopt(t *testing.T) {
 	if now := leader(after); now != holder || holder == "" {
 		t.Errorf("the lease went from %q to %q", holder, now)
 	}
+	l.keeps(after)
+	l.commit(l.clusters() + strings.Replace(imported, "spec:\n", "spec:\n  controller: {replicas: 2}\n", 1))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.keeps(l.inLink("west"))
+	l.commit(l.clusters() + imported)
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(exitDone, []string{"no difference"}, "diff")
+	l.keeps(l.inLink("west"))
 	for name, o := range after {
-		if o.GetLabels()["app.kubernetes.io/managed-by"] == "Helm" && o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
-			t.Errorf("%s: Helm would delete it", name)
-		}
 		if o.GetLabels()["linkwright.dev/owner"] != "" && o.GetAnnotations()["kubectl.kubernetes.io/last-applied-configuration"] != "" {
 			t.Errorf("%s: what kubectl once applied, the former token with it, is still written there", name)
 		}
@@ -126,10 +132,69 @@ func TestAdopt(t *testing.T) {
 	l.uninstalls()
 }
 
+// keeps looks for what the next `helm upgrade` without the link would delete: what is of its release and does not say keep.
+// Later applies of ours do not name that annotation, and must not take it away.
+func (l *lab) keeps(objects map[string]*unstructured.Unstructured) {
+	l.t.Helper()
+	n := 0
+	for name, o := range objects {
+		if o.GetLabels()["app.kubernetes.io/managed-by"] != "Helm" {
+			continue
+		}
+		if n++; o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+			l.t.Errorf("%s: Helm would delete it", name)
+		}
+	}
+	if n != 6 {
+		l.t.Errorf("%d objects are of Helm's release, want 6", n)
+	}
+}
+
+// TestAdoptLegacy takes over what `linkerd multicluster link` made, while its controller mirrors a Service: the present one
+// stands before the older one goes, and no mirror is lost.
+func TestAdoptLegacy(t *testing.T) {
+	t.Parallel()
+	l, lost := handmade(t, true)
+	before := l.inLink("west")
+	l.commit(l.clusters() + link("west", "east", full))
+	l.must(exitPartial, []string{"Occupied"}, "sync")
+	l.must(exitPartial, []string{
+		"Deployment.apps linkerd-multicluster/linkerd-service-mirror-east", "deletes it: it is not declared, or what is declared takes its place",
+		"note: ClusterRole linkerd-service-mirror-access-local-resources-east in west stays", "Nothing was written",
+	}, "adopt", "west/east")
+
+	l.must(exitDone, []string{"adopted: 9 objects"}, "adopt", "west/east", "--yes")
+	adopted := l.inLink("west")
+	l.same("adopted", before, adopted, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
+	l.same("adopted", before, adopted, contentOf, "leases")
+
+	l.must(exitDone, []string{"1 link in place"}, "sync", "--wait", "1m")
+	l.must(exitDone, []string{"no difference"}, "diff")
+	l.must(exitDone, []string{"nothing to adopt"}, "adopt", "--all")
+	after := l.inLink("west")
+	for name, o := range after {
+		_, own, _ := strings.Cut(name, "/")
+		if o.GetDeletionTimestamp() == nil && strings.HasSuffix(own, "-east") && (strings.HasPrefix(own, "linkerd-service-mirror-") || strings.HasPrefix(own, "probe-gateway-")) {
+			t.Errorf("%s of the older set is left", name)
+		}
+	}
+	for _, name := range []string{"links linkerd-multicluster/east", "secrets linkerd-multicluster/cluster-credentials-east", "secrets linkerd/cluster-credentials-east"} {
+		if after[name] == nil || after[name].GetUID() != before[name].GetUID() {
+			t.Errorf("%s was made anew", name)
+		}
+	}
+	if gone := lost(); len(gone) > 0 {
+		t.Errorf("mirrors were deleted: %v", gone)
+	}
+}
+
 // releases gives everything up, and takes it over again.
 func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.must(exitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
-	l.must(exitDone, []string{"Occupied from now on"}, "release", "--all", "--yes")
+	l.must(exitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
+	if told := l.must(exitDone, []string{"Occupied from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
+	}
 	l.must(exitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
 	after := l.inLink("west")
 	l.same("released", before, after, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
@@ -158,7 +223,9 @@ func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(exitDone, []string{"1 link in place"}, "sync")
 	l.must(exitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
-	l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes")
+	if told := l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
+	}
 	l.must(exitDone, []string{"nothing of linkwright is left"}, "uninstall")
 	l.recordless()
 	for _, c := range []string{"east", "west"} {

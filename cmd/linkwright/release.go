@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -50,7 +54,7 @@ holds it, nothing is done and the exit code is 5.`,
 			}
 			e.loop.Release = &plan.Releasing{Links: links, All: t.all}
 			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
-				return e.release(ctx, term, t.yes, printer{c.OutOrStdout(), out.Format})
+				return e.release(ctx, term, t.yes, printing(c, out.Format))
 			})
 		},
 	}
@@ -60,10 +64,19 @@ holds it, nothing is done and the exit code is 5.`,
 	return c
 }
 
-// printer is where a report goes, and how.
+// printer is where a report goes, and how; told is for what is said beside it, which a report for programs must not hold.
 type printer struct {
 	io.Writer
+	told   io.Writer
 	format report.Format
+}
+
+func printing(c *cobra.Command, f report.Format) printer {
+	p := printer{c.OutOrStdout(), c.OutOrStdout(), f}
+	if f != report.Text {
+		p.told = c.ErrOrStderr()
+	}
+	return p
 }
 
 // release shows what is given up, and with yes does it.
@@ -72,34 +85,50 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 	if err != nil {
 		return err
 	}
+	if err := mistaken(w, e.loop.Release.Links); err != nil {
+		return err
+	}
 	n, refused := 0, false
 	for _, name := range sortedNames(w) {
 		s := plan.Cluster(w, name, e.loop.Renderer)
 		if s.Refused != nil {
 			refused = true
-			say(out, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
+			say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
 		}
 		for _, c := range append(s.Changes, s.After...) {
 			n++
-			say(out, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
+			say(out.told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
 		}
 	}
 	switch {
 	case n == 0 && refused:
 		return exit{exitPartial, nil}
 	case n == 0:
-		say(out, "nothing to give up")
+		say(out.told, "nothing to give up")
 		return nil
 	case !yes:
-		say(out, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
+		say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
 		return exit{exitPartial, nil}
 	}
 	r, failed := e.loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	say(out, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
+	say(out.told, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
 	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
+}
+
+// mistaken says that a link names a cluster that nobody knows.
+func mistaken(w plan.World, links map[api.Pair]bool) error {
+	for _, p := range slices.SortedFunc(maps.Keys(links), api.Pair.Compare) {
+		for _, name := range []api.ClusterName{p.Source, p.Target} {
+			_, declared := w.Fleet.Cluster(name)
+			if !declared && !slices.ContainsFunc(w.Departed, func(c fleet.Cluster) bool { return c.Name == name }) {
+				return fmt.Errorf("release %s: no cluster %s is declared or remembered: linkwright status lists the links there are", p, name)
+			}
+		}
+	}
+	return nil
 }
 
 // fate is what becomes of an object.

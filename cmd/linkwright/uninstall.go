@@ -49,7 +49,7 @@ To keep links and give up only what linkwright has to do with them, use "release
 			}
 			e.loop.Patience = wait
 			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
-				return e.uninstall(ctx, term, t.yes, printer{c.OutOrStdout(), out.Format})
+				return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
 			})
 		},
 	}
@@ -101,17 +101,17 @@ func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printe
 	n, stopped := e.going(w, out)
 	switch {
 	case n == 0 && !stopped:
-		say(out, "nothing of linkwright is left")
+		say(out.told, "nothing of linkwright is left")
 		return e.dropIf(ctx, yes)
 	case !yes:
-		say(out, "\nNothing was written: take this away with --yes.")
+		say(out.told, "\nNothing was written: take this away with --yes.")
 		return exit{exitPartial, nil}
 	}
 	r, failed := e.loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	say(out, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
+	say(out.told, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
 	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
 }
 
@@ -129,18 +129,18 @@ func (e *engine) going(w plan.World, out printer) (n int, stopped bool) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Refused != nil {
 			stopped = true
-			say(out, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
+			say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
 		}
 		for _, r := range cd.Rows {
 			if r.Standing == plan.Refused && r.Why != nil {
 				stopped = true
-				say(out, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {
 			if c.Action == object.Delete || c.Action == object.Release {
 				n++
-				say(out, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
+				say(out.told, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
 			}
 		}
 	}

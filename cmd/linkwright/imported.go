@@ -117,7 +117,7 @@ func (c imported) link(k object.Key, target imported, at *doc) *doc {
 		return d
 	}
 	s := live.Spec
-	if string(s.TargetClusterName) != k.Name {
+	if s.TargetClusterName != k.Name {
 		d.note("the Link's targetClusterName is %s and its name %s: linkwright calls both alike", s.TargetClusterName, k.Name)
 	}
 	d.selectors(s)

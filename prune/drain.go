@@ -46,7 +46,7 @@ type drain struct {
 
 func (in Input) drainOf(inv inventory.Inventory, peer Peer) drain {
 	d := drain{end: inv.End, since: inv.Since, until: inv.Since.Add(in.Policy.Prune.Deadline())}
-	if peer.Alive && !inv.Since.IsZero() && in.within(d.until) && len(in.Mirrors()[inv.End.Link.Target].Pods) > 0 {
+	if peer.Alive && in.within(d.until) && len(in.Mirrors()[inv.End.Link.Target].Pods) > 0 {
 		d.links = in.drainable(inv)
 	}
 	return d

@@ -225,3 +225,18 @@ func TestLegacyController(t *testing.T) {
 		t.Errorf("ours: %s", got)
 	}
 }
+
+// What is written once is no drain again: a selector that somebody else sets beside us does not make each look one.
+func TestDrainsOnce(t *testing.T) {
+	in, o := draining(perLink()), emptyLink(t)
+	if !Drains(o, in.Seen) {
+		t.Error("emptying a Link drains nothing")
+	}
+	r := in.Seen.Record(linkKey)
+	r.Digest = o.Digest
+	record(&in.Seen, linkKey, r)
+	shown(&in, choosing)
+	if Drains(o, in.Seen) {
+		t.Error("what was written already drains again")
+	}
+}

@@ -37,7 +37,7 @@ func (g gated) Write(ctx context.Context, c object.Change) (object.Record, error
 const manyNew = 100
 
 // remembering is a board whose clusters are all new, and one of which is being written down; the rest wait for that.
-func remembering(t *testing.T, first context.Context) (*board, gated, *errgroup.Group) {
+func remembering(first context.Context, t *testing.T) (*board, gated, *errgroup.Group) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
@@ -46,7 +46,7 @@ func remembering(t *testing.T, first context.Context) (*board, gated, *errgroup.
 	g := gated{home, make(chan struct{}, manyNew), make(chan struct{})}
 	b := newBoard(&Loop{Owner: "linkwright", Home: Home{Cluster: g, Namespace: "linkwright"}}, 1)
 	var err error
-	if b.record, err = b.recall(t.Context()); err != nil {
+	if b.record, err = b.recall(t.Context()); err != nil { //nolint:contextcheck // only the first has a time of its own
 		t.Fatal(err)
 	}
 	remember := func(ctx context.Context, i int) error {
@@ -57,7 +57,7 @@ func remembering(t *testing.T, first context.Context) (*board, gated, *errgroup.
 	all.Go(func() error { return remember(first, 0) })
 	<-g.writes
 	for i := 1; i < manyNew; i++ {
-		all.Go(func() error { return remember(t.Context(), i) })
+		all.Go(func() error { return remember(t.Context(), i) }) //nolint:contextcheck // the others have the time of the test
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -80,7 +80,7 @@ func (b *board) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 
 // Clusters that are new at once are written down in two writes: the first, and all that came while that was under way.
 func TestRecordGathers(t *testing.T) {
-	b, g, all := remembering(t, t.Context())
+	b, g, all := remembering(t.Context(), t)
 	close(g.open)
 	if err := all.Wait(); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestRecordGathers(t *testing.T) {
 // Whose time is over fails alone.
 func TestRecordWithoutTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b, g, all := remembering(t, ctx)
+	b, g, all := remembering(ctx, t)
 	cancel()
 	close(g.open)
 	if err := all.Wait(); !errors.Is(err, context.Canceled) {
@@ -107,7 +107,7 @@ func TestRecordWithoutTheFirst(t *testing.T) {
 
 // Another process wrote meanwhile: what it knows of its clusters stays, and all of ours comes beside it.
 func TestRecordOfTwoProcesses(t *testing.T) {
-	b, g, all := remembering(t, t.Context())
+	b, g, all := remembering(t.Context(), t)
 	other := newBoard(&Loop{Owner: "linkwright", Home: Home{Cluster: g.Cluster, Namespace: "linkwright"}}, 1)
 	var err error
 	if other.record, err = other.recall(t.Context()); err != nil {

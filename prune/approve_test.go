@@ -116,3 +116,14 @@ func TestApprovalOverrulesNothingElse(t *testing.T) {
 		t.Errorf("kept: %v", codes(refused))
 	}
 }
+
+// The hash is a persisted format: cluster, kind, namespace, name and uid, a line each, sorted.
+func TestHashOf(t *testing.T) {
+	of := func(uid string) inventory.Identity {
+		return inventory.Identity{Key: object.Key{Kind: "Service", Namespace: "shop", Name: "web"}, UID: uid}
+	}
+	ends := map[object.End][]inventory.Identity{{Cluster: "west"}: {of("8"), of("7")}, source: {of("8")}}
+	if got := hashOf(ends); got != "7c60496e3c8c" { // of printf 'west Service shop web 7\nwest Service shop web 8\n' | sha256sum
+		t.Errorf("hashOf: %s", got)
+	}
+}

@@ -150,8 +150,12 @@ func TestReleaseAndPolicies(t *testing.T) {
 		change object.Change
 		may    bool
 	}{
-		{"Sync", frees, true}, {"UpsertOnly", frees, true}, {"CreateOnly", frees, false},
-		{"Sync", leaves, true}, {"UpsertOnly", leaves, false}, {"CreateOnly", leaves, false},
+		{"Sync", frees, true},
+		{"UpsertOnly", frees, true},
+		{"CreateOnly", frees, false},
+		{"Sync", leaves, true},
+		{"UpsertOnly", leaves, false},
+		{"CreateOnly", leaves, false},
 	} {
 		w := World{Fleet: declare(t, two, policyDoc("policy: "+tt.policy))}
 		if why := PrunePolicy(w, westEast, []object.Change{tt.change}); (why == nil) != tt.may {

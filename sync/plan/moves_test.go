@@ -62,8 +62,10 @@ func helmed(s *sim, c api.ClusterName) {
 func controllerKeys(target string) []object.Key {
 	rbac := "rbac.authorization.k8s.io"
 	return []object.Key{
-		deployment(target), {Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-" + target},
-		{Kind: "ServiceAccount", Namespace: mc, Name: "controller-" + target}, {Kind: "Service", Namespace: mc, Name: "probe-" + target},
+		deployment(target),
+		{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-" + target},
+		{Kind: "ServiceAccount", Namespace: mc, Name: "controller-" + target},
+		{Kind: "Service", Namespace: mc, Name: "probe-" + target},
 		{Group: rbac, Kind: "Role", Namespace: mc, Name: linkerd.ReadCredentials(api.ClusterName(target))},
 		{Group: rbac, Kind: "RoleBinding", Namespace: mc, Name: linkerd.ReadCredentials(api.ClusterName(target))},
 		{Group: rbac, Kind: "ClusterRoleBinding", Name: linkerd.LocalAccess(api.ClusterName(target))},

@@ -25,7 +25,7 @@ func (p *planner) unread(end object.End) *object.Reason {
 	var first api.ClusterName
 	for _, name := range []api.ClusterName{p.name, p.today(end.Link.Source), p.today(end.Link.Target)} {
 		side := p.Sides[name]
-		if side.Pass == p.Pass || !side.Known && !(name == p.today(end.Link.Source) && !end.IsSource() && p.remembered(name) && !p.forsaken(name)) {
+		if side.Pass == p.Pass || !side.Known && (name != p.today(end.Link.Source) || end.IsSource() || !p.remembered(name) || p.forsaken(name)) {
 			continue
 		}
 		if first == "" {

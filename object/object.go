@@ -24,11 +24,11 @@ const (
 	backupLabel = "velero.io/exclude-from-backup" // Git is the backup
 )
 
-// MarkLabels and MarkAnnotations are the names of all our marks on an object, which a release takes off; none is on a pod
+// MarkLabels are, with MarkAnnotations, the names of all our marks on an object, which a release takes off; none is on a pod
 // template, so that nothing is rolled.
 func MarkLabels() []string { return []string{OwnerLabel, backupLabel} }
 
-// MarkAnnotations: see MarkLabels.
+// MarkAnnotations are the annotations among our marks: see MarkLabels.
 func MarkAnnotations() []string { return []string{DigestAnnotation, PruneAnnotation} }
 
 // DefaultOwner is the installation's name unless --owner says otherwise.

@@ -24,6 +24,17 @@ func (s *sim) approve(x Excess) {
 	*s.live[x.Cluster] = After(*s.live[x.Cluster], Step{Ahead: x.Approve})
 }
 
+// asks looks for the command of each refusal at the end in its cluster.
+func (s *sim) asks(t *testing.T, found map[api.ClusterName]Excess) {
+	t.Helper()
+	for c, step := range s.settle(PrunePolicy) {
+		got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
+		if got.Why == nil || got.Why.Code != "TooMuch" || !strings.HasSuffix(got.Why.Message, "linkwright approve "+found[c].Hash) {
+			t.Errorf("%s: %v, want %s", c, got.Why, found[c].Hash)
+		}
+	}
+}
+
 // An unlink is judged as a whole: of both clusters that refuse it, both must be approved before either end begins.
 func TestApproveBothEnds(t *testing.T) {
 	strict := policyDoc("maxFraction: 0.0, minAllowed: 0")
@@ -34,12 +45,7 @@ func TestApproveBothEnds(t *testing.T) {
 		if len(found) != 2 || found["west"].Hash == found["east"].Hash {
 			t.Fatalf("refused: %v", found)
 		}
-		for c, step := range s.settle(PrunePolicy) {
-			got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
-			if got.Why == nil || got.Why.Code != "TooMuch" || !strings.HasSuffix(got.Why.Message, "linkwright approve "+found[c].Hash) {
-				t.Errorf("%s: %v, want %s", c, got.Why, found[c].Hash)
-			}
-		}
+		s.asks(t, found)
 		s.approve(found[first])
 		for c, step := range s.settle(PrunePolicy) {
 			if got := row(t, step, object.End{Cluster: c, Link: westEast.Link}); got.Standing != Refused || step.Writes() > 0 {

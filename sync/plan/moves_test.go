@@ -2,11 +2,9 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -366,118 +364,6 @@ func TestRenamedAndHeld(t *testing.T) {
 		same(t, "taken while the new end is held", nil, taken)
 		if s.live["west"].Seen.Record(deployment("east")).IsZero() {
 			t.Error("the controller is gone")
-		}
-	}
-}
-
-// legacyAdopted has objects of the older set beside a link, ours and recorded, whose own controller is not ready yet.
-func legacyAdopted(t *testing.T) (s *sim, legacy []object.Key, ready func()) {
-	t.Helper()
-	s = linked(t, "")
-	ready = unready(s, deployment("east"))
-	rbac := "rbac.authorization.k8s.io"
-	legacy = []object.Key{
-		{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "linkerd-service-mirror-east"},
-		{Kind: "ServiceAccount", Namespace: mc, Name: "linkerd-service-mirror-east"},
-		{Kind: "Service", Namespace: mc, Name: "probe-gateway-east"},
-		{Group: rbac, Kind: "Role", Namespace: mc, Name: "linkerd-service-mirror-read-remote-creds-east"},
-		{Group: rbac, Kind: "ClusterRoleBinding", Name: "linkerd-service-mirror-access-local-resources-east"},
-	}
-	for _, k := range legacy {
-		put(s.live["west"], k, nil, metav1.ObjectMeta{})
-		r := s.live["west"].Seen.Record(k)
-		r.Mark = object.Ours
-		record(&s.live["west"].Seen, k, r)
-	}
-	inv := inventories(t, s.live["west"].Seen)[westEast]
-	adopted, err := more(inv, legacy...).Object(owner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(&s.live["west"].Seen, adopted.Key, object.Written(adopted), adopted.Body)
-	playReady(s)
-	return s, legacy, ready
-}
-
-// Objects that were adopted by other names go only when the controller that replaces theirs is ready, also where their
-// inventory was lost meanwhile: their names tell whose they are.
-func TestLegacyGoesAfterItsSuccessor(t *testing.T) {
-	for _, lost := range []bool{false, true} {
-		s, legacy, ready := legacyAdopted(t)
-		if lost {
-			wipe(s, "west")
-		}
-		_, taken := s.settled()
-		same(t, "taken before", nil, taken)
-		ready()
-		last, taken := s.settled()
-		allInPlace(t, "west", last["west"])
-		if len(taken) != len(legacy) || taken[0] != "west: delete "+legacy[0].String() {
-			t.Errorf("lost %t: taken: %v", lost, taken)
-		}
-	}
-}
-
-// playReady lets what plays in the clusters act once.
-func playReady(s *sim) {
-	for _, side := range s.live {
-		for _, play := range s.play {
-			play(side)
-		}
-	}
-}
-
-// What merely falls away waits for nobody.
-func TestSurplusWithoutSuccessor(t *testing.T) {
-	s := linked(t, "  controller: {podAntiAffinity: true}\n")
-	unready(s, deployment("east"))
-	playReady(s)
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
-	_, taken := s.settled()
-	same(t, "taken", []string{"west: delete PodDisruptionBudget.policy " + mc + "/controller-east"}, taken)
-}
-
-// A cluster that leaves a large mesh has many ends, and none goes on under another name: that is told at once.
-func TestHeirIsFoundAtOnce(t *testing.T) {
-	const clusters, asked = 150, 4000
-	var names []api.ClusterName
-	for i := range clusters {
-		names = append(names, benchTarget(i))
-	}
-	w := World{Owner: owner, UIDs: map[api.ClusterName]string{"gone": "uid-gone"}, Sides: map[api.ClusterName]pair.Side{}}
-	w.Fleet = declare(t, names, fmt.Sprintf("---\napiVersion: %s\nkind: Mesh\nmetadata: {name: all}\nspec: {clusters: {matchLabels: {in: mesh}}}\n", api.GroupVersion))
-	for _, name := range names {
-		w.Sides[name] = pair.Side{Known: true, Facts: linkerd.Facts{UID: "uid-" + string(name)}}
-	}
-	p := &planner{World: w, name: "gone"}
-	before := processTime(t)
-	for i := range asked {
-		end := object.End{Cluster: "gone", Link: api.Pair{Source: "gone", Target: names[i%clusters]}}
-		if l, ok := p.heir("gone", end); ok {
-			t.Fatalf("%s goes on as %s", end, l.Pair())
-		}
-	}
-	if took := processTime(t) - before; took > time.Second {
-		t.Errorf("%d ends took %s", asked, took)
-	}
-	p.UIDs["gone"] = "uid-" + string(names[0])
-	p.declaredAs = nil
-	end := object.End{Cluster: names[1], Link: api.Pair{Source: "gone", Target: names[1]}}
-	if l, ok := p.heir(names[1], end); !ok || l.Pair() != (api.Pair{Source: names[0], Target: names[1]}) {
-		t.Errorf("%s goes on as %s, %t", end, l.Pair(), ok)
-	}
-}
-
-// Whether an inventory names the former name of a cluster is told by its own name: of others not even the content matters.
-func TestHandedOverByNames(t *testing.T) {
-	for name, done := range map[string]bool{"linkwright.a.b": true, "linkwright.gone.b": false, "linkwright.a.gone": false} {
-		w := linked(t, "").now()
-		east := w.Sides["east"]
-		put(&east, object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}, nil, metav1.ObjectMeta{})
-		w.Sides["east"] = east
-		p := &planner{World: w, name: "gone"}
-		if why := p.handingOver(); (why == nil) != done {
-			t.Errorf("with an unreadable %s: %v", name, why)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
@@ -46,59 +47,59 @@ func (o owners) swap(c api.ClusterName) {
 	o.live[c].Seen = e.Observation()
 }
 
+// mark gives an object in west another mark, as the new one sees it, and lets both act: neither takes anything.
+func (o owners) mark(t *testing.T, k object.Key, as object.Mark) {
+	t.Helper()
+	r := o.live["west"].Seen.Record(k)
+	r.Mark = as
+	record(&o.live["west"].Seen, k, r)
+	for _, who := range []string{owner, heir} {
+		_, taken := o.as(who)
+		same(t, who+" takes, with "+k.String()+" changed", nil, taken)
+	}
+}
+
 // A changed owner: the new one's end is occupied by the old one's marks, and nobody deletes anything: not while both
 // run, nor while the new one takes over object by object, nor when the old one gives the link up.
 func TestOwnerChanged(t *testing.T) {
-	for name, between := range map[string]object.Mark{"adopted from it": object.Theirs, "released first": object.Unmarked} {
-		t.Run(name, func(t *testing.T) {
-			o := owners{sim: linked(t, all), fleets: map[string]*fleet.Fleet{}}
-			for _, who := range []string{owner, heir} {
-				o.fleets[who] = declare(t, two, linkDoc("west", "east", all))
-			}
-			o.checked = false // by the inventories of one owner
-			before := o.names("west")
-			last, taken := o.as(heir)
-			same(t, "the new one takes", nil, taken)
-			if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != "Occupied" {
-				t.Errorf("the new one's end is %s: %v", got.Standing, got.Why)
-			}
-			for _, k := range o.marked() {
-				r := o.live["west"].Seen.Record(k)
-				if r.Mark = between; between == object.Unmarked { // the old one runs with a part of it released
-					record(&o.live["west"].Seen, k, r)
-					_, taken = o.as(owner)
-					same(t, "the old one takes without "+k.String(), nil, taken)
-					_, taken = o.as(heir)
-					same(t, "the new one takes before "+k.String(), nil, taken)
-					r = o.live["west"].Seen.Record(k)
-				}
-				r.Mark = object.Ours
-				record(&o.live["west"].Seen, k, r)
-				_, taken = o.as(owner)
-				same(t, "the old one takes after "+k.String(), nil, taken)
-				_, taken = o.as(heir)
-				same(t, "the new one takes after "+k.String(), nil, taken)
-			}
-			last, _ = o.as(heir)
-			allInPlace(t, "west", last["west"])
-			o.fleets[owner] = declare(t, two, "")
-			_, taken = o.as(owner)
-			for _, k := range taken {
-				if len(k) > 5 && k[:5] == "west:" {
-					t.Errorf("the old one gives the link up: %s", k)
-				}
-			}
-			last, taken = o.as(heir)
-			same(t, "the new one takes at last", nil, taken)
-			for c, step := range last {
-				allInPlace(t, c, step)
-			}
-			for _, k := range before {
-				if !slices.Contains(o.names("west"), k) && k != "ConfigMap linkwright-access/linkwright.west.east" {
-					t.Errorf("%s is gone", k)
-				}
-			}
-		})
+	t.Run("adopted from it", func(t *testing.T) { changeOwner(t, object.Theirs) })
+	t.Run("released first", func(t *testing.T) { changeOwner(t, object.Unmarked) })
+}
+
+func changeOwner(t *testing.T, between object.Mark) {
+	o := owners{sim: linked(t, all), fleets: map[string]*fleet.Fleet{}}
+	for _, who := range []string{owner, heir} {
+		o.fleets[who] = declare(t, two, linkDoc("west", "east", all))
+	}
+	o.checked = false // by the inventories of one owner
+	before := o.names("west")
+	last, taken := o.as(heir)
+	same(t, "the new one takes", nil, taken)
+	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != "Occupied" {
+		t.Errorf("the new one's end is %s: %v", got.Standing, got.Why)
+	}
+	for _, k := range o.marked() {
+		if between == object.Unmarked { // the old one runs with a part of it released
+			o.mark(t, k, between)
+		}
+		o.mark(t, k, object.Ours)
+	}
+	last, _ = o.as(heir)
+	allInPlace(t, "west", last["west"])
+	o.fleets[owner] = declare(t, two, "")
+	_, taken = o.as(owner)
+	if slices.ContainsFunc(taken, func(k string) bool { return strings.HasPrefix(k, "west:") }) {
+		t.Errorf("the old one gives the link up: %s", taken)
+	}
+	last, taken = o.as(heir)
+	same(t, "the new one takes at last", nil, taken)
+	for c, step := range last {
+		allInPlace(t, c, step)
+	}
+	for _, k := range before {
+		if !slices.Contains(o.names("west"), k) && k != "ConfigMap linkwright-access/linkwright.west.east" {
+			t.Errorf("%s is gone", k)
+		}
 	}
 }
 

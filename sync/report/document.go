@@ -200,7 +200,7 @@ func (c clusterDoc) notes() (rows [][]string) {
 		rows = append(rows, []string{c.Name, c.Base.words(), sentence(c.Base.Reason)})
 	}
 	if len(c.Strays) > 0 {
-		rows = append(rows, []string{c.Name, "strays", c.straysDoc.words()})
+		rows = append(rows, []string{c.Name, "strays", c.strays()})
 	}
 	return rows
 }

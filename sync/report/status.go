@@ -64,7 +64,7 @@ func (s status) clusterRows() [][]string {
 			rows = append(rows, []string{"", c.Base.words(), sentence(c.Base.Reason)})
 		}
 		if len(c.Strays) > 0 {
-			rows = append(rows, []string{"", "strays", c.straysDoc.words()})
+			rows = append(rows, []string{"", "strays", c.strays()})
 		}
 	}
 	return rows

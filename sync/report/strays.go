@@ -14,7 +14,7 @@ type straysDoc struct {
 }
 
 // words name the first of them, and say what to do about that one.
-func (s straysDoc) words() string {
+func (s straysDoc) strays() string {
 	var names []string
 	for i, stray := range s.Strays {
 		if i == perCluster {

@@ -122,8 +122,10 @@ func (m *metrics) lead(leading bool) {
 		return
 	}
 	m.set("linkwright_leading", 0)
-	for _, name := range []string{"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force",
-		"linkwright_debts", "linkwright_oldest_debt_timestamp_seconds"} {
+	for _, name := range []string{
+		"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force",
+		"linkwright_debts", "linkwright_oldest_debt_timestamp_seconds",
+	} {
 		m.gauges[name].Reset()
 	}
 }

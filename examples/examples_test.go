@@ -129,7 +129,7 @@ func TestFlags(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build linkwright: %v\n%s", err, out)
 	}
-	commands := []string{"run", "sync", "diff", "render", "status", "validate"}
+	commands := []string{"run", "sync", "diff", "render", "status", "validate", "approve", "adopt", "release", "uninstall", "import"}
 	options := map[option][]string{}
 	for _, command := range commands {
 		out, err := exec.CommandContext(t.Context(), program, command, "--help").Output()
@@ -144,10 +144,10 @@ func TestFlags(t *testing.T) {
 			options[option{name, m[3]}] = append(options[option{name, m[3]}], command)
 		}
 	}
-	section(t, readme, "flags", flagTable(options, len(commands)))
+	section(t, readme, "flags", flagTable(options, commands))
 }
 
-func flagTable(options map[option][]string, all int) string {
+func flagTable(options map[option][]string, all []string) string {
 	var b strings.Builder
 	b.WriteString("| flag | commands | meaning |\n| --- | --- | --- |\n")
 	sorted := slices.SortedFunc(maps.Keys(options), func(a, b option) int {
@@ -157,13 +157,21 @@ func flagTable(options map[option][]string, all int) string {
 		if strings.Contains(o.name, "--help") {
 			continue
 		}
-		commands := strings.Join(options[o], ", ")
-		if len(options[o]) == all {
-			commands = "all"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", o.name, commands, o.meaning)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", o.name, among(all, options[o]), o.meaning)
 	}
 	return b.String()
+}
+
+// among names some of all commands, by those that are missing where that is shorter.
+func among(all, some []string) string {
+	missing := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return slices.Contains(some, c) })
+	switch {
+	case len(missing) == 0:
+		return "all"
+	case len(missing) <= 3:
+		return "all but " + strings.Join(missing, ", ")
+	}
+	return strings.Join(some, ", ")
 }
 
 // TestCI: every command that the page shows is one that a script runs.
@@ -222,7 +230,7 @@ func depend(t *testing.T, pattern string) []string {
 
 // TestReasons: every reason for which something is held, refused or waits has its row.
 func TestReasons(t *testing.T) {
-	made := regexp.MustCompile(`(?:Because|miss|missBoth)\((?:As\w+, )?"([A-Z]\w+)"|(?m)^\t(\w+) += "([A-Z]\w+)"`)
+	made := regexp.MustCompile(`(?:Because|miss|missBoth)\((?:As\w+, )?"([A-Z]\w+)"|(?m)^(?:\t|const )(\w+) += "([A-Z]\w+)"`)
 	_, table, _ := strings.Cut(text(t, readme), "<!-- reasons")
 	found := map[string]bool{}
 	for _, dir := range []string{"cmd/linkwright", "prune", "render", "render/fleet", "render/linkerd", "sync", "sync/cluster", "sync/pair", "sync/plan"} {
@@ -242,7 +250,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("README's reasons: %s is missing", code)
 		}
 	}
-	for _, known := range []string{"Occupied", "NoGateway", "Kept", "Unreachable"} {
+	for _, known := range []string{"Occupied", "NoGateway", "Kept", "Unreachable", "WaitingForSuccessor"} {
 		if !found[known] {
 			t.Errorf("the search for reasons finds no %s", known)
 		}

@@ -13,9 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,6 +76,7 @@ func TestDeploy(t *testing.T) {
 	b.run(1, "diff")
 	b.run(0, "sync")
 	b.clean()
+	b.takeover()
 	b.extras()
 	b.granted(installed)
 	b.denied()
@@ -287,9 +286,10 @@ func (b *bed) commit(text string) {
 }
 
 // run expects an exit code.
-func (b *bed) run(want int, command string) {
+func (b *bed) run(want int, command string, more ...string) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), b.program, command, "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home)
+	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home}, more...)
+	cmd := exec.CommandContext(b.Context(), b.program, args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -389,53 +389,4 @@ func other(name string) string {
 		return "west"
 	}
 	return "east"
-}
-
-// granted: every request of linkwright's account was allowed, and every right was needed.
-func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
-	b.Helper()
-	var all []grant
-	var requests []testbed.Request
-	for _, c := range b.Clusters {
-		asked, err := c.Requests("linkwright/")
-		b.must(err)
-		for _, r := range asked {
-			if r.User != user {
-				b.Errorf("%s: %s is not who runs linkwright", c.Name, r.User)
-			}
-			if r.Code == 403 {
-				b.Errorf("%s: %s %s %s/%s was refused", c.Name, r.Verb, r.Resource, r.Namespace, r.Name)
-			}
-		}
-		requests = append(requests, asked...)
-		all = append(all, grants(b.T, installed[c.Name])...)
-	}
-	if diff := cmp.Diff(needless(), unused(all, requests)); diff != "" {
-		b.Errorf("rights that no request needed: -want +got\n%s", diff)
-	}
-}
-
-// denied: some of what an attacker would ask for first.
-func (b *bed) denied() {
-	b.Helper()
-	for _, a := range []authorizationv1.ResourceAttributes{
-		{Verb: "get", Resource: "secrets", Namespace: testbed.ControlPlane, Name: "linkerd-identity-issuer"},
-		{Verb: "list", Resource: "secrets", Namespace: testbed.ControlPlane},
-		{Verb: "watch", Resource: "secrets", Namespace: testbed.ControlPlane},
-		{Verb: "list", Resource: "secrets"},
-		{Verb: "get", Resource: "secrets", Namespace: "default", Name: "any"},
-		{Verb: "create", Resource: "pods", Namespace: testbed.Multicluster},
-		{Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: testbed.Multicluster},
-		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "cluster-admin"},
-		{Verb: "delete", Resource: "namespaces", Name: testbed.Multicluster},
-	} {
-		for _, c := range b.Clusters {
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a}}
-			got, err := b.client(c.Name).AuthorizationV1().SubjectAccessReviews().Create(b.Context(), review, metav1.CreateOptions{})
-			b.must(err)
-			if got.Status.Allowed {
-				b.Errorf("%s: linkwright may %s %s %s in namespace %q", c.Name, a.Verb, a.Resource, a.Name, a.Namespace)
-			}
-		}
-	}
 }

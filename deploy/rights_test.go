@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -115,5 +118,54 @@ func needless() []string {
 		"linkerd-multicluster: patch links/status.multicluster.linkerd.io",
 		"linkerd-multicluster: update leases.coordination.k8s.io",
 		"linkerd-multicluster: update links/status.multicluster.linkerd.io",
+	}
+}
+
+// granted: every request of linkwright's account was allowed, and every right was needed.
+func (b *bed) granted(installed map[string][]*unstructured.Unstructured) {
+	b.Helper()
+	var all []grant
+	var requests []testbed.Request
+	for _, c := range b.Clusters {
+		asked, err := c.Requests("linkwright/")
+		b.must(err)
+		for _, r := range asked {
+			if r.User != user {
+				b.Errorf("%s: %s is not who runs linkwright", c.Name, r.User)
+			}
+			if r.Code == 403 {
+				b.Errorf("%s: %s %s %s/%s was refused", c.Name, r.Verb, r.Resource, r.Namespace, r.Name)
+			}
+		}
+		requests = append(requests, asked...)
+		all = append(all, grants(b.T, installed[c.Name])...)
+	}
+	if diff := gocmp.Diff(needless(), unused(all, requests)); diff != "" {
+		b.Errorf("rights that no request needed: -want +got\n%s", diff)
+	}
+}
+
+// denied: some of what an attacker would ask for first.
+func (b *bed) denied() {
+	b.Helper()
+	for _, a := range []authorizationv1.ResourceAttributes{
+		{Verb: "get", Resource: "secrets", Namespace: testbed.ControlPlane, Name: "linkerd-identity-issuer"},
+		{Verb: "list", Resource: "secrets", Namespace: testbed.ControlPlane},
+		{Verb: "watch", Resource: "secrets", Namespace: testbed.ControlPlane},
+		{Verb: "list", Resource: "secrets"},
+		{Verb: "get", Resource: "secrets", Namespace: "default", Name: "any"},
+		{Verb: "create", Resource: "pods", Namespace: testbed.Multicluster},
+		{Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: testbed.Multicluster},
+		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "cluster-admin"},
+		{Verb: "delete", Resource: "namespaces", Name: testbed.Multicluster},
+	} {
+		for _, c := range b.Clusters {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &a}}
+			got, err := b.client(c.Name).AuthorizationV1().SubjectAccessReviews().Create(b.Context(), review, metav1.CreateOptions{})
+			b.must(err)
+			if got.Status.Allowed {
+				b.Errorf("%s: linkwright may %s %s %s in namespace %q", c.Name, a.Verb, a.Resource, a.Name, a.Namespace)
+			}
+		}
 	}
 }

@@ -1,0 +1,17 @@
+package deploy_test
+
+// takeover gives links up, takes them over again, and then takes everything away, down to the record of clusters.
+func (b *bed) takeover() {
+	b.Helper()
+	b.commit(clusters(b) + links)
+	b.run(0, "sync")
+	b.run(4, "release", "--all")
+	b.run(0, "release", "--all", "--yes")
+	b.run(4, "sync") // Occupied
+	b.run(4, "adopt", "--all")
+	b.run(0, "adopt", "--all", "--yes")
+	b.run(0, "sync")
+	b.run(4, "uninstall")
+	b.run(0, "uninstall", "--yes")
+	b.clean()
+}

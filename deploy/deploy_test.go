@@ -72,7 +72,7 @@ func TestDeploy(t *testing.T) {
 	b.daemon(b.drift)
 	b.run(0, "sync")
 	b.joinLocally()
-	b.commit(clusters(b))
+	b.commit(clusters(b) + undrained)
 	b.run(1, "diff")
 	b.run(0, "sync")
 	b.clean()
@@ -269,6 +269,14 @@ spec:
     federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}
     controller: {replicas: 2} # no podAntiAffinity: the bed has one node, and the second would never be ready
     credentials: {mode: Bound}
+`
+
+// undrained has linkwright itself take mirrors away, not Linkerd's controller.
+const undrained = `apiVersion: linkwright.dev/v1alpha1
+kind: SyncPolicy
+metadata: {name: undrained}
+spec:
+  prune: {drainDeadline: 0s}
 `
 
 func (b *bed) commit(text string) {

@@ -142,11 +142,14 @@ func (b *bed) unlinked(t *testing.T, l *sync.Loop) {
 	b.nothingSent(t, l)
 }
 
-// writes lists what servers saw of our writes, in all clusters, in order of time.
-func (b *bed) writes() []testbed.Request {
+// writes lists what servers saw of our writes, in these clusters or in all, in order of time.
+func (b *bed) writes(in ...string) []testbed.Request {
 	b.t.Helper()
 	var out []testbed.Request
 	for _, c := range b.Clusters {
+		if len(in) > 0 && !slices.Contains(in, c.Name) {
+			continue
+		}
 		all, err := c.Requests(agent)
 		if err != nil {
 			b.t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"testing"
 
@@ -24,6 +25,23 @@ func (e ends) Read(p []byte) (int, error) {
 		e.end()
 	}
 	return n, err
+}
+
+// Where nobody is patient any more before the indexer begins, that is the error, and not what became of its file.
+func TestIndexBeginsTooLate(t *testing.T) {
+	s := newStore(t.TempDir(), "any")
+	f, err := os.CreateTemp(t.TempDir(), "pack")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.index(ctx, t.TempDir(), f); !errors.Is(err, context.Canceled) {
+		t.Errorf("index: %v is not %v", err, context.Canceled)
+	}
 }
 
 // A pack that would keep an indexer busy for long does so no longer than we are patient.

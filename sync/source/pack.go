@@ -195,12 +195,16 @@ func (p *prefix) Write(b []byte) (int, error) {
 // parser knows of no context; once ctx is done, it finds the file closed.
 func (s *store) index(ctx context.Context, in string, f *os.File) error {
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return s.explain("read", err)
-	}
 	w := new(idxfile.Writer)
-	parser, err := packfile.NewParser(packfile.NewScanner(f), w)
-	if err != nil {
+	_, err := f.Seek(0, io.SeekStart)
+	var parser *packfile.Parser
+	if err == nil {
+		parser, err = packfile.NewParser(packfile.NewScanner(f), w)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), err) // before the first object, too: the file is closed then
+	case err != nil:
 		return s.explain("read", err)
 	}
 	sum, err := parser.Parse()

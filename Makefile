@@ -21,7 +21,7 @@ CLUSTER_TIMEOUT ?= 20m
 RUN ?= .
 PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
-FUZZTIME ?= 5s
+FUZZTIME ?= 3s
 # For `make soak-histories`: how many in memory and on real API servers, from which seed on.
 HISTORIES ?= 100000
 HISTORIES_REAL ?= 200

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	gosync "sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -157,21 +158,33 @@ func (d *text) Follows(context.Context, api.Commit, api.Commit) error { return n
 type open struct {
 	registry *cluster.Registry
 	bed      *testbed.Bed
-	failed   map[api.ClusterName]error
+
+	mu     gosync.Mutex // drift is repaired while the next pass begins
+	failed map[api.ClusterName]error
 }
 
 func (o *open) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
-	o.failed = map[api.ClusterName]error{}
+	failed := map[api.ClusterName]error{}
 	for _, c := range want {
 		cfg, err := config(c.Spec.Access)
 		if err == nil {
 			err = o.registry.Replace(ctx, c.Name, cfg)
 		}
 		if err != nil {
-			o.failed[c.Name] = err
+			failed[c.Name] = err
 		}
 	}
-	return o.failed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = failed
+	return failed
+}
+
+// refusal is why the cluster is not open; nil if it is.
+func (o *open) refusal(name api.ClusterName) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failed[name]
 }
 
 func config(a api.Access) (*rest.Config, error) {
@@ -183,7 +196,7 @@ func config(a api.Access) (*rest.Config, error) {
 }
 
 func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
-	if err := o.failed[name]; err != nil {
+	if err := o.refusal(name); err != nil {
 		return err
 	}
 	return o.registry.WithClient(ctx, name, func(c *cluster.Client) error { return f(c) })

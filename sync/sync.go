@@ -37,7 +37,7 @@ type Declared interface {
 	Follows(ctx context.Context, commit, last api.Commit) error
 }
 
-// Clusters are the open connections.
+// Clusters are the open connections. Drift is repaired while the next pass begins: WithCluster and Token run beside Follow.
 type Clusters interface {
 	// Follow opens what is new or changed, closes what is not named any more, and says per cluster
 	// what prevents it. A cluster that cannot be opened has no connection. A change that takes long goes on until ctx ends,

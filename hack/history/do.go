@@ -2,7 +2,7 @@ package history
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -175,17 +175,22 @@ func (r *run) foreign(e Event) {
 }
 
 // forget notes what is lost with an inventory: the control plane's secret is looked for by name alone, and only what is
-// written down, or a Link that uses it, tells of that.
+// written down, or anything else that is left of its end, tells of that.
 func (p *plane) forget() {
 	for _, t := range p.of(kind{"", "Secret"}) {
-		target, ok := strings.CutPrefix(t.key.Name, "cluster-credentials-")
-		l := p.things[linkKey(api.ClusterName(target))]
-		if ok && t.key.Namespace == cp && (l == nil || l.by != ours || !chooses(l.link().RemoteDiscoverySelector) && !chooses(l.link().FederatedServiceSelector)) {
+		if t.by == ours && t.key.Namespace == cp && p.last(t) {
 			next := *t
 			next.orphan = true
 			p.put(&next)
 		}
 	}
+}
+
+// last says that nothing else of ours is left of an object's end.
+func (p *plane) last(t *thing) bool {
+	return !slices.ContainsFunc(p.all(), func(o *thing) bool {
+		return o.by == ours && o.end == t.end && o.key != t.key && !isInventory(o.key) && o.key.Kind != "Namespace"
+	})
 }
 
 // pick gives one of our objects by number: inventories, others, or any of both.

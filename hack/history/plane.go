@@ -182,10 +182,9 @@ func (p *plane) write(c object.Change, when int) error {
 	switch c.Action {
 	case object.None:
 	case object.Delete:
-		if was.key.Group == linkerd.Group && p.things[inventoryKey(c.End.Link)] == nil {
+		if p.delete(was); p.things[inventoryKey(c.End.Link)] == nil {
 			p.forget() // others took the inventory just now
 		}
-		p.delete(was)
 	case object.Release:
 		p.put(p.released(c, was, when))
 	case object.Replace:
@@ -253,7 +252,7 @@ func (p *plane) applied(c object.Change, was *thing, when int) *thing {
 			p.older = append(p.older, was)
 		}
 	}
-	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key)
+	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key) && p.last(t)
 	p.note(c, t, when)
 	return t
 }

@@ -214,3 +214,19 @@ func TestWipedAndUndeclared(t *testing.T) {
 		same(t, string(c), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(c))
 	}
 }
+
+// So is it where nothing else is left of its end but the service mirror's: an unlink, or a first write, that was broken off.
+func TestLostInventoryOfCredentials(t *testing.T) {
+	s := linked(t, all)
+	secret := object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-east"}
+	s.world.Fleet = declare(t, two, "")
+	for k, r := range s.live["west"].Seen.Records() {
+		if r.Mark == object.Ours && k.Kind != "Secret" && k.Kind != "Namespace" {
+			remove(s.live["west"], k)
+		}
+	}
+	s.settle()
+	if !s.live["west"].Seen.Record(secret).IsZero() {
+		t.Error("the control plane's secret is left")
+	}
+}

@@ -37,7 +37,7 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory, str
 			stray(k, r)
 			continue
 		}
-		lost[end] = append(append(lost[end], k), w.implied(end, k)...)
+		lost[end] = append(lost[end], k)
 	}
 	out := slices.Clone(recorded)
 	for end, keys := range lost {
@@ -46,21 +46,20 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory, str
 			i = len(out)
 			out = append(out, inventory.Inventory{End: end})
 		}
-		out[i] = out[i].Settle(keys, func(object.Key) bool { return false })
+		out[i] = out[i].Settle(append(keys, w.implied(end)...), func(object.Key) bool { return false })
 	}
 	slices.SortFunc(out, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
 	return out
 }
 
-// implied is the control plane's secret of a Link: it is looked for by name only, so nothing would find it but what is written
-// down. Whether the Link makes the control plane use it tells nothing: an unlink empties its selectors first. One that is
-// not there leaves the inventory again.
-func (w World) implied(end object.End, k object.Key) []object.Key {
-	l := w.spec(end.Cluster).Linkerd
-	if !end.IsSource() || k != linkerd.LinkKey(l, end.Link.Target) {
+// implied is the control plane's secret of an end in a source: it is looked for by name only, so nothing would find it but what is
+// written down. Whatever else is left of the end implies it, not only a Link that makes the control plane use it: it is made
+// before the Link, and an unlink empties the Link's selectors first. One that is not there leaves the inventory again.
+func (w World) implied(end object.End) []object.Key {
+	if !end.IsSource() {
 		return nil
 	}
-	return []object.Key{linkerd.ControlPlaneSecret(l, end.Link.Target)}
+	return []object.Key{linkerd.ControlPlaneSecret(w.spec(end.Cluster).Linkerd, end.Link.Target)}
 }
 
 // endOf tells the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster

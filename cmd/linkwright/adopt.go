@@ -44,12 +44,13 @@ func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	return d.Fleet, err
 }
 
-// lease calls f in a term if anything is to be written, and else without one.
-func (t *takeover) lease(ctx context.Context, e *engine, f func(context.Context, int64) error) error {
+// lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
+// own, which it holds, too: they would link again what f unlinks.
+func (t *takeover) lease(ctx context.Context, e *engine, declared *fleet.Fleet, f func(context.Context, int64) error) error {
 	if !t.yes {
 		return f(ctx, noTerm)
 	}
-	locks, err := e.locks(&t.home)
+	locks, err := e.allLocks(ctx, t.home, declared)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (t *takeover) lease(ctx context.Context, e *engine, f func(context.Context,
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
-		return exit{exitHeld, fmt.Errorf("%w; a daemon holds it as long as it runs: scale it to 0, and back once this is done", err)}
+		return exit{exitHeld, fmt.Errorf("%w; a daemon holds it as long as it runs, and so does a process with --only-write that of its clusters: scale it to 0, and back once this is done", err)}
 	}
 	return errors.Join(told, err)
 }
@@ -80,8 +81,8 @@ nothing. An adoption writes marks and inventories and nothing else: no pod is ro
 anew, and the controller keeps its lease. Objects of Helm get helm.sh/resource-policy: keep, so that Helm
 leaves them when the link is taken out of the chart's values.
 
-Only what Linkerd's own tools made is taken over, by name and label. It holds the same lease as "run" and
-"sync": while a daemon holds it, nothing is done and the exit code is 5.`,
+Only what Linkerd's own tools made is taken over, by name and label. It holds the leases of "run" and
+"sync", also those with --only-write: while a daemon holds one of them, nothing is done and the exit code is 5.`,
 		Example: `  linkwright adopt west-east --repo URL --home-kubeconfig home
   linkwright adopt --all --repo URL --home-kubeconfig home --yes
   linkwright adopt west/east --repo URL --home-kubeconfig home --owner blue --from-owner linkwright --yes`,
@@ -104,7 +105,7 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 					return err
 				}
 			}
-			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
+			return t.lease(c.Context(), e, f, func(ctx context.Context, term int64) error {
 				return e.adopt(ctx, term, t.yes, c.OutOrStdout())
 			})
 		},

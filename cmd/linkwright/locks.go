@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/lease"
 )
 
@@ -17,6 +20,7 @@ import (
 // names: two processes that each held what the other waits for would wait for ever.
 func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	cfg := rest.CopyConfig(e.clusters.homeCfg)
+	cfg.QPS = -1 // there may be one for each cluster
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return e.clusters.traffic.through(homeLabel, next, always(aboutLease))
 	})
@@ -40,6 +44,59 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	return locks, nil
 }
 
+// atOnce is how many leases are asked for together.
+const atOnce = 16
+
+// allLocks are the installation's lease, and those that processes with --only-write ever took: of clusters that are declared, or
+// remembered. One that was never taken is not made.
+func (e *engine) allLocks(ctx context.Context, h homeFlags, declared *fleet.Fleet) ([]lease.Lock, error) {
+	all, err := e.locks(&h)
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := e.record(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the home cluster: %w", err)
+	}
+	for _, c := range declared.Clusters {
+		h.only = append(h.only, string(c.Name))
+	}
+	for name := range remembered.Clusters {
+		h.only = append(h.only, string(name))
+	}
+	if len(h.only) == 0 {
+		return all, nil
+	}
+	each, err := e.locks(&h)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := existing(ctx, each)
+	return append(all, taken...), err
+}
+
+// existing are the leases that somebody took once, in order.
+func existing(ctx context.Context, locks []lease.Lock) (out []lease.Lock, err error) {
+	exists := make([]bool, len(locks))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i, l := range locks {
+		g.Go(func() (err error) {
+			exists[i], err = l.Exists(ctx)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for i, l := range locks {
+		if exists[i] {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
 // take is Lock.Hold or Lock.Once.
 type take func(lease.Lock, context.Context, func(context.Context, int64) error) error
 
@@ -52,14 +109,21 @@ func lead(ctx context.Context, locks []lease.Lock, how take, f func(context.Cont
 	return err
 }
 
-// holding calls f while all locks are held, with the greatest of their terms.
+// holding calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
+// and the others are let go at once: a term that fails keeps its lease until that runs out.
 func holding(ctx context.Context, locks []lease.Lock, how take, f func(context.Context, int64) error) error {
 	if len(locks) == 0 {
 		return f(ctx, 0)
 	}
-	return how(locks[0], ctx, func(ctx context.Context, mine int64) error {
-		return holding(ctx, locks[1:], how, func(ctx context.Context, term int64) error {
+	var refused error
+	err := how(locks[0], ctx, func(ctx context.Context, mine int64) error {
+		err := holding(ctx, locks[1:], how, func(ctx context.Context, term int64) error {
 			return f(ctx, max(mine, term))
 		})
+		if errors.Is(err, lease.ErrHeld) {
+			refused, err = err, nil
+		}
+		return err
 	})
+	return errors.Join(err, refused)
 }

@@ -34,6 +34,9 @@ func TestPush(t *testing.T) {
 	l.eventually("the first pass", func() bool { return head() != "" })
 	l.commit(l.clusters() + hourly + "# more\n")
 	l.noticed("while it pauses", at, secret, head)
+	for _, command := range [][]string{{"uninstall"}, {"release", "--all"}, {"adopt", "--all"}} {
+		l.must(exitHeld, []string{"take lease linkwright/linkwright-linkwright-west", "holds it since", "--only-write"}, append(command, "--yes")...)
+	}
 
 	l.commit(l.clusters() + link("west", "east", "") + hourly) // whose other end nobody writes
 	l.poke(at+"/hook", secret)

@@ -31,8 +31,8 @@ of a link that is no longer declared.
 
 Without --yes it shows what is given up and stops: exit code 4 where there is something, 0 where there is
 nothing. A link that is still declared is Occupied from then on, for "run" and "sync": take it out of the
-repository, or take it over again with "adopt". It holds the same lease as "run" and "sync": while a daemon
-holds it, nothing is done and the exit code is 5.`,
+repository, or take it over again with "adopt". It holds the leases of "run" and "sync", also those with
+--only-write: while a daemon holds one of them, nothing is done and the exit code is 5.`,
 		Example: `  linkwright release west-east --repo URL --home-kubeconfig home
   linkwright release --all --repo URL --home-kubeconfig home --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -53,7 +53,7 @@ holds it, nothing is done and the exit code is 5.`,
 				return err
 			}
 			e.loop.Release = &plan.Releasing{Links: links, All: t.all}
-			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
+			return t.lease(c.Context(), e, f, func(ctx context.Context, term int64) error {
 				return e.release(ctx, term, t.yes, printing(c, out.Format))
 			})
 		},
@@ -141,17 +141,23 @@ func fate(c object.Change) string {
 
 // dropRecord deletes the record of clusters once it names none, and no debt.
 func (e *engine) dropRecord(ctx context.Context) error {
+	r, err := e.record(ctx)
+	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
+		return err
+	}
+	key := inventory.RecordKey(e.loop.Owner, e.loop.Home.Namespace)
+	_, err = e.loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
+	return err
+}
+
+// record is what the home cluster remembers of clusters.
+func (e *engine) record(ctx context.Context) (inventory.Record, error) {
 	key := inventory.RecordKey(e.loop.Owner, e.loop.Home.Namespace)
 	seen, err := e.loop.Home.Cluster.Observe(ctx, []object.Watch{
 		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return err
+		return inventory.Record{}, err
 	}
-	r, err := inventory.ReadRecord(key, seen)
-	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
-		return err
-	}
-	_, err = e.loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
-	return err
+	return inventory.ReadRecord(key, seen)
 }

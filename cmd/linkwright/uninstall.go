@@ -32,8 +32,9 @@ where there is something, 0 where there is nothing.
 
 What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
 it again for what is left. At the end the record goes. Namespaces stay, linkwright-access among them, and
-linkwright's own Deployment, rights, lease and access Secrets: you installed those. End the daemon first:
-while it holds the lease, nothing is done and the exit code is 5, and later it would link everything again.
+linkwright's own Deployment, rights, leases and access Secrets: you installed those. End the daemon first,
+and processes with --only-write: while one of them holds its lease, nothing is done and the exit code is 5,
+and later it would link everything again.
 To keep links and give up only what linkwright has to do with them, use "release".`,
 		Example: `  linkwright uninstall --repo URL --home-kubeconfig home
   linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m`,
@@ -44,11 +45,12 @@ To keep links and give up only what linkwright has to do with them, use "release
 				return err
 			}
 			defer e.close(c.Context())
-			if _, err := e.fleet(c.Context()); err != nil {
+			f, err := e.fleet(c.Context())
+			if err != nil {
 				return err
 			}
 			e.loop.Patience = wait
-			return t.lease(c.Context(), e, func(ctx context.Context, term int64) error {
+			return t.lease(c.Context(), e, f, func(ctx context.Context, term int64) error {
 				return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
 			})
 		},

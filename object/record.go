@@ -43,6 +43,14 @@ type Record struct {
 // IsZero says that nothing was seen.
 func (r Record) IsZero() bool { return r.UID == "" }
 
+// WrittenBy says that one of these field managers wrote some of the object.
+func (r Record) WrittenBy(managers ...string) bool {
+	if r.Rivals == (unique.Handle[string]{}) {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(r.Rivals.Value(), ","), func(m string) bool { return slices.Contains(managers, m) })
+}
+
 // everything is the field set of a record that After makes up: it covers all.
 const everything = "*"
 

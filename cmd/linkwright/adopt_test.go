@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -72,9 +73,12 @@ func (l *lab) losses(ctx context.Context) func() []string {
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	l, lost := handmade(t, false)
-	before := l.inLink("west")
+	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
+	l.must(exitPartial, []string{"OtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
+	l.keptBy("argocd-controller", "")
+	before := l.inLink("west")
 	l.must(exitPartial, []string{"Occupied"}, "sync")
 
 	shown := l.must(exitPartial, []string{
@@ -130,6 +134,20 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("mirrors were deleted: %v", gone)
 	}
 	l.uninstalls()
+}
+
+// keptBy has a tool apply the label app.kubernetes.io/instance to the controller of a link by hand, or, empty, give it up.
+func (l *lab) keptBy(tool, instance string) {
+	l.t.Helper()
+	labels := ""
+	if instance != "" {
+		labels = `"labels":{"app.kubernetes.io/instance":"` + instance + `"}`
+	}
+	_, err := l.client("west").AppsV1().Deployments(testbed.Multicluster).Patch(l.t.Context(), "controller-east", types.ApplyPatchType,
+		[]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{`+labels+`}}`), metav1.PatchOptions{FieldManager: tool})
+	if err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // keeps looks for what the next `helm upgrade` without the link would delete: what is of its release and does not say keep.
@@ -267,7 +285,8 @@ func (l *lab) imports() string {
 	}
 	docs := strings.Split(string(out), "---\n")
 	if len(docs) != 4 || strings.Contains(string(out), "gateway:") || strings.Contains(string(out), "eyJ") ||
-		!strings.Contains(docs[3], "federatedServiceSelector") || !strings.Contains(docs[3], "of Helm runs it") {
+		!strings.Contains(docs[3], "federatedServiceSelector") || !strings.Contains(docs[3], "of Helm runs it") ||
+		!strings.Contains(docs[3], "Argo CD (Application mesh) keeps Deployment.apps linkerd-multicluster/controller-east") {
 		l.t.Errorf("import:\n%s", out)
 	}
 	return docs[len(docs)-1] + "---\n"

@@ -256,6 +256,7 @@ func (c imported) controller(d *doc, target string) {
 	} else if r := linkerd.ReleaseOf(body); !r.IsZero() {
 		d.note("controller: release %s/%s of Helm runs it, and linkwright will; leave it to Helm with controller: {mode: External}. After adopt, take %s out of `controllers` in its values", r.Namespace, r.Name, target)
 	}
+	c.kept(d, target)
 	var dep appsv1.Deployment
 	if json.Unmarshal(body.Bytes(), &dep) != nil || len(dep.Spec.Template.Spec.Containers) == 0 {
 		return
@@ -265,6 +266,20 @@ func (c imported) controller(d *doc, target string) {
 	}
 	if image, ok := controllerSpec(dep, c.facts.Version)["image"]; ok {
 		d.note("controller.image: %v counts only with --allow-controller-image", image)
+	}
+}
+
+// kept tells which other tools keep parts of a link: adopt refuses those.
+func (c imported) kept(d *doc, target string) {
+	told := map[linkerd.Tool]bool{}
+	for _, k := range sortedKeys(c.seen, object.Observation{}) {
+		body, _ := c.seen.Body(k)
+		tool := linkerd.ToolOf(body, c.seen.Record(k))
+		if _, ok := linkerd.Adoptable(c.spec.Linkerd, k, body, api.ClusterName(target)); !ok || tool.IsZero() || told[tool] {
+			continue
+		}
+		told[tool] = true
+		d.note("%s (%s) keeps %s: before adopt, %s", tool.Name, tool.Of, k, tool.Leave)
 	}
 }
 

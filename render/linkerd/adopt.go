@@ -185,19 +185,31 @@ type Tool struct{ Name, Of, Leave string }
 // IsZero says that there is none.
 func (t Tool) IsZero() bool { return t == Tool{} }
 
-// ToolOf reads the marks of Argo CD and Flux.
-func ToolOf(body object.Body) Tool {
+// instanceLabel is what Argo CD marked objects by alone until 2.x, unless told otherwise. Helm's charts set it, too.
+const instanceLabel = "app.kubernetes.io/instance"
+
+// argoManagers are the field managers by which Argo CD applies (argoproj/argo-cd, common.ArgoCDSSAManager; the latter that of
+// its older releases).
+func argoManagers() []string { return []string{"argocd-controller", "argocd-application-controller"} }
+
+// ToolOf reads the marks of Argo CD and Flux in an object's metadata, and of live who wrote it: the label that Argo CD shares
+// with charts counts only where it did.
+func ToolOf(body object.Body, live object.Record) Tool {
 	o, _ := liveOf(body)
 	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
+	instance := labels["argocd.argoproj.io/instance"]
+	if instance == "" && live.WrittenBy(argoManagers()...) {
+		instance = labels[instanceLabel]
+	}
 	join := func(prefix string) string { return labels[prefix+"namespace"] + "/" + labels[prefix+"name"] }
 	switch {
 	case labels["helm.toolkit.fluxcd.io/name"] != "":
 		return Tool{"Flux", "HelmRelease " + join("helm.toolkit.fluxcd.io/"), "take the link out of `controllers` in its values: helm.sh/resource-policy: keep, which the adoption sets, has Helm leave the object"}
 	case labels["kustomize.toolkit.fluxcd.io/name"] != "":
 		return Tool{"Flux", "Kustomization " + join("kustomize.toolkit.fluxcd.io/"), "annotate it there with kustomize.toolkit.fluxcd.io/prune: disabled, and then take it out"}
-	case annotations["argocd.argoproj.io/tracking-id"] != "" || labels["argocd.argoproj.io/instance"] != "":
+	case annotations["argocd.argoproj.io/tracking-id"] != "" || instance != "":
 		app, _, _ := strings.Cut(annotations["argocd.argoproj.io/tracking-id"], ":")
-		return Tool{"Argo CD", "Application " + cmp.Or(app, labels["argocd.argoproj.io/instance"]), "annotate it there with argocd.argoproj.io/sync-options: Prune=false, and then take it out"}
+		return Tool{"Argo CD", "Application " + cmp.Or(app, instance), "annotate it there with argocd.argoproj.io/sync-options: Prune=false, and then take it out"}
 	}
 	return Tool{}
 }

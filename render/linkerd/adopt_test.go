@@ -3,6 +3,7 @@ package linkerd
 import (
 	"fmt"
 	"testing"
+	"unique"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -82,17 +83,38 @@ func TestAdoptWatches(t *testing.T) {
 func TestToolOf(t *testing.T) {
 	for marks, want := range map[string]string{
 		``: "",
+		`"labels":{"argocd.argoproj.io/instance":"mesh"}`:                                                            "Argo CD Application mesh",
 		`"labels":{"helm.toolkit.fluxcd.io/name":"mc","helm.toolkit.fluxcd.io/namespace":"flux"}`:                    "Flux HelmRelease flux/mc",
 		`"labels":{"kustomize.toolkit.fluxcd.io/name":"mesh","kustomize.toolkit.fluxcd.io/namespace":"flux-system"}`: "Flux Kustomization flux-system/mesh",
 		`"annotations":{"argocd.argoproj.io/tracking-id":"mesh:apps/Deployment:mc/controller-east"}`:                 "Argo CD Application mesh",
 	} {
-		tool := ToolOf(object.NewBody([]byte(`{"metadata":{` + marks + `}}`)))
+		tool := ToolOf(object.NewBody([]byte(`{"metadata":{`+marks+`}}`)), object.Record{})
 		got := tool.Name + " " + tool.Of
 		if tool.IsZero() {
 			got = ""
 		}
 		if got != want || tool.IsZero() != (tool.Leave == "") {
 			t.Errorf("ToolOf(%s): got %q (%+v), want %q", marks, got, tool, want)
+		}
+	}
+}
+
+// The label that Argo CD shares with Helm's charts counts only where Argo CD wrote the object.
+func TestToolOfByManager(t *testing.T) {
+	body := object.NewBody([]byte(`{"metadata":{"labels":{"app.kubernetes.io/instance":"mesh"}}}`))
+	for _, tt := range []struct{ writers, want string }{
+		{"", ""},
+		{"helm", ""},
+		{"my-argocd-controller", ""},
+		{"argocd-controller", "Application mesh"},
+		{"argocd-application-controller,kubectl", "Application mesh"},
+	} {
+		live := object.Record{Rivals: unique.Make(tt.writers)}
+		if got := ToolOf(body, live).Of; got != tt.want {
+			t.Errorf("ToolOf(%s), written by %q: got %q, want %q", body.Bytes(), tt.writers, got, tt.want)
+		}
+		if got := ToolOf(object.Body{}, live); !got.IsZero() {
+			t.Errorf("ToolOf without the label, written by %q: got %+v", tt.writers, got)
 		}
 	}
 }

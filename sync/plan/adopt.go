@@ -152,7 +152,7 @@ func takenOver(l fleet.Link, k object.Key) bool {
 
 // refuses says why an object that is not ours cannot be adopted, or nil.
 func (p *planner) refuses(a adoptable, known bool) *object.Reason {
-	tool, owner := linkerd.ToolOf(a.body), linkerd.Owner(a.body)
+	tool, owner := linkerd.ToolOf(a.body, a.live), linkerd.Owner(a.body)
 	switch {
 	case !known:
 		return object.Because(NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools give it (written by %s): delete or rename it",

@@ -189,12 +189,32 @@ func (s *stream) event(raw []byte) (event, error) {
 	return e, err
 }
 
-// frame decodes what is around an object. Of JSON, a codec would first look for its kind in all of it.
+// frame decodes what is around an object. Of JSON, a codec would first look for its kind in all of it, and copy the object.
 func (s *stream) frame(raw []byte) (got metav1.WatchEvent, err error) {
 	if s.codec == nil {
-		return got, json.Unmarshal(raw, &got)
+		return plainFrame(raw)
 	}
 	_, _, err = s.codec.Decode(raw, nil, &got)
+	return got, err
+}
+
+// plainFrame takes a frame apart: all of it is JSON then, and need not be checked again.
+func plainFrame(raw []byte) (got metav1.WatchEvent, err error) {
+	if err := checked(raw); err != nil {
+		return got, err
+	}
+	parts, ok := object.Parts(raw)
+	if !ok {
+		return got, errors.New("the watch tells of something else than an event")
+	}
+	for _, p := range parts {
+		switch value := raw[p.From:p.To]; p.Name {
+		case "type":
+			err = errors.Join(err, json.Unmarshal(value, &got.Type))
+		case "object":
+			got.Object.Raw = value
+		}
+	}
 	return got, err
 }
 
@@ -226,7 +246,11 @@ func (s *stream) decodeWhole(e *event, raw []byte) (err error) {
 		e.at = mark.Metadata.ResourceVersion
 		return err
 	}
-	e.item, err = s.client.wholeItem(raw, s.as)
+	read := s.client.checkedItem
+	if s.codec != nil { // what was around it was no JSON
+		read = s.client.wholeItem
+	}
+	e.item, err = read(raw, s.as)
 	e.at = e.item.Record.ResourceVersion
 	return err
 }

@@ -84,13 +84,22 @@ func (d due) fits(it *object.Item, at string) bool {
 	return reaches(d.version, it.Record.ResourceVersion)
 }
 
-// labelsOf reads them out of the JSON of an object.
-func labelsOf(body object.Body) map[string]string {
-	var o struct {
-		Metadata struct{ Labels map[string]string }
-	}
-	if json.Unmarshal(body.Bytes(), &o) != nil {
+// labelsOf reads them out of the JSON of an object; of the rest nothing is decoded.
+func labelsOf(body object.Body) (labels map[string]string) {
+	raw := valueOf(valueOf(body.Bytes(), "metadata"), "labels")
+	if raw == nil || json.Unmarshal(raw, &labels) != nil {
 		return nil
 	}
-	return o.Metadata.Labels
+	return labels
+}
+
+// valueOf is that of a member of a JSON object; nil: it has none.
+func valueOf(raw []byte, name string) []byte {
+	parts, _ := object.Parts(raw)
+	for _, p := range parts {
+		if p.Name == name {
+			return raw[p.From:p.To]
+		}
+	}
+	return nil
 }

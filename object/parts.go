@@ -26,6 +26,24 @@ func Parts(json []byte) ([]Part, bool) {
 	return parts, w.ended()
 }
 
+// Member gives the first member of that name of a JSON object, as Parts does, and a zero Part where there is none; false: it is
+// no object.
+func Member(json []byte, name string) (first Part, ok bool) {
+	w := walk{json: json}
+	if !w.enter('{') {
+		return Part{}, false
+	}
+	for w.more('}') {
+		begin := w.at
+		found := string(w.name()) == name && first.To == 0
+		value := w.skip()
+		if found {
+			first = Part{Name: name, Begin: begin, From: w.at - len(value), To: w.at}
+		}
+	}
+	return first, w.ended()
+}
+
 // Items gives the items of a JSON list in order, as Parts does.
 func Items(json []byte) ([][]byte, bool) {
 	w := walk{json: json}

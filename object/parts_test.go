@@ -26,6 +26,20 @@ func TestParts(t *testing.T) {
 	}
 }
 
+func TestMember(t *testing.T) {
+	const text = ` { "a" : 1 , "b\u0062":{"}":"\"]"},"c":[ ] ,"a":null } `
+	for name, want := range map[string]string{"a": `"a" : 1`, "bb": `"b\u0062":{"}":"\"]"}`, "c": `"c":[ ]`, "}": ""} {
+		if p, ok := Member([]byte(text), name); !ok || text[p.Begin:p.To] != want || want != "" && p.Name != name {
+			t.Errorf("Member(%s, %s): %+v, %v, want %s", text, name, p, ok, want)
+		}
+	}
+	for _, in := range []string{``, `1`, `null`, `[]`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1}}`, `{"a":1,"b":"c}`} {
+		if p, ok := Member([]byte(in), "a"); ok {
+			t.Errorf("Member(%s): %+v", in, p)
+		}
+	}
+}
+
 func TestItems(t *testing.T) {
 	items, ok := Items([]byte(` [ 1 ,{"a":[2]}, "]" ] `))
 	var got []string

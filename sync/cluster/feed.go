@@ -39,6 +39,7 @@ type feed struct {
 	shared    bool          // the items are somebody else's, too: they must not be changed in place
 	at        string        // the resourceVersion that is reached; empty: everything is to be listed
 	due       map[object.Key]due
+	picks     labels.Selector // the scope's, once it was asked for
 }
 
 // due is a write of ours that a feed has not shown yet.
@@ -135,8 +136,14 @@ func (f *feed) shows(key object.Key, body object.Body) bool {
 	if _, it := f.find(key.Namespace, key.Name); it != nil {
 		return true
 	}
-	selector, err := labels.Parse(s.selector)
-	return err == nil && selector.Matches(labels.Set(labelsOf(body)))
+	if f.picks == nil {
+		picks, err := labels.Parse(s.selector)
+		if err != nil {
+			return false
+		}
+		f.picks = picks
+	}
+	return f.picks.Matches(labels.Set(labelsOf(body)))
 }
 
 // met says that the feed has shown a write of ours, or what became of it since.

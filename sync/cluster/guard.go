@@ -47,21 +47,19 @@ var errNoMetadata = errors.New("put preconditions: the body is no JSON object wh
 // metadata gives the offset after the brace that opens the top-level metadata, and true, or after the
 // one that opens the body. Metadata may have no precondition of its own yet.
 func metadata(body []byte) (at int, open bool, err error) {
-	parts, ok := object.Parts(body)
+	m, ok := object.Member(body, "metadata")
 	if !ok {
 		return 0, false, errNoMetadata
 	}
-	for _, p := range parts {
-		if p.Name != "metadata" {
-			continue
-		}
-		fields, ok := object.Parts(body[p.From:p.To])
-		if !ok || slices.ContainsFunc(fields, func(f object.Part) bool { return f.Name == "uid" || f.Name == "resourceVersion" }) {
+	if m.To == 0 {
+		return bytes.IndexByte(body, '{') + 1, false, nil
+	}
+	for _, taken := range []string{"uid", "resourceVersion"} {
+		if p, ok := object.Member(body[m.From:m.To], taken); !ok || p.To > 0 {
 			return 0, false, errNoMetadata
 		}
-		return p.From + 1, true, nil
 	}
-	return bytes.IndexByte(body, '{') + 1, false, nil
+	return m.From + 1, true, nil
 }
 
 // closes says that an object ends before its first key.

@@ -95,11 +95,9 @@ func labelsOf(body object.Body) (labels map[string]string) {
 
 // valueOf is that of a member of a JSON object; nil: it has none.
 func valueOf(raw []byte, name string) []byte {
-	parts, _ := object.Parts(raw)
-	for _, p := range parts {
-		if p.Name == name {
-			return raw[p.From:p.To]
-		}
+	p, ok := object.Member(raw, name)
+	if !ok || p.To == 0 {
+		return nil
 	}
-	return nil
+	return raw[p.From:p.To]
 }

@@ -53,6 +53,7 @@ func (o Options) withDefaults() Options {
 // told, how wide it may write, and what the watches of Live show.
 type Client struct {
 	rest    rest.Interface
+	direct  *direct
 	streams *http.Client // rest's, for answers that do not end
 	http    *http.Transport
 	server  string

@@ -35,8 +35,13 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	streams := &http.Client{Transport: client.Transport}
+	straight, err := newDirect(cfg, r.Get().URL(), streams)
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
-		rest: r, streams: &http.Client{Transport: client.Transport}, http: own,
+		rest: r, direct: straight, streams: streams, http: own,
 		server: cfg.Host, owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
 		alike: o.alike, secrets: newSamples(),
 	}

@@ -42,12 +42,20 @@ func (r resource) path(namespace, name string) []string {
 // lead has a request go to a path. Groups, versions and names are what people wrote: a part that would lead elsewhere is no
 // part of a path, and fails the request before it goes out.
 func lead(req *rest.Request, parts []string) *rest.Request {
-	for _, part := range parts {
-		if part == "" || len(content.IsPathSegmentName(part)) > 0 {
-			return req.Name(part)
-		}
+	if at := slices.IndexFunc(parts, misleads); at >= 0 {
+		return req.Name(parts[at])
 	}
 	return req.AbsPath(parts...)
+}
+
+func misleads(part string) bool { return part == "" || len(content.IsPathSegmentName(part)) > 0 }
+
+// misled is how lead fails a request.
+func misled(parts []string) error {
+	if !slices.ContainsFunc(parts, misleads) {
+		return nil
+	}
+	return lead((&rest.RESTClient{}).Get(), parts).Error()
 }
 
 // kinds is what discovery told, by group and version.

@@ -43,11 +43,11 @@ func (c *Client) live(ctx context.Context, ch object.Change) (object.Body, error
 }
 
 func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
-	req, err := c.request(ctx, ch)
+	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return object.Body{}, err
 	}
-	raw, err := rawJSON(ctx, req.Param("dryRun", "All"))
+	raw, err := rawJSON(ctx, p.request(c.rest).Param("dryRun", "All"))
 	if err != nil {
 		return object.Body{}, superseded(ch, err)
 	}

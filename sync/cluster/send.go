@@ -16,12 +16,17 @@ import (
 // leastPause follows a 429 that does not say how long.
 const leastPause = time.Second
 
-// send has a write wait for its turn, and sends it again as often as the server asks for that and its time, which
-// begins with the first try, allows. Later tries of client-go's own would hide from the limit what the server says.
+// send has a write wait for its turn, as tries does.
 func (c *Client) send(ctx context.Context, of object.Key, req *rest.Request) (rest.Result, error) {
 	if err := req.Error(); err != nil {
 		return rest.Result{}, err
 	}
+	return c.tries(ctx, of, req.MaxRetries(0).Do)
+}
+
+// tries has a write wait for its turn, and sends it again as often as the server asks for that and its time, which
+// begins with the first try, allows. Later tries of client-go's own would hide from the limit what the server says.
+func (c *Client) tries(ctx context.Context, of object.Key, try func(context.Context) rest.Result) (rest.Result, error) {
 	if err := c.turns.take(ctx, false); err != nil {
 		return rest.Result{}, err
 	}
@@ -32,11 +37,10 @@ func (c *Client) send(ctx context.Context, of object.Key, req *rest.Request) (re
 	inner, cancel := context.WithTimeout(ctx, c.turns.patience)
 	defer cancel()
 	end, _ := inner.Deadline()
-	req.MaxRetries(0)
 	kind := schema.GroupKind{Group: of.Group, Kind: of.Kind}
 	for {
 		s := sent{kind: kind, begun: time.Now()}
-		answer := req.Do(inner)
+		answer := try(inner)
 		s.ended = time.Now()
 		err := answer.Error()
 		c.breaker.note(ctx, err) // not only at the end of the change: a later request of it must go out

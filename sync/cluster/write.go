@@ -76,12 +76,19 @@ func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, er
 }
 
 // apply sends a change, and gives the metadata of the object after it.
-func (c *Client) apply(ctx context.Context, ch object.Change) (*metav1.ObjectMeta, error) {
-	req, err := c.request(ctx, ch)
+func (c *Client) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectMeta, err error) {
+	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return nil, err
 	}
-	return c.sendForMeta(ctx, ch, req)
+	answer, err := c.tries(ctx, ch.Key, func(ctx context.Context) (answer rest.Result) {
+		m, answer = c.direct.send(ctx, p)
+		return answer
+	})
+	if err != nil || m != nil {
+		return m, err
+	}
+	return metaOf(answer)
 }
 
 func (c *Client) sendForMeta(ctx context.Context, ch object.Change, req *rest.Request) (*metav1.ObjectMeta, error) {
@@ -116,26 +123,21 @@ func vacant(ch object.Change) bool {
 	return ch.Action == object.Create || ch.Action == object.Replace || ch.Fenced && ch.Was.IsZero()
 }
 
-// request makes the PATCH of a change.
-func (c *Client) request(ctx context.Context, ch object.Change) (*rest.Request, error) {
+// patchOf makes the PATCH of a change.
+func (c *Client) patchOf(ctx context.Context, ch object.Change) (patching, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
-		return nil, err
+		return patching{}, err
 	}
 	body, err := c.guarded(ch)
 	if err != nil {
-		return nil, err
+		return patching{}, err
 	}
-	kind := types.ApplyPatchType
+	p := patching{types.ApplyPatchType, r.path(ch.Key.Namespace, ch.Key.Name), c.manager(), body}
 	if ch.Action == object.Release {
-		kind = types.MergePatchType
+		p.kind = types.MergePatchType
 	}
-	req := lead(c.rest.Patch(kind), r.path(ch.Key.Namespace, ch.Key.Name)).
-		Param("fieldManager", c.manager()).Body(body)
-	if kind == types.ApplyPatchType {
-		req.Param("force", "true")
-	}
-	return req, nil
+	return p, misled(p.path)
 }
 
 // guarded is the body on the wire: as it is, or with preconditions in its metadata.

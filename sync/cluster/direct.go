@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// patching is a PATCH as it goes out.
+type patching struct {
+	kind types.PatchType
+	path []string
+	by   string // the field manager
+	body []byte
+}
+
+// direct sends PATCHes without a request of client-go, which takes as long to make and to read as to send. Only the usual
+// answer is read here: every other one is client-go's to understand, as if it had asked.
+type direct struct {
+	http   *http.Client
+	at     url.URL // of the server
+	agent  string
+	within time.Duration  // the server may take
+	reader rest.Interface // reads what a context brings: see relay
+}
+
+func newDirect(cfg *rest.Config, at *url.URL, client *http.Client) (*direct, error) {
+	reader, err := rest.RESTClientForConfigAndClient(cfg, &http.Client{Transport: relay{}})
+	return &direct{http: client, at: *at, agent: cfg.UserAgent, within: cfg.Timeout, reader: reader}, err
+}
+
+// send sends one, and gives the metadata that is answered; nil: the answer says otherwise, or something else.
+func (d *direct) send(ctx context.Context, p patching) (*metav1.ObjectMeta, rest.Result) {
+	answer, err := d.ask(ctx, p)
+	if err != nil {
+		return nil, d.read(ctx, p, nil, err)
+	}
+	defer func() { _ = answer.Body.Close() }() // what is lost is not wanted any more
+	if !usual(answer) {
+		return nil, d.read(ctx, p, answer, nil)
+	}
+	raw, err := all(answer)
+	if m := metaIn(raw); m != nil && err == nil {
+		return &m.ObjectMeta, rest.Result{}
+	}
+	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(raw), cutOff{err}))
+	return nil, d.read(ctx, p, answer, nil)
+}
+
+// usual says that an answer is a success in protobuf.
+func usual(answer *http.Response) bool {
+	form, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	return (answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusCreated) && form == runtime.ContentTypeProtobuf
+}
+
+func (d *direct) ask(ctx context.Context, p patching) (*http.Response, error) {
+	ask, err := http.NewRequestWithContext(ctx, http.MethodPatch, d.at.Scheme+"://"+d.at.Host, bytes.NewReader(p.body))
+	if err != nil {
+		return nil, err
+	}
+	at := d.at
+	at.Path, at.RawQuery = strings.TrimSuffix(at.Path, "/")+"/"+strings.Join(p.path, "/"), p.query()+"&timeout="+d.within.String()
+	ask.URL = &at
+	ask.Header = http.Header{"Accept": {acceptMeta}, "Content-Type": {string(p.kind)}, "User-Agent": {d.agent}}
+	return d.http.Do(ask)
+}
+
+// request is the same PATCH as one of client-go.
+func (p patching) request(by rest.Interface) *rest.Request {
+	req := lead(by.Patch(p.kind), p.path).Param("fieldManager", p.by).Body(p.body)
+	if p.kind == types.ApplyPatchType {
+		req.Param("force", "true")
+	}
+	return req
+}
+
+// query is that of request, without the time that it may take.
+func (p patching) query() string {
+	out := "fieldManager=" + url.QueryEscape(p.by)
+	if p.kind == types.ApplyPatchType {
+		out += "&force=true"
+	}
+	return out
+}
+
+// all reads an answer to its end.
+func all(answer *http.Response) ([]byte, error) {
+	if n := answer.ContentLength; n > 0 && n <= mostFrame {
+		raw := make([]byte, n)
+		got, err := io.ReadFull(answer.Body, raw)
+		return raw[:got], err
+	}
+	return io.ReadAll(answer.Body)
+}
+
+// read has client-go read an answer, or the error instead of one.
+func (d *direct) read(ctx context.Context, p patching, answer *http.Response, err error) rest.Result {
+	ctx = context.WithValue(context.WithoutCancel(ctx), relay{}, heard{answer, err})
+	return p.request(d.reader).SetHeader("Accept", acceptMeta).Timeout(d.within).MaxRetries(0).Do(ctx)
+}
+
+// relay is a transport that sends nothing: what came for a request is in its context.
+type relay struct{}
+
+type heard struct {
+	answer *http.Response
+	err    error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (relay) RoundTrip(r *http.Request) (*http.Response, error) {
+	got, ok := r.Context().Value(relay{}).(heard)
+	if !ok {
+		return nil, errors.New("nothing was answered")
+	}
+	if sent := (*url.Error)(nil); errors.As(got.err, &sent) {
+		return nil, sent.Err // who asks says of what it is
+	}
+	return got.answer, got.err
+}
+
+// cutOff ends what is read by an error; nil: by none.
+type cutOff struct{ err error }
+
+func (b cutOff) Read([]byte) (int, error) {
+	if b.err == nil {
+		return 0, io.EOF
+	}
+	return 0, b.err
+}
+
+// metaIn decodes metadata in the form in which API servers tell it; nil: it is something else, or in another form.
+func metaIn(raw []byte) *metav1.PartialObjectMetadata {
+	const protobuf = "k8s\x00"
+	if !bytes.HasPrefix(raw, []byte(protobuf)) {
+		return nil
+	}
+	var around runtime.Unknown
+	if around.Unmarshal(raw[len(protobuf):]) != nil || around.GroupVersionKind() != metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata") {
+		return nil
+	}
+	var m metav1.PartialObjectMetadata
+	if m.Unmarshal(around.Raw) != nil {
+		return nil
+	}
+	return &m
+}

@@ -56,6 +56,19 @@ func inProtobuf(t *testing.T, of runtime.Object) string {
 	return out.String()
 }
 
+func answer(code int, form, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if form != "" {
+			w.Header().Set("Content-Type", form)
+		}
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
 // What is sent without client-go is what client-go sends, and whatever is answered is understood as client-go does.
 func TestDirectIsAsClientGo(t *testing.T) {
 	meta := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -64,18 +77,6 @@ func TestDirectIsAsClientGo(t *testing.T) {
 	}}
 	const inJSON = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","uid":"u"}}`
 	failure := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","details":{"name":"a","retryAfterSeconds":9},"code":403}`
-	answer := func(code int, form, body string, header ...string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if form != "" {
-				w.Header().Set("Content-Type", form)
-			}
-			for i := 0; i+1 < len(header); i += 2 {
-				w.Header().Set(header[i], header[i+1])
-			}
-			w.WriteHeader(code)
-			_, _ = io.WriteString(w, body)
-		}
-	}
 	const protobuf, plain = runtime.ContentTypeProtobuf, "text/plain"
 	whole := inProtobuf(t, meta)
 	moved := func(code int) http.HandlerFunc {
@@ -130,26 +131,32 @@ func TestDirectIsAsClientGo(t *testing.T) {
 				defer c.close()
 				for _, kind := range []types.PatchType{types.ApplyPatchType, types.MergePatchType} {
 					p := patching{kind, []string{"apis", "g", "v1", "namespaces", "n", "things", "a:b c?d#é"}, "linkwright-b&c", []byte(`{"a":1}`)}
-					m, answered := c.direct.send(t.Context(), p)
-					got := asked()
-					if m == nil {
-						answered = resultOf(t, &m, answered)
-					}
-					theirs := p.request(c.rest).SetHeader("Accept", acceptMeta).MaxRetries(0).Do(t.Context())
-					if diff := cmp.Diff(asked(), got); diff != "" {
-						t.Errorf("asked: -client-go's +ours\n%s", diff)
-					}
-					var want *metav1.ObjectMeta
-					theirs = resultOf(t, &want, theirs)
-					if diff := cmp.Diff(want, m); diff != "" {
-						t.Errorf("metadata: -client-go's +ours\n%s", diff)
-					}
-					if diff := cmp.Diff(saidBy(theirs), saidBy(answered)); diff != "" {
-						t.Errorf("result: -client-go's +ours\n%s", diff)
-					}
+					sameAsClientGo(t, c, p, asked)
 				}
 			})
 		}
+	}
+}
+
+// sameAsClientGo sends a PATCH both ways.
+func sameAsClientGo(t *testing.T, c *Client, p patching, asked func() []string) {
+	t.Helper()
+	m, ours := c.direct.send(t.Context(), p)
+	got := asked()
+	if m == nil {
+		ours = resultOf(t, &m, ours)
+	}
+	theirs := p.request(c.rest).SetHeader("Accept", acceptMeta).MaxRetries(0).Do(t.Context())
+	if diff := cmp.Diff(asked(), got); diff != "" {
+		t.Errorf("asked: -client-go's +ours\n%s", diff)
+	}
+	var want *metav1.ObjectMeta
+	theirs = resultOf(t, &want, theirs)
+	if diff := cmp.Diff(want, m); diff != "" {
+		t.Errorf("metadata: -client-go's +ours\n%s", diff)
+	}
+	if diff := cmp.Diff(saidBy(theirs), saidBy(ours)); diff != "" {
+		t.Errorf("result: -client-go's +ours\n%s", diff)
 	}
 }
 

@@ -155,18 +155,18 @@ func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
 	link := in.entries(end, "Linkerd Link", only(inv.Entries, in.link(end)))
 	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
 	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
-	if len(only(inv.Entries, in.account(end))) == 0 || in.handedOver(inv) { // the user's chart runs the controller: without its Link it stops
-		return []gate{
-			in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), link, in.mirrors(inv), in.onceMore(inv),
-			rest, credentials, in.controlPlaneSecret(end, inv.Entries),
-		}
-	}
-	return []gate{
-		in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest,
-		in.leftovers(inv, "probe endpoints", in.Mirrors()[target].Probe),
-		in.leftovers(inv, "lease", in.Mirrors()[target].Lease),
+	left := in.Mirrors()[target]
+	last := []gate{
+		in.leftovers(inv, "probe endpoints", left.Probe), in.leftovers(inv, "lease", left.Lease),
 		credentials, in.controlPlaneSecret(end, inv.Entries),
 	}
+	if len(only(inv.Entries, in.account(end))) > 0 && !in.handedOver(inv) {
+		return append([]gate{in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest}, last...)
+	}
+	// The user's chart runs the controller, or did, or nobody knows: without its Link it stops. Pods that end are waited for.
+	return append([]gate{
+		in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), link, in.mirrors(inv), in.onceMore(inv), rest, in.ending(end),
+	}, last...)
 }
 
 // through adds what the first gate that is not through takes, or waits for.
@@ -226,6 +226,23 @@ func (in Input) pods(end object.End) gate {
 	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
 }
 
+// ending waits for the pods of a controller that is not ours while all of them are being deleted: they still write what is swept
+// behind this gate.
+func (in Input) ending(end object.End) gate {
+	return gate{name: "controller", left: func() ([]object.Change, []object.Key) {
+		pods := in.Mirrors()[end.Link.Target].Pods
+		if in.staying(pods) {
+			return nil, nil
+		}
+		return nil, pods
+	}}
+}
+
+// staying says that a pod is not about to end.
+func (in Input) staying(pods []object.Key) bool {
+	return slices.ContainsFunc(pods, func(k object.Key) bool { return !in.Seen.Record(k).Going })
+}
+
 // theirs says that an object like k is live and not ours, in today's namespace or in one that is recorded.
 func (in Input) theirs(inv inventory.Inventory, k object.Key) bool {
 	return slices.ContainsFunc(append(only(inv.Entries, k), k), func(k object.Key) bool {
@@ -268,12 +285,16 @@ func (in Input) onceMore(inv inventory.Inventory) gate {
 }
 
 // leftovers takes what Linkerd's controller wrote by names that only this link uses, on the proof of mirrors:
-// a controller of somebody else's Link uses the same names.
+// a controller of somebody else's Link uses the same names, and so does one that the user's chart still runs.
 func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Key) gate {
 	return gate{name: name, left: func() ([]object.Change, []object.Key) {
-		if in.relinked(inv) {
+		if in.relinked(inv) || in.handedOver(inv) || in.staying(in.Mirrors()[inv.End.Link.Target].Pods) || !in.Saw(in.deployment(inv.End)) {
 			return nil, nil
 		}
+		keys := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
+			service := object.Key{Kind: "Service", Namespace: k.Namespace, Name: k.Name}
+			return k.Kind == "Endpoints" && in.theirs(inv, service)
+		})
 		return in.takesForeign(inv.End, keys, object.Reason{Code: "Swept", Message: "left by the controller of an unlinked cluster"})
 	}}
 }

@@ -77,9 +77,11 @@ func TestGatesOfSource(t *testing.T) {
 			"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
 		},
 		{"external: mirrors, second look", external(), []object.Key{linkKey}, swept, secondLook + "linkerd-multicluster/east"},
-		{"external: secret of the mirror", looked, []object.Key{linkKey}, swept, "delete Secret cluster-credentials-east"},
-		{"external: secret of the control plane", looked, []object.Key{linkKey, mirrorSecret}, swept, "delete Secret cluster-credentials-east"},
-		{"external: through", looked, external(), swept, "drop"},
+		{"external: probe endpoints", looked, []object.Key{linkKey}, swept, "delete Endpoints probe-east"},
+		{"external: lease", looked, []object.Key{linkKey}, linkerd.Mirror{Lease: []object.Key{leaseKey}}, "delete Lease service-mirror-write-east"},
+		{"external: secret of the mirror", looked, []object.Key{linkKey}, linkerd.Mirror{}, "delete Secret cluster-credentials-east"},
+		{"external: secret of the control plane", looked, []object.Key{linkKey, mirrorSecret}, linkerd.Mirror{}, "delete Secret cluster-credentials-east"},
+		{"external: through", looked, external(), linkerd.Mirror{}, "drop"},
 	}
 	for _, tt := range tests {
 		in := input(source, tt.recorded, tt.mirrors)
@@ -393,5 +395,39 @@ func TestBaseGoesLast(t *testing.T) {
 	in.Recorded = in.Recorded[:1]
 	if v := Select(in, answer(settled()))[0]; !v.Drop {
 		t.Errorf("alone: %s", told(v))
+	}
+}
+
+// The lease and the probe's Endpoints are left to whoever may still use them: a controller that is not ours, its pods, a probe
+// Service that is not ours. Pods that end are waited for.
+func TestLeftoversOfOthers(t *testing.T) {
+	swept := linkerd.Mirror{Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
+	run := swept
+	run.Pods = []object.Key{podKey}
+	theirs := object.Record{UID: "theirs", ResourceVersion: "1"}
+	for name, tt := range map[string]struct {
+		mirrors linkerd.Mirror
+		live    object.Key
+		record  object.Record
+		want    string
+	}{
+		"nobody":       {swept, object.Key{Kind: "Secret", Name: "else"}, theirs, "delete Endpoints probe-east"},
+		"a controller": {swept, deploymentKey, theirs, "drop"},
+		"its pod":      {run, podKey, theirs, "drop"},
+		"a pod ends":   {run, podKey, object.Record{UID: "theirs", Going: true}, "wait: controller: 1 not gone yet, the first is " + podKey.String()},
+		"a Service":    {swept, probeKey, theirs, "delete Lease service-mirror-write-east"},
+		"a Link":       {swept, linkKey, theirs, "drop"},
+	} {
+		in := input(source, nil, tt.mirrors)
+		in.Recorded[0].Leaving = true
+		record(&in.Seen, tt.live, tt.record)
+		if got := told(one(t, in, settled())); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	in := input(source, nil, swept)
+	in.Saw = func(k object.Key) bool { return k != deploymentKey }
+	if got := told(one(t, in, settled())); got != "drop" {
+		t.Errorf("where controllers were not looked for: %s", got)
 	}
 }

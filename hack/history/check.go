@@ -231,9 +231,28 @@ func (r *run) leftover(pl *plane, t *thing) string {
 	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"
 }
 
+// forgotten says that nobody looks at a cluster any more.
+func (r *run) forgotten(name api.ClusterName) bool {
+	_, declared := r.head.clusters[name]
+	_, recorded := r.home[name]
+	return !declared && !recorded
+}
+
+// served says that what a controller of Linkerd's wrote may have been somebody else's when our link ended.
+func (p *plane) served(t *thing) bool {
+	own := t.key == leaseKey(t.target) || t.key == probeKey(t.target)
+	return p.relinked[t.target] || own && (p.charted[t.target] || p.spoilt > 0)
+}
+
+// stray says that a report tells of something that nobody links, or of more than it can name.
+func (r *run) stray(name api.ClusterName, k object.Key) bool {
+	s := r.last[name]
+	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
+}
+
 // mirrored is leftover for what Linkerd's controllers made.
 func (r *run) mirrored(pl *plane, t *thing) string {
-	if own := t.key == leaseKey(t.target) || t.key == probeKey(t.target); own && (pl.charted[t.target] || pl.spoilt > 0 || r.external[api.Pair{Source: pl.name, Target: t.target}]) {
+	if r.stray(pl.name, t.key) || r.forgotten(pl.name) && pl.served(t) {
 		return ""
 	}
 	targets := []api.ClusterName{t.target}
@@ -247,7 +266,7 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 		link := api.Pair{Source: pl.name, Target: target}
 		l := pl.things[linkKey(target)]
 		_, declared := r.head.of(link)
-		if !declared && pl.linked[target] && !pl.relinked[target] && (l == nil || l.by != others) && pl.things[deployment(target)] == nil &&
+		if !declared && pl.linked[target] && (l == nil || l.by != others) && pl.things[deployment(target)] == nil &&
 			!r.explained(object.End{Cluster: pl.name, Link: link}) {
 			return "(d) it mirrors " + string(target) + ", which nobody links"
 		}

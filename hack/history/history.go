@@ -72,7 +72,6 @@ type run struct {
 	now           time.Time
 	event, writes int
 	rebuilt       bool
-	external      map[api.Pair]bool // links of which the user's chart ran the controller, once
 	broken        string
 }
 
@@ -86,7 +85,7 @@ func (r *run) trace(line string) {
 func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.head = commit{clusters: map[api.ClusterName]cluster{}, links: map[api.Pair]link{}, policy: api.PruneSync}
-	r.external, r.debts = map[api.Pair]bool{}, map[api.ClusterName][]inventory.Debt{}
+	r.debts = map[api.ClusterName][]inventory.Debt{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {
 		r.planes[name] = build(name, string(name), i)
@@ -107,13 +106,6 @@ func (r *run) commit(c commit) {
 	loaded, err := r.loader.load(c)
 	must(err)
 	r.head = loaded
-	for source := range c.clusters {
-		for target := range c.clusters {
-			if l, ok := c.of(api.Pair{Source: source, Target: target}); ok && l.external {
-				r.external[api.Pair{Source: source, Target: target}] = true
-			}
-		}
-	}
 }
 
 // play lets Kubernetes and Linkerd do what they do by themselves.

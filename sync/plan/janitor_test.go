@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 func ghost(kind, name string) object.Key {
@@ -76,5 +79,45 @@ func TestStrays(t *testing.T) {
 	}
 	if step = s.turn("west"); len(step.Strays) != mostStrays || step.MoreStrays != 22-mostStrays {
 		t.Errorf("of 22: %d and %d more", len(step.Strays), step.MoreStrays)
+	}
+}
+
+// What Linkerd's controllers left for a link of which nothing else is there is told, and nothing is done: once an inventory was
+// lost, or somebody else's Link came and went, nothing proves whose it was. Any sign of a link has it told no more.
+func TestAbandoned(t *testing.T) {
+	s := linked(t, "")
+	steps := s.steps
+	labels := map[string]string{linkerd.ClusterNameLabel: "gone", linkerd.MirroredLabel: "true", "component": "controller"}
+	left := []object.Key{
+		{Kind: "Endpoints", Namespace: "shop", Name: "web-gone"},
+		{Kind: "Service", Namespace: "shop", Name: "web-gone"},
+		{Kind: "Endpoints", Namespace: mc, Name: "probe-gone"},
+		{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-gone"},
+	}
+	for _, k := range left {
+		put(s.live["west"], k, nil, metav1.ObjectMeta{Labels: labels})
+	}
+	federated := object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}
+	join(s.live["west"], federated, "web@gone")
+	left = append(left, federated)
+	slices.SortFunc(left, object.Key.Compare)
+	tell := func() (told []object.Key) {
+		for _, stray := range s.settle()["west"].Strays {
+			if told = append(told, stray.Key); !strings.Contains(stray.Why, "link to gone") {
+				t.Errorf("%s: %s", stray.Key, stray.Why)
+			}
+		}
+		return told
+	}
+	if got := tell(); !slices.Equal(got, left) || s.steps != steps {
+		t.Errorf("told %v, want %v; %d writes", got, left, s.steps-steps)
+	}
+	pod := object.Key{Kind: "Pod", Namespace: mc, Name: "controller-gone-1"}
+	for _, sign := range []object.Key{pod, linkKey("gone"), deployment("gone")} {
+		put(s.live["west"], sign, nil, metav1.ObjectMeta{Labels: labels})
+		if got := tell(); len(got) > 0 {
+			t.Errorf("with %s: %v", sign, got)
+		}
+		remove(s.live["west"], sign)
 	}
 }

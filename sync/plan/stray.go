@@ -1,14 +1,17 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Stray is an object that carries our label and is not provably ours: nobody but people takes it away.
+// Stray is an object that carries our label and is not provably ours, or that a controller of Linkerd's left for a link of which
+// nothing else is there: nobody but people takes it away.
 type Stray struct {
 	Key object.Key `json:"key"`
 	Why string     `json:"why"` // it proves nothing
@@ -44,9 +47,80 @@ func (p *planner) provesNothing(k object.Key, r object.Record) (why, do string) 
 		"delete it if nobody needs it, or take the label " + object.OwnerLabel + " off"
 }
 
-// astray tells the first strays, by key.
+// astray tells the first strays, by key: those with our label before others.
 func (p *planner) astray() {
 	slices.SortFunc(p.strays, func(a, b Stray) int { return a.Key.Compare(b.Key) })
+	left := p.abandoned()
+	p.strays = append(slices.DeleteFunc(p.strays, func(s Stray) bool { // a label that was copied onto a mirror tells less
+		_, ok := slices.BinarySearchFunc(left, s.Key, func(l Stray, k object.Key) int { return l.Key.Compare(k) })
+		return ok
+	}), left...)
 	n := min(len(p.strays), mostStrays)
 	p.step.Strays, p.step.MoreStrays = p.strays[:n:n], len(p.strays)-n
+}
+
+// abandoned is what controllers of Linkerd's left for targets of which nothing else is here: no Link, no controller, no inventory
+// and no declaration. It may be a link of ours of which the inventory was lost, or somebody else's: nothing proves either.
+func (p *planner) abandoned() (out []Stray) {
+	targets := p.unclaimed()
+	if len(targets) == 0 {
+		return nil
+	}
+	told := map[object.Key]bool{} // a federated Service may be of several
+	mirrors := linkerd.MirrorsOf(p.spec(p.name).Linkerd, p.side.Seen)
+	for _, target := range targets {
+		m := mirrors[target]
+		if len(m.Pods) > 0 {
+			continue
+		}
+		for _, k := range slices.Concat(m.Selected(), m.Endpoints, m.Probe, m.Lease) {
+			if !told[k] {
+				told[k] = true
+				out = append(out, Stray{k, "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here", "delete it if nobody needs it"})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Stray) int { return a.Key.Compare(b.Key) })
+	return out
+}
+
+// unclaimed are, in order, the targets that controllers wrote for and that nobody links.
+func (p *planner) unclaimed() []api.ClusterName {
+	seen := p.side.Seen
+	claimed := map[api.ClusterName]bool{}
+	for k, body := range seen.Bodies() {
+		p.claim(claimed, linkerd.Hints(k, body))
+	}
+	for k := range seen.Kind("coordination.k8s.io", "Lease") {
+		p.claim(claimed, linkerd.Hints(k, object.Body{}))
+	}
+	maps.DeleteFunc(claimed, func(_ api.ClusterName, is bool) bool { return is })
+	return slices.Sorted(maps.Keys(claimed))
+}
+
+func (p *planner) claim(claimed map[api.ClusterName]bool, targets []api.ClusterName) {
+	for _, target := range targets {
+		if _, known := claimed[target]; !known {
+			claimed[target] = p.links(target)
+		}
+	}
+}
+
+// links says that something but what a controller wrote is there of a link to a target, or may be: a Link was not looked for.
+func (p *planner) links(target api.ClusterName) bool {
+	end := object.End{Cluster: p.name, Link: api.Pair{Source: p.name, Target: target}}
+	if p.step.row(end).Standing != "" || !p.side.Saw(linkerd.LinkKey(p.spec(p.name).Linkerd, target)) {
+		return true
+	}
+	for k := range p.side.Seen.Kind(linkerd.Group, "Link") {
+		if k.Name == string(target) {
+			return true
+		}
+	}
+	for k := range p.side.Seen.Kind("apps", "Deployment") {
+		if k.Name == linkerd.Controller(target) || k.Name == linkerd.LegacyController(target) {
+			return true
+		}
+	}
+	return false
 }

@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
@@ -31,5 +30,7 @@ func TestScript(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("after the demo: %v, %v", left, err)
 	}
-	goleak.VerifyNone(t)
+	if err := leaks.Left(); err != nil {
+		t.Error(err)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/hack/faultproxy"
+	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(withBed(m)) }
 
 func withBed(m *testing.M) int {
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
-		return clean(m.Run())
+		return leaks.Code(m.Run())
 	}
 	bed, err := testbed.Start(context.Background(), testbed.Options{Names: []string{"east"}, Light: true})
 	if err != nil {
@@ -38,16 +38,7 @@ func withBed(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return clean(code)
-}
-
-// clean fails where a goroutine is left behind.
-func clean(code int) int {
-	if err := goleak.Find(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	return leaks.Code(code)
 }
 
 // scene is a proxy of the test's own, and a namespace.

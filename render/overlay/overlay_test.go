@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/linkwright/linkwright/hack/leaks"
 )
 
 // What the test binary becomes, by its first argument.
@@ -36,5 +36,5 @@ func TestMain(m *testing.M) {
 			os.Exit(heavyParent())
 		}
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaks.Code(m.Run()))
 }

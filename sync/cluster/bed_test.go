@@ -11,13 +11,13 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 )
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(withBed(m)) }
 
 func withBed(m *testing.M) int {
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
-		return clean(m.Run())
+		return leaks.Code(m.Run())
 	}
 	bed, err := testbed.Start(context.Background(), testbed.Options{Names: []string{"east"}})
 	if err != nil {
@@ -42,16 +42,7 @@ func withBed(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return clean(code)
-}
-
-// clean fails where a goroutine is left behind.
-func clean(code int) int {
-	if err := goleak.Find(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	return leaks.Code(code)
 }
 
 func needBed(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Code(m.Run())) }
 
 // repo is a bare repository and a work tree that pushes to it.
 type repo struct {

@@ -195,13 +195,27 @@ func (s *sweep) requests() int {
 }
 
 // strike does a turn whose request at index goes wrong, and another that must lead to where one undisturbed would: of
-// the same client, or of a new one where the first was killed.
+// the same client, or of a new one where the first was killed. What hangs costs a client its patience; one whose patience is too
+// short for a machine with much to do does not come to that request, and another one has more.
 func (s *sweep) strike(index int, f fault.Fault, killed bool) {
 	s.Helper()
-	patience := 15 * time.Second
-	if f.Kind == fault.Hang {
-		patience = 500 * time.Millisecond // a new client has the time that the second turn needs
+	if f.Kind != fault.Hang {
+		s.struck(index, f, killed, long)
+		return
 	}
+	for patience := 500 * time.Millisecond; ; patience *= 2 {
+		if s.struck(index, f, killed, patience) {
+			return
+		}
+	}
+}
+
+// long is the patience of clients that come to every request.
+const long = 15 * time.Second
+
+// struck strikes once; false: the client did not come to the request, which only one with little patience may.
+func (s *sweep) struck(index int, f fault.Fault, killed bool, patience time.Duration) bool {
+	s.Helper()
 	s.furnish()
 	want := s.expected(s.state())
 	c, closed := s.open(Options{Timeout: patience})
@@ -218,7 +232,10 @@ func (s *sweep) strike(index int, f fault.Fault, killed bool) {
 	first := s.turn(ctx, c)
 	log := s.proxy.Log()
 	if len(log) < index || log[index-1].Fault != f.Kind {
-		s.Fatalf("request %d was not struck: %+v", index, log)
+		if patience >= long {
+			s.Fatalf("request %d was not struck: %v, %+v", index, first, log)
+		}
+		return false
 	}
 	what := fmt.Sprintf("request %d, %s %s %s", index, log[index-1].Verb, log[index-1].Path, f.Kind)
 	s.proxy.Set()
@@ -233,6 +250,7 @@ func (s *sweep) strike(index int, f fault.Fault, killed bool) {
 	if diff := cmp.Diff(want, s.state()); diff != "" {
 		s.Errorf("%s: the first turn: %v; -want +got\n%s", what, first, diff)
 	}
+	return true
 }
 
 // due waits until the client asks the cluster again. Its first request must close the breaker for the second.

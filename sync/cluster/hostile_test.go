@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,13 +30,8 @@ func say(code int, body string) func(http.ResponseWriter, *http.Request) {
 
 // inTurn gives the answers one after the other, the last for ever.
 func inTurn(all ...func(http.ResponseWriter, *http.Request)) func(http.ResponseWriter, *http.Request) {
-	return func(w http.ResponseWriter, r *http.Request) {
-		f := all[0]
-		if len(all) > 1 {
-			all = all[1:]
-		}
-		f(w, r)
-	}
+	var asked atomic.Int64 // by requests of any connection
+	return func(w http.ResponseWriter, r *http.Request) { all[min(int(asked.Add(1)), len(all))-1](w, r) }
 }
 
 func status(code int, reason string) func(http.ResponseWriter, *http.Request) {
@@ -177,7 +173,7 @@ func TestDeadClusterFailsFast(t *testing.T) {
 	if why := Explain(err); why.Code != Unreachable {
 		t.Errorf("Observe: got %+v, want %s", why, Unreachable)
 	}
-	if took := time.Since(begun); took > 3*time.Second || len(count.taken()) > 2 {
+	if took := time.Since(begun); took > dialTimeout || len(count.taken()) > 2 {
 		t.Errorf("Observe of a dead cluster took %v", took)
 	}
 	_, err = c.Write(t.Context(), object.Change{Action: object.Delete, Key: object.Key{Kind: "Secret", Name: "a"}, Was: object.Record{UID: "u"}})

@@ -72,7 +72,9 @@ func watchedOf(t *testing.T, of *testbed.Cluster, cfg *rest.Config, o Options) *
 // rooted waits for the root CA that Kubernetes puts into every namespace, so that it does not move later.
 func (s *scene) rooted() {
 	s.Helper()
-	for {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ; ; <-tick.C {
 		_, err := s.foreign.CoreV1().ConfigMaps(s.ns).Get(s.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		if err == nil {
 			return
@@ -114,7 +116,7 @@ func (s *scene) take() {
 // until waits for moves until they are enough.
 func (s *scene) until(what string, enough func() bool) {
 	s.Helper()
-	late := time.After(40 * time.Second)
+	late := time.After(2 * time.Minute)
 	for !enough() {
 		select {
 		case <-s.registry.Moved():

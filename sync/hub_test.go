@@ -271,7 +271,7 @@ func (h *hub) passes(n int, commit api.Commit) {
 	h.mu.Lock()
 	h.reports = nil
 	h.mu.Unlock()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		h.mu.Lock()
 		reports := slices.Clone(h.reports)
 		h.mu.Unlock()

@@ -13,10 +13,13 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
+// patience is far more than what is waited for takes, also on a machine with much to do.
+const patience = 2 * time.Minute
+
 // eventually waits until f says yes.
 func (b *bed) eventually(what string, f func(ctx context.Context) (bool, error)) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -30,7 +33,7 @@ func (b *bed) eventually(what string, f func(ctx context.Context) (bool, error))
 		}
 		select {
 		case <-ctx.Done():
-			b.t.Fatalf("%s: not within 30 s", what)
+			b.t.Fatalf("%s: not within %v", what, patience)
 		case <-tick.C:
 		}
 	}

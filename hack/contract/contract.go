@@ -214,7 +214,7 @@ func (s *scene) told(key object.Key) (others map[object.Key]bool) {
 	for s.take(); !s.keys[key] && !s.all; s.take() {
 		select {
 		case <-s.Changes.Moved():
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			s.Fatalf("%s moved, and that is not told; told were %v", key, s.keys)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/hack/fault"
 )
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // event is the next of a watch in words, "end" at its end.
 func (s *scene) event(w watch.Interface) string {

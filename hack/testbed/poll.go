@@ -7,7 +7,7 @@ import (
 )
 
 // patience bounds waiting for what a healthy cluster does within seconds.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // poll asks until the answer is nil; at the end of patience or ctx the last
 // answer is the error.

@@ -26,6 +26,7 @@ type lab struct {
 	*testbed.Bed
 	t      *testing.T
 	repo   string
+	temp   string // of the programs: one that is killed leaves its store of Git there
 	remote string // its address; empty: its path
 	home   string // kubeconfig of the home cluster; empty: west's own
 
@@ -47,7 +48,7 @@ func labOf(t *testing.T, dressed []string, more ...string) *lab {
 			t.Error(err)
 		}
 	})
-	l := &lab{Bed: bed, t: t, repo: filepath.Join(t.TempDir(), "repo")}
+	l := &lab{Bed: bed, t: t, repo: filepath.Join(t.TempDir(), "repo"), temp: t.TempDir()}
 	for _, name := range dressed {
 		if err := testbed.Dress(t.Context(), bed.Cluster(name).Config, testbed.Dressing{}); err != nil {
 			t.Fatal(err)
@@ -144,7 +145,7 @@ func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string
 	l.t.Helper()
 	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", cmp.Or(l.home, l.Cluster("west").Kubeconfig))
 	c := exec.CommandContext(ctx, cmp.Or(l.program, "linkwright"), args...) //nolint:gosec // our own
-	c.Stdout, c.Stderr = out, stderr
+	c.Stdout, c.Stderr, c.Env = out, stderr, append(os.Environ(), "TMPDIR="+l.temp)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 20 * time.Second
 	if err := c.Start(); err != nil {

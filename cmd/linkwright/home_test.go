@@ -22,7 +22,7 @@ import (
 )
 
 // opened is the connections of a daemon that does nothing else.
-func (l *lab) opened(kubeconfig string, log *bytes.Buffer) (c *clusters, stop func()) {
+func (l *lab) opened(kubeconfig string, log *shared) (c *clusters, stop func()) {
 	l.t.Helper()
 	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", kubeconfig: kubeconfig, timeout: 15 * time.Second}
 	c, err := openClusters(l.t.Context(), flags, slog.New(slog.NewTextHandler(log, nil)))
@@ -38,6 +38,24 @@ func (l *lab) opened(kubeconfig string, log *bytes.Buffer) (c *clusters, stop fu
 		attending.Wait()
 		c.close(l.t.Context())
 	}
+}
+
+// shared is a log that is read while others write it.
+type shared struct {
+	mu   gosync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func bySecret(name string) fleet.Cluster {
@@ -72,7 +90,7 @@ func (l *lab) looksHome(c *clusters) {
 
 // watchesHome: what has not changed is not asked for again, and a Secret that has is followed at once.
 func (l *lab) watchesHome() {
-	var log bytes.Buffer
+	var log shared
 	c, stop := l.opened(l.Cluster("west").Kubeconfig, &log)
 	defer stop()
 	l.looksHome(c)
@@ -84,29 +102,28 @@ func (l *lab) watchesHome() {
 		l.t.Errorf("with nothing changed the home cluster was asked %d times", n)
 	}
 	l.patchAccess("east", kubeconfig("https://192.0.2.7", "token: x"))
-	patched := time.Now()
-	for soon := time.After(20 * time.Second); !c.Take()["east"].All; {
+	for soon := time.After(patience); !c.Take()["east"].All; { // nobody asks for it meanwhile
 		select {
 		case <-c.Moved():
 		case <-soon:
 			l.t.Fatal("a changed Secret is not noticed")
 		}
 	}
-	if at, err := c.reach("east"); err != nil || at.cfg.Host != "https://192.0.2.7" || time.Since(patched) > time.Second {
-		l.t.Errorf("%v after a Secret changed: %v, %s", time.Since(patched), err, at.cfg.Host)
+	if at, err := c.reach("east"); err != nil || at.cfg.Host != "https://192.0.2.7" {
+		l.t.Errorf("after a Secret changed: %v, %s", err, at.cfg.Host)
 	}
 	if n := asked(c) - before; n != 1 {
 		l.t.Errorf("a changed Secret was asked for %d times", n)
 	}
 	l.patchAccess("east", l.file(l.Cluster("east").Kubeconfig))
-	if log.Len() > 0 {
-		l.t.Errorf("it says:\n%s", log.String())
+	if said := log.String(); said != "" {
+		l.t.Errorf("it says:\n%s", said)
 	}
 }
 
 // readsHome: without the right to list and watch, every pass asks, and it is said once.
 func (l *lab) readsHome() {
-	var log bytes.Buffer
+	var log shared
 	c, stop := l.opened(l.mayGet(), &log)
 	defer stop()
 	l.looksHome(c)

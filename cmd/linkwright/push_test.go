@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestPush: from a push to the pass over it less than a second goes by where a hook tells of it, though the next poll would
+// TestPush: from a push to the pass over it a moment goes by where a hook tells of it, though the next poll would
 // be an hour away, and also while a pass waits for what another process does.
 func TestPush(t *testing.T) {
 	l := newLab(t, "east", "west")
@@ -50,13 +50,16 @@ func TestPush(t *testing.T) {
 	_ = c.Wait() // it was told to end
 }
 
+// moment is less than a second on a machine that has nothing else to do, and this on one that has.
+const moment = 10 * time.Second
+
 // noticed pokes the daemon, and waits until a pass over the newest commit has ended: there is nothing to write for it.
 func (l *lab) noticed(what, at, secret string, head func() string) {
 	l.t.Helper()
 	began := time.Now()
 	l.poke(at+"/hook", secret)
 	l.eventually(what, func() bool { return head() == l.tip() })
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > moment {
 		l.t.Errorf("%s: the next pass ended %v after the push", what, took)
 	}
 }

@@ -32,6 +32,27 @@ func (t *takeover) add(f *pflag.FlagSet, does string) {
 	f.BoolVar(&t.yes, "yes", false, does+"; without it, it is only shown")
 }
 
+// task is what such a command does once it knows what is declared.
+type task func(ctx context.Context, term int64) error
+
+// do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
+func (t *takeover) do(c *cobra.Command, prepare func(*engine, *fleet.Fleet) (task, error)) error {
+	e, err := t.open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer e.close(c.Context())
+	declared, err := e.fleet(c.Context())
+	if err != nil {
+		return err
+	}
+	it, err := prepare(e, declared)
+	if err != nil {
+		return err
+	}
+	return t.lease(c.Context(), e, declared, it)
+}
+
 // fleet is what the repository declares now.
 func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	d, err := e.loop.Declared.Next(ctx)
@@ -46,7 +67,7 @@ func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 
 // lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
 // own, which it holds, too: they would link again what f unlinks.
-func (t *takeover) lease(ctx context.Context, e *engine, declared *fleet.Fleet, f func(context.Context, int64) error) error {
+func (t *takeover) lease(ctx context.Context, e *engine, declared *fleet.Fleet, f task) error {
 	if !t.yes {
 		return f(ctx, noTerm)
 	}
@@ -90,23 +111,12 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err
 			}
-			e, err := t.open(c.Context(), c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer e.close(c.Context())
-			f, err := e.fleet(c.Context())
-			if err != nil {
-				return err
-			}
-			e.loop.Adopt, e.loop.Rules = every(f), rules
-			if !t.all {
-				if e.loop.Adopt, err = pairs(f, args, false); err != nil {
-					return err
+			return t.do(c, func(e *engine, f *fleet.Fleet) (_ task, err error) {
+				e.loop.Adopt, e.loop.Rules = every(f), rules
+				if !t.all {
+					e.loop.Adopt, err = pairs(f, args, false)
 				}
-			}
-			return t.lease(c.Context(), e, f, func(ctx context.Context, term int64) error {
-				return e.adopt(ctx, term, t.yes, c.OutOrStdout())
+				return func(ctx context.Context, term int64) error { return e.adopt(ctx, term, t.yes, c.OutOrStdout()) }, err
 			})
 		},
 	}

@@ -39,22 +39,12 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 			if err := someOrAll(args, t.all); err != nil {
 				return err
 			}
-			e, err := t.open(c.Context(), c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer e.close(c.Context())
-			f, err := e.fleet(c.Context())
-			if err != nil {
-				return err
-			}
-			links, err := pairs(f, args, true)
-			if err != nil {
-				return err
-			}
-			e.loop.Release = &plan.Releasing{Links: links, All: t.all}
-			return t.lease(c.Context(), e, f, func(ctx context.Context, term int64) error {
-				return e.release(ctx, term, t.yes, printing(c, out.Format))
+			return t.do(c, func(e *engine, f *fleet.Fleet) (task, error) {
+				links, err := pairs(f, args, true)
+				e.loop.Release = &plan.Releasing{Links: links, All: t.all}
+				return func(ctx context.Context, term int64) error {
+					return e.release(ctx, term, t.yes, printing(c, out.Format))
+				}, err
 			})
 		},
 	}

@@ -40,18 +40,11 @@ To keep links and give up only what linkwright has to do with them, use "release
   linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			e, err := t.open(c.Context(), c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer e.close(c.Context())
-			f, err := e.fleet(c.Context())
-			if err != nil {
-				return err
-			}
-			e.loop.Patience = wait
-			return t.lease(c.Context(), e, f, func(ctx context.Context, term int64) error {
-				return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
+			return t.do(c, func(e *engine, _ *fleet.Fleet) (task, error) {
+				e.loop.Patience = wait
+				return func(ctx context.Context, term int64) error {
+					return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
+				}, nil
 			})
 		},
 	}

@@ -8,10 +8,9 @@ GO ?= go
 MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
 
-# Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set. One that is not there is passed over.
-LIGHT_PACKAGES := deploy hack/demo hack/faultproxy hack/history hack/testbed render sync/lease
-HEAVY_PACKAGES := cmd/linkwright sync sync/cluster
-CLUSTER_PACKAGES := $(LIGHT_PACKAGES) $(HEAVY_PACKAGES)
+# Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
+# not there is passed over.
+CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster hack/testbed hack/history render hack/demo deploy sync/lease hack/faultproxy
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
 CLUSTERS ?= 1
 # Per package, like go test's own flag.
@@ -101,10 +100,9 @@ race-free:
 	LINKWRIGHT_CLUSTERS= $(race) -timeout $(TIMEOUT) \
 		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES)))
 
-# Each package starts control planes of its own. Tests of the light ones wait most of their time, so two share the cores.
+# Each package starts control planes of its own. Tests wait half of their time for these, so two packages share the cores.
 race-clusters: ## tests on real control planes
-	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 2 -timeout $(CLUSTER_TIMEOUT) $(call present,$(LIGHT_PACKAGES))
-	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 1 -timeout $(CLUSTER_TIMEOUT) $(call present,$(HEAVY_PACKAGES))
+	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 2 -timeout $(CLUSTER_TIMEOUT) $(call present,$(CLUSTER_PACKAGES))
 
 fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)

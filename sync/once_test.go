@@ -106,7 +106,8 @@ func TestOnceWithoutPatience(t *testing.T) {
 	})
 }
 
-// A write that fails has its cluster read again, whole.
+// A write that fails has its cluster read again, whole. It is tried again a second later, or as soon as a neighbour moved: whether
+// that is before or after the second failure, which is at the same moment, is the machine's.
 func TestOnceReadsWhatFailed(t *testing.T) {
 	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
 		west := r.Cluster("west")
@@ -114,8 +115,9 @@ func TestOnceReadsWhatFailed(t *testing.T) {
 		time.AfterFunc(500*time.Millisecond, func() { west.Fault(func(f *memcluster.Faults) { f.Refused = nil }) })
 		r.once(2)
 		asked := r.asked()
-		if got := tallied(asked, "west"); got["observe"] != 7 || got["create "+probe.String()] != 3 {
-			t.Errorf("west: %v, want two looks at first, two after each of two failures, and one at what was written", got)
+		got := tallied(asked, "west")
+		if fails := got["create "+probe.String()] - 1; fails < 2 || fails > maxFails || got["observe"] != 2+2*fails+1 {
+			t.Errorf("west: %v, want two looks at first, two after each of two or three failures, and one at what was written", got)
 		}
 	})
 }

@@ -213,7 +213,7 @@ func (o *open) Token(ctx context.Context, name api.ClusterName, r object.TokenRe
 // loop is a daemon's loop whose home is the cluster west.
 func (b *bed) loop(d *text, agent string) *sync.Loop {
 	b.t.Helper()
-	o := cluster.Options{Timeout: 3 * time.Second, UserAgent: agent}
+	o := cluster.Options{Timeout: 5 * time.Second, UserAgent: agent}
 	registry, home := cluster.New(o), cluster.New(o)
 	if err := home.Spawn(b.t.Context(), "home", b.Cluster("west").Config); err != nil {
 		b.t.Fatal(err)
@@ -226,7 +226,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 		Owner: "linkwright", Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
 		Home:     sync.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Patience: 30 * time.Second, Explain: cluster.Explain,
+		Patience: time.Minute, Explain: cluster.Explain,
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}
 }

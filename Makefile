@@ -109,7 +109,7 @@ fuzz: ## every fuzz target for FUZZTIME
 
 # What `make test` runs a slice of, whole: hours.
 soak: controlplane soak-histories ## every test at its full size
-	LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0
+	GOGC=400 LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0 -sweep-labs 3
 
 # Rare garbage collection makes it faster.
 soak-histories: controlplane ## random histories at full size (docs/soak.md)

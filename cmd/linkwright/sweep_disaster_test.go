@@ -120,6 +120,7 @@ func (s *sweep) another(plain, clusters string) {
 	}
 	s.clean("an unlink beside blue")
 	s.must(exitDone, []string{"nothing to write"}, "sync", "--owner", "blue")
+	s.must(exitDone, nil, "uninstall", "--owner", "blue", "--yes")
 	s.commit(plain)
 	s.clean("a link")
 }

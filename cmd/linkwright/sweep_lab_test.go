@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +17,10 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-func newSweep(t *testing.T) *sweep {
+func newSweep(t *testing.T, b *book) *sweep {
 	t.Helper()
-	s := &sweep{lab: labOf(t, []string{"east", "west"}), proxies: map[string]*faultproxy.Proxy{}, listen: freeAddress(t)}
-	s.program = built(t)
+	s := &sweep{lab: labOf(t, []string{"east", "west"}), book: b, proxies: map[string]*faultproxy.Proxy{}, listen: freeAddress(t)}
+	s.program = b.program
 	for name, at := range map[string]string{"east": "east", "west": "west", "home": "west"} {
 		s.proxies[name] = s.through(name, at)
 	}
@@ -40,39 +39,9 @@ func newSweep(t *testing.T) *sweep {
 			t.Error(err)
 		}
 	})
-	clusters := s.clustersByProxy()
-	s.deeds = s.all(clusters)
-	s.commit(clusters)
-	s.must(exitDone, nil, "sync")
+	s.groups = s.all(s.clustersByProxy())
+	s.reach(s.nothing)
 	return s
-}
-
-// all are the deeds, each from what the one before it leaves, and the first from what the last one leaves. A slice does without
-// some, which does not matter to the others.
-func (s *sweep) all(clusters string) []*deed {
-	rich := ", remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, controller: {podAntiAffinity: true}"
-	leaving := strings.Replace(clusters, "spec: {", "spec: {state: Leaving, ", 1) // east
-	all := []*deed{
-		{name: "apply", fleet: clusters + link("west", "east", rich)},
-		{name: "prune", fleet: clusters + link("west", "east", "")},
-		{name: "unlink", fleet: clusters},
-		{name: "apply by a daemon", fleet: clusters + link("west", "east", rich), daemon: true},
-		{name: "prune by a daemon", fleet: clusters + link("west", "east", ""), daemon: true},
-		{name: "leave", fleet: leaving},
-		{name: "return", fleet: clusters + link("west", "east", "")},
-		{name: "unlink by a daemon", fleet: clusters, daemon: true},
-		{
-			name: "adopt", fleet: clusters + link("west", "east", full), args: []string{"adopt", "--all", "--yes"},
-			before: func() { s.byHand("west", "east", false) },
-		},
-		{name: "unlink what was adopted", fleet: clusters},
-	}
-	if *sweepRounds > 1 || *sweepRounds == 0 {
-		return all
-	}
-	return slices.DeleteFunc(all, func(d *deed) bool {
-		return slices.Contains([]string{"unlink", "apply by a daemon", "prune by a daemon", "leave", "return"}, d.name)
-	})
 }
 
 func (s *sweep) clustersByProxy() string {
@@ -92,10 +61,10 @@ func built(t *testing.T) string {
 	return path
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one that nobody listens on, and that no client's end of a connection takes meanwhile: those are at 127.0.0.1.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,7 +33,11 @@ func TestHealth(t *testing.T) {
 	ready("not asked for", true, observe(t, s.client, w))
 	ready("new, live", false, s.look(judged))
 
-	scale := `{"spec":{"replicas":0}}` // no pod is ever ready here
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "mine"}} // without which there were no pods
+	if _, err := s.foreign.CoreV1().ServiceAccounts(s.ns).Create(s.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	scale := `{"spec":{"replicas":2}}` // so that its controller does not wait to try again
 	if _, err := s.foreign.AppsV1().Deployments(s.ns).Patch(s.Context(), "mine", types.MergePatchType, []byte(scale), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,13 @@ LINT := bin/tools/golangci-lint
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
 # not there is passed over.
 CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster hack/testbed hack/history render hack/demo deploy sync/lease hack/faultproxy
+# Those of the others that take longest: they are begun first.
+LONG_PACKAGES := sync/source sync/plan render/overlay
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.
 CLUSTERS ?= 1
 # Per package, like go test's own flag.
-TIMEOUT ?= 5m
-CLUSTER_TIMEOUT ?= 20m
+TIMEOUT ?= 15m
+CLUSTER_TIMEOUT ?= 30m
 # Tests selected, as in `make race RUN=TestPoll PKG=./sync/source`.
 RUN ?= .
 PKG ?= ./...
@@ -97,7 +99,7 @@ race: ## tests of PKG that need no cluster
 
 # The cluster packages are left to race-clusters, so that `make test` races each package once.
 race-free:
-	LINKWRIGHT_CLUSTERS= $(race) -timeout $(TIMEOUT) \
+	LINKWRIGHT_CLUSTERS= $(race) -timeout $(TIMEOUT) $(call present,$(LONG_PACKAGES)) \
 		$$($(GO) list ./... | grep -vxF $(addprefix -e $(MODULE)/,$(CLUSTER_PACKAGES)))
 
 # Each package starts control planes of its own. Tests wait half of their time for these, so two packages share the cores.

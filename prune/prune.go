@@ -48,6 +48,7 @@ type Peer struct {
 	Gone    bool           // nothing of the link is left there
 	Dead    bool           // that cluster was tried, and gave no answer at all
 	Alive   bool           // it is the cluster of that name, and answers
+	Unread  *object.Reason // it was tried and answered, and could not be read: why
 	Refused *object.Reason // a guard refuses its end: then neither end begins
 	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on
 }

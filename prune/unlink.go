@@ -14,6 +14,7 @@ import (
 // Codes of what an end waits for.
 const (
 	WaitingForSource = "WaitingForSource" // the link's end in the source must go first
+	WaitingForTarget = "WaitingForTarget" // the target answers, and its guards are not known
 	WaitingForLinks  = "WaitingForLinks"  // the ends of a departed cluster must go first
 	Waiting          = "Waiting"          // something must go by itself
 	Draining         = "Draining"         // Linkerd's controller takes its mirrors away: for how long is in Verdict.Until
@@ -73,13 +74,20 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 
 func (p Peer) gone() bool { return p.Known && p.Gone }
 
-// unheard: a target's end does not begin while nobody knows what the source's guards say, unless the source is dead: then its
-// grace begins.
+// unheard: an end does not begin while nobody knows what the guards of the other say. A dead source begins its grace; a dead
+// target, or one that nobody can ask, has no say: mirrors of it serve nobody.
 func unheard(inv inventory.Inventory, peer Peer) *object.Reason {
-	if inv.Leaving || inv.End.IsSource() || peer.Known || peer.Dead {
+	switch {
+	case inv.Leaving || peer.Known || peer.Dead:
 		return nil
+	case !inv.End.IsSource():
+		return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", inv.End.Link.Source)
+	case peer.Unread != nil:
+		return object.Because(WaitingForTarget,
+			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: --forget-cluster %s (%s: %s)",
+			inv.End.Link.Target, inv.End.Link.Target, peer.Unread.Code, peer.Unread.Message)
 	}
-	return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", inv.End.Link.Source)
+	return nil
 }
 
 // awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant: since it was

@@ -150,7 +150,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	at := p.today(other)
 	if p.stranger(at) != nil {
-		return prune.Peer{Dead: p.dead(object.End{Cluster: at, Link: end.Link})}
+		return prune.Peer{Dead: p.dead(object.End{Cluster: at, Link: end.Link}), Unread: unreadable(p.Sides[at])}
 	}
 	far := object.End{Cluster: other, Link: end.Link}
 	side, closed := p.Sides[at], p.closed(object.End{Cluster: at, Link: end.Link})
@@ -161,7 +161,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
-		return prune.Peer{Alive: true, Closed: closed}
+		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because("Inventory", "%v", err)}
 	}
 	in := p.pruneInput(at, p.wants(at), recorded)
 	gone := !slices.ContainsFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })

@@ -134,6 +134,18 @@ func Silent(side pair.Side) bool {
 	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == "Unreachable" || side.Err.Code == "Timeout")
 }
 
+// unreadable says why a cluster that was tried, and gave an answer, could not be read; nil: it was, or is silent, or nobody
+// could ask it.
+func unreadable(side pair.Side) *object.Reason {
+	if side.Known || side.Err == nil || side.Err.Code == noAccess || Silent(side) {
+		return nil
+	}
+	return side.Err
+}
+
+// noAccess is the code of a cluster that nobody could ask: there is no credential for it.
+const noAccess = "Access"
+
 // grant has the step asked again when the access of a dead source goes.
 func (p *planner) grant(until time.Time) {
 	if !until.IsZero() && (p.granted.IsZero() || until.Before(p.granted)) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -338,5 +339,20 @@ func TestAccessOfASuspendedSource(t *testing.T) {
 	}
 	if s.live["east"].Seen.Record(access).IsZero() {
 		t.Error("the access of a suspended source is gone")
+	}
+}
+
+// A target that answers and cannot be read holds its source's end back before that begins, and takes nothing from it: only one
+// that gives no answer is dead, and one that nobody has a credential for has no say.
+func TestTargetThatCannotBeRead(t *testing.T) {
+	for code, held := range map[string]bool{"Forbidden": true, "Unavailable": true, "Untrusted": true, "Unreachable": false, "Access": false} {
+		s := linked(t, all)
+		s.world.Fleet = declare(t, two, "")
+		w := s.now()
+		w.Sides["east"] = pair.Side{Err: object.Because(code, "it says so")}
+		step := Cluster(w, "west", s.renderer())
+		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == prune.WaitingForTarget) != held {
+			t.Errorf("%s: %s %v, %v", code, got.Standing, got.Why, words(step))
+		}
 	}
 }

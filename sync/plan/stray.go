@@ -73,10 +73,14 @@ func (p *planner) abandoned() (out []Stray) {
 		if len(m.Pods) > 0 {
 			continue
 		}
-		for _, k := range slices.Concat(m.Selected(), m.Endpoints, m.Probe, m.Lease) {
-			if !told[k] {
-				told[k] = true
-				out = append(out, Stray{k, "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here", "delete it if nobody needs it"})
+		why := "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here"
+		for _, k := range slices.Concat(m.Services, m.Endpoints, m.Probe, m.Lease) {
+			out = append(out, Stray{k, why, "delete it if nobody needs it"})
+		}
+		for _, f := range m.Federated {
+			if !told[f.Key] {
+				told[f.Key] = true
+				out = append(out, Stray{f.Key, "it lists a member for a link to " + string(target) + ", of which nothing else is here", "take that out of its annotation " + linkerd.RemoteDiscovery + ", or delete it if nobody else is left there"})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -95,6 +96,12 @@ func Drains(was, now object.Body) bool {
 	return chooses(a.Selector) && !chooses(b.Selector) ||
 		chooses(a.RemoteDiscoverySelector) && !chooses(b.RemoteDiscoverySelector) ||
 		chooses(a.FederatedServiceSelector) && !chooses(b.FederatedServiceSelector)
+}
+
+// FederateAlike says that two Links make members of federated Services, and of the same services.
+func FederateAlike(a, b object.Body) bool {
+	x, y := specOf(a).FederatedServiceSelector, specOf(b).FederatedServiceSelector
+	return chooses(x) && reflect.DeepEqual(x, y)
 }
 
 // selectors are the members of a Link's spec that choose services.

@@ -35,6 +35,9 @@ func (p *planner) external(name api.ClusterName) map[object.End]linkerd.Helm {
 //	of a declared end              the end itself, as it is declared now
 //	of a link between renamed ones the source's end of the link that is declared between the same two clusters
 //	of any other                   nothing
+//
+// Where a target has another name, a federated Service whose only member is the former one's is waited for as well: it would
+// go, and its address with it, and be made anew under the same name a moment later.
 func (p *planner) successor(in api.ClusterName, end object.End, declared bool) *object.Reason {
 	next := end
 	if !declared {
@@ -44,10 +47,35 @@ func (p *planner) successor(in api.ClusterName, end object.End, declared bool) *
 		}
 		next = object.End{Cluster: l.Source.Name, Link: l.Pair()}
 	}
-	if lacks := p.unready(next); lacks != "" {
+	lacks := p.unready(next)
+	if lacks == "" {
+		lacks = p.lastMember(end, next)
+	}
+	if lacks != "" {
 		return object.Because(prune.WaitingForSuccessor, "it stays until %s is ready, which takes its place: %s", next, lacks)
 	}
 	return nil
+}
+
+// lastMember says which federated Service would go with the former name of a target, though the link by the new name makes
+// members of the same services and only has not done so yet; empty: none.
+func (p *planner) lastMember(end, next object.End) string {
+	was, is := end.Link.Target, next.Link.Target
+	if !end.IsSource() || was == is {
+		return ""
+	}
+	l, seen := p.spec(next.Cluster).Linkerd, p.Sides[next.Cluster].Seen
+	former, _ := seen.Body(linkerd.LinkKey(l, was))
+	now, _ := seen.Body(linkerd.LinkKey(l, is))
+	if !linkerd.FederateAlike(former, now) {
+		return ""
+	}
+	for _, f := range linkerd.MirrorsOf(l, seen)[was].Federated {
+		if !f.Others {
+			return f.Key.String() + " has no member of it yet"
+		}
+	}
+	return ""
 }
 
 // heir is the declared link between the same two clusters as one that is declared no more, under another name of either.

@@ -321,6 +321,39 @@ func TestRenamedTarget(t *testing.T) {
 	}
 }
 
+// A federated Service that has no member but that of a target's former name would be made anew: it is waited for until the
+// link by the new name, which makes members of the same services, has joined it.
+func TestRenamedTargetOfTheOnlyMember(t *testing.T) {
+	federate := func(label string) string {
+		return "  federatedServiceSelector: {matchLabels: {" + label + ": member}}\n"
+	}
+	const shared = "mirror.linkerd.io/federated"
+	for _, tt := range []struct {
+		name, declared, members string
+		waits                   bool
+	}{
+		{"of the former alone", federate(shared), "web@east", true},
+		{"joined by the new one", federate(shared), "web@east,web@neweast", false},
+		{"shared with another", federate(shared), "web@east,web@north", false},
+		{"which the new one does not select", federate("other"), "web@east", false},
+		{"which the new one does not make", "", "web@east", false},
+	} {
+		s := linked(t, federate(shared))
+		put(s.live["west"], object.Key{Kind: "Service", Namespace: "default", Name: "web-federated"}, nil, metav1.ObjectMeta{
+			Labels:      map[string]string{linkerd.MirroredLabel: "true"},
+			Annotations: map[string]string{linkerd.RemoteDiscovery: tt.members},
+		})
+		rename(t, s, "east", "neweast", linkDoc("west", "neweast", tt.declared))
+		last, taken := s.settled()
+		waits := slices.ContainsFunc(last["west"].Rows, func(r Row) bool {
+			return r.End == westEast && r.Standing == Waiting && strings.Contains(r.Why.Message, "has no member of it yet")
+		})
+		if waits != tt.waits || waits && len(taken) > 0 {
+			t.Errorf("%s: %v, and went %v", tt.name, standings(last["west"]), taken)
+		}
+	}
+}
+
 // Declarations without a commit, from a directory: the base has the new name nevertheless.
 func TestRenamedWithoutCommit(t *testing.T) {
 	s := linked(t, "")

@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -21,10 +22,16 @@ func TestMoves(t *testing.T) {
 	b := newBed(t)
 	d := &text{}
 	l := b.loop(d, agent)
+	shared := testbed.Exported{Namespace: "default", Name: "shared", Labels: map[string]string{testbed.FederatedLabel: "member"}}
+	if err := testbed.Export(t.Context(), b.Cluster("east").Config, shared); err != nil {
+		t.Fatal(err)
+	}
 	d.set(b.declarations(linkWith("west", "east", federated)))
 	b.clean(l, 2)
 	b.mirrored("west", "web-of-east-east")
+	b.members("shared@east")
 	old := b.inventory("west", "linkwright.west.east")
+	whole := old.Data["inventory.json"]
 
 	t.Run("wiped", func(t *testing.T) {
 		b.t = t
@@ -58,8 +65,47 @@ func TestMoves(t *testing.T) {
 			b.clean(l, 2)
 		})
 	})
+	t.Run("emptied by hand", func(t *testing.T) {
+		b.t = t
+		b.keeping(func() {
+			empty := []byte(`{"data":{"inventory.json":"{\"version\":1,\"cluster\":\"west\",\"source\":\"west\",\"target\":\"east\"}"}}`)
+			if _, err := b.client("west").CoreV1().ConfigMaps(object.AccessNamespace).Patch(t.Context(), old.Name, types.MergePatchType, empty, metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+				t.Fatal(err)
+			}
+			b.clean(l, 2)
+		})
+		if now := b.inventory("west", old.Name); now.Data["inventory.json"] != whole {
+			t.Errorf("the inventory is %s, was %s", now.Data, whole)
+		}
+	})
+	t.Run("restored by another", func(t *testing.T) { b.t = t; b.keeping(func() { b.restoredByAnother(l, old) }) })
 	t.Run("to the chart and back", func(t *testing.T) { b.t = t; b.handedOver(t, d) })
+	t.Run("another multicluster namespace", func(t *testing.T) { b.t = t; b.anotherNamespace(t, d) })
+	t.Run("a renamed source", func(t *testing.T) { b.t = t; b.renamedSource(t, d) })
+	t.Run("a renamed target", func(t *testing.T) { b.t = t; b.renamedTarget(t, d) })
 	b.t = t
+}
+
+// restoredByAnother: an inventory that a backup tool put back proves nothing. Its cluster is left alone until it is deleted, and
+// the error names it; then it is rebuilt.
+func (b *bed) restoredByAnother(l *sync.Loop, old corev1.ConfigMap) {
+	b.t.Helper()
+	maps := b.client("west").CoreV1().ConfigMaps(object.AccessNamespace)
+	err := maps.Delete(b.t.Context(), old.Name, metav1.DeleteOptions{})
+	if err == nil {
+		old.ObjectMeta = metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace, Labels: old.Labels}
+		_, err = maps.Create(b.t.Context(), &old, metav1.CreateOptions{FieldManager: "velero-server"})
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r := b.once(l); r.Clean() || r.Counts().Written > 0 || !strings.Contains(dump(r), old.Name) {
+		b.t.Errorf("with an inventory of somebody else's: %+v\n%s", r.Counts(), dump(r))
+	}
+	if err := maps.Delete(b.t.Context(), old.Name, metav1.DeleteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.clean(l, 2)
 }
 
 // handedOver declares a controller External and then PerLink again.
@@ -74,18 +120,17 @@ func (b *bed) handedOver(t *testing.T, d *text) {
 		d.set(b.declarations(linkWith("west", "east", federated+", controller: {mode: External}")))
 		b.clean(l, 2)
 		b.mirrored("west", "web-of-east-east")
-		now, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Get(t.Context(), "controller-east", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if now.Labels[object.OwnerLabel] != "" || now.Labels["app.kubernetes.io/managed-by"] != "Helm" || now.Annotations["meta.helm.sh/release-name"] != "mc" {
-			t.Errorf("the Deployment has labels %v and annotations %v", now.Labels, now.Annotations)
-		}
+		b.ownedByHelm("mc", "ops")
 		d.set(b.declarations(linkWith("west", "east", federated)))
-		row := rowOf(t, b.once(l), object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}})
+		row := rowOf(t, b.once(l), object.End{Cluster: "west", Link: westToEast})
 		if row.Standing != plan.Held || row.Why.Code != "Occupied" {
 			t.Errorf("what the chart has is %s, %v", row.Standing, row.Why)
 		}
+		l.Adopt = map[api.Pair]bool{westToEast: true}
+		b.once(l)
+		l.Adopt = nil
+		b.clean(l, 2)
+		b.nothingSent(t, l)
 	})
 }
 
@@ -101,7 +146,9 @@ func (b *bed) keeping(do func()) {
 	}
 	uid, template := deployment()
 	before := len(b.writes())
-	do()
+	if led := b.witnessed(func(*testbed.Witness) { do() }); len(led) != 1 {
+		b.t.Errorf("the link was led by %v", led)
+	}
 	for _, w := range b.writes()[before:] {
 		if w.Verb == "delete" {
 			b.t.Errorf("linkwright deleted %+v", w)
@@ -109,6 +156,44 @@ func (b *bed) keeping(do func()) {
 	}
 	if now, t := deployment(); now != uid || !reflect.DeepEqual(t, template) {
 		b.t.Errorf("the controller %s is %s, with pods %+v, not %+v", uid, now, t, template)
+	}
+}
+
+// ownedByHelm holds that Helm would take over what its chart renders for a controller, and nothing else of the link: an object
+// that exists is a release's by this label and both annotations (helm.sh/helm, pkg/action/validate.go).
+func (b *bed) ownedByHelm(release, namespace string) {
+	b.t.Helper()
+	ctx, c, mc := b.t.Context(), b.client("west"), testbed.Multicluster
+	get := metav1.GetOptions{}
+	var parts []metav1.Object
+	take := func(o metav1.Object, err error) {
+		b.t.Helper()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		parts = append(parts, o)
+	}
+	controller, err := c.AppsV1().Deployments(mc).Get(ctx, "controller-east", get)
+	take(controller, err)
+	account, err := c.CoreV1().ServiceAccounts(mc).Get(ctx, "controller-east", get)
+	take(account, err)
+	probe, err := c.CoreV1().Services(mc).Get(ctx, "probe-east", get)
+	take(probe, err)
+	role, err := c.RbacV1().Roles(mc).Get(ctx, "controller-read-remote-creds-east", get)
+	take(role, err)
+	binding, err := c.RbacV1().RoleBindings(mc).Get(ctx, "controller-read-remote-creds-east", get)
+	take(binding, err)
+	rights, err := c.RbacV1().ClusterRoleBindings().Get(ctx, "linkerd-multicluster-controller-access-local-resources-east", get)
+	take(rights, err)
+	secret, err := c.CoreV1().Secrets(mc).Get(ctx, "cluster-credentials-east", get)
+	take(secret, err)
+	for _, o := range parts {
+		labels, marks := o.GetLabels(), o.GetAnnotations()
+		helms := labels["app.kubernetes.io/managed-by"] == "Helm" && marks["meta.helm.sh/release-name"] == release &&
+			marks["meta.helm.sh/release-namespace"] == namespace
+		if given := o != metav1.Object(secret); helms != given || (labels[object.OwnerLabel] == "") != given {
+			b.t.Errorf("%T %s has labels %v and annotations %v", o, o.GetName(), labels, marks)
+		}
 	}
 }
 

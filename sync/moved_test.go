@@ -1,0 +1,251 @@
+package sync_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// watched does something while a witness looks at west.
+func (b *bed) watched(do func(w *testbed.Witness)) {
+	b.t.Helper()
+	w, err := testbed.NewWitness(b.t.Context(), b.Cluster("west").Config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer w.End()
+	do(w)
+}
+
+// witnessed holds that no mirror of west is interrupted meanwhile, and gives who led its controllers for east.
+func (b *bed) witnessed(do func(w *testbed.Witness)) (led []string) {
+	b.t.Helper()
+	b.watched(func(w *testbed.Witness) {
+		do(w)
+		b.nothingLost(w)
+		led = w.Leaders("east")
+	})
+	return led
+}
+
+func (b *bed) nothingLost(w *testbed.Witness) {
+	b.t.Helper()
+	if lost, err := w.Lost(b.t.Context()); err != nil || len(lost) > 0 {
+		b.t.Errorf("mirrors were interrupted: %v, %v", lost, err)
+	}
+}
+
+// cordon lets no pod of west run that does not yet, until the returned function is called.
+func (b *bed) cordon() (uncordon func()) {
+	b.t.Helper()
+	set := func(closed string) {
+		nodes := b.client("west").CoreV1().Nodes()
+		list, err := nodes.List(b.t.Context(), metav1.ListOptions{})
+		for i := 0; err == nil && i < len(list.Items); i++ {
+			_, err = nodes.Patch(b.t.Context(), list.Items[i].Name, types.MergePatchType, []byte(`{"spec":{"unschedulable":`+closed+`}}`), metav1.PatchOptions{})
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	set("true")
+	return func() { set("false") }
+}
+
+// halfway makes a pass while no controller can start: what is to be replaced stays, and nothing is deleted anywhere.
+func (b *bed) halfway(l *sync.Loop, in api.ClusterName, end api.Pair) {
+	b.t.Helper()
+	before := len(b.writes())
+	patience := l.Patience
+	l.Patience = 500 * time.Millisecond
+	r := b.once(l)
+	l.Patience = patience
+	if row := rowOf(b.t, r, object.End{Cluster: in, Link: end}); row.Standing != plan.Waiting || row.Why.Code != prune.WaitingForSuccessor {
+		b.t.Errorf("halfway %s in %s is %s %v\n%s", end, in, row.Standing, row.Why, dump(r))
+	}
+	if gone := deletes(b.writes()[before:]); len(gone) > 0 {
+		b.t.Errorf("before its successor stands went %v", gone)
+	}
+}
+
+func deletes(sent []testbed.Request) (out []string) {
+	for _, r := range sent {
+		if r.Verb == "delete" {
+			out = append(out, r.Resource+" "+r.Namespace+"/"+r.Name)
+		}
+	}
+	return out
+}
+
+func (b *bed) uid(cluster string) string {
+	b.t.Helper()
+	ns, err := b.client(cluster).CoreV1().Namespaces().Get(b.t.Context(), "kube-system", metav1.GetOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(ns.UID)
+}
+
+var westToEast = api.Pair{Source: "west", Target: "east"}
+
+// anotherNamespace has the multicluster extension of west in another namespace, and then back: both controllers run for a
+// while, and the old one is the first to go.
+func (b *bed) anotherNamespace(t *testing.T, d *text) {
+	const other = "mesh"
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}
+	if _, err := b.client("west").CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- testbed.RunMirrors(ctx, b.Cluster("west").Config, testbed.MirrorOptions{Namespace: other})
+	}()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	here := b.declarations(linkWith("west", "east", federated))
+	l, led := b.loop(d, agent), []string{}
+	led = b.witnessed(func(w *testbed.Witness) {
+		uncordon := b.cordon()
+		d.set(strings.Replace(here, "kind: Cluster\nmetadata: {name: west, labels: {mesh: \"yes\"}}\nspec:\n",
+			"kind: Cluster\nmetadata: {name: west, labels: {mesh: \"yes\"}}\nspec:\n  linkerd: {multiclusterNamespace: "+other+"}\n", 1))
+		b.halfway(l, "west", westToEast)
+		uncordon()
+		b.eventually("two controllers lead", func(context.Context) (bool, error) { return len(w.Leaders("east")) == 2, nil })
+		b.nothingLost(w)
+		before := len(b.writes())
+		b.clean(l, 2)
+		if gone := deletes(b.writes()[before:]); len(gone) < 8 || gone[0] != "deployments linkerd-multicluster/controller-east" {
+			t.Errorf("went, in this order: %v", gone)
+		}
+		b.nothingIn(testbed.Multicluster)
+		d.set(here)
+		b.clean(l, 2)
+		b.nothingIn(other)
+		b.eventually("the third controller leads", func(context.Context) (bool, error) { return len(w.Leaders("east")) == 3, nil })
+	})
+	if len(led) != 3 || !strings.HasPrefix(led[0], testbed.Multicluster+"/") || !strings.HasPrefix(led[1], other+"/") || !strings.HasPrefix(led[2], testbed.Multicluster+"/") {
+		t.Errorf("the link was led by %v", led)
+	}
+}
+
+// nothingIn says that nothing of west→east is left in a namespace of west.
+func (b *bed) nothingIn(namespace string) {
+	b.t.Helper()
+	for _, left := range b.left("west", "east") {
+		if strings.Contains(left, " "+namespace+"/") {
+			b.t.Errorf("left: %s", left)
+		}
+	}
+}
+
+// renamed declares a cluster by another name.
+func (b *bed) renamed(was, is string, links string) string {
+	return strings.Replace(b.declarations(links), "kind: Cluster\nmetadata: {name: "+was+",", "kind: Cluster\nmetadata: {name: "+is+",", 1)
+}
+
+// renamedSource: what the source has is handed over in place, and its former access goes once it uses the new one.
+func (b *bed) renamedSource(t *testing.T, d *text) {
+	l := b.loop(d, agent)
+	account := func(name string) error {
+		_, err := b.client("east").CoreV1().ServiceAccounts(object.AccessNamespace).Get(t.Context(), "linkwright."+name, metav1.GetOptions{})
+		return err
+	}
+	led := b.witnessed(func(*testbed.Witness) {
+		uncordon := b.cordon()
+		b.restarts("controller-east")
+		d.set(b.renamed("west", "occident", linkWith("occident", "east", federated)))
+		l.Accepted = map[api.ClusterName]string{"occident": b.uid("west")}
+		b.halfway(l, "east", westToEast)
+		if err := account("west"); err != nil {
+			t.Errorf("the former access: %v", err)
+		}
+		uncordon()
+		before := len(b.writes("west"))
+		b.clean(l, 2)
+		if gone := deletes(b.writes("west")[before:]); slices.ContainsFunc(gone, func(s string) bool { return !strings.HasPrefix(s, "configmaps ") }) {
+			t.Errorf("in the cluster itself went %v", gone)
+		}
+		if err := account("west"); !apierrors.IsNotFound(err) {
+			t.Errorf("the former access: %v", err)
+		}
+		if err := account("occident"); err != nil {
+			t.Error(err)
+		}
+		b.forgets(l)
+		d.set(b.declarations(linkWith("west", "east", federated)))
+		l.Accepted = map[api.ClusterName]string{"west": b.uid("west")}
+		b.clean(l, 2)
+	})
+	if len(led) != 2 { // for we restarted it once
+		t.Errorf("the link was led by %v", led)
+	}
+}
+
+// restarts has the pods of a controller made anew.
+func (b *bed) restarts(controller string) {
+	b.t.Helper()
+	pods := b.client("west").CoreV1().Pods(testbed.Multicluster)
+	if err := pods.DeleteCollection(b.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "mirror.linkerd.io/cluster-name=" + strings.TrimPrefix(controller, "controller-")}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually(controller+" lacks a pod", func(ctx context.Context) (bool, error) {
+		d, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Get(ctx, controller, metav1.GetOptions{})
+		return err == nil && d.Status.AvailableReplicas == 0, err
+	})
+}
+
+// renamedTarget: the link by the new name has mirrors of its own; the former ones are there until it is ready, and then go.
+func (b *bed) renamedTarget(t *testing.T, d *text) {
+	l := b.loop(d, agent)
+	b.watched(func(w *testbed.Witness) {
+		uncordon := b.cordon()
+		d.set(b.renamed("east", "orient", linkWith("west", "orient", federated)))
+		l.Accepted = map[api.ClusterName]string{"orient": b.uid("east")}
+		b.halfway(l, "west", westToEast)
+		b.nothingLost(w)
+		uncordon()
+		b.clean(l, 2)
+		b.mirrored("west", "web-of-east-orient")
+		b.members("shared@orient")
+		if lost, err := w.Lost(t.Context()); err != nil || !slices.Equal(lost, []string{"web-of-east-east"}) {
+			t.Errorf("of the former mirrors went %v, %v", lost, err)
+		}
+	})
+	for _, left := range b.left("west", "east") {
+		if strings.HasPrefix(left, "west: ") { // in the target both names have one account
+			t.Errorf("left: %s", left)
+		}
+	}
+	b.forgets(l)
+}
+
+// forgets: that people accepted a name need not be said again, and the former one is forgotten, by one write.
+func (b *bed) forgets(l *sync.Loop) {
+	b.t.Helper()
+	l.Accepted = nil
+	sent := len(b.writes())
+	b.clean(l, 2)
+	if more := b.writes()[sent:]; len(more) != 1 || more[0].Name != "linkwright-fleet" {
+		b.t.Errorf("the former name should be forgotten, and nothing else be written: %+v", more)
+	}
+	b.nothingSent(b.t, l)
+}

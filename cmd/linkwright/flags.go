@@ -45,8 +45,12 @@ func (h *homeFlags) add(f *pflag.FlagSet) {
 
 // addDead are the flags of commands that take away what dead clusters had, and give them up.
 func (h *homeFlags) addDead(f *pflag.FlagSet) {
-	f.Var(&span{at: &h.grace, none: true}, "access-grace", "how long a source that gives no answer keeps its access to the target of a removed link; 0s: not at all")
+	h.addGrace(f)
 	f.StringArrayVar(&h.forget, "forget-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
+}
+
+func (h *homeFlags) addGrace(f *pflag.FlagSet) {
+	f.Var(&span{at: &h.grace, none: true}, "access-grace", "how long a source that gives no answer keeps its access to the target of a removed link; 0s: not at all")
 }
 
 // forgotten are the clusters that people give up.

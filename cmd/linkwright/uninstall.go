@@ -30,6 +30,10 @@ record remembers, all that is this installation's goes, mirrors included, in the
 every Cluster were declared with state: Leaving. Without --yes it shows what goes and stops: exit code 4
 where there is something, 0 where there is nothing.
 
+What a cluster holds that cannot be read is told, and owed as ever (exit code 4): run it again once that is
+back, or, if it never will be, give it up before by "sync --forget-cluster". A dead source keeps its access
+to others for --access-grace.
+
 What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
 it again for what is left. At the end the record goes. Namespaces stay, linkwright-access among them, and
 linkwright's own Deployment, rights, leases and access Secrets: you installed those. End the daemon first,
@@ -49,6 +53,7 @@ To keep links and give up only what linkwright has to do with them, use "release
 		},
 	}
 	t.add(c.Flags(), "unlink it")
+	group(c.Flags(), groupClusters, t.home.addGrace)
 	out.add(c.Flags(), report.Formats())
 	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
 	return c

@@ -10,12 +10,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -26,9 +23,9 @@ import (
 const full = `, remoteDiscoverySelector: {matchLabels: {mirror.linkerd.io/exported: remote-discovery}}, federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}`
 
 // handmade is a lab with a link by hand that mirrors a Service, and somebody who watches the mirror.
-func handmade(t *testing.T, legacy bool) (l *lab, lost func() []string) {
+func handmade(t *testing.T, legacy bool) (*lab, *testbed.Witness) {
 	t.Helper()
-	l = newLab(t, "east", "west")
+	l := newLab(t, "east", "west")
 	if err := testbed.Export(t.Context(), l.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,31 +45,30 @@ func handmade(t *testing.T, legacy bool) (l *lab, lost func() []string) {
 		_, err := l.client("west").CoreV1().Services("default").Get(t.Context(), "web-east", metav1.GetOptions{})
 		return err == nil
 	})
-	return l, l.losses(ctx)
+	w, err := testbed.NewWitness(ctx, l.Cluster("west").Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.End)
+	return l, w
 }
 
-// losses watches the mirrors, and gives what of them was deleted.
-func (l *lab) losses(ctx context.Context) func() []string {
+// unnoticed holds that no mirror was interrupted so far, and that these controllers led the link, in this order.
+func (l *lab) unnoticed(w *testbed.Witness, controllers ...string) {
 	l.t.Helper()
-	w, err := l.client("west").CoreV1().Services("default").Watch(ctx, metav1.ListOptions{LabelSelector: "mirror.linkerd.io/mirrored-service"})
-	if err != nil {
-		l.t.Fatal(err)
+	if lost, err := w.Lost(l.t.Context()); err != nil || len(lost) > 0 {
+		l.t.Errorf("mirrors were interrupted: %v, %v", lost, err)
 	}
-	return func() (lost []string) {
-		w.Stop()
-		for e := range w.ResultChan() {
-			if s, ok := e.Object.(*corev1.Service); ok && e.Type == watch.Deleted {
-				lost = append(lost, s.Name)
-			}
-		}
-		return lost
+	led := w.Leaders("east")
+	if !slices.EqualFunc(led, controllers, func(pod, c string) bool { return strings.HasPrefix(pod, "linkerd-multicluster/"+c+"-") }) {
+		l.t.Errorf("the link was led by %v, want pods of %v", led, controllers)
 	}
 }
 
 // TestAdopt takes over a link that was made with link-gen and Helm's chart, while its controller mirrors a Service.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
-	l, lost := handmade(t, false)
+	l, w := handmade(t, false)
 	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
@@ -130,10 +126,10 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	l.releases(after)
-	if gone := lost(); len(gone) > 0 {
-		t.Errorf("mirrors were deleted: %v", gone)
-	}
+	l.owners()
+	l.unnoticed(w, "controller-east")
 	l.uninstalls()
+	l.uninstallsDead()
 }
 
 // keptBy has a tool apply the label app.kubernetes.io/instance to the controller of a link by hand, or, empty, give it up.
@@ -172,7 +168,7 @@ func (l *lab) keeps(objects map[string]*unstructured.Unstructured) {
 // stands before the older one goes, and no mirror is lost.
 func TestAdoptLegacy(t *testing.T) {
 	t.Parallel()
-	l, lost := handmade(t, true)
+	l, w := handmade(t, true)
 	before := l.inLink("west")
 	l.commit(l.clusters() + link("west", "east", full))
 	l.must(exitPartial, []string{"Occupied"}, "sync")
@@ -201,58 +197,7 @@ func TestAdoptLegacy(t *testing.T) {
 			t.Errorf("%s was made anew", name)
 		}
 	}
-	if gone := lost(); len(gone) > 0 {
-		t.Errorf("mirrors were deleted: %v", gone)
-	}
-}
-
-// releases gives everything up, and takes it over again.
-func (l *lab) releases(before map[string]*unstructured.Unstructured) {
-	l.must(exitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
-	l.must(exitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
-	if told := l.must(exitDone, []string{"Occupied from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
-		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
-	}
-	l.must(exitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
-	after := l.inLink("west")
-	l.same("released", before, after, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
-	l.same("released", before, after, contentOf, "leases")
-	for name, o := range after {
-		if o.GetLabels()["linkwright.dev/owner"] != "" {
-			l.t.Errorf("released: %s is still marked", name)
-		}
-	}
-	l.recordless()
-	l.must(exitPartial, []string{"1 link held"}, "sync")
-	if accounts, err := l.client("east").CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), metav1.ListOptions{}); err != nil || len(accounts.Items) != 2 {
-		l.t.Errorf("released: accounts in east: %v, %v", accounts, err)
-	}
-}
-
-func (l *lab) recordless() {
-	l.t.Helper()
-	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		l.t.Errorf("the record of clusters: %v", err)
-	}
-}
-
-// uninstalls takes it all away, of a link that is ours from the beginning.
-func (l *lab) uninstalls() {
-	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
-	l.must(exitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
-	if told := l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
-		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
-	}
-	l.must(exitDone, []string{"nothing of linkwright is left"}, "uninstall")
-	l.recordless()
-	for _, c := range []string{"east", "west"} {
-		for name, o := range l.inLink(c) {
-			if o.GetLabels()["linkwright.dev/owner"] != "" {
-				l.t.Errorf("uninstalled: %s in %s is left", name, c)
-			}
-		}
-	}
+	l.unnoticed(w, "linkerd-service-mirror-east", "controller-east")
 }
 
 // imports prints declarations of what is live, which are valid, and gives the Link's.

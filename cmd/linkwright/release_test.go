@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// releases gives everything up, and takes it over again.
+func (l *lab) releases(before map[string]*unstructured.Unstructured) {
+	l.must(exitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
+	l.must(exitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
+	if told := l.must(exitDone, []string{"Occupied from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
+	}
+	l.must(exitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
+	after := l.inLink("west")
+	l.same("released", before, after, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
+	l.same("released", before, after, contentOf, "leases")
+	for name, o := range after {
+		if o.GetLabels()["linkwright.dev/owner"] != "" {
+			l.t.Errorf("released: %s is still marked", name)
+		}
+	}
+	l.recordless()
+	l.must(exitPartial, []string{"1 link held"}, "sync")
+	if accounts, err := l.client("east").CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), metav1.ListOptions{}); err != nil || len(accounts.Items) != 2 {
+		l.t.Errorf("released: accounts in east: %v, %v", accounts, err)
+	}
+}
+
+func (l *lab) recordless() {
+	l.t.Helper()
+	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		l.t.Errorf("the record of clusters: %v", err)
+	}
+}
+
+// owners has another installation take the link over from what was released, and this one take it back while the other still
+// runs: nothing is deleted, and what the other had in the target goes only by its own uninstall.
+func (l *lab) owners() {
+	l.t.Helper()
+	uid := func(o *unstructured.Unstructured) string { return string(o.GetUID()) }
+	before := l.inLink("west")
+	for _, who := range []struct {
+		owner, from string
+		rival       string
+	}{{"blue", "", "linkwright"}, {"linkwright", "blue", "blue"}} {
+		adopt := []string{"adopt", "--all", "--yes", "--owner", who.owner}
+		if who.from != "" {
+			l.must(exitPartial, []string{"take over from it with --from-owner blue"}, adopt...)
+			adopt = append(adopt, "--from-owner", who.from)
+		}
+		l.must(exitDone, []string{"adopted: 9 objects"}, adopt...)
+		l.must(exitDone, []string{"1 link in place"}, "sync", "--owner", who.owner)
+		l.must(exitPartial, []string{"1 link held", "nothing to write"}, "sync", "--owner", who.rival, "--wait", "1s")
+		l.must(exitDone, []string{"nothing to write"}, "sync", "--owner", who.owner)
+		l.same("taken over by "+who.owner, before, l.inLink("west"), uid)
+	}
+	l.must(exitDone, nil, "uninstall", "--owner", "blue", "--yes")
+	l.must(exitDone, []string{"nothing to write"}, "sync")
+	l.same("after blue is uninstalled", before, l.inLink("west"), uid)
+}
+
+// uninstalls takes it all away, of a link that is ours from the beginning.
+func (l *lab) uninstalls() {
+	l.commit(l.clusters() + link("east", "west", ""))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(exitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
+	if told := l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
+	}
+	l.uninstalled()
+}
+
+// uninstalled: nothing that carries a mark of ours is left anywhere, nor the record.
+func (l *lab) uninstalled() {
+	l.t.Helper()
+	l.must(exitDone, []string{"nothing of linkwright is left"}, "uninstall")
+	l.recordless()
+	for _, c := range []string{"east", "west"} {
+		l.unmarked(c)
+	}
+}
+
+// unmarked: nothing of links carries a mark of ours in a cluster, and nothing of inventories and accounts is there.
+func (l *lab) unmarked(cluster string) {
+	l.t.Helper()
+	for name, o := range l.inLink(cluster) {
+		if o.GetLabels()["linkwright.dev/owner"] != "" {
+			l.t.Errorf("uninstalled: %s in %s is left", name, cluster)
+		}
+	}
+	ours := metav1.ListOptions{LabelSelector: "linkwright.dev/owner"}
+	maps, err := l.client(cluster).CoreV1().ConfigMaps("linkwright-access").List(l.t.Context(), ours)
+	if err != nil || len(maps.Items) > 0 {
+		l.t.Errorf("uninstalled: inventories in %s: %v, %v", cluster, maps, err)
+	}
+	accounts, err := l.client(cluster).CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), ours)
+	if err != nil || len(accounts.Items) > 0 {
+		l.t.Errorf("uninstalled: accounts in %s: %v, %v", cluster, accounts, err)
+	}
+}
+
+// uninstallsDead: a cluster that left the fleet and is dead, and owes. What can be reached goes, the rest is told and remembered,
+// and goes once it is back.
+func (l *lab) uninstallsDead() {
+	l.t.Helper()
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+	if err := l.Cluster("east").Pause(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.commit(l.cluster("west"))
+	l.must(exitPartial, []string{"east  unread  Timeout: it is declared no more", "--forget-cluster east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
+	l.must(exitPartial, []string{"east: nothing is taken away: Timeout", "delete Service default/web-east", "Nothing was written"}, "uninstall", "--cluster-timeout", "3s")
+	l.must(exitPartial, []string{"east  owes east→west for less than a minute, west→east for less than a minute", "it goes once the cluster can be read", "2 ends owed"},
+		"uninstall", "--yes", "--cluster-timeout", "3s", "--access-grace", "0s", "--wait", "5s")
+	l.unmarked("west")
+	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
+	if err != nil || strings.Count(record.Data["fleet.json"], `"since"`) != 2 {
+		l.t.Errorf("the record of debts: %v, %v", record, err)
+	}
+	if err := l.Cluster("east").Resume(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.must(exitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links removed"}, "uninstall", "--yes")
+	l.uninstalled()
+}

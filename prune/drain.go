@@ -46,10 +46,16 @@ type drain struct {
 
 func (in Input) drainOf(inv inventory.Inventory, peer Peer) drain {
 	d := drain{end: inv.End, since: inv.Since, until: inv.Since.Add(in.Policy.Prune.Deadline())}
-	if peer.Alive && in.within(d.until) && len(in.Mirrors()[inv.End.Link.Target].Pods) > 0 {
+	if peer.Alive && !in.revoked(inv, peer) && in.within(d.until) && len(in.Mirrors()[inv.End.Link.Target].Pods) > 0 {
 		d.links = in.drainable(inv)
 	}
 	return d
+}
+
+// revoked says that the account by which the link's controller reached its target is gone: it can drain nothing. A credential
+// that others wrote may still be good, whatever is left of ours.
+func (in Input) revoked(inv inventory.Inventory, peer Peer) bool {
+	return peer.gone() && len(only(inv.Entries, linkerd.MirrorSecret(in.Linkerd, inv.End.Link.Target))) > 0
 }
 
 // within says that a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.

@@ -240,3 +240,24 @@ func TestDrainsOnce(t *testing.T) {
 		t.Error("what was written already drains again")
 	}
 }
+
+// There is no drain once the account is gone by which the link's controller logged in to its target; by a credential that is not
+// ours it may log in still.
+func TestNoDrainWithoutAccess(t *testing.T) {
+	revoked := served()
+	revoked.Gone = true
+	own := slices.DeleteFunc(perLink(), func(k object.Key) bool { return k == mirrorSecret || k == planeSecret })
+	for name, tt := range map[string]struct {
+		recorded []object.Key
+		peer     Peer
+		want     string
+	}{
+		"it stands":              {perLink(), served(), "drain Link east"},
+		"it was revoked":         {perLink(), revoked, stops},
+		"a credential of theirs": {own, revoked, "drain Link east"},
+	} {
+		if got := told(one(t, draining(tt.recorded), tt.peer)); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}

@@ -81,6 +81,10 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name, allow it with --accept-cluster NEWNAME=%s",
 			name, twin, uid, name, uid)
 	}
+	if other := w.swapped(name, uid); other != "" {
+		return object.Because("ClusterChanged", "%s and %s swapped their names in one commit, and each would wait for the other: take that back, give %s a name that is free, and swap the rest once that is in place",
+			min(name, other), max(name, other), min(name, other))
+	}
 	if w.Accepted[name] == uid {
 		return nil
 	}
@@ -89,6 +93,20 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 			uid, known, name, uid)
 	}
 	return nil
+}
+
+// swapped gives the declared cluster that has this one's former name, and the other way round.
+func (w World) swapped(name api.ClusterName, uid string) api.ClusterName {
+	known := w.UIDs[name]
+	if known == "" || known == uid {
+		return ""
+	}
+	for other, id := range w.UIDs {
+		if c, _, _ := w.declared(other); c != nil && other != name && id == uid && w.Sides[other].Known && w.Sides[other].Facts.UID == known {
+			return other
+		}
+	}
+	return ""
 }
 
 // renamedBase finds a base that describes the cluster under another name.

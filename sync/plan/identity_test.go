@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // strange makes a name lead to another cluster than the one that was written to.
@@ -105,5 +107,26 @@ func TestRename(t *testing.T) {
 	}
 	if step := Cluster(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || step.Left() {
 		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Refused, words(step))
+	}
+}
+
+// Two clusters that swap their names in one commit would wait for each other's links for ever: that is refused, accepted or not,
+// and says how to go on. One that merely got the former name of a cluster that cannot be read is as any other.
+func TestSwappedNames(t *testing.T) {
+	s := linked(t, "")
+	world := s.now()
+	east, west := world.Sides["east"], world.Sides["west"]
+	world.UIDs = map[api.ClusterName]string{"east": east.Facts.UID, "west": west.Facts.UID}
+	world.Accepted = map[api.ClusterName]string{"east": west.Facts.UID, "west": east.Facts.UID}
+	world.Sides["east"], world.Sides["west"] = west, east
+	for _, c := range two {
+		step := Cluster(world, c, s.renderer())
+		if step.Refused == nil || !strings.Contains(step.Refused.Message, "east and west swapped their names") || step.Writes() > 0 {
+			t.Errorf("%s: refused %v, %v", c, step.Refused, words(step))
+		}
+	}
+	world.Sides["west"] = pair.Side{Err: object.Because("Unreachable", "down")}
+	if why := world.unidentified("east", false); why != nil {
+		t.Errorf("without the other: %v", why)
 	}
 }

@@ -68,6 +68,12 @@ func (in Input) leftIn(end object.End, accounts []object.Key) (out linkerd.Mirro
 	return out
 }
 
+// vacated says that a controller's account tells of nothing more that it left in a former namespace.
+func (in Input) vacated(end object.End, account object.Key) bool {
+	m := in.leftIn(end, []object.Key{account})
+	return !in.former(account) || len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
+}
+
 // replaced waits for the pods of controllers in former namespaces: they still write probe endpoints there.
 func (in Input) replaced(end object.End, accounts []object.Key) gate {
 	return gate{name: "replaced controller", left: func() ([]object.Change, []object.Key) { return nil, in.leftIn(end, accounts).Pods }}

@@ -142,7 +142,7 @@ func (in Input) done(end object.End) func(object.Key) bool {
 		case !end.IsSource() || !in.gone(k):
 			return in.gone(k)
 		case alike(k, in.account(end)):
-			return swept
+			return swept && in.vacated(end, k)
 		case alike(k, in.link(end)):
 			return in.Seen.Record(k).IsZero() && !m.Left()
 		case alike(k, in.deployment(end)):
@@ -159,6 +159,7 @@ func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
 	if !end.IsSource() {
 		return []gate{in.entries(end, "access", inv.Entries)}
 	}
+	former := slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return !in.formerAccount(end, k) })
 	d := in.drainOf(inv, peer)
 	link := in.entries(end, "Linkerd Link", only(inv.Entries, in.link(end)))
 	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
@@ -169,7 +170,7 @@ func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
 		credentials, in.controlPlaneSecret(end, inv.Entries),
 	}
 	if len(only(inv.Entries, in.account(end))) > 0 && !in.handedOver(inv) {
-		return append([]gate{in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest}, last...)
+		return append([]gate{in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.replaced(end, former), in.mirrors(inv), link, rest, in.abandoned(end, former)}, last...)
 	}
 	// The user's chart runs the controller, or did, or nobody knows: without its Link it stops. Pods that end are waited for.
 	return append([]gate{
@@ -227,9 +228,8 @@ func (in Input) workloads(inv inventory.Inventory) gate {
 	return in.entries(inv.End, "controller", keys)
 }
 
-// pods waits for what a stopped controller could still write. They are looked at in today's multicluster
-// namespace only: those of a controller that ran in a former one are not waited for. What they make before
-// they end is swept while the gates behind are still to pass.
+// pods waits for what a stopped controller could still write, in today's multicluster namespace: replaced does so in former
+// ones, where their account is recorded.
 func (in Input) pods(end object.End) gate {
 	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
 }

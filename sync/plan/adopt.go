@@ -94,7 +94,7 @@ func (p *planner) adoptEnd(l fleet.Link) {
 		return
 	}
 	next, _ := p.record(row.End)
-	next.Leaving = false
+	next = next.Stay()
 	keys := make([]object.Key, len(found))
 	var changes []object.Change
 	for i, f := range found {

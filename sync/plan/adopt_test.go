@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unique"
 
 	"github.com/linkwright/linkwright/api"
@@ -74,6 +75,23 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("%s: %s", c, line)
 			}
 		}
+	}
+}
+
+// Adopted is declared: an unlink that had begun is over, and its moment is not written down any more.
+func TestAdoptInTheMiddle(t *testing.T) {
+	s := foreign(t, all)
+	o, err := inventory.Inventory{End: westEnd(), Leaving: true, Since: s.world.Now.Add(-time.Hour)}.Object(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := s.live["west"].Seen.Edit()
+	seen.Put(o.Key, object.Written(o), o.Body)
+	s.live["west"].Seen = seen.Observation()
+	s.turn("west")
+	body := string(bodyOf(s.live["west"].Seen, o.Key).Bytes())
+	if !strings.Contains(body, "entries") || strings.Contains(body, "since") || strings.Contains(body, "leaving") {
+		t.Error(body)
 	}
 }
 

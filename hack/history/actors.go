@@ -94,25 +94,26 @@ const (
 // linkerd is its controllers in a cluster, each as its pod is there; reachable says which targets answer.
 func (p *plane) linkerd(reachable func(api.ClusterName) bool) {
 	for _, d := range p.of(kind{"apps", "Deployment"}) {
-		if target, ok := strings.CutPrefix(d.key.Name, "controller-"); ok && d.key.Namespace == mc {
-			p.pod(api.ClusterName(target))
-			p.charted[api.ClusterName(target)] = p.charted[api.ClusterName(target)] || d.by != ours
+		if target, ok := strings.CutPrefix(d.key.Name, "controller-"); ok && (d.key.Namespace == mc || d.key.Namespace == other) {
+			p.pod(d.key.Namespace, api.ClusterName(target))
+			account := p.things[object.Key{Kind: "ServiceAccount", Namespace: d.key.Namespace, Name: d.key.Name}]
+			p.charted[api.ClusterName(target)] = p.charted[api.ClusterName(target)] || d.by != ours || account == nil || account.by != ours
 		}
 	}
 	for _, pod := range p.of(kind{"", "Pod"}) {
 		target := pod.target
-		if d := p.things[deployment(target)]; d == nil && !p.lagging[pod.key] {
+		if d := p.things[deployment(pod.key.Namespace, target)]; d == nil && !p.lagging[pod.key] {
 			p.drop(pod.key)
 			continue
 		}
 		delete(p.lagging, pod.key)
-		if l := p.things[linkKey(target)]; l != nil && !p.idle {
+		if l := p.things[linkKey(pod.key.Namespace, target)]; l != nil && !p.idle {
 			p.mirror(l, target, reachable(target))
 		}
 	}
 }
 
-func (p *plane) pod(target api.ClusterName) {
+func (p *plane) pod(mc string, target api.ClusterName) {
 	k := object.Key{Kind: "Pod", Namespace: mc, Name: "controller-" + string(target) + "-0"}
 	p.make(k, target, map[string]string{linkerd.ClusterNameLabel: string(target), "component": "controller"}, nil)
 }
@@ -136,8 +137,8 @@ func (p *plane) make(k object.Key, target api.ClusterName, labels, annotations m
 func (p *plane) mirror(l *thing, target api.ClusterName, reached bool) {
 	name, spec := string(target), l.link()
 	of := map[string]string{linkerd.ClusterNameLabel: name}
-	p.make(leaseKey(target), target, nil, nil)
-	p.make(probeKey(target), target, of, nil)
+	p.make(leaseKey(l.key.Namespace, target), target, nil, nil)
+	p.make(probeKey(l.key.Namespace, target), target, of, nil)
 	if !reached {
 		return
 	}
@@ -154,11 +155,11 @@ func (p *plane) mirror(l *thing, target api.ClusterName, reached bool) {
 	}
 }
 
-func leaseKey(target api.ClusterName) object.Key {
+func leaseKey(mc string, target api.ClusterName) object.Key {
 	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-" + string(target)}
 }
 
-func probeKey(target api.ClusterName) object.Key {
+func probeKey(mc string, target api.ClusterName) object.Key {
 	return object.Key{Kind: "Endpoints", Namespace: mc, Name: "probe-" + string(target)}
 }
 

@@ -12,11 +12,12 @@ import (
 // build makes a cluster that Linkerd and its multicluster extension are installed in, and nothing else.
 func build(name api.ClusterName, uid string, at int) *plane {
 	p := &plane{
-		name: name, uid: uid, things: map[object.Key]*thing{}, sorted: map[kind][]*thing{},
+		name: name, uid: uid, mc: mc, approved: map[string]bool{}, things: map[object.Key]*thing{}, sorted: map[kind][]*thing{},
 		linked: map[api.ClusterName]bool{}, relinked: map[api.ClusterName]bool{}, charted: map[api.ClusterName]bool{}, began: map[object.End]int{}, lagging: map[object.Key]bool{},
 	}
 	p.dress(object.Key{Kind: "Namespace", Name: cp}, nil, nil)
 	p.dress(object.Key{Kind: "Namespace", Name: mc}, nil, nil)
+	p.dress(object.Key{Kind: "Namespace", Name: other}, nil, nil)
 	p.dress(object.Key{Kind: "Namespace", Name: shop}, nil, nil)
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	p.dress(system, nil, nil)
@@ -29,6 +30,13 @@ func build(name api.ClusterName, uid string, at int) *plane {
 	}})
 	p.dress(object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"}, nil,
 		map[string]any{"data": map[string]string{"ca.crt": "CA of " + string(name)}})
+	for _, mc := range []string{mc, other} {
+		p.gateway(mc, name, at)
+	}
+	return p
+}
+
+func (p *plane) gateway(mc string, name api.ClusterName, at int) {
 	p.dress(object.Key{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"}, map[string]string{
 		"mirror.linkerd.io/gateway-identity": "gw." + string(name), "mirror.linkerd.io/probe-path": "/ready", "mirror.linkerd.io/probe-period": "3",
 	}, map[string]any{
@@ -37,7 +45,6 @@ func build(name api.ClusterName, uid string, at int) *plane {
 		}},
 		"status": map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": fmt.Sprintf("192.0.2.%d", at+1)}}}},
 	})
-	return p
 }
 
 func (p *plane) dress(k object.Key, annotations map[string]string, more map[string]any) {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +24,9 @@ func (r *run) breaks(format string, a ...any) {
 // declared, held, kept or suspended.
 func (r *run) judge(p *process, c object.Change, was *thing) string {
 	pl := r.planes[c.End.Cluster]
+	if p.adopts != nil || p.releases != nil {
+		return p.commanded(c, was)
+	}
 	switch {
 	case p.commit.suspended(c.End):
 		return "it is suspended"
@@ -39,17 +43,20 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 	case !c.Action.Takes():
 		return ""
 	case isInventory(c.Key):
-		return p.commit.records(c)
+		return cmp.Or(p.commit.records(c), r.owed(p, c))
+	case c.Action == object.Release && p.commit.external(c) && p.commit.policy != api.CreateOnly:
+		return "" // given up to the user's chart: that takes nothing away
 	case p.commit.policy != api.PruneSync:
 		return "the prune policy is " + string(p.commit.policy)
-	case c.Action == object.Release && p.commit.external(c):
-		return "" // given up to the user's chart
 	case was.rec.Keep && (pl.began[c.End] == 0 || pl.began[c.End] > was.kept):
 		return "(b) people marked it to be kept before its end began to leave"
 	case c.Action == object.Drain:
 		return p.commit.drains(c, was)
 	case c.Action == object.Replace:
 		return ""
+	}
+	if why := cmp.Or(r.granted(p, c), p.commit.succeeds(pl, c)); why != "" {
+		return why
 	}
 	if link, ok := p.commit.wants(pl.name, c.Key); ok {
 		return "(b) " + link.String() + " is declared, and needs it"
@@ -68,7 +75,9 @@ func (r *run) unrecorded(p *plane, c object.Change) string {
 }
 
 // lost says that nothing tells of an object any more.
-func (p *plane) lost(t *thing) bool { return t.orphan && !p.records(t.end, t.key) }
+func (p *plane) lost(t *thing) bool {
+	return t.orphan && !p.records(t.end, t.key) || p.spoilt > 0 && t.key.Kind == extraKey(mc).Kind && !p.records(t.end, t.key)
+}
 
 // records says that a key stands in the inventory of an end.
 func (p *plane) records(e object.End, k object.Key) bool {
@@ -117,6 +126,9 @@ func (c commit) drains(ch object.Change, was *thing) string {
 
 // sweeps: what Linkerd's controllers made may go only with a link of ours that nobody declares any more.
 func (r *run) sweeps(p *process, c object.Change, was *thing) string {
+	if pl := r.planes[c.End.Cluster]; pl.abandoned(was) {
+		return ""
+	}
 	if was.key != federatedKey() {
 		return r.unlinked(p, c.End.Cluster, was.target)
 	}
@@ -141,10 +153,15 @@ func (r *run) sweeps(p *process, c object.Change, was *thing) string {
 	return ""
 }
 
+// abandoned: the lease and the probe's Endpoints in a former multicluster namespace, whose controller is there no more.
+func (p *plane) abandoned(t *thing) bool {
+	return isOwn(t) && t.key.Namespace != p.mc && p.linked[t.target] && p.things[deployment(t.key.Namespace, t.target)] == nil
+}
+
 // unlinked says why mirrors of a target must stay in a cluster.
 func (r *run) unlinked(p *process, name, target api.ClusterName) string {
 	pl, link := r.planes[name], api.Pair{Source: name, Target: target}
-	l := pl.things[linkKey(target)]
+	l := pl.linkTo(target)
 	_, declared := p.commit.of(link)
 	switch {
 	case declared:
@@ -196,6 +213,9 @@ func (r *run) told(name api.ClusterName) bool {
 	s, ok := r.last[name]
 	_, declared := r.head.clusters[name]
 	_, recorded := r.home[name]
+	if r.planes[name].given {
+		return false
+	}
 	return ok && s.Refused == nil && (declared || recorded) || !declared && !recorded
 }
 
@@ -225,7 +245,7 @@ func (r *run) leftover(pl *plane, t *thing) string {
 	}
 	_, linked := r.head.of(t.end.Link)
 	_, wanted := r.head.wants(pl.name, t.key)
-	if linked && (wanted || isInventory(t.key)) || r.explained(t.end) {
+	if (linked || t.end.IsBase()) && (wanted || isInventory(t.key)) || r.explained(t.end) {
 		return ""
 	}
 	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"
@@ -240,8 +260,12 @@ func (r *run) forgotten(name api.ClusterName) bool {
 
 // served says that what a controller of Linkerd's wrote may have been somebody else's when our link ended.
 func (p *plane) served(t *thing) bool {
-	own := t.key == leaseKey(t.target) || t.key == probeKey(t.target)
-	return p.relinked[t.target] || own && (p.charted[t.target] || p.spoilt > 0)
+	return p.relinked[t.target] || isOwn(t) && (p.charted[t.target] || p.spoilt > 0)
+}
+
+// isOwn says that a controller of Linkerd's writes it for itself: its lease, its probe's Endpoints.
+func isOwn(t *thing) bool {
+	return t.key.Kind == "Lease" || t.key == probeKey(t.key.Namespace, t.target)
 }
 
 // stray says that a report tells of something that nobody links, or of more than it can name.
@@ -252,7 +276,7 @@ func (r *run) stray(name api.ClusterName, k object.Key) bool {
 
 // mirrored is leftover for what Linkerd's controllers made.
 func (r *run) mirrored(pl *plane, t *thing) string {
-	if r.stray(pl.name, t.key) || r.forgotten(pl.name) && pl.served(t) {
+	if r.stray(pl.name, t.key) || r.forgotten(pl.name) && pl.served(t) || t.key.Namespace != pl.mc && pl.charted[t.target] && isOwn(t) {
 		return ""
 	}
 	targets := []api.ClusterName{t.target}
@@ -264,9 +288,9 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 	}
 	for _, target := range targets {
 		link := api.Pair{Source: pl.name, Target: target}
-		l := pl.things[linkKey(target)]
+		l := pl.linkTo(target)
 		_, declared := r.head.of(link)
-		if !declared && pl.linked[target] && (l == nil || l.by != others) && pl.things[deployment(target)] == nil &&
+		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&
 			!r.explained(object.End{Cluster: pl.name, Link: link}) {
 			return "(d) it mirrors " + string(target) + ", which nobody links"
 		}
@@ -282,7 +306,7 @@ func (r *run) complete(pl *plane) {
 	for _, other := range slices.Sorted(maps.Keys(r.head.clusters)) {
 		out, in := api.Pair{Source: pl.name, Target: other}, api.Pair{Source: other, Target: pl.name}
 		if l, ok := r.head.of(out); ok {
-			r.holds(pl, object.End{Cluster: pl.name, Link: out}, sourceKeys(other, l))
+			r.holds(pl, object.End{Cluster: pl.name, Link: out}, sourceKeys(pl.mc, other, l))
 		}
 		if _, ok := r.head.of(in); ok {
 			r.holds(pl, object.End{Cluster: pl.name, Link: in}, targetKeys(other))

@@ -21,7 +21,15 @@ type link struct {
 }
 
 // cluster is how a cluster is declared.
-type cluster struct{ leaving, suspend bool }
+type cluster struct{ leaving, suspend, moved, extra bool }
+
+// mc is its multicluster namespace.
+func (c cluster) mc() string {
+	if c.moved {
+		return other
+	}
+	return mc
+}
 
 // commit is what is declared. It is never changed, but copied.
 type commit struct {
@@ -64,9 +72,12 @@ func (c commit) suspended(e object.End) bool {
 // wants says for which end a key must not go in a cluster: what Linkerd and we call the parts of a link, written down here
 // once more, independently of what renders them.
 func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
+	if at := c.clusters[name]; k == extraKey(at.mc()) && at.extra && !at.leaving {
+		return api.Pair{}, true
+	}
 	for _, other := range slices.Sorted(maps.Keys(c.clusters)) {
 		out, in := api.Pair{Source: name, Target: other}, api.Pair{Source: other, Target: name}
-		if l, ok := c.of(out); ok && slices.Contains(sourceKeys(other, l), k) {
+		if l, ok := c.of(out); ok && slices.Contains(sourceKeys(c.clusters[name].mc(), other, l), k) {
 			return out, true
 		}
 		if _, ok := c.of(in); ok && slices.Contains(targetKeys(other), k) {
@@ -77,10 +88,10 @@ func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
 }
 
 // sourceKeys are the parts of a link to a target in its source.
-func sourceKeys(target api.ClusterName, l link) []object.Key {
+func sourceKeys(mc string, target api.ClusterName, l link) []object.Key {
 	const rbac = "rbac.authorization.k8s.io"
 	t := string(target)
-	out := []object.Key{linkKey(target), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-" + t}}
+	out := []object.Key{linkKey(mc, target), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-" + t}}
 	if l.discovery || l.federated {
 		out = append(out, object.Key{Kind: "Secret", Namespace: cp, Name: "cluster-credentials-" + t})
 	}
@@ -88,7 +99,7 @@ func sourceKeys(target api.ClusterName, l link) []object.Key {
 		return out
 	}
 	out = append(out,
-		deployment(target),
+		deployment(mc, target),
 		object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-" + t},
 		object.Key{Kind: "Service", Namespace: mc, Name: "probe-" + t},
 		object.Key{Group: rbac, Kind: "Role", Namespace: mc, Name: "controller-read-remote-creds-" + t},
@@ -115,12 +126,17 @@ func account(source api.ClusterName) object.Key {
 	return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: owner + "." + string(source)}
 }
 
-func deployment(target api.ClusterName) object.Key {
+func deployment(mc string, target api.ClusterName) object.Key {
 	return object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-" + string(target)}
 }
 
-func linkKey(target api.ClusterName) object.Key {
+func linkKey(mc string, target api.ClusterName) object.Key {
 	return object.Key{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: string(target)}
+}
+
+// extraKey is what an overlay brings in.
+func extraKey(mc string) object.Key {
+	return object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: mc, Name: "extra"}
 }
 
 func baseKey() object.Key { return inventoryKey(api.Pair{}) }
@@ -153,7 +169,12 @@ func (c commit) text() string {
 		if c.clusters[name].leaving {
 			state = "Leaving"
 		}
-		doc("Cluster", string(name), fmt.Sprintf("access: {kubeconfigSecret: {name: %s}}, state: %s, suspend: %t", name, state, c.clusters[name].suspend))
+		more := ""
+		if c.clusters[name].extra {
+			more = ", overlay: extra"
+		}
+		doc("Cluster", string(name), fmt.Sprintf("access: {kubeconfigSecret: {name: %s}}, state: %s, suspend: %t, linkerd: {multiclusterNamespace: %s}%s",
+			name, state, c.clusters[name].suspend, c.clusters[name].mc(), more))
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(c.links), api.Pair.Compare) {
 		if _, ok := c.clusters[p.Source]; !ok {
@@ -168,7 +189,7 @@ func (c commit) text() string {
 	}
 	bounds := ", minAllowed: 100000"
 	if c.bounded {
-		bounds = ""
+		bounds = fmt.Sprintf(", minAllowed: %d", allowed)
 	}
 	doc("SyncPolicy", "all", fmt.Sprintf("prune: {policy: %s%s}", c.policy, bounds))
 	return b.String()
@@ -200,6 +221,12 @@ func (l link) text() string {
 // loader loads commits, each text once.
 type loader struct{ known map[string]*fleet.Fleet }
 
+// component is an overlay that does nothing by itself: see renderer.
+const component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+
+// allowed is how many objects one commit may take from a cluster where that is bounded, whatever fraction they are.
+const allowed = 4
+
 // most bounds what a loader remembers.
 const most = 20_000
 
@@ -207,7 +234,9 @@ func (l *loader) load(c commit) (commit, error) {
 	text := c.text()
 	f := l.known[text]
 	if f == nil {
-		loaded, problems := fleet.Load("none", fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
+		loaded, problems := fleet.Load("none", fstest.MapFS{
+			"fleet.yaml": {Data: []byte(text)}, "extra/kustomization.yaml": {Data: []byte(component)},
+		})
 		if loaded == nil {
 			return c, fmt.Errorf("load: %v\n%s", problems, text)
 		}

@@ -40,11 +40,15 @@ func (r *run) declares(e Event) bool {
 		clear(c.links)
 		c.mesh = nil
 	case "empty":
+	case "move":
+		at.moved = at.moved != (r.planes[e.At].spoilt == 0) // what lies in a former namespace only inventories tell
+	case "extra":
+		at.extra = !at.extra
 	case "drop":
 		delete(c.clusters, e.At)
 	case "join":
 		c.clusters[e.At] = cluster{}
-	case "policy":
+	case "policy": // and what is bounded
 		c.policy, c.bounded = []api.PrunePolicy{api.PruneSync, api.PruneSync, api.UpsertOnly, api.CreateOnly}[e.N%4], e.M == 0
 	case "leave", "stay", "suspend", "resume":
 		if e.Do == "leave" || e.Do == "stay" {
@@ -57,6 +61,9 @@ func (r *run) declares(e Event) bool {
 		}
 	default:
 		return false
+	}
+	if declared && (e.Do == "move" || e.Do == "extra") {
+		c.clusters[e.At] = at
 	}
 	r.commit(c)
 	return true
@@ -75,7 +82,9 @@ func (r *run) befalls(e Event) bool {
 	pl := r.planes[e.At]
 	switch e.Do {
 	case "down":
-		pl.down = true
+		if !pl.down {
+			pl.down, pl.silent = true, r.now
+		}
 	case "up":
 		pl.down, pl.late, pl.idle, pl.noCRD = false, false, false, false
 	case "late":
@@ -98,6 +107,12 @@ func (r *run) befalls(e Event) bool {
 		}
 	case "wait":
 		r.now = r.now.Add([]time.Duration{time.Minute, 6 * time.Minute, time.Hour, 25 * time.Hour}[e.M%4])
+	case "grace":
+		r.grace = []time.Duration{0, time.Hour, day, day}[e.M%4]
+	case "forget":
+		r.forget[e.At] = true
+	case "approve":
+		r.approve(e.N)
 	case "restart":
 		r.restart()
 	default:
@@ -114,11 +129,13 @@ func (r *run) runs(e Event) bool {
 	}
 	switch e.Do {
 	case "pass":
-		r.pass(e.N, f)
+		r.twice(func(r *run, f *fault) { r.pass(e.N, f) }, f)
 	case "turn":
-		r.single(e.At, f)
+		r.twice(func(r *run, f *fault) { r.single(e.At, f) }, f)
+	case "adopt", "release":
+		r.command(e, f)
 	case "settle":
-		r.settle(f)
+		r.twice(func(r *run, f *fault) { r.settle(f) }, f)
 	default:
 		return false
 	}
@@ -144,7 +161,9 @@ func (r *run) rebuild(p *plane) {
 			at = i
 		}
 	}
+	mc := p.mc
 	r.planes[p.name], r.rebuilt = build(p.name, uid, at), true
+	r.planes[p.name].mc = mc
 }
 
 // foreign lets somebody else act.
@@ -163,6 +182,12 @@ func (r *run) foreign(e Event) {
 	case "chart", "nochart":
 		r.chart(p, e)
 		return
+	case "lose", "restore", "wipe":
+		if p.behind() {
+			return
+		}
+	}
+	switch e.Do {
 	case "wipe":
 		p.forget()
 		p.spoilt = r.event
@@ -264,7 +289,7 @@ func (r *run) remark(p *plane, t *thing, do string) {
 	if next.rec.Mark = object.Unmarked; do == "mark" {
 		next.rec.Mark = object.Theirs
 	}
-	next.by, next.since, next.rec.ResourceVersion = others, r.event, p.next()
+	next.by, next.since, next.rec.ResourceVersion, next.shaped = others, r.event, p.next(), true
 	p.put(next)
 }
 
@@ -322,7 +347,7 @@ func (r *run) restore(p *plane, t *thing, e Event) {
 
 // squat has somebody else use a name that a link needs.
 func (r *run) squat(p *plane, e Event) {
-	keys := append(sourceKeys(e.To, link{discovery: true, federated: true, spread: true}), targetKeys(e.To)...)
+	keys := append(sourceKeys(p.mc, e.To, link{discovery: true, federated: true, spread: true}), targetKeys(e.To)...)
 	keys = append(keys, inventoryKey(api.Pair{Source: e.At, Target: e.To}))
 	k := keys[e.N%len(keys)]
 	if p.things[k] != nil || k.Namespace == object.AccessNamespace && p.things[object.Key{Kind: "Namespace", Name: k.Namespace}] == nil {
@@ -375,7 +400,7 @@ func (p *plane) join() {
 
 // chart installs a user's own controller of a link, or takes it away.
 func (r *run) chart(p *plane, e Event) {
-	k := deployment(e.To)
+	k := deployment(p.mc, e.To)
 	switch t := p.things[k]; {
 	case e.Do == "chart" && t == nil:
 		mine := p.theirs(k, map[string]string{"app.kubernetes.io/managed-by": "Helm"}, nil)

@@ -8,7 +8,7 @@ import (
 
 // Verbs of events, by who acts.
 func commits() []string {
-	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare"}
+	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare", "move", "extra"}
 }
 
 func foreign() []string {
@@ -19,7 +19,7 @@ func foreign() []string {
 }
 
 func befalls() []string {
-	return []string{"down", "down", "up", "late", "idle", "crd", "half", "rebuild", "accept", "lag", "wait", "restart"}
+	return []string{"down", "down", "up", "late", "idle", "crd", "half", "rebuild", "accept", "lag", "wait", "restart", "grace", "forget", "approve"}
 }
 
 // worlds are the clusters of a history: names of which one is the other's suffix, or ends as a mirror's does.
@@ -64,8 +64,10 @@ func (g generator) any() Event {
 		return g.event(g.one(foreign()))
 	case n < 11:
 		return g.event(g.one(befalls()))
-	case n < 17:
+	case n < 16:
 		return g.faulty(g.one([]string{"pass", "pass", "turn"}))
+	case n < 17:
+		return g.faulty(g.one([]string{"pass", "turn", "adopt", "release"}))
 	}
 	return g.faulty("settle")
 }

@@ -37,7 +37,7 @@ type Player struct {
 
 // New makes a Player.
 func New() *Player {
-	return &Player{renderer: render.New(owner), loader: loader{known: map[string]*fleet.Fleet{}}, ideals: map[string]map[api.ClusterName][]string{}}
+	return &Player{renderer: renderer{render.New(owner)}, loader: loader{known: map[string]*fleet.Fleet{}}, ideals: map[string]map[api.ClusterName][]string{}}
 }
 
 // Play plays a history to its end, and gives the promise that was broken, or nothing.
@@ -72,6 +72,10 @@ type run struct {
 	now           time.Time
 	event, writes int
 	rebuilt       bool
+	forked        bool // it is played beside another, to be compared
+	grace         time.Duration
+	forget        map[api.ClusterName]bool
+	specs         map[api.ClusterName]api.Linkerd // of the record
 	broken        string
 }
 
@@ -86,6 +90,7 @@ func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.head = commit{clusters: map[api.ClusterName]cluster{}, links: map[api.Pair]link{}, policy: api.PruneSync}
 	r.debts = map[api.ClusterName][]inventory.Debt{}
+	r.grace, r.forget, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {
 		r.planes[name] = build(name, string(name), i)
@@ -106,6 +111,11 @@ func (r *run) commit(c commit) {
 	loaded, err := r.loader.load(c)
 	must(err)
 	r.head = loaded
+	for name, at := range c.clusters {
+		if pl := r.planes[name]; pl != nil {
+			pl.mc, pl.given = at.mc(), false
+		}
+	}
 }
 
 // play lets Kubernetes and Linkerd do what they do by themselves.
@@ -221,6 +231,7 @@ func (r *run) heal() {
 	}
 	c := r.head.clone()
 	c.policy, c.bounded = api.PruneSync, false
+	clear(r.forget)
 	for name, at := range c.clusters {
 		at.suspend = false
 		c.clusters[name] = at
@@ -257,6 +268,9 @@ func (r *run) strict() {
 		return
 	}
 	for name, want := range r.ideal() {
+		if r.planes[name].given {
+			continue
+		}
 		if got := r.planes[name].ours(); !slices.Equal(want, got) {
 			r.breaks("(c) %s ended otherwise than without any faults: want\n  %s\ngot\n  %s", name, strings.Join(want, "\n  "), strings.Join(got, "\n  "))
 		}
@@ -264,10 +278,11 @@ func (r *run) strict() {
 }
 
 // resolved: who declares that others run a controller which nobody runs has nobody who takes mirrors away, and the credential
-// by which they are resolved stays until somebody does.
+// by which they are resolved stays until somebody does; so does all that lies in a former multicluster namespace.
 func (r *run) resolved(row plan.Row) bool {
 	l, _ := r.head.of(row.End.Link)
-	return l.external && row.End.IsSource() && row.Standing == plan.Waiting && row.Why.Code == prune.Waiting
+	return l.external && row.End.IsSource() && row.Standing == plan.Waiting &&
+		(row.Why.Code == prune.Waiting || row.Why.Code == prune.WaitingForSuccessor)
 }
 
 // ours lists what of ours is in a cluster, but the base, which tells of a commit.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -21,7 +22,8 @@ const (
 	owner = object.DefaultOwner
 	cp    = api.DefaultNamespace
 	mc    = api.DefaultMulticlusterNamespace
-	shop  = "shop" // where services are mirrored
+	other = "linkerd-elsewhere" // another multicluster namespace
+	shop  = "shop"              // where services are mirrored
 )
 
 // Refusals of a write, as sync/cluster gives them.
@@ -41,6 +43,7 @@ func kindOf(k object.Key) kind { return kind{k.Group, k.Kind} }
 type plane struct {
 	name    api.ClusterName
 	uid     string
+	mc      string // the multicluster namespace as it is declared now
 	things  map[object.Key]*thing
 	sorted  map[kind][]*thing // nil: to be made anew
 	rev     int               // moves with every change
@@ -60,6 +63,9 @@ type plane struct {
 	began    map[object.End]int       // the event at which an inventory said first that its end leaves
 	older    []*thing                 // inventories as they were
 	lagging  map[object.Key]bool      // pods that outlived their Deployment for a while
+	given    bool                     // people gave it up, as it was: what is left there nobody looks for
+	silent   time.Time                // since when it is down
+	approved map[string]bool          // uids of what people let go
 }
 
 func (p *plane) put(t *thing) {
@@ -275,7 +281,7 @@ func (p *plane) released(c object.Change, was *thing, when int) *thing {
 	next.rec, next.body, next.told = rec, body, nil
 	next.rec.UID, next.rec.ResourceVersion = was.rec.UID, p.next()
 	if was.by == ours && rec.Mark != object.Ours {
-		next.by, next.since = others, when
+		next.by, next.since, next.shaped = others, when, true
 	}
 	return &next
 }

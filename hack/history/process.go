@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -25,6 +24,9 @@ type process struct {
 	seen   map[api.ClusterName]looked
 	real   map[api.ClusterName]pair.Side // what servers show
 	step   plan.Step                     // from that
+
+	adopts   map[api.Pair]bool // it is a command of people's, which adopts these links
+	releases *plan.Releasing   // or gives these up
 }
 
 // looked is what a side was read from: the same gives the same.
@@ -59,7 +61,11 @@ func newProcess(term int64) *process {
 func (r *run) departed(f *fleet.Fleet) (out []fleet.Cluster) {
 	for _, name := range slices.Sorted(maps.Keys(r.home)) {
 		if _, ok := f.Cluster(name); !ok {
-			out = append(out, fleet.Cluster{Name: name, Spec: api.Cluster{}.WithDefaults()})
+			spec := api.Cluster{}.WithDefaults()
+			if was, ok := r.specs[name]; ok {
+				spec.Linkerd = was
+			}
+			out = append(out, fleet.Cluster{Name: name, Spec: spec})
 		}
 	}
 	return out
@@ -73,7 +79,8 @@ func (r *run) clusters(f *fleet.Fleet) []fleet.Cluster {
 func (r *run) world(p *process) plan.World {
 	w := plan.World{
 		Owner: owner, Term: p.term, Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet), Sides: map[api.ClusterName]pair.Side{},
-		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now, Grace: 24 * time.Hour,
+		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now, Grace: r.grace,
+		Forget: r.forget, Adopt: p.adopts, Release: p.releases,
 	}
 	for _, c := range r.clusters(p.commit.fleet) {
 		w.Sides[c.Name] = p.sides[c.Name]
@@ -199,13 +206,15 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 		s = r.plan(p, c)
 	}
 	if r.last[c.Name] = s; s.Writes() == 0 {
-		if r.settles(c.Name, s.Paid); s.Left() {
+		if r.settles(c.Name, s.Paid); s.Left() && p.releases == nil {
 			delete(r.home, c.Name)
 			delete(r.debts, c.Name)
+			r.planes[c.Name].given = r.planes[c.Name].given || len(s.Rows) > 0 && s.Rows[0].Why != nil && s.Rows[0].Why.Code == plan.Forgotten
 		}
 		return 0
 	}
 	r.check(p, s)
+	r.bounded(p, s)
 	r.remember(p, s)
 	r.act(p, s, f)
 	if r.next != nil {
@@ -231,6 +240,9 @@ func (r *run) remember(p *process, s plan.Step) {
 		delete(r.debts, s.Cluster)
 	}
 	r.home[s.Cluster] = uid
+	if c, ok := p.commit.fleet.Cluster(s.Cluster); ok {
+		r.specs[s.Cluster] = c.Spec.Linkerd
+	}
 	r.settles(s.Cluster, s.Paid)
 	for _, end := range s.Owed {
 		_, declared := p.commit.fleet.Cluster(end.Cluster)

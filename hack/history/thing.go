@@ -33,6 +33,7 @@ type thing struct {
 	kept     int             // the event at which people marked it to be kept
 	token    string          // of a token Secret
 	account  string          // uid of the account that token is of
+	shaped   bool            // of others: it looks as Linkerd's own tools make it, since it was ours
 	hung     bool            // it has a finalizer: deleted, it stays
 	orphan   bool            // nothing tells of it any more: see forget
 	dressing bool            // Linkerd's installation, which no history touches

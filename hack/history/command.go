@@ -1,0 +1,256 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	netac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+const day = 24 * time.Hour
+
+// command is what people do by a command of their own, adopt or release, which holds the lease; interrupted, it is run again.
+// Every other one is about all links that are declared.
+func (r *run) command(e Event, f *fault) {
+	if f != nil && f.kind == stall { // the lease is held
+		f.kind = race
+	}
+	r.twice(func(r *run, f *fault) {
+		for range soon {
+			p := newProcess(r.process.term + 1)
+			r.process = p
+			if links := r.chosen(e); e.Do == "adopt" {
+				p.adopts = links
+			} else {
+				p.releases = &plan.Releasing{Links: links}
+				r.abandon(links)
+			}
+			if writes := r.pass(e.N, f); writes == 0 || r.broken != "" {
+				break
+			}
+		}
+		r.restart()
+	}, f)
+}
+
+// abandon notes that what a link mirrors is no business of ours from now on.
+func (r *run) abandon(links map[api.Pair]bool) {
+	for l := range links {
+		r.planes[l.Source].relinked[l.Target] = true
+	}
+}
+
+func (r *run) chosen(e Event) map[api.Pair]bool {
+	links := map[api.Pair]bool{}
+	for source := range r.head.clusters {
+		for target := range r.head.clusters {
+			pair := api.Pair{Source: source, Target: target}
+			if _, ok := r.head.of(pair); ok && (e.M%2 > 0 || e.At == source && e.To == target) {
+				links[pair] = true
+			}
+		}
+	}
+	return links
+}
+
+// commanded holds a write of a command to what that may do: marks and inventories, of the links it is about.
+func (p *process) commanded(c object.Change, was *thing) string {
+	about := p.adopts[c.End.Link] || p.releases != nil && p.releases.Links[c.End.Link]
+	switch {
+	case was != nil && was.dressing:
+		return "(a) it is Linkerd's installation"
+	case c.Key.Kind == "Namespace" && p.adopts != nil, c.Key == baseKey() && c.Action != object.Delete:
+		return ""
+	case c.Key == baseKey() && was.by == ours: // nothing is left that it is the base of
+		return ""
+	case !about:
+		return "nobody named its link"
+	case isInventory(c.Key):
+		if p.adopts != nil && c.Action == object.Delete || was != nil && was.by == others && was.rec.Mark != object.Unmarked {
+			return "an adoption writes inventories down"
+		}
+		return ""
+	case p.releases != nil && (c.Action != object.Release || was != nil && was.by != ours):
+		return "(b) a release takes marks off, and nothing else"
+	case p.adopts != nil && (c.Action != object.Adopt || was != nil && !was.adoptable(c.End)):
+		return "(a) an adoption puts marks on what Linkerd's tools made, and nothing else"
+	}
+	return ""
+}
+
+// adoptable says that a thing is what Linkerd's own tools make of a link, or linkwright's own access by its names.
+func (t *thing) adoptable(e object.End) bool {
+	access := slices.Contains(targetKeys(e.Link.Source), t.key)
+	return t.by == others && t.rec.Mark != object.Theirs && (t.shaped || access || t.key.Kind == "Link" || t.key.Kind == "Secret")
+}
+
+// approve is what people do where a cluster refuses as too much: by a look of their own, for every other one of them.
+func (r *run) approve(n int) {
+	p := newProcess(0)
+	p.pass, p.commit = 1, r.head
+	all := r.clusters(p.commit.fleet)
+	for _, c := range all {
+		r.read(p, c)
+	}
+	w := r.world(p)
+	for i, c := range all {
+		x, found := plan.TooMuch(w, c.Name, r.renderer)
+		if !found || (n>>i)&1 > 0 {
+			continue
+		}
+		for _, ch := range x.Approve {
+			at := r.planes[c.Name]
+			if r.write(p, ch) == nil {
+				at.approves(ch.End)
+			}
+		}
+	}
+}
+
+// approves notes what lives of an end now: that people let go, and nothing that is made later under its name.
+func (p *plane) approves(e object.End) {
+	for _, t := range p.all() {
+		p.approved[t.rec.UID] = p.approved[t.rec.UID] || t.by == mirroring || p.records(e, t.key)
+	}
+}
+
+// bounded holds a step to what one commit may take where people bounded that: of ends that begin to leave with it, all that
+// they hold; what was approved, and what goes with a cluster that leaves, is not counted.
+func (r *run) bounded(p *process, s plan.Step) {
+	pl, going := r.planes[s.Cluster], 0
+	if !p.commit.bounded {
+		return
+	}
+	for _, c := range s.Ahead {
+		was := pl.things[c.Key]
+		begins := isInventory(c.Key) && leaves(c.Object.Body) && was != nil && readable(was) && !leaves(was.body)
+		if !begins || p.commit.left(c.End) {
+			continue
+		}
+		for _, t := range pl.all() {
+			if _, wanted := p.commit.wants(pl.name, t.key); !wanted && t.by == ours && t.rec.Mark == object.Ours && !pl.approved[t.rec.UID] && pl.records(c.End, t.key) {
+				going++
+			}
+		}
+	}
+	if recorded := pl.recorded(); going > allowed && float64(going) > 0.3*float64(recorded) {
+		r.breaks("(b) %s: %d of %d recorded objects begin to go, and nobody approved that", s.Cluster, going, recorded)
+	}
+}
+
+// recorded is at least what is counted as recorded: all of ours, and all mirrors.
+func (p *plane) recorded() (n int) {
+	for _, t := range p.all() {
+		if t.by == ours || t.by == mirroring {
+			n++
+		}
+	}
+	return n
+}
+
+// left says that people declared a cluster of an end to leave.
+func (c commit) left(e object.End) bool {
+	return c.clusters[e.Cluster].leaving || c.clusters[e.Link.Source].leaving || c.clusters[e.Link.Target].leaving
+}
+
+// granted: the access of a source that gives no answer stays for as long as people grant, at least since it went silent.
+func (r *run) granted(p *process, c object.Change) string {
+	source := r.planes[c.End.Link.Source]
+	if c.Key != account(c.End.Link.Source) || source == nil || !source.down || p.sides[source.name].Known || r.forget[source.name] {
+		return ""
+	}
+	if _, known := r.home[source.name]; known && r.now.Sub(source.silent) < r.grace {
+		return fmt.Sprintf("(b) its source is silent for %s, and %s are granted", r.now.Sub(source.silent), r.grace)
+	}
+	return ""
+}
+
+// owed: before the last inventory that tells of a link goes, what a cluster that gives no answer still holds is written down.
+func (r *run) owed(p *process, c object.Change) string {
+	far := c.End.Link.Source
+	if c.End.IsSource() {
+		far = c.End.Link.Target
+	}
+	pl, known := r.planes[far], false
+	if _, known = r.home[far]; c.Action != object.Delete || c.End.IsBase() || pl == nil || !known || p.sides[far].Known || r.forget[far] {
+		return ""
+	}
+	if t := pl.things[inventoryKey(c.End.Link)]; t == nil || t.by != ours {
+		return ""
+	}
+	for _, d := range r.debts[far] {
+		if d.Link() == c.End.Link {
+			return ""
+		}
+	}
+	return fmt.Sprintf("(d) %s holds the other end, and nothing tells of that any more", far)
+}
+
+// succeeds: of a declared link no controller and no Linkerd Link goes before what takes its place stands.
+func (c commit) succeeds(p *plane, ch object.Change) string {
+	l, ok := c.of(ch.End.Link)
+	if !ok || l.external || !ch.End.IsSource() || ch.Key.Kind != "Deployment" && ch.Key.Kind != "Link" {
+		return ""
+	}
+	for _, k := range []object.Key{deployment(p.mc, ch.End.Link.Target), linkKey(p.mc, ch.End.Link.Target)} {
+		if t := p.things[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.by != ours) {
+			return "(b) it goes before " + k.String() + " stands, which takes its place"
+		}
+	}
+	return ""
+}
+
+// linkTo is a Linkerd Link to a target, of others if there is one.
+func (p *plane) linkTo(target api.ClusterName) *thing {
+	a, b := p.things[linkKey(p.mc, target)], p.things[linkKey(mc, target)]
+	if p.mc == mc {
+		b = p.things[linkKey(other, target)]
+	}
+	if a == nil || b != nil && b.by == others {
+		return b
+	}
+	return a
+}
+
+// behind says that something of ours lies in a former multicluster namespace.
+func (p *plane) behind() bool {
+	for _, t := range p.things {
+		if t.by == ours && t.key.Namespace != p.mc && (t.key.Namespace == mc || t.key.Namespace == other) {
+			return true
+		}
+	}
+	return false
+}
+
+// runs says that a controller of a link is there.
+func (p *plane) runs(target api.ClusterName) bool {
+	return p.things[deployment(mc, target)] != nil || p.things[deployment(other, target)] != nil
+}
+
+// renderer brings in what an overlay would: kustomize is no part of a history.
+type renderer struct{ plan.Renderer }
+
+// Complete implements plan.Renderer.
+func (r renderer) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
+	out := r.Renderer.Complete(c, ends)
+	if c.Overlay == nil {
+		return out
+	}
+	k := extraKey(c.Spec.Linkerd.MulticlusterNamespace)
+	policy := netac.NetworkPolicy(k.Name, k.Namespace)
+	o, err := object.New(object.Spec{Key: k, Version: "v1", Owner: owner, Meta: policy.ObjectMetaApplyConfiguration, Config: policy})
+	must(err)
+	out = slices.Clone(out)
+	for i, w := range out {
+		if w.End.IsBase() {
+			out[i].Objects = append(slices.Clone(w.Objects), o)
+		}
+	}
+	return out
+}

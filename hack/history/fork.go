@@ -1,0 +1,167 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// fork is the history as it is now, to be played on in two ways.
+func (r *run) fork() *run {
+	still := *r.Player
+	still.Trace = nil
+	if r.Trace != nil {
+		still.Trace = func(line string) { r.Trace("  | " + line) }
+	}
+	f := *r
+	f.Player, f.forked, f.writes = &still, true, 0
+	f.home, f.debts, f.accepted = maps.Clone(r.home), maps.Clone(r.debts), maps.Clone(r.accepted)
+	f.last, f.process = maps.Clone(r.last), r.process.fork()
+	f.forget, f.specs, f.planes = maps.Clone(r.forget), maps.Clone(r.specs), maps.Clone(r.planes)
+	for name, p := range r.planes {
+		f.planes[name] = p.fork()
+	}
+	return &f
+}
+
+// fork gives a process that remembers the same, and reads everything again.
+func (p *process) fork() *process {
+	f := newProcess(p.term)
+	f.pass, f.commit, f.sides = p.pass, p.commit, maps.Clone(p.sides)
+	return f
+}
+
+func (p *plane) fork() *plane {
+	f := *p
+	f.things, f.sorted, f.older = maps.Clone(p.things), maps.Clone(p.sorted), slices.Clone(p.older)
+	f.linked, f.charted, f.relinked = maps.Clone(p.linked), maps.Clone(p.charted), maps.Clone(p.relinked)
+	f.approved = maps.Clone(p.approved)
+	f.began, f.lagging = maps.Clone(p.began), maps.Clone(p.lagging)
+	return &f
+}
+
+// peaceful is what happens where nothing befalls the process: others do what they did meanwhile, writes arrive in the same order.
+func (f fault) peaceful() *fault {
+	switch f.kind {
+	case crash, lost, refused:
+		f.kind = ""
+	case stall:
+		f.kind = race
+	}
+	return &f
+}
+
+// befell says that a fault of the process is what happens.
+func (f *fault) befell() bool {
+	return f != nil && (f.kind == crash || f.kind == lost || f.kind == refused || f.kind == stall)
+}
+
+// twice plays a part of a pass with a fault of the process, and beside that, from one that remembers nothing yet, with it and
+// without it: left alone, both must come to the same state. What a process remembers of clusters that were others since, or
+// are down now, dies with it, and is no part of the promise; nor is where a cluster stopped that is refused as a whole, nor, with
+// CreateOnly, how far what was made had got by then.
+func (r *run) twice(play func(*run, *fault), f *fault) {
+	if r.forked || r.Servers != nil || !f.befell() || r.head.policy == api.CreateOnly {
+		play(r, f)
+		return
+	}
+	again := *f
+	defer play(r, f)
+	with := r.fork()
+	with.restart()
+	without := with.fork()
+	if play(with, &again); with.broken != "" || again.befell() || with.head.number != r.head.number {
+		r.suffers("with the fault", with)
+		return // or it did not happen, or a commit came between: what that found was made by then
+	}
+	play(without, f.peaceful())
+	want, got := without.left(), with.left()
+	r.suffers("left alone after the fault", with)
+	r.suffers("left alone without the fault", without)
+	if r.broken == "" && want != got && !with.stopped() && !without.stopped() {
+		r.breaks("(c) left alone after the fault, it ends otherwise than without it: (-without, +with)\n%s", differing(want, got))
+	}
+}
+
+// suffers takes over what broke in a fork.
+func (r *run) suffers(when string, f *run) {
+	r.writes += f.writes
+	if f.broken != "" {
+		r.breaks("%s: %s", when, f.broken)
+	}
+}
+
+// stopped says that a cluster is refused as a whole.
+func (r *run) stopped() bool {
+	for _, s := range r.last {
+		if s.Refused != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// left leaves a history alone until it rests, and tells what is there, and what is said of it.
+func (r *run) left() string {
+	for _, p := range r.planes {
+		p.half = 0
+	}
+	r.play()
+	if r.calm(); r.broken != "" {
+		return ""
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
+		for _, t := range r.planes[name].all() {
+			fmt.Fprintf(&b, "%s: %s %s\n", name, t.key, t.summary())
+		}
+		r.summary(&b, r.planes[name])
+	}
+	return b.String()
+}
+
+// summary is what of a thing must be the same, whoever died meanwhile: not how it is numbered, nor the term in a base.
+func (t *thing) summary() string {
+	digest := t.rec.Digest
+	if t.key == baseKey() {
+		digest = 0
+	}
+	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v", t.by, t.rec.Mark, digest, t.rec.Keep, t.rec.Going, members(t))
+}
+
+func (r *run) summary(b *strings.Builder, p *plane) {
+	s := r.last[p.name]
+	if s.Refused != nil {
+		fmt.Fprintf(b, "%s is refused: %s\n", p.name, s.Refused.Code)
+	}
+	for _, row := range s.Rows {
+		why := cmp.Or(row.Why, &object.Reason{})
+		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Standing, why.Code)
+	}
+	_, known := r.home[p.name]
+	fmt.Fprintf(b, "%s is remembered %t\n", p.name, known)
+	for _, d := range r.debts[p.name] {
+		fmt.Fprintf(b, "%s owes %s since %s\n", p.name, d.Link(), d.Since)
+	}
+}
+
+// differing are the lines of two texts that are in one of them alone.
+func differing(want, got string) (out string) {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for _, line := range a {
+		if !slices.Contains(b, line) {
+			out += "- " + line + "\n"
+		}
+	}
+	for _, line := range b {
+		if !slices.Contains(a, line) {
+			out += "+ " + line + "\n"
+		}
+	}
+	return out
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -48,7 +49,68 @@ func TestDeadClusters(t *testing.T) {
 			t.Errorf("left of north→west: %v", left)
 		}
 	})
+	t.Run("two, dropped in one commit while nobody looked", func(t *testing.T) { b.t = t; b.dropsTwo(d) })
 	b.t = t
+}
+
+// dropsTwo: linkwright is down while two clusters die and are dropped in one commit. A process that was just started finds them in
+// the record, unlinks whom they were linked to, and is paid by each when that is back.
+func (b *bed) dropsTwo(d *text) {
+	d.set(b.declarations(link("west", "east") + link("west", "north") + link("north", "east")))
+	b.clean(b.loop(d, agent), 6)
+	b.mirrored("west", "web-of-north-north")
+	for _, name := range []string{"east", "north"} {
+		if err := b.Cluster(name).Pause(); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	all := b.declarations("")
+	d.set(all[strings.LastIndex(all, "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster"):] +
+		"apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {maxFraction: 1, drainDeadline: 2s}}\n")
+	l := b.loop(d, agent)
+	b.owing(b.once(l), "east", "west→east")
+	owing := b.once(b.loop(d, agent)) // another process still knows
+	b.owing(owing, "north", "west→north")
+	if owing.Counts().Debts != 2 {
+		b.t.Errorf("owed is not one end each:\n%s", dump(owing))
+	}
+	inventories, err := b.client("west").CoreV1().ConfigMaps(object.AccessNamespace).List(b.t.Context(), metav1.ListOptions{LabelSelector: object.OwnerLabel})
+	if err != nil || len(inventories.Items) != 1 {
+		b.t.Errorf("in west nothing but the base should be left: %v, %v", inventories, err)
+	}
+	b.resume("east")
+	half := b.once(l)
+	b.owing(half, "north", "north→east for less than a minute, west→north")
+	if c := half.Counts(); c.Debts != 2 {
+		b.t.Errorf("with one back %d ends are owed:\n%s", c.Debts, dump(half))
+	}
+	b.resume("north")
+	b.clean(l, 0)
+	for _, p := range [][2]string{{"west", "east"}, {"west", "north"}, {"north", "east"}} {
+		if left := b.left(p[0], p[1]); len(left) > 0 {
+			b.t.Errorf("left of %v: %v", p, left)
+		}
+	}
+}
+
+func (b *bed) resume(name string) {
+	b.t.Helper()
+	if err := b.Cluster(name).Resume(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// owing holds that a report tells a debt.
+func (b *bed) owing(r report.Report, name, link string) {
+	b.t.Helper()
+	var text strings.Builder
+	if err := r.Write(&text, report.Text); err != nil {
+		b.t.Fatal(err)
+	}
+	aligned := strings.Join(strings.Fields(text.String()), " ")
+	if r.Clean() || !strings.Contains(aligned, name+" owes "+link+" for less than a minute") {
+		b.t.Errorf("%s owes %s, and the report does not say so:\n%s", name, link, text.String())
+	}
 }
 
 // dies pauses a cluster, undeclares a link of it, and makes a pass that must tell what is owed and leave nothing of it in the

@@ -56,7 +56,7 @@ func (s *sweep) rejected(plain, clusters string) {
 	}
 	s.eventually("admission keeps the Link", forever)
 	s.commit(clusters)
-	s.must(exitPartial, []string{"links are forever", "leaving"}, "sync", "--wait", "2s")
+	s.must(exitPartial, []string{"links are forever", "leaving"}, "sync", "--wait", "2m") // for pods; three refusals end it
 	if _, err := s.links().Get(s.t.Context(), "east", metav1.GetOptions{}); err != nil {
 		s.t.Error(err)
 	}

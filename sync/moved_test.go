@@ -122,8 +122,8 @@ func (b *bed) anotherNamespace(t *testing.T, d *text) {
 		}
 	}()
 	here := b.declarations(linkWith("west", "east", federated))
-	l, led := b.loop(d, agent), []string{}
-	led = b.witnessed(func(w *testbed.Witness) {
+	l := b.loop(d, agent)
+	led := b.witnessed(func(w *testbed.Witness) {
 		uncordon := b.cordon()
 		d.set(strings.Replace(here, "kind: Cluster\nmetadata: {name: west, labels: {mesh: \"yes\"}}\nspec:\n",
 			"kind: Cluster\nmetadata: {name: west, labels: {mesh: \"yes\"}}\nspec:\n  linkerd: {multiclusterNamespace: "+other+"}\n", 1))

@@ -36,13 +36,7 @@ func TestMoves(t *testing.T) {
 	t.Run("wiped", func(t *testing.T) {
 		b.t = t
 		b.keeping(func() {
-			for _, c := range []string{"east", "west"} {
-				if err := b.client(c).CoreV1().ConfigMaps(object.AccessNamespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{
-					LabelSelector: object.OwnerLabel,
-				}); err != nil {
-					t.Fatal(err)
-				}
-			}
+			b.wipe("east", "west")
 			b.clean(l, 2)
 		})
 		if now := b.inventory("west", "linkwright.west.east"); now.UID == old.UID || now.Data["inventory.json"] != old.Data["inventory.json"] {
@@ -204,4 +198,15 @@ func (b *bed) inventory(cluster, name string) corev1.ConfigMap {
 		b.t.Fatal(err)
 	}
 	return *cm
+}
+
+// wipe deletes all inventories.
+func (b *bed) wipe(clusters ...string) {
+	b.t.Helper()
+	ours := metav1.ListOptions{LabelSelector: object.OwnerLabel}
+	for _, c := range clusters {
+		if err := b.client(c).CoreV1().ConfigMaps(object.AccessNamespace).DeleteCollection(b.t.Context(), metav1.DeleteOptions{}, ours); err != nil {
+			b.t.Fatal(err)
+		}
+	}
 }

@@ -59,7 +59,9 @@ func TestRealHistories(t *testing.T) {
 // tame leaves out what cannot be done to a server between two looks, or takes it long; there are two clusters.
 func tame(events []Event) []Event {
 	out := slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
-		wild := func(do string) bool { return slices.Contains([]string{"crd", "rebuild", "wipe", "move", "extra", "approve", "adopt", "release"}, do) }
+		wild := func(do string) bool {
+			return slices.Contains([]string{"crd", "rebuild", "wipe", "move", "extra", "approve", "adopt", "release"}, do)
+		}
 		return wild(e.Do) || e.Then != nil && wild(e.Then.Do)
 	})
 	names := worlds()[events[0].N%2]

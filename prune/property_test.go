@@ -121,7 +121,9 @@ func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
 	}
 	m := linkerd.Mirror{
 		Pods: some("Pod"), Services: some("Service"), Endpoints: some("Endpoints"), Probe: some("Probe"), Lease: some("Lease"),
-		Discovers: r.IntN(2) == 0,
+	}
+	if r.IntN(2) == 0 {
+		m.Discovered = m.Services
 	}
 	if r.IntN(2) == 0 {
 		m.Federated = []linkerd.Membership{{Key: federatedKey, Others: r.IntN(2) == 0}}

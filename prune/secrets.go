@@ -1,7 +1,9 @@
 package prune
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -10,18 +12,49 @@ import (
 // controlPlaneSecret goes last, and only when no Service is resolved through it any more: proxies would
 // keep stale endpoints, or be answered NotFound (LINKERD.md §4, §10).
 func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
-	return gate{name: "credential of the control plane", left: func() ([]object.Change, []object.Key) {
-		var secret []object.Key
-		for _, k := range keys {
-			if end.IsSource() && k == linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target) {
-				secret = append(secret, k)
-			}
+	secret := linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+	if !end.IsSource() || !slices.Contains(keys, secret) {
+		return gate{left: func() ([]object.Change, []object.Key) { return nil, nil }}
+	}
+	g := in.entries(end, "credential of the control plane", []object.Key{secret})
+	itself := g.left
+	g.left = func() ([]object.Change, []object.Key) {
+		take, wait := itself()
+		if through := in.Mirrors()[end.Link.Target].Resolved(); len(take) > 0 && len(through) > 0 {
+			return nil, through
 		}
-		if len(secret) > 0 && in.Mirrors()[end.Link.Target].Resolved() {
-			return nil, secret
+		return take, wait
+	}
+	g.tell = in.resolving(end, secret)
+	return g
+}
+
+// resolving tells which Services keep the control plane's secret, and who takes those away; nil: they are not what is waited for.
+func (in Input) resolving(end object.End, secret object.Key) func([]object.Key) *object.Reason {
+	return func(left []object.Key) *object.Reason {
+		if slices.Contains(left, secret) {
+			return nil
 		}
-		return in.entries(end, "", secret).left()
-	}}
+		who := "the link's controller takes them away; delete what it leaves"
+		if len(in.Mirrors()[end.Link.Target].Pods) == 0 {
+			who = "no controller of the link is seen that would take them away: have it run (where it is your chart's, list the link among its controllers), or delete them"
+		}
+		return object.Because(Waiting, "%s stays while Services are resolved through it: %s; %s", secret, first(left), who)
+	}
+}
+
+// first names the first few of many keys.
+func first(keys []object.Key) string {
+	const few = 3
+	names := make([]string, 0, few+1)
+	for i, k := range keys {
+		if i == few {
+			names = append(names, fmt.Sprintf("and %d more", len(keys)-few))
+			break
+		}
+		names = append(names, k.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // credentials are the mirror's of one link, in whatever namespace, and those of a former control plane.

@@ -26,6 +26,8 @@ type gate struct {
 	name  string
 	left  func() (take []object.Change, wait []object.Key)
 	drain drain // that it waits for; zero: it waits as long as it takes
+	// tell says what it waits for, where that is more than objects that must be gone; nil, or giving nil: that is all.
+	tell func(left []object.Key) *object.Reason
 }
 
 // leave takes an undeclared end away, one gate at a time.
@@ -197,6 +199,11 @@ func (v Verdict) through(gates []gate) Verdict {
 func (g gate) waits(left []object.Key) *object.Reason {
 	if !g.drain.until.IsZero() {
 		return g.drain.waits(left)
+	}
+	if g.tell != nil {
+		if why := g.tell(left); why != nil {
+			return why
+		}
 	}
 	return object.Because(Waiting, "%s: %d not gone yet, the first is %s", g.name, len(left), left[0])
 }

@@ -14,7 +14,7 @@ import (
 // all is what a link's controller may have made and left.
 func all() linkerd.Mirror {
 	return linkerd.Mirror{
-		Pods: []object.Key{podKey}, Services: []object.Key{mirrorKey}, Discovers: true, Endpoints: []object.Key{endpointsKey},
+		Pods: []object.Key{podKey}, Services: []object.Key{mirrorKey}, Discovered: []object.Key{mirrorKey}, Endpoints: []object.Key{endpointsKey},
 		Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey},
 		Federated: []linkerd.Membership{{Key: federatedKey}},
 	}
@@ -164,7 +164,7 @@ func TestGatesOfFormerNamespace(t *testing.T) {
 // A declared link that moves to another namespace leaves its old credential after what used it, and
 // not for as long as mirrors are resolved.
 func TestMovedWhileDeclared(t *testing.T) {
-	in := input(source, sorted(append(perLink(), moved([]object.Key{accountKey, linkKey, mirrorSecret})...)...), linkerd.Mirror{Discovers: true})
+	in := input(source, sorted(append(perLink(), moved([]object.Key{accountKey, linkKey, mirrorSecret})...)...), linkerd.Mirror{Discovered: []object.Key{mirrorKey}})
 	want := object.Wanted{End: source}
 	for _, k := range perLink() {
 		want.Objects = append(want.Objects, object.Object{Key: k})
@@ -368,12 +368,18 @@ func TestLeftoversOfTheirLink(t *testing.T) {
 // The control plane's secret of a declared link waits for what is resolved through it.
 func TestModeChange(t *testing.T) {
 	federated := []linkerd.Membership{{Key: federatedKey}}
+	const held = "wait: Secret linkerd/cluster-credentials-east stays while Services are resolved through it: "
+	const nobody = "no controller of the link is seen that would take them away: have it run (where it is your chart's, list the link among its controllers), or delete them"
 	tests := []struct {
 		mirrors linkerd.Mirror
 		want    string
 	}{
-		{linkerd.Mirror{Services: []object.Key{mirrorKey}, Discovers: true}, "wait: credential of the control plane: 1 not gone yet, the first is Secret linkerd/cluster-credentials-east"},
-		{linkerd.Mirror{Federated: federated}, "wait: credential of the control plane: 1 not gone yet, the first is Secret linkerd/cluster-credentials-east"},
+		{linkerd.Mirror{Services: []object.Key{mirrorKey}, Discovered: []object.Key{mirrorKey}}, held + "Service shop/web-east; " + nobody},
+		{linkerd.Mirror{Federated: federated}, held + "Service shop/web-federated; " + nobody},
+		{
+			linkerd.Mirror{Discovered: []object.Key{mirrorKey, probeKey, podKey, leaseKey}, Federated: federated, Pods: []object.Key{podKey}},
+			held + "Service shop/web-east, Service linkerd-multicluster/probe-east, Pod linkerd-multicluster/controller-east-1, and 2 more; the link's controller takes them away; delete what it leaves",
+		},
 		{linkerd.Mirror{Services: []object.Key{mirrorKey}}, "delete Secret cluster-credentials-east"},
 	}
 	for _, tt := range tests {

@@ -13,13 +13,13 @@ import (
 
 // Mirror is what Linkerd's controller of one link has made and left, by key in order.
 type Mirror struct {
-	Pods      []object.Key // of the controller, also of one that `linkerd multicluster link` made
-	Services  []object.Key // mirrors of the target's services
-	Discovers bool         // one of them is resolved by the control plane in the target
-	Endpoints []object.Key // of mirrors, and without a Service too
-	Probe     []object.Key // the probe's Endpoints
-	Lease     []object.Key
-	Federated []Membership
+	Pods       []object.Key // of the controller, also of one that `linkerd multicluster link` made
+	Services   []object.Key // mirrors of the target's services
+	Discovered []object.Key // those of them that the control plane resolves in the target
+	Endpoints  []object.Key // of mirrors, and without a Service too
+	Probe      []object.Key // the probe's Endpoints
+	Lease      []object.Key
+	Federated  []Membership
 }
 
 // Membership is one federated Service that lists the target.
@@ -29,13 +29,15 @@ type Membership struct {
 	Others bool   // members of other clusters or of this one remain: the Service lives on
 }
 
-// Resolved says that the control plane still needs its credential for the target: a Service that
+// Resolved lists, in order, the Services for which the control plane still needs its credential for the target: one that
 // refers to a cluster without one is answered NotFound (linkerd2 controller/api/destination/server.go).
-func (m Mirror) Resolved() bool { return m.Discovers || len(m.Federated) > 0 }
+func (m Mirror) Resolved() []object.Key { return m.and(m.Discovered) }
 
 // Selected lists, in order, the Services that are there for what the Link selects in the target.
-func (m Mirror) Selected() []object.Key {
-	out := slices.Clone(m.Services)
+func (m Mirror) Selected() []object.Key { return m.and(m.Services) }
+
+func (m Mirror) and(mirrors []object.Key) []object.Key {
+	out := slices.Clone(mirrors)
 	for _, f := range m.Federated {
 		out = append(out, f.Key)
 	}
@@ -106,7 +108,9 @@ func file(out map[api.ClusterName]Mirror, l api.Linkerd, key object.Key, meta me
 		m.Endpoints = append(m.Endpoints, key)
 	case key.Kind == "Service" && mirrored:
 		m.Services = append(m.Services, key)
-		m.Discovers = m.Discovers || meta.Labels[RemoteDiscovery] != ""
+		if meta.Labels[RemoteDiscovery] != "" {
+			m.Discovered = append(m.Discovered, key)
+		}
 	}
 	out[name] = m
 }

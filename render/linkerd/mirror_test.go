@@ -65,7 +65,9 @@ func TestMirrorsOf(t *testing.T) {
 		}}},
 		{"a mirror of remote discovery", []thing{
 			{core("Service", "shop", "db-east"), of("east", MirroredLabel, "true", RemoteDiscovery, "east"), nil},
-		}, map[api.ClusterName]Mirror{"east": {Services: []object.Key{core("Service", "shop", "db-east")}, Discovers: true}}},
+		}, map[api.ClusterName]Mirror{"east": {
+			Services: []object.Key{core("Service", "shop", "db-east")}, Discovered: []object.Key{core("Service", "shop", "db-east")},
+		}}},
 		{"the probe, the lease and the pod", []thing{
 			{core("Endpoints", mc, "probe-east"), of("east"), nil},
 			{core("Pod", mc, "controller-east-1"), of("east", ComponentLabel, Component), nil},
@@ -126,14 +128,14 @@ func TestResolvedAndLeft(t *testing.T) {
 	}{
 		{Mirror{}, false, false},
 		{Mirror{Services: []object.Key{k}}, false, true},
-		{Mirror{Services: []object.Key{k}, Discovers: true}, true, true},
+		{Mirror{Services: []object.Key{k}, Discovered: []object.Key{k}}, true, true},
 		{Mirror{Federated: []Membership{{Key: k}}}, true, true},
 		{Mirror{Endpoints: []object.Key{k}}, false, true},
 		{Mirror{Pods: []object.Key{k}, Probe: []object.Key{k}, Lease: []object.Key{k}}, false, false},
 	}
 	for _, tt := range tests {
-		if got := tt.mirror; got.Resolved() != tt.resolved || got.Left() != tt.left {
-			t.Errorf("%+v: resolved %t, left %t", tt.mirror, got.Resolved(), got.Left())
+		if got := tt.mirror; len(got.Resolved()) > 0 != tt.resolved || got.Left() != tt.left {
+			t.Errorf("%+v: resolved %v, left %t", tt.mirror, got.Resolved(), got.Left())
 		}
 	}
 }

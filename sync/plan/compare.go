@@ -43,6 +43,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		changes, want.Held = p.differs(want, p.side)
 	}
 	if why := p.closed(want.End); why != nil {
+		changes = p.wholeLinks(changes)
 		p.stay(row, why, len(changes)+len(v.Go))
 		return
 	}

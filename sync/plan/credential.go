@@ -67,6 +67,22 @@ func (p *planner) discovers(l fleet.Link) bool {
 	return secret.Mark == object.Ours && !secret.Going || seen.Record(link).Mark == object.Ours && linkerd.Discovers(body)
 }
 
+// wholeLinks leaves a new Linkerd Link to the step after the one that makes the control plane's secret, where an update that adds
+// the selectors which wait for that would be refused (see discovers): a Link is created once, and with all that is declared.
+func (p *planner) wholeLinks(changes []object.Change) []object.Change {
+	if p.policy().Prune.Policy != api.CreateOnly {
+		return changes
+	}
+	makes := func(k object.Key) bool {
+		return slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action == object.Create && c.Key == k })
+	}
+	at := p.spec(p.name).Linkerd
+	return slices.DeleteFunc(slices.Clone(changes), func(c object.Change) bool {
+		target := c.End.Link.Target
+		return c.Action == object.Create && c.Key == linkerd.LinkKey(at, target) && makes(linkerd.ControlPlaneSecret(at, target))
+	})
+}
+
 // target is a link's end in its target. What was given to the source stays while the source may still use it.
 func (p *planner) target(l fleet.Link) object.Wanted {
 	in := render.Input{Link: l, Target: p.facts(l.Target.Name)}

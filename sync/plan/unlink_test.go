@@ -224,10 +224,11 @@ func TestPrunePolicy(t *testing.T) {
 		}
 	}
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)+policyDoc("policy: CreateOnly")), two...)
-	s.settle(PrunePolicy)
-	if s.live["west"].Seen.Record(linkKey("east")).IsZero() {
-		t.Error("CreateOnly created nothing")
+	last := s.settle(PrunePolicy)
+	if link := bodyOf(s.live["west"].Seen, linkKey("east")); !linkerd.Discovers(link) {
+		t.Errorf("CreateOnly created a Link that lacks selectors: %s", link.Bytes())
 	}
+	allInPlace(t, "west", last["west"])
 }
 
 // What an unlink meets that is not ours stays: a Link of somebody else's with that name, and its mirrors.

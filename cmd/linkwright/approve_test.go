@@ -49,6 +49,7 @@ func TestApprove(t *testing.T) {
 	l.commit(retired)
 	l.git("checkout", "-q", "main")
 	another := l.refused("diff", "--ref", "retire")
+	l.must(exitPartial, []string{"nothing would be written; 2 ends refused"}, "diff", "--ref", "retire")
 	if slices.ContainsFunc(another, func(h string) bool { return slices.Contains(hashes, h) }) {
 		t.Errorf("objects made anew have the hashes of the former ones: %v, %v", another, hashes)
 	}

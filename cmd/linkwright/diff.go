@@ -31,7 +31,8 @@ func diffCommand() *cobra.Command {
 With one revision (default: --ref) it is compared with the live clusters: what differs is tried by a
 server-side dry run. With REV1..REV2 no cluster is asked: what REV2 makes is compared with what REV1
 left, and facts come from --facts, else from declared values, else they are the same stand-ins on both sides.
-Values of secrets are shown as short hashes. Exit code 1: there are differences.`,
+Values of secrets are shown as short hashes. Exit code 1: there are differences; 4: something is refused
+or held, or could not be tried.`,
 		Example: `  linkwright diff --repo URL --home-kubeconfig home
   linkwright diff --repo . --allow-file-repo main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
@@ -79,10 +80,8 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	if len(d.failed) > 0 {
 		return exit{exitPartial, errors.Join(d.failed...)}
 	}
-	for _, cl := range d.Clusters {
-		if cl.Refused != nil {
-			return exit{exitPartial, nil}
-		}
+	if d.Stopped() {
+		return exit{exitPartial, nil}
 	}
 	if d.Different() {
 		return exit{exitDifferent, nil}

@@ -40,6 +40,16 @@ func (d Diff) Different() bool {
 	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool { return slices.ContainsFunc(c.Objects, ObjectDiff.differs) })
 }
 
+// Stopped says that something declared would not be done: a cluster or an end is refused, or an end is held.
+func (d Diff) Stopped() bool {
+	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool {
+		return c.Refused != nil || slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return stops(r.Standing) })
+	})
+}
+
+// stops says that an end that stands so does not become what is declared before somebody does something about it.
+func stops(s plan.Standing) bool { return s == plan.Refused || s == plan.Held }
+
 func (o ObjectDiff) differs() bool { return o.Going || o.Action != object.None }
 
 // Write tells the differences. key gives what the secrets of a cluster are hashed with (the uid of its

@@ -71,8 +71,17 @@ func stays() Diff {
 	return d
 }
 
+// refused is what a commit changes where nothing may be done: nothing, and that is no agreement.
+func refused() Diff {
+	we, gone := link("west", "east"), link("west", "old")
+	much, occupied := object.Because("TooMuch", "this commit would delete 30 objects"), object.Because("Occupied", "Service probe-east exists")
+	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
+		base("west"), {End: at("west", we), Standing: plan.Held, Why: occupied}, {End: at("west", gone), Standing: plan.Refused, Leaving: true, Why: much},
+	}}}}
+}
+
 func TestDiff(t *testing.T) {
-	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}, "diff-suspended": stays()} {
+	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}, "diff-suspended": stays(), "diff-refused": refused()} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, Formats(), func(b *strings.Builder, f Format) error { return d.Write(b, f, keyOf) })
 		})
@@ -87,6 +96,20 @@ func TestDifferent(t *testing.T) {
 	}
 	if !changed().Different() {
 		t.Error("Different: a changed fleet is the same")
+	}
+}
+
+// What is refused or held is not done, whatever else is; what waits or is suspended comes, or was asked for.
+func TestStopped(t *testing.T) {
+	for standing, want := range map[plan.Standing]bool{
+		plan.Refused: true, plan.Held: true, plan.Waiting: false, plan.Suspended: false, plan.Removed: false, plan.InPlace: false,
+	} {
+		if got := (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{{Standing: standing}}}}}).Stopped(); got != want {
+			t.Errorf("Stopped of what is %s: %v", standing, got)
+		}
+	}
+	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because("SameCluster", "twins")}}}).Stopped() {
+		t.Error("Stopped: a refused cluster is as declared")
 	}
 }
 

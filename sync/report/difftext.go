@@ -127,12 +127,33 @@ func (d diffDoc) sum() string {
 			refused++
 		}
 	}
-	line := "no difference"
-	if differ > 0 {
+	line, ends := "no difference", d.stopped()
+	switch {
+	case differ > 0:
 		line = changes(all) + " in " + count(differ, "cluster")
+	case refused+len(ends) > 0:
+		line = "nothing would be written" // and nobody knows, or it is not so, that all is as declared
 	}
 	if refused > 0 {
 		line += "; " + count(refused, "cluster") + " refused"
 	}
-	return line
+	return strings.Join(append([]string{line}, ends...), "; ")
+}
+
+// stopped counts the ends that are refused or held, beside those of clusters that are refused whole.
+func (d diffDoc) stopped() (out []string) {
+	n := map[plan.Standing]int{}
+	for _, c := range d.Clusters {
+		for _, r := range c.Ends {
+			if c.Reason == nil && stops(r.Standing) {
+				n[r.Standing]++
+			}
+		}
+	}
+	for _, s := range []plan.Standing{plan.Held, plan.Refused} {
+		if n[s] > 0 {
+			out = append(out, count(n[s], "end")+" "+string(s))
+		}
+	}
+	return out
 }

@@ -75,7 +75,7 @@ func TestAdopt(t *testing.T) {
 	l.must(exitPartial, []string{"OtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
 	l.keptBy("argocd-controller", "")
 	before := l.inLink("west")
-	l.must(exitPartial, []string{"Occupied"}, "sync")
+	l.must(exitPartial, []string{"Occupied", "linkwright adopt west/east"}, "sync")
 
 	shown := l.must(exitPartial, []string{
 		"Nothing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "goes on with the former token",

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unique"
@@ -9,6 +10,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
@@ -41,9 +43,9 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	}
 	if want.Held == nil {
 		changes, want.Held = p.differs(want, p.side)
+		changes = p.wholeLinks(changes)
 	}
 	if why := p.closed(want.End); why != nil {
-		changes = p.wholeLinks(changes)
 		p.stay(row, why, len(changes)+len(v.Go))
 		return
 	}
@@ -186,7 +188,7 @@ func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, 
 		case live.IsZero():
 			out = append(out, change(want.End, object.Create, o, live, "Missing", "not there yet"))
 		case live.Mark != object.Ours:
-			return nil, occupied(o.Key, live)
+			return nil, p.occupied(want.End, o.Key, seen)
 		case live.Going:
 			return nil, object.Because("Going", "%s is still being deleted", o.Key)
 		case live.Digest == 0, live.Digest == o.Digest && !p.coverage.Covers(o, live): // who overwrites all of it leaves no digest
@@ -224,9 +226,18 @@ func rivals(r object.Record) string {
 	return strings.ReplaceAll(r.Rivals.Value(), ",", ", ")
 }
 
-func occupied(k object.Key, r object.Record) *object.Reason {
-	return object.Because("Occupied", "%s exists and is %s (written by %s): delete or rename it, or remove the link",
-		k, r.Mark, rivals(r))
+// occupied says whose an object is that has the name of one of ours. What Linkerd's own tools may have made is told by its name,
+// and by its labels where they were read: an adoption reads them.
+func (p *planner) occupied(end object.End, k object.Key, seen object.Observation) *object.Reason {
+	at, target, do := p.spec(end.Cluster).Linkerd, end.Link.Target, ""
+	r := seen.Record(k)
+	body, _ := seen.Body(k)
+	_, named := linkerd.Called(at, k, target)
+	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
+		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with linkwright adopt %s/%s; else ", end.Link.Source, target)
+	}
+	return object.Because("Occupied", "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
+		k, r.Mark, rivals(r), do)
 }
 
 func keys(want object.Wanted) []object.Key {

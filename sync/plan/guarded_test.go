@@ -50,6 +50,35 @@ func TestOccupied(t *testing.T) {
 	}
 }
 
+// What is in the way is to be adopted where Linkerd's own tools may have made it, and not where its content says otherwise,
+// nor what no link consists of.
+func TestOccupiedIsAdoptable(t *testing.T) {
+	for name, tt := range map[string]struct {
+		key   object.Key
+		mark  object.Mark
+		body  object.Body
+		adopt bool
+	}{
+		"its content is not read": {deployment("east"), object.Unmarked, object.Body{}, true},
+		"a Link to the target":    {linkKey("east"), object.Unmarked, object.NewBody([]byte(`{"spec":{"targetClusterName":"east"}}`)), true},
+		"a Link to another one":   {linkKey("east"), object.Unmarked, object.NewBody([]byte(`{"spec":{"targetClusterName":"north"}}`)), false},
+		"another installation's":  {deployment("east"), object.Theirs, object.Body{}, false},
+		"of the target's end":     {access, object.Unmarked, object.Body{}, false},
+	} {
+		s := linked(t, "")
+		cluster := api.ClusterName("west")
+		if tt.key == access {
+			cluster = "east"
+		}
+		remove(s.live[cluster], tt.key)
+		edit(&s.live[cluster].Seen, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
+		got := row(t, s.turn(cluster), object.End{Cluster: cluster, Link: westEast.Link})
+		if got.Why == nil || got.Why.Code != "Occupied" || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
+			t.Errorf("%s: %s, %v", name, got.Standing, got.Why)
+		}
+	}
+}
+
 // Once all is in place, an object that loses our mark is no longer touched either, and nothing else of the end goes.
 func TestOccupiedLater(t *testing.T) {
 	s := linked(t, "")

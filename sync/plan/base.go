@@ -59,15 +59,13 @@ func (s Step) Left() bool {
 	return true
 }
 
-// Quiet says that a row has nothing to tell: a base in place, or one that goes when the links do.
+// Quiet says that a row has nothing to tell: a base in place without a remark, or one that goes when the links do.
 func (r Row) Quiet() bool {
 	if !r.End.IsBase() {
 		return false
 	}
 	switch r.Standing {
-	case InPlace:
-		return true
-	case Removed:
+	case InPlace, Removed:
 		return r.Why == nil
 	case Waiting:
 		return r.Why != nil && r.Why.Code == prune.WaitingForLinks

@@ -12,8 +12,11 @@ import (
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
-// Forgotten is the code of a cluster that people gave up.
-const Forgotten = "Forgotten"
+// Codes of clusters that people give up.
+const (
+	Forgotten    = "Forgotten"    // it was given up
+	NotForgotten = "NotForgotten" // it was not, and why
+)
 
 // Owed is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
 // as soon as it can be read, however late that is.
@@ -81,6 +84,9 @@ func (p *planner) settleUp() {
 
 // parted adds to why nobody knows a departed cluster what that means, and how to give it up.
 func (p *planner) parted(why *object.Reason) *object.Reason {
+	if said := p.unforgotten(); said != "" {
+		return object.Because(why.Code, "%s; %s", why.Message, said)
+	}
 	if !p.departed(p.name) || p.stranger(p.name) == nil {
 		return why
 	}
@@ -93,6 +99,29 @@ func (p *planner) forsaken(name api.ClusterName) bool {
 	side := p.Sides[name]
 	tried := side.Known || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
 	return p.Forget[name] && p.departed(name) && tried && p.stranger(name) != nil
+}
+
+// unforgotten says why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
+func (p *planner) unforgotten() string {
+	c, _, _ := p.declared(p.name)
+	switch {
+	case !p.Forget[p.name]:
+	case c != nil:
+		return fmt.Sprintf("--forget-cluster %s does nothing while the cluster is declared: take it out of the repository first", p.name)
+	case p.stranger(p.name) == nil:
+		return fmt.Sprintf("--forget-cluster %s does nothing while the cluster can be read: it is unlinked as any other", p.name)
+	}
+	return ""
+}
+
+// warn tells so at the base, unless that has more to tell.
+func (p *planner) warn() {
+	said := p.unforgotten()
+	for i, row := range p.step.Rows {
+		if said != "" && row.End.IsBase() && row.Quiet() {
+			p.step.Rows[i].Why = object.Because(NotForgotten, "%s", said)
+		}
+	}
 }
 
 // passing are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.

@@ -168,9 +168,21 @@ func TestForgetCluster(t *testing.T) {
 	if step = s.turn("east"); step.Left() || step.Writes() == 0 {
 		t.Errorf("alive: left %t, %v", step.Left(), words(step))
 	}
+	base := object.End{Cluster: "east"}
+	if got := row(t, step, base); got.Why == nil || got.Why.Code != NotForgotten || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
+		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
+	}
 	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
-	if step = s.turn("east"); step.Left() || step.Refused == nil || strings.Contains(step.Refused.Message, "--forget-cluster") {
+	if step = s.turn("east"); step.Left() || step.Refused == nil || !strings.Contains(step.Refused.Message, "--forget-cluster east does nothing while the cluster is declared") {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Refused)
+	}
+	s.down["east"] = false
+	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != NotForgotten || got.Quiet() {
+		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
+	}
+	s.world.Forget = nil
+	if got := row(t, s.turn("east"), base); got.Why != nil || !got.Quiet() {
+		t.Errorf("without the flag: %v", got.Why)
 	}
 }
 

@@ -170,6 +170,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.step = &s
 	p.compare()
 	p.left()
+	p.warn()
 	p.finish()
 	p.rotate()
 	p.settleUp()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // approve writes into a cluster's inventories what TooMuch refuses there.
@@ -125,5 +126,43 @@ func TestHashOf(t *testing.T) {
 	ends := map[object.End][]inventory.Identity{{Cluster: "west"}: {of("8"), of("7")}, source: {of("8")}}
 	if got := hashOf(ends); got != "7c60496e3c8c" { // of printf 'west Service shop web 7\nwest Service shop web 8\n' | sha256sum
 		t.Errorf("hashOf: %s", got)
+	}
+}
+
+// Approved once more by the same hash, it is one approval; another one stays.
+func TestApproveAgain(t *testing.T) {
+	in := many(30, 0)
+	approve(&in)
+	inv := in.Recorded[0]
+	ids := inv.Approved[0].Entries
+	other := Approve(inv, "another", ids)
+	again := Approve(other, inv.Approved[0].Hash, ids)
+	if len(other.Approved) != 2 || len(again.Approved) != 2 || len(inv.Approved) != 1 {
+		t.Errorf("approved %d times, then %d, after %d", len(other.Approved), len(again.Approved), len(inv.Approved))
+	}
+}
+
+// An approval of what never had a uid, or that is neither recorded nor looked for any more, is of nothing.
+func TestApprovalOfNothing(t *testing.T) {
+	k := object.Key{Kind: "Secret", Namespace: mc, Name: "gone"}
+	for name, tt := range map[string]struct {
+		uid       string
+		saw       bool
+		recorded  []object.Key
+		approvals int
+	}{
+		"not there, and never was":          {"", true, []object.Key{k}, 0},
+		"not looked for, and recorded":      {"1", false, []object.Key{k}, 1},
+		"not looked for, and not recorded":  {"1", false, nil, 0},
+		"looked for, and no longer there":   {"1", true, []object.Key{k}, 0},
+		"no uid, recorded, not looked for":  {"", false, []object.Key{k}, 1},
+		"no uid, and of nothing whatsoever": {"", false, nil, 0},
+	} {
+		in := input(source, nil, linkerd.Mirror{})
+		in.Saw = func(object.Key) bool { return tt.saw }
+		inv := Approve(inventory.Inventory{End: source, Entries: tt.recorded}, "hash", []inventory.Identity{{Key: k, UID: tt.uid}})
+		if got := len(in.index().forget(inv).Approved); got != tt.approvals {
+			t.Errorf("%s: %d approvals are left", name, got)
+		}
 	}
 }

@@ -123,3 +123,18 @@ func TestClosedPeer(t *testing.T) {
 		}
 	}
 }
+
+// A base goes with its cluster, and is not too much then; another cluster that leaves is no reason.
+func TestBaseOfALeavingCluster(t *testing.T) {
+	var keys []object.Key
+	for i := range 30 {
+		keys = append(keys, object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("base%02d", i)})
+	}
+	for leaving, refused := range map[api.ClusterName]int{"west": 0, "north": 1} {
+		in := input(base, sorted(keys...), linkerd.Mirror{})
+		in.Leaving = map[api.ClusterName]bool{leaving: true}
+		if got := Judge(in); len(got) != refused {
+			t.Errorf("%s leaves: %v", leaving, codes(got))
+		}
+	}
+}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -259,5 +261,30 @@ func TestNoDrainWithoutAccess(t *testing.T) {
 		if got := told(one(t, draining(tt.recorded), tt.peer)); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
+	}
+}
+
+// A Link that a held end has recorded, too, is not drained with another end's.
+func TestDrainSparesTheHeld(t *testing.T) {
+	former := linkKey
+	former.Namespace = "former"
+	in := draining(sorted(append(perLink(), former)...))
+	show(&in.Seen, former, object.NewBody([]byte(choosing)))
+	held := object.End{Cluster: "west", Link: api.Pair{Source: "oldwest", Target: "east"}}
+	drains := func() (keys []object.Key) {
+		for _, v := range Select(in, answer(served())) {
+			for _, c := range v.Go {
+				keys = append(keys, c.Key)
+			}
+		}
+		return keys
+	}
+	if got := drains(); !slices.Equal(got, []object.Key{former, linkKey}) {
+		t.Fatalf("nobody else's: %v", got)
+	}
+	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{former}})
+	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: "NoGateway"}}
+	if got := drains(); !slices.Equal(got, []object.Key{linkKey}) {
+		t.Errorf("a held end has it: %v", got)
 	}
 }

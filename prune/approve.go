@@ -95,10 +95,18 @@ func Approve(inv inventory.Inventory, hash string, ids []inventory.Identity) inv
 func (in Input) forget(inv inventory.Inventory) inventory.Inventory {
 	inv.Approved = slices.DeleteFunc(slices.Clone(inv.Approved), func(a inventory.Approval) bool {
 		return !slices.ContainsFunc(a.Entries, func(id inventory.Identity) bool {
-			return in.Seen.Record(id.Key).UID == id.UID && id.UID != "" || !in.Saw(id.Key) && inv.Has(id.Key)
+			left := in.Seen.Record(id.Key).UID == id.UID && id.UID != "" || !in.Saw(id.Key) && inv.Has(id.Key)
+			return left && !in.outlives(inv, a, id.Key)
 		})
 	})
 	return inv
+}
+
+// outlives says that a Link was let go to be drained, and stays: the mirrors that were let go with it, which nobody records, tell
+// whether that is done.
+func (in Input) outlives(inv inventory.Inventory, a inventory.Approval, k object.Key) bool {
+	mirror := func(id inventory.Identity) bool { return !inv.Has(id.Key) }
+	return k.Kind == "Link" && in.needs(k) && slices.ContainsFunc(a.Entries, mirror)
 }
 
 // tooMuch refuses what is beyond, and nothing else of the cluster.

@@ -166,3 +166,30 @@ func TestApprovalOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// A Link that stays declared outlives its drain, and its approval does not: that goes with the mirrors.
+func TestApprovalOfADrain(t *testing.T) {
+	in := drained(20, 7)
+	approve(&in)
+	mirrors := in.Mirrors()["east"]
+	left := func() int { return len(one(t, in, settled()).Next.Approved) }
+	if len(in.Recorded[0].Approved) != 1 || left() != 1 {
+		t.Fatalf("before it is done: %d approvals", left())
+	}
+	for _, k := range mirrors.Selected() {
+		drop(&in.Seen, k)
+	}
+	in.Mirrors = found(nil)
+	if n := left(); n != 0 {
+		t.Errorf("when it is done %d approvals are left", n)
+	}
+	in.Recorded[0].Approved[0].Entries = []inventory.Identity{in.identity(linkKey)}
+	if n := left(); n != 1 {
+		t.Errorf("of a Link without mirrors %d approvals are left", n)
+	}
+	delete(in.Wanted, source)
+	in.Recorded[0].Approved = Approve(inventory.Inventory{}, "hash", []inventory.Identity{in.identity(linkKey), {Key: mirrorKey, UID: "1"}}).Approved
+	if n := left(); n != 1 {
+		t.Errorf("of a Link that is to go %d approvals are left", n)
+	}
+}

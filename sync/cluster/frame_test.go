@@ -1,11 +1,30 @@
 package cluster
 
 import (
+	"io"
 	"maps"
+	"net/http"
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
 )
+
+// framed reads one frame as a watch does.
+func framed(text string) (got metav1.WatchEvent, err error) {
+	s := &stream{}
+	err = s.decode(&http.Response{Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(text))})
+	if err != nil {
+		return got, err
+	}
+	raw, err := s.wait()
+	if err != nil {
+		return got, err
+	}
+	return s.frame(raw)
+}
 
 // A frame that is taken apart is checked as one that is decoded would be: nothing behind it looks at all of it again.
 func TestFramesOfJSON(t *testing.T) {
@@ -17,12 +36,13 @@ func TestFramesOfJSON(t *testing.T) {
 		{`{"type":"ADDED","object":` + one + `}`, "ADDED", one, true},
 		{"{ \"object\" : " + one + " ,\n\"type\":\"MODIFIED\", \"more\":[1]}\n", "MODIFIED", one, true},
 		{`{"object":` + one + `}`, "", one, true},
+		{`{"type":"ADDED","object":{"metadata":{"name":"` + strings.Repeat("a", 999) + `",}}}`, "", "", false}, // longer than a head
 		{`{"type":"ADDED","object":{"metadata":{"name":"a",}}}`, "", "", false},
 		{`{"type":"ADDED","object":` + one, "", "", false},
 		{`{"type":1,"object":` + one + `}`, "", one, false},
 		{`["ADDED"]`, "", "", false},
 	} {
-		got, err := (&stream{}).frame([]byte(c.frame))
+		got, err := framed(c.frame)
 		if (err == nil) != c.ok || got.Type != c.kind || string(got.Object.Raw) != c.object {
 			t.Errorf("%s: %q, %s, %v", c.frame, got.Type, got.Object.Raw, err)
 		}

@@ -198,11 +198,8 @@ func (s *stream) frame(raw []byte) (got metav1.WatchEvent, err error) {
 	return got, err
 }
 
-// plainFrame takes a frame apart: all of it is JSON then, and need not be checked again.
+// plainFrame takes a frame apart: all of it is JSON, since who cut it out of the stream had to look for its end.
 func plainFrame(raw []byte) (got metav1.WatchEvent, err error) {
-	if err := checked(raw); err != nil {
-		return got, err
-	}
 	parts, ok := object.Parts(raw)
 	if !ok {
 		return got, errors.New("the watch tells of something else than an event")
@@ -222,19 +219,31 @@ func (s *stream) decodeItem(e *event, raw []byte) (err error) {
 	if s.as.whole() {
 		return s.decodeWhole(e, raw)
 	}
-	got, _, err := metascheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	m, err := metaOfEvent(raw)
 	if err != nil {
-		return fmt.Errorf("decode event: %w", err)
-	}
-	m, ok := got.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return fmt.Errorf("the watch tells of no metadata but %T", got)
+		return err
 	}
 	if e.at = m.ResourceVersion; e.kind == watch.Bookmark {
 		return nil
 	}
 	e.item, err = s.client.metaItem(&m.ObjectMeta, s.as)
 	return err
+}
+
+// metaOfEvent is the metadata an event tells of.
+func metaOfEvent(raw []byte) (*metav1.PartialObjectMetadata, error) {
+	if m := metaIn(raw); m != nil {
+		return m, nil
+	}
+	got, _, err := metascheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("decode event: %w", err)
+	}
+	m, ok := got.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return nil, fmt.Errorf("the watch tells of no metadata but %T", got)
+	}
+	return m, nil
 }
 
 func (s *stream) decodeWhole(e *event, raw []byte) (err error) {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -91,9 +92,8 @@ func (f *Fleet) of(l links, c api.ClusterName) []Link {
 }
 
 func (f *Fleet) index(name api.ClusterName) (int, bool) {
-	return slices.BinarySearchFunc(f.Clusters, name, func(c Cluster, name api.ClusterName) int {
-		return strings.Compare(string(c.Name), string(name))
-	})
+	i := sort.Search(len(f.Clusters), func(i int) bool { return f.Clusters[i].Name >= name }) // by place: a Cluster is big
+	return i, i < len(f.Clusters) && f.Clusters[i].Name == name
 }
 
 // links are grouped by one of their ends: begin has one offset into all for each cluster, and one more.

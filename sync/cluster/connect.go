@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -89,7 +90,7 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 		DisableCompression:  cfg.DisableCompression,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingWait},
 	})
-	wrapped, err := transport.HTTPWrappersForConfig(tc, own)
+	wrapped, err := transport.HTTPWrappersForConfig(tc, noSwitch{own})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,4 +98,19 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 		wrapped = o.Wrap(o.name, wrapped)
 	}
 	return own, &http.Client{Transport: wrapped, Timeout: o.Timeout}, nil
+}
+
+// noSwitch refuses an answer that makes a connection something else, for which nobody asks: its body would have no end, and
+// none that a context could bring about.
+type noSwitch struct{ next http.RoundTripper }
+
+var errSwitched = errors.New("the answer is no HTTP any more: something else than an API server answers")
+
+// RoundTrip implements http.RoundTripper.
+func (n noSwitch) RoundTrip(q *http.Request) (*http.Response, error) {
+	answer, err := n.next.RoundTrip(q)
+	if err == nil && answer.StatusCode == http.StatusSwitchingProtocols {
+		return nil, errors.Join(errSwitched, answer.Body.Close())
+	}
+	return answer, err
 }

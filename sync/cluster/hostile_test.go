@@ -154,6 +154,49 @@ func TestThrottledIsAskedAgain(t *testing.T) {
 	}
 }
 
+// Nobody asks for a connection that is something else from then on; what is read of it ends with the server alone.
+func TestSwitchedConnections(t *testing.T) {
+	gone := make(chan struct{})
+	switched := func(w http.ResponseWriter, _ *http.Request) {
+		raw, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = raw.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: it\r\n\r\n"))
+		<-gone
+		_ = raw.Close()
+	}
+	defer close(gone)
+	all := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, namespace: "ns"}}
+	for what, ask := range map[string]func(*Client) error{
+		"list": func(c *Client) error {
+			_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns"}})
+			return err
+		},
+		"watch": func(c *Client) error {
+			_, err := c.watch(t.Context(), resource{GroupVersionKind: all.kind, plural: "secrets", namespaced: true}, all, "1")
+			return err
+		},
+		"write": func(c *Client) error {
+			key := object.Key{Kind: "Secret", Namespace: "ns", Name: "a"}
+			_, err := c.Write(t.Context(), object.Change{Action: object.Create, Key: key, Object: object.Object{Key: key, Version: "v1", Body: object.NewBody([]byte(`{}`))}})
+			return err
+		},
+	} {
+		c, got := hostile(t, answers{secrets: switched, secrets + "/a": switched}), make(chan error, 1)
+		go func() { got <- ask(c) }()
+		select {
+		case err := <-got:
+			if !errors.Is(err, errSwitched) {
+				t.Errorf("%s: %v", what, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Errorf("%s: nothing ends it", what)
+		}
+	}
+}
+
 func TestDeleteBelievesNoProxy(t *testing.T) {
 	c := hostile(t, answers{})
 	_, err := c.Write(t.Context(), object.Change{

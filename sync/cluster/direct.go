@@ -45,13 +45,11 @@ func (d *direct) send(ctx context.Context, p patching) (*metav1.ObjectMeta, rest
 	if err != nil {
 		return nil, d.read(ctx, p, nil, err)
 	}
-	defer func() { _ = answer.Body.Close() }() // what is lost is not wanted any more
-	if !usual(answer) {
-		return nil, d.read(ctx, p, answer, nil)
-	}
 	raw, err := all(answer)
-	if m := metaIn(raw); m != nil && err == nil {
-		return &m.ObjectMeta, rest.Result{}
+	if err == nil && usual(answer) {
+		if m := metaIn(raw); m != nil {
+			return &m.ObjectMeta, rest.Result{}
+		}
 	}
 	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(raw), cutOff{err}))
 	return nil, d.read(ctx, p, answer, nil)
@@ -93,14 +91,16 @@ func (p patching) query() string {
 	return out
 }
 
-// all reads an answer to its end.
+// atFirst is as much room for an answer as is made for what its header says alone.
+const atFirst = 64 << 10
+
+// all reads an answer to its end, so that the connection serves the next request, and closes it.
 func all(answer *http.Response) ([]byte, error) {
-	if n := answer.ContentLength; n > 0 && n <= mostFrame {
-		raw := make([]byte, n)
-		got, err := io.ReadFull(answer.Body, raw)
-		return raw[:got], err
-	}
-	return io.ReadAll(answer.Body)
+	var raw bytes.Buffer
+	raw.Grow(int(min(max(answer.ContentLength, 0), atFirst)) + bytes.MinRead) // what MinRead leaves free tells the end
+	_, err := raw.ReadFrom(&ration{answer.Body, mostFrame})
+	_ = answer.Body.Close() // what is lost is not wanted any more
+	return raw.Bytes(), err
 }
 
 // read has client-go read an answer, or the error instead of one.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/linkwright/linkwright/object"
 )
@@ -45,6 +47,37 @@ func TestFramesOfJSON(t *testing.T) {
 		got, err := framed(c.frame)
 		if (err == nil) != c.ok || got.Type != c.kind || string(got.Object.Raw) != c.object {
 			t.Errorf("%s: %q, %s, %v", c.frame, got.Type, got.Object.Raw, err)
+		}
+	}
+}
+
+// endless is a body that never ends.
+type endless struct{ told int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.told += len(p)
+	return copy(p, strings.Repeat(" ", len(p))), nil
+}
+
+// A server that does not end what it tells is not listened to for ever.
+func TestFramesEnd(t *testing.T) {
+	for _, form := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		var told endless
+		s := &stream{}
+		err := s.decode(&http.Response{Header: http.Header{"Content-Type": {form + ";stream=watch"}}, Body: io.NopCloser(&told)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := (*endOfWatch)(nil)
+		if _, err := s.wait(); !errors.Is(err, errTooMuch) || errors.As(err, &end) || told.told > 2*mostFrame {
+			t.Errorf("%s: after %d bytes: %v", form, told.told, err)
+		}
+	}
+	for _, length := range []int64{-1, 1 << 40} {
+		var told endless
+		raw, err := all(&http.Response{ContentLength: length, Body: io.NopCloser(&told)})
+		if !errors.Is(err, errTooMuch) || len(raw) > mostFrame || told.told > 2*mostFrame {
+			t.Errorf("an answer: after %d bytes: %d, %v", told.told, len(raw), err)
 		}
 	}
 }

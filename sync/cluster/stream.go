@@ -30,7 +30,7 @@ type stream struct {
 	client *Client
 	as     reading
 	begun  time.Time
-	body   io.Closer
+	body   *ration
 	frames io.Reader
 	codec  runtime.Decoder // of a frame; nil: it is plain JSON
 	cancel context.CancelCauseFunc
@@ -61,7 +61,7 @@ func (c *Client) watch(ctx context.Context, r resource, s scope, from string) (*
 		cancel(err)
 		return nil, err
 	}
-	out := &stream{client: c, as: s.reading(r), begun: time.Now(), body: answer.Body, cancel: cancel}
+	out := &stream{client: c, as: s.reading(r), begun: time.Now(), cancel: cancel}
 	if err := out.decode(answer); err != nil {
 		cancel(err)
 		return nil, errors.Join(err, answer.Body.Close())
@@ -129,7 +129,8 @@ func (s *stream) decode(answer *http.Response) error {
 	if err != nil || !ok || info.StreamSerializer == nil {
 		return fmt.Errorf("the answer is no watch but %q", answer.Header.Get("Content-Type"))
 	}
-	s.frames = info.StreamSerializer.NewFrameReader(answer.Body)
+	s.body = &ration{answer.Body, mostFrame}
+	s.frames = info.StreamSerializer.NewFrameReader(s.body)
 	if kind != runtime.ContentTypeJSON {
 		s.codec = info.StreamSerializer
 	}
@@ -144,9 +145,27 @@ func (e *endOfWatch) Unwrap() error { return e.error }
 // mostFrame bounds what a server may tell at once.
 const mostFrame = 16 << 20
 
+var errTooMuch = fmt.Errorf("the server tells of more than %d MiB at once", mostFrame>>20)
+
+// ration is an answer, or one frame of it, of which no more is read than is left: who looks for its end holds all before it.
+type ration struct {
+	io.ReadCloser
+	left int
+}
+
+func (r *ration) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := r.ReadCloser.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
 // wait waits for the next frame. Nothing big is held meanwhile, on the stack neither: every kind of every cluster is waited
 // for. The end is an endOfWatch.
 func (s *stream) wait() ([]byte, error) {
+	s.body.left = mostFrame
 	n, err := s.frames.Read(s.head[:])
 	return s.rest(n, err)
 }
@@ -155,14 +174,14 @@ func (s *stream) wait() ([]byte, error) {
 func (s *stream) rest(n int, err error) ([]byte, error) {
 	raw := slices.Clone(s.head[:n])
 	for errors.Is(err, io.ErrShortBuffer) {
-		if len(raw) > mostFrame {
-			return nil, fmt.Errorf("the watch tells of more than %d MiB at once", mostFrame>>20)
-		}
 		raw = slices.Grow(raw, 1<<10+len(raw))
 		n, err = s.frames.Read(raw[len(raw):cap(raw)])
 		raw = raw[:len(raw)+n]
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errTooMuch):
+		return nil, err
+	case err != nil:
 		return nil, &endOfWatch{err}
 	}
 	return raw, nil

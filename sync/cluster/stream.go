@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	exactly "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/linkwright/linkwright/object"
@@ -268,9 +269,11 @@ func metaOfEvent(raw []byte) (*metav1.PartialObjectMetadata, error) {
 func (s *stream) decodeWhole(e *event, raw []byte) (err error) {
 	if e.kind == watch.Bookmark {
 		var mark struct {
-			Metadata struct{ ResourceVersion string }
+			Metadata struct {
+				ResourceVersion string `json:"resourceVersion"`
+			} `json:"metadata"`
 		}
-		err := json.Unmarshal(raw, &mark)
+		err := exactly.Unmarshal(raw, &mark)
 		e.at = mark.Metadata.ResourceVersion
 		return err
 	}

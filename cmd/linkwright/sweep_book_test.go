@@ -226,8 +226,8 @@ func (b *book) conclude(t *testing.T) {
 			p.deed, len(p.points), p.fates["killed"], p.fates["missed"], p.fates["overslept"], p.fates["FAILED"], len(p.points)-p.played, p.logged["killed"], p.logged["missed"], &steps)
 	}
 	t.Logf("killed %d times, %d times it did not come to the request, with those before; now %v", killed, missed, time.Since(b.began).Round(time.Second))
-	if *sweepPoint != "" && played == 0 && !t.Failed() {
-		t.Errorf("no deed has the point %q", *sweepPoint)
+	if played == 0 && (*sweepPoint != "" || killed+missed == 0) && !t.Failed() {
+		t.Errorf("nothing was played: no deed %q has a point %q", *sweepDeed, *sweepPoint)
 	}
 	if missed > killed/4 && *sweepPoint == "" {
 		t.Errorf("killed %d times only, %d times the request was not made: the runs are not alike", killed, missed)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/hack/faultproxy"
+	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 var (
@@ -41,26 +42,31 @@ type sweep struct {
 // where an undisturbed one comes to, says so, and has nothing left to write.
 func TestSweep(t *testing.T) {
 	t.Parallel()
+	testbed.Need(t)
 	b := newBook(t)
 	b.program = built(t)
 	var labs sync.WaitGroup
 	for i := range *sweepLabs {
-		labs.Go(func() {
-			// A lab in which something failed is left: from where it is nothing can be compared.
-			for try := 1; try == 1 || try < 10 && b.left() > 0; try++ {
-				t.Run(fmt.Sprintf("lab %d.%d", i+1, try), func(t *testing.T) {
-					s := newSweep(t, b)
-					if i == 0 && try == 1 && whole() {
-						t.Run("disasters", func(t *testing.T) { s.t = t; s.disasters(s.nothing.fleet) })
-						s.t = t
-					}
-					s.sweep()
-				})
-			}
-		})
+		labs.Go(func() { b.lab(t, i+1) })
 	}
 	labs.Wait()
 	b.conclude(t)
+}
+
+// lab plays what is left in one lab after the other: one in which something failed is left, since from where it is nothing can
+// be compared.
+func (b *book) lab(t *testing.T, number int) {
+	t.Helper()
+	for try := 1; try == 1 || try < 10 && b.left() > 0; try++ {
+		t.Run(fmt.Sprintf("lab %d.%d", number, try), func(t *testing.T) {
+			s := newSweep(t, b)
+			if number == 1 && try == 1 && whole() {
+				t.Run("disasters", func(t *testing.T) { s.t = t; s.disasters(s.nothing.fleet) })
+				s.t = t
+			}
+			s.sweep()
+		})
+	}
 }
 
 // whole says that no deed is chosen.
@@ -77,16 +83,23 @@ func (s *sweep) sweep() {
 			s.reach(d.from)
 			s.undisturbed(d)
 		}
-		for played := true; played && !s.t.Failed(); {
-			played = false
-			for _, d := range group {
-				if p, ok := s.book.next(d); ok && !s.t.Failed() {
-					s.play(d, p)
-					played = true
-				}
-			}
+		for s.round(group) {
 		}
 	}
+}
+
+// round plays a point of each deed of a group; false: none was left, or something failed.
+func (s *sweep) round(group []*deed) (played bool) {
+	for _, d := range group {
+		if s.t.Failed() {
+			return false
+		}
+		if p, ok := s.book.next(d); ok {
+			s.play(d, p)
+			played = true
+		}
+	}
+	return played
 }
 
 // play is one point of a deed, as a test of its own.

@@ -14,7 +14,9 @@ import (
 const patience = 30 * time.Second
 
 // Left tells of goroutines that are still there at the end of patience; nil: there are none.
-func Left(o ...goleak.Option) error {
+func Left(o ...goleak.Option) error { return within(patience, o) }
+
+func within(patience time.Duration, o []goleak.Option) error {
 	for end := time.Now().Add(patience); ; {
 		if err := goleak.Find(o...); err == nil || time.Now().After(end) {
 			return err

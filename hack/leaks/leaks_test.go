@@ -9,6 +9,9 @@ import (
 func TestLeft(t *testing.T) {
 	late := make(chan struct{})
 	go func() { <-late }()
+	if err := within(0, nil); err == nil {
+		t.Error("a goroutine that waits is not told")
+	}
 	time.AfterFunc(time.Second, func() { close(late) })
 	if err := Left(); err != nil {
 		t.Error(err)

@@ -27,8 +27,31 @@ func TestLeftInFormerNamespace(t *testing.T) {
 		}
 		in.Recorded = []inventory.Inventory{v.Next}
 	}
-	account := object.Key{Kind: accountKey.Kind, Namespace: "former", Name: accountKey.Name}
+	account := moved([]object.Key{accountKey})[0]
 	if i, j := slices.Index(gone, account), slices.Index(gone, lease); i < 0 || j < i {
 		t.Errorf("the account goes as number %d, and the lease as %d, of %v", i, j, gone)
+	}
+}
+
+// Where somebody else links the target from that namespace by then, they are in use.
+func TestFormerNamespaceOfOthers(t *testing.T) {
+	in := input(source, moved([]object.Key{accountKey, linkKey}), linkerd.Mirror{})
+	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "former", Name: linkerd.Lease("east")}
+	put(&in.Seen, lease, object.Record{UID: "lease"}, object.Body{})
+	drop(&in.Seen, moved([]object.Key{accountKey})[0])
+	gone := func() []object.Key {
+		var keys []object.Key
+		for _, c := range one(t, in, settled()).Go {
+			keys = append(keys, c.Key)
+		}
+		return keys
+	}
+	record(&in.Seen, moved([]object.Key{linkKey})[0], object.Record{UID: "theirs", ResourceVersion: "1"})
+	if keys := gone(); slices.Contains(keys, lease) {
+		t.Errorf("of others: %v", keys)
+	}
+	drop(&in.Seen, moved([]object.Key{linkKey})[0])
+	if keys := gone(); !slices.Contains(keys, lease) {
+		t.Errorf("of nobody: %v", keys)
 	}
 }

@@ -79,10 +79,16 @@ func (in Input) replaced(end object.End, accounts []object.Key) gate {
 	return gate{name: "replaced controller", left: func() ([]object.Change, []object.Key) { return nil, in.leftIn(end, accounts).Pods }}
 }
 
-// abandoned takes the lease and the probe's Endpoints that a replaced controller left in a former namespace.
+// abandoned takes the lease and the probe's Endpoints that a replaced controller left in a former namespace, unless somebody else
+// links the target from there now.
 func (in Input) abandoned(end object.End, accounts []object.Key) gate {
 	return gate{name: "left by the replaced controller", left: func() ([]object.Change, []object.Key) {
-		left := in.leftIn(end, accounts)
+		left := in.leftIn(end, slices.DeleteFunc(slices.Clone(accounts), func(k object.Key) bool {
+			link := in.link(end)
+			link.Namespace = k.Namespace
+			r := in.Seen.Record(link)
+			return !r.IsZero() && r.Mark != object.Ours
+		}))
 		return in.takesForeign(end, slices.Concat(left.Probe, left.Lease), object.Reason{Code: "Swept", Message: "left by a replaced controller"})
 	}}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -81,9 +82,10 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name, allow it with --accept-cluster NEWNAME=%s",
 			name, twin, uid, name, uid)
 	}
-	if other := w.swapped(name, uid); other != "" {
+	if ring := w.swapped(name); len(ring) > 0 {
+		last := len(ring) - 1
 		return object.Because("ClusterChanged", "%s and %s swapped their names in one commit, and each would wait for the other: take that back, give %s a name that is free, and swap the rest once that is in place",
-			min(name, other), max(name, other), min(name, other))
+			strings.Join(ring[:last], ", "), ring[last], ring[0])
 	}
 	if w.Accepted[name] == uid {
 		return nil
@@ -95,18 +97,32 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	return nil
 }
 
-// swapped gives the declared cluster that has this one's former name, and the other way round.
-func (w World) swapped(name api.ClusterName, uid string) api.ClusterName {
-	known := w.UIDs[name]
-	if known == "" || known == uid {
-		return ""
-	}
-	for other, id := range w.UIDs {
-		if c, _, _ := w.declared(other); c != nil && other != name && id == uid && w.Sides[other].Known && w.Sides[other].Facts.UID == known {
-			return other
+// swapped gives, in order, the declared clusters that have each other's former names, two or more in a ring, of which this is one.
+func (w World) swapped(name api.ClusterName) (ring []string) {
+	for at := name; len(ring) <= len(w.UIDs); {
+		if at = w.calledBefore(at); at == "" {
+			return nil
+		}
+		if ring = append(ring, string(at)); at == name {
+			slices.Sort(ring)
+			return ring
 		}
 	}
-	return ""
+	return nil
+}
+
+// calledBefore is the declared name by which the cluster that has this one now is remembered; empty: it is none, or the same.
+func (w World) calledBefore(name api.ClusterName) (former api.ClusterName) {
+	side, known := w.Sides[name], w.UIDs[name]
+	if !side.Known || known == "" || side.Facts.UID == known {
+		return ""
+	}
+	for other, uid := range w.UIDs {
+		if c, _, _ := w.declared(other); c != nil && uid == side.Facts.UID && (former == "" || other < former) {
+			former = other
+		}
+	}
+	return former
 }
 
 // renamedBase finds a base that describes the cluster under another name.

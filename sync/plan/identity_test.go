@@ -130,3 +130,28 @@ func TestSwappedNames(t *testing.T) {
 		t.Errorf("without the other: %v", why)
 	}
 }
+
+// So it is with three in a ring. Names that move on to one that is free are no ring.
+func TestNamesInARing(t *testing.T) {
+	names := []api.ClusterName{"a", "b", "c"}
+	world := World{Owner: owner, Fleet: declare(t, names, ""), UIDs: map[api.ClusterName]string{}, Accepted: map[api.ClusterName]string{}, Sides: map[api.ClusterName]pair.Side{}}
+	for i, name := range names {
+		was := names[(i+1)%3]
+		side := *dressed(was, "192.0.2.1")
+		side.Facts.UID = string(was)
+		world.Sides[name], world.UIDs[name], world.Accepted[name] = side, string(name), string(was)
+	}
+	for _, name := range names {
+		if why := world.unidentified(name, false); why == nil || !strings.Contains(why.Message, "a, b and c swapped their names") {
+			t.Errorf("%s: %v", name, why)
+		}
+	}
+	side := world.Sides["c"]
+	side.Facts.UID = "another"
+	world.Sides["c"], world.Accepted["c"] = side, "another"
+	for _, name := range names {
+		if why := world.unidentified(name, false); why != nil {
+			t.Errorf("no ring: %s: %v", name, why)
+		}
+	}
+}

@@ -163,10 +163,15 @@ func Silent(side pair.Side) bool {
 	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == "Unreachable" || side.Err.Code == "Timeout")
 }
 
-// unreadable says why a cluster that was tried, and gave an answer, could not be read; nil: it was, or is silent, or nobody
-// could ask it.
+// unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
+// nobody could ask it.
 func unreadable(side pair.Side) *object.Reason {
-	if side.Known || side.Err == nil || side.Err.Code == noAccess || Silent(side) {
+	switch {
+	case side.Known || Silent(side):
+		return nil
+	case side.Err == nil:
+		return object.Because("Unknown", "it has not been read yet")
+	case side.Err.Code == noAccess:
 		return nil
 	}
 	return side.Err

@@ -72,7 +72,7 @@ func (p *planner) lastMember(end, next object.End) string {
 	}
 	for _, f := range linkerd.MirrorsOf(l, seen)[was].Federated {
 		if !f.Others {
-			return f.Key.String() + " has no member of it yet"
+			return f.Key.String() + " has no member of it yet (if it is to have none, as nothing exports that service any more: delete it)"
 		}
 	}
 	return ""

@@ -17,11 +17,11 @@ func Hints(k object.Key, body object.Body) []api.ClusterName {
 			return []api.ClusterName{api.ClusterName(name)}
 		}
 	case "Service", "Endpoints":
-		if name := valueOf(body.Bytes(), ClusterNameLabel); name != "" {
+		if name := valueAfter(body.Bytes(), clusterNamed); name != "" {
 			return []api.ClusterName{api.ClusterName(name)}
 		}
 		var out []api.ClusterName
-		for _, member := range splitMembers(valueOf(body.Bytes(), RemoteDiscovery)) {
+		for _, member := range splitMembers(valueAfter(body.Bytes(), discovers)) {
 			if _, cluster, ok := strings.Cut(member, "@"); ok {
 				out = append(out, api.ClusterName(cluster))
 			}
@@ -31,9 +31,18 @@ func Hints(k object.Key, body object.Body) []api.ClusterName {
 	return nil
 }
 
-// valueOf is the first plain string of a name in JSON.
-func valueOf(body []byte, name string) string {
-	_, rest, _ := bytes.Cut(body, []byte(`"`+name+`":"`))
-	value, _, _ := bytes.Cut(rest, []byte(`"`))
+// How these begin in JSON, as a server writes it.
+const (
+	clusterNamed = ClusterNameLabel + `":"`
+	discovers    = RemoteDiscovery + `":"`
+)
+
+// valueAfter is the rest of the first plain string in JSON that begins so.
+func valueAfter(body []byte, begin string) string {
+	at := bytes.Index(body, []byte(begin))
+	if at < 0 {
+		return ""
+	}
+	value, _, _ := bytes.Cut(body[at+len(begin):], []byte(`"`))
 	return string(value)
 }

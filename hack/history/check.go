@@ -258,9 +258,10 @@ func (r *run) forgotten(name api.ClusterName) bool {
 	return !declared && !recorded
 }
 
-// served says that what a controller of Linkerd's wrote may have been somebody else's when our link ended.
-func (p *plane) served(t *thing) bool {
-	return p.relinked[t.target] || isOwn(t) && (p.charted[t.target] || p.spoilt > 0)
+// served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
+func (p *plane) served(t *thing, target api.ClusterName) bool {
+	probe := p.things[object.Key{Kind: "Service", Namespace: t.key.Namespace, Name: t.key.Name}]
+	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || probe != nil && probe.by == others)
 }
 
 // isOwn says that a controller of Linkerd's writes it for itself: its lease, its probe's Endpoints.
@@ -274,11 +275,12 @@ func (r *run) stray(name api.ClusterName, k object.Key) bool {
 	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
 }
 
-// mirrored is leftover for what Linkerd's controllers made.
+// mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
 func (r *run) mirrored(pl *plane, t *thing) string {
-	if r.stray(pl.name, t.key) || r.forgotten(pl.name) && pl.served(t) || t.key.Namespace != pl.mc && pl.charted[t.target] && isOwn(t) {
+	if t.key.Namespace != pl.mc && pl.charted[t.target] && isOwn(t) {
 		return ""
 	}
+	told := r.stray(pl.name, t.key) || r.forgotten(pl.name)
 	targets := []api.ClusterName{t.target}
 	if t.key == federatedKey() {
 		targets = nil
@@ -290,6 +292,9 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 		link := api.Pair{Source: pl.name, Target: target}
 		l := pl.linkTo(target)
 		_, declared := r.head.of(link)
+		if told && pl.served(t, target) {
+			continue
+		}
 		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&
 			!r.explained(object.End{Cluster: pl.name, Link: link}) {
 			return "(d) it mirrors " + string(target) + ", which nobody links"

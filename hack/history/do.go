@@ -211,10 +211,10 @@ func (p *plane) forget() {
 	}
 }
 
-// last says that nothing else of ours is left of an object's end.
+// last says that nothing else of ours is left of an object's end, but what may be gone before anybody looks.
 func (p *plane) last(t *thing) bool {
 	return !slices.ContainsFunc(p.all(), func(o *thing) bool {
-		return o.by == ours && o.end == t.end && o.key != t.key && !isInventory(o.key) && o.key.Kind != "Namespace"
+		return o.by == ours && o.end == t.end && o.key != t.key && !o.rec.Going && !isInventory(o.key) && o.key.Kind != "Namespace"
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // fork is the history as it is now, to be played on in two ways.
@@ -63,7 +64,7 @@ func (f *fault) befell() bool {
 
 // twice plays a part of a pass with a fault of the process, and beside that, from one that remembers nothing yet, with it and
 // without it: left alone, both must come to the same state. What a process remembers of clusters that were others since, or
-// are down now, dies with it, and is no part of the promise; nor is where a cluster stopped that is refused as a whole, nor, with
+// are down now, dies with it, and is no part of the promise; nor is where a cluster stopped that is refused as a whole, or a source whose account somebody took, nor, with
 // CreateOnly, how far what was made had got by then.
 func (r *run) twice(play func(*run, *fault), f *fault) {
 	if r.forked || r.Servers != nil || !f.befell() || r.head.policy == api.CreateOnly {
@@ -96,14 +97,20 @@ func (r *run) suffers(when string, f *run) {
 	}
 }
 
-// stopped says that a cluster is refused as a whole.
+// stopped says that a cluster is refused as a whole, or that a source holds what it had got by when somebody else took its account
+// in the target.
 func (r *run) stopped() bool {
 	for _, s := range r.last {
-		if s.Refused != nil {
+		if s.Refused != nil || slices.ContainsFunc(s.Rows, r.robbed) {
 			return true
 		}
 	}
 	return false
+}
+
+func (r *run) robbed(row plan.Row) bool {
+	target := object.End{Cluster: row.End.Link.Target, Link: row.End.Link}
+	return row.End.IsSource() && row.Standing == plan.Held && row.Why.Code == "NoCredential" && r.explained(target)
 }
 
 // left leaves a history alone until it rests, and tells what is there, and what is said of it.

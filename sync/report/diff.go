@@ -43,12 +43,15 @@ func (d Diff) Different() bool {
 // Stopped says that something declared would not be done: a cluster or an end is refused, or an end is held.
 func (d Diff) Stopped() bool {
 	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool {
-		return c.Refused != nil || slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return stops(r.Standing) })
+		return c.Refused != nil || slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return stops(r.Standing, r.Why) })
 	})
 }
 
-// stops says that an end that stands so does not become what is declared before somebody does something about it.
-func stops(s plan.Standing) bool { return s == plan.Refused || s == plan.Held }
+// stops says that an end that stands so does not become what is declared before somebody does something about it. A
+// token comes by itself; where its Secret is only written in the mind, it never does.
+func stops(s plan.Standing, why *object.Reason) bool {
+	return s == plan.Refused || s == plan.Held && (why == nil || why.Code != "NoCredential")
+}
 
 func (o ObjectDiff) differs() bool { return o.Going || o.Action != object.None }
 

@@ -108,6 +108,10 @@ func TestStopped(t *testing.T) {
 			t.Errorf("Stopped of what is %s: %v", standing, got)
 		}
 	}
+	token := plan.Row{Standing: plan.Held, Why: object.Because("NoCredential", "no token yet")}
+	if (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{token}}}}).Stopped() {
+		t.Error("Stopped: a token comes by itself")
+	}
 	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because("SameCluster", "twins")}}}).Stopped() {
 		t.Error("Stopped: a refused cluster is as declared")
 	}

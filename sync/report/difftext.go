@@ -145,7 +145,7 @@ func (d diffDoc) stopped() (out []string) {
 	n := map[plan.Standing]int{}
 	for _, c := range d.Clusters {
 		for _, r := range c.Ends {
-			if c.Reason == nil && stops(r.Standing) {
+			if c.Reason == nil && stops(r.Standing, r.Reason) {
 				n[r.Standing]++
 			}
 		}

@@ -41,7 +41,7 @@ func (r *run) declares(e Event) bool {
 		c.mesh = nil
 	case "empty":
 	case "move":
-		at.moved = at.moved != (r.planes[e.At].spoilt == 0) // what lies in a former namespace only inventories tell
+		at.moved = at.moved != (r.planes[e.At].spoilt == 0 && !r.hung) // what lies in a former namespace only inventories tell
 	case "extra":
 		at.extra = !at.extra
 	case "drop":

@@ -322,6 +322,7 @@ func (a *actor) befalls(f *fault, c object.Change) bool {
 	case race:
 		a.do(*f.act)
 	case stall:
+		a.hung = true
 		a.do(*f.act)
 		a.takeover()
 	}

@@ -126,26 +126,29 @@ func (c commit) drains(ch object.Change, was *thing) string {
 
 // sweeps: what Linkerd's controllers made may go only with a link of ours that nobody declares any more.
 func (r *run) sweeps(p *process, c object.Change, was *thing) string {
-	if pl := r.planes[c.End.Cluster]; pl.abandoned(was) {
+	pl, to := r.planes[c.End.Cluster], api.Pair{Source: c.End.Cluster, Target: was.target}
+	switch {
+	case pl.abandoned(was):
 		return ""
-	}
-	if was.key != federatedKey() {
-		return r.unlinked(p, c.End.Cluster, was.target)
+	case isOwn(was): // a controller follows the Link of its own namespace
+		return r.unlinked(p, to, pl.things[linkKey(was.key.Namespace, was.target)])
+	case was.key != federatedKey():
+		return r.unlinked(p, to, pl.linkTo(was.target))
 	}
 	var left []string
 	switch {
 	case c.Action == object.Release:
 		after := *was
-		_, after.body = r.planes[c.End.Cluster].after(c, was)
+		_, after.body = pl.after(c, was)
 		after.told = nil
 		left = members(&after)
 	case was.meta().Annotations[linkerd.LocalDiscovery] != "":
 		return "(a) the cluster itself is a member"
 	}
 	for _, m := range members(was) {
-		target := api.ClusterName(strings.TrimPrefix(m, asMember+"@"))
+		to.Target = api.ClusterName(strings.TrimPrefix(m, asMember+"@"))
 		if !slices.Contains(left, m) {
-			if why := r.unlinked(p, c.End.Cluster, target); why != "" {
+			if why := r.unlinked(p, to, pl.linkTo(to.Target)); why != "" {
 				return "member " + m + ": " + why
 			}
 		}
@@ -158,18 +161,16 @@ func (p *plane) abandoned(t *thing) bool {
 	return isOwn(t) && t.key.Namespace != p.mc && p.linked[t.target] && p.things[deployment(t.key.Namespace, t.target)] == nil
 }
 
-// unlinked says why mirrors of a target must stay in a cluster.
-func (r *run) unlinked(p *process, name, target api.ClusterName) string {
-	pl, link := r.planes[name], api.Pair{Source: name, Target: target}
-	l := pl.linkTo(target)
+// unlinked says why what a controller wrote for a link must stay; l is the Linkerd Link that it follows, or nil.
+func (r *run) unlinked(p *process, link api.Pair, l *thing) string {
 	_, declared := p.commit.of(link)
 	switch {
 	case declared:
 		return "(b) " + link.String() + " is declared"
-	case !pl.linked[target]:
+	case !r.planes[link.Source].linked[link.Target]:
 		return "(a) it was never linked by us"
 	case l != nil && l.by == others && l.since != r.event:
-		return "(a) somebody else links " + string(target)
+		return "(a) somebody else links " + string(link.Target)
 	}
 	return ""
 }

@@ -42,12 +42,12 @@ func (r *run) declares(e Event) bool {
 	case "empty":
 	case "move":
 		at.moved = at.moved != (r.planes[e.At].spoilt == 0 && !r.hung) // what lies in a former namespace only inventories tell
+	case "join":
+		c.clusters[e.At] = cluster{moved: r.hung && r.specs[e.At].MulticlusterNamespace == other}
 	case "extra":
 		at.extra = !at.extra
 	case "drop":
 		delete(c.clusters, e.At)
-	case "join":
-		c.clusters[e.At] = cluster{}
 	case "policy": // and what is bounded
 		c.policy, c.bounded = []api.PrunePolicy{api.PruneSync, api.PruneSync, api.UpsertOnly, api.CreateOnly}[e.N%4], e.M == 0
 	case "leave", "stay", "suspend", "resume":

@@ -155,7 +155,9 @@ func TestDrainSkipped(t *testing.T) {
 			shown(in, choosing)
 		}},
 		{"the Link's content is not known", func(in *Input, _ *Peer) { show(&in.Seen, linkKey, object.Body{}) }},
-		{"the Link was not looked for", func(in *Input, _ *Peer) { in.Saw = func(k object.Key) bool { return k != linkKey } }},
+		{"the Link was not looked for", func(in *Input, _ *Peer) {
+			in.Recorded[0], in.Saw = in.Recorded[0].Leave(in.Now), func(k object.Key) bool { return k != linkKey }
+		}},
 		{"sweep at once", func(in *Input, _ *Peer) { in.Policy.Prune.DrainDeadline = "0s" }},
 		{"an earlier release began", func(in *Input, _ *Peer) { in.Recorded[0].Leaving = true }},
 	}

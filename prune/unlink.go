@@ -42,6 +42,9 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	if v.Waiting = unheard(inv, peer); v.Waiting != nil {
 		return v
 	}
+	if v.Waiting = in.unseen(inv); v.Waiting != nil {
+		return v
+	}
 	if in.passed(inv.End) {
 		return in.pass(v, inv)
 	}
@@ -88,6 +91,20 @@ func unheard(inv inventory.Inventory, peer Peer) *object.Reason {
 		return object.Because(WaitingForTarget,
 			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: --forget-cluster %s (%s: %s)",
 			inv.End.Link.Target, inv.End.Link.Target, peer.Unread.Code, peer.Unread.Message)
+	}
+	return nil
+}
+
+// unseen: an end does not begin while something of it was not looked for: nobody knows whether people want that kept. Inventories
+// say what is looked for: where one was lost, what marks tell is written down first, and what that implies is looked for then.
+func (in Input) unseen(inv inventory.Inventory) *object.Reason {
+	if inv.Leaving {
+		return nil
+	}
+	for _, k := range in.surplus(inv) {
+		if !in.Saw(k) {
+			return object.Because(Waiting, "%s was not looked for yet: until it is, nobody knows whether the link may go", k)
+		}
 	}
 	return nil
 }

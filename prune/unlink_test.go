@@ -184,6 +184,20 @@ func TestMovedWhileDeclared(t *testing.T) {
 	}
 }
 
+// TestUnseen: an unlink does not begin while something of it was not looked for, and writes down nothing but what it knew.
+func TestUnseen(t *testing.T) {
+	in := input(source, perLink(), linkerd.Mirror{})
+	in.Saw = func(k object.Key) bool { return k.Kind != "Deployment" }
+	v := one(t, in, settled())
+	if v.Waiting == nil || !strings.Contains(v.Waiting.Message, deploymentKey.String()) || len(v.Go) > 0 || v.Next.Leaving {
+		t.Errorf("got %s, leaving %t", told(v), v.Next.Leaving)
+	}
+	in.Saw = func(object.Key) bool { return true }
+	if v := one(t, in, settled()); v.Waiting != nil || !v.Next.Leaving {
+		t.Errorf("all seen: got %s, leaving %t", told(v), v.Next.Leaving)
+	}
+}
+
 // A gate is not through while one of its objects is being deleted, or is not known to be gone.
 func TestGatesWait(t *testing.T) {
 	going := input(source, perLink(), linkerd.Mirror{})
@@ -196,6 +210,7 @@ func TestGatesWait(t *testing.T) {
 		t.Errorf("being deleted: %s", got)
 	}
 	unseen := input(source, perLink(), linkerd.Mirror{})
+	unseen.Recorded[0].Leaving = true
 	unseen.Saw = func(k object.Key) bool { return k.Kind != "Deployment" && k.Kind != "PodDisruptionBudget" }
 	if got := told(one(t, unseen, settled())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
 		t.Errorf("not looked for: %s", got)

@@ -47,7 +47,9 @@ func (r *run) declares(e Event) bool {
 	case "extra":
 		at.extra = !at.extra
 	case "drop":
-		delete(c.clusters, e.At)
+		if !r.hangs { // what is written late into a cluster that was struck off, nobody finds
+			delete(c.clusters, e.At)
+		}
 	case "policy": // and what is bounded
 		c.policy, c.bounded = []api.PrunePolicy{api.PruneSync, api.PruneSync, api.UpsertOnly, api.CreateOnly}[e.N%4], e.M == 0
 	case "leave", "stay", "suspend", "resume":

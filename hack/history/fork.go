@@ -64,10 +64,11 @@ func (f *fault) befell() bool {
 
 // twice plays a part of a pass with a fault of the process, and beside that, from one that remembers nothing yet, with it and
 // without it: left alone, both must come to the same state. What a process remembers of clusters that were others since, or
-// are down now, dies with it, and is no part of the promise; nor is where a cluster stopped that is refused as a whole, or a source whose account somebody took, nor, with
-// CreateOnly, how far what was made had got by then.
+// are down now, dies with it, and is no part of the promise; nor is where a cluster stopped that is refused as a whole, or a source whose
+// account somebody took, nor how far it had got by then with CreateOnly, or when people marked something to be kept.
 func (r *run) twice(play func(*run, *fault), f *fault) {
-	if r.forked || r.Servers != nil || !f.befell() || r.head.policy == api.CreateOnly {
+	keeps := f != nil && f.act != nil && f.act.Do == "keep"
+	if r.forked || r.Servers != nil || !f.befell() || r.head.policy == api.CreateOnly || keeps {
 		play(r, f)
 		return
 	}
@@ -110,7 +111,11 @@ func (r *run) stopped() bool {
 
 func (r *run) robbed(row plan.Row) bool {
 	target := object.End{Cluster: row.End.Link.Target, Link: row.End.Link}
-	return row.End.IsSource() && row.Standing == plan.Held && row.Why.Code == "NoCredential" && r.explained(target)
+	if !row.End.IsSource() || row.Why == nil || !r.explained(target) {
+		return false
+	}
+	return row.Standing == plan.Held && row.Why.Code == "NoCredential" ||
+		row.Standing == plan.Suspended && strings.Contains(row.Why.Message, "there is no credential")
 }
 
 // left leaves a history alone until it rests, and tells what is there, and what is said of it.

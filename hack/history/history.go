@@ -72,7 +72,7 @@ type run struct {
 	now           time.Time
 	event, writes int
 	rebuilt       bool
-	hung          bool // a process hung, and wrote late
+	hung, hangs   bool // a process hung, and wrote late; it hangs now
 	forked        bool // it is played beside another, to be compared
 	grace         time.Duration
 	forget        map[api.ClusterName]bool

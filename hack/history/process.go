@@ -322,9 +322,10 @@ func (a *actor) befalls(f *fault, c object.Change) bool {
 	case race:
 		a.do(*f.act)
 	case stall:
-		a.hung = true
+		a.hung, a.hangs = true, true
 		a.do(*f.act)
 		a.takeover()
+		a.hangs = false
 	}
 	return false
 }

@@ -184,20 +184,6 @@ func TestMovedWhileDeclared(t *testing.T) {
 	}
 }
 
-// TestUnseen: an unlink does not begin while something of it was not looked for, and writes down nothing but what it knew.
-func TestUnseen(t *testing.T) {
-	in := input(source, perLink(), linkerd.Mirror{})
-	in.Saw = func(k object.Key) bool { return k.Kind != "Deployment" }
-	v := one(t, in, settled())
-	if v.Waiting == nil || !strings.Contains(v.Waiting.Message, deploymentKey.String()) || len(v.Go) > 0 || v.Next.Leaving {
-		t.Errorf("got %s, leaving %t", told(v), v.Next.Leaving)
-	}
-	in.Saw = func(object.Key) bool { return true }
-	if v := one(t, in, settled()); v.Waiting != nil || !v.Next.Leaving {
-		t.Errorf("all seen: got %s, leaving %t", told(v), v.Next.Leaving)
-	}
-}
-
 // A gate is not through while one of its objects is being deleted, or is not known to be gone.
 func TestGatesWait(t *testing.T) {
 	going := input(source, perLink(), linkerd.Mirror{})
@@ -357,29 +343,6 @@ func TestTheirLinkInFormerNamespace(t *testing.T) {
 	}
 }
 
-// Nor are the lease and the probe's Endpoints: a controller of theirs leads and probes by the same names.
-func TestLeftoversOfTheirLink(t *testing.T) {
-	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
-		m := all()
-		m.Pods = nil
-		in := input(source, perLink(), m)
-		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
-		for _, want := range []string{
-			"delete Deployment controller-east; delete PodDisruptionBudget controller-east",
-			"delete Service probe-east; delete ServiceAccount controller-east",
-			"delete Secret cluster-credentials-east",
-		} {
-			v := one(t, in, settled())
-			if got := told(v); got != want {
-				t.Errorf("%s: %s, want %s", mark, got, want)
-			}
-			for _, c := range v.Go {
-				drop(&in.Seen, c.Key)
-			}
-		}
-	}
-}
-
 // The control plane's secret of a declared link waits for what is resolved through it.
 func TestModeChange(t *testing.T) {
 	federated := []linkerd.Membership{{Key: federatedKey}}
@@ -416,66 +379,5 @@ func TestBaseGoesLast(t *testing.T) {
 	in.Recorded = in.Recorded[:1]
 	if v := Select(in, answer(settled()))[0]; !v.Drop {
 		t.Errorf("alone: %s", told(v))
-	}
-}
-
-// The lease and the probe's Endpoints are left to whoever may still use them: a controller that is not ours, its pods, a probe
-// Service that is not ours. Pods that end are waited for.
-func TestLeftoversOfOthers(t *testing.T) {
-	swept := linkerd.Mirror{Probe: []object.Key{probeEnds}, Lease: []object.Key{leaseKey}}
-	run := swept
-	run.Pods = []object.Key{podKey}
-	theirs := object.Record{UID: "theirs", ResourceVersion: "1"}
-	for name, tt := range map[string]struct {
-		mirrors linkerd.Mirror
-		live    object.Key
-		record  object.Record
-		want    string
-	}{
-		"nobody":       {swept, object.Key{Kind: "Secret", Name: "else"}, theirs, "delete Endpoints probe-east"},
-		"a controller": {swept, deploymentKey, theirs, "drop"},
-		"its pod":      {run, podKey, theirs, "drop"},
-		"a pod ends":   {run, podKey, object.Record{UID: "theirs", Going: true}, "wait: controller: 1 not gone yet, the first is " + podKey.String()},
-		"a Service":    {swept, probeKey, theirs, "delete Lease service-mirror-write-east"},
-		"a Link":       {swept, linkKey, theirs, "drop"},
-	} {
-		in := input(source, nil, tt.mirrors)
-		in.Recorded[0].Leaving = true
-		record(&in.Seen, tt.live, tt.record)
-		if got := told(one(t, in, settled())); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
-	}
-	in := input(source, nil, swept)
-	in.Saw = func(k object.Key) bool { return k != deploymentKey }
-	if got := told(one(t, in, settled())); got != "drop" {
-		t.Errorf("where controllers were not looked for: %s", got)
-	}
-}
-
-// A source's end does not begin while the target answers and cannot be read: nobody knows what its guards say. One that is
-// dead, or that nobody can ask, has no say, and what has begun goes on.
-func TestTargetUnheard(t *testing.T) {
-	unread := object.Because("Forbidden", "no list of secrets")
-	for name, tt := range map[string]struct {
-		peer    Peer
-		leaving bool
-		held    bool
-	}{
-		"it answers":                {peer: Peer{Unread: unread}, held: true},
-		"its inventory is broken":   {peer: Peer{Alive: true, Unread: unread}, held: true},
-		"it answers, and has begun": {peer: Peer{Unread: unread}, leaving: true},
-		"dead":                      {peer: Peer{Dead: true}},
-		"nobody can ask":            {},
-	} {
-		in := input(source, perLink(), all())
-		in.Recorded[0].Leaving = tt.leaving
-		v := one(t, in, tt.peer)
-		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == WaitingForTarget; held != tt.held || v.Next.Leaving == held {
-			t.Errorf("%s: %s, leaving %t", name, told(v), v.Next.Leaving)
-		}
-		if tt.held && !strings.Contains(v.Waiting.Message, unread.Message) {
-			t.Errorf("%s: %s", name, v.Waiting.Message)
-		}
 	}
 }

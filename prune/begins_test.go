@@ -1,0 +1,50 @@
+package prune
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// TestUnseen: an unlink does not begin while something of it was not looked for, and writes down nothing but what it knew.
+func TestUnseen(t *testing.T) {
+	in := input(source, perLink(), linkerd.Mirror{})
+	in.Saw = func(k object.Key) bool { return k.Kind != "Deployment" }
+	v := one(t, in, settled())
+	if v.Waiting == nil || !strings.Contains(v.Waiting.Message, deploymentKey.String()) || len(v.Go) > 0 || v.Next.Leaving {
+		t.Errorf("got %s, leaving %t", told(v), v.Next.Leaving)
+	}
+	in.Saw = func(object.Key) bool { return true }
+	if v := one(t, in, settled()); v.Waiting != nil || !v.Next.Leaving {
+		t.Errorf("all seen: got %s, leaving %t", told(v), v.Next.Leaving)
+	}
+}
+
+// A source's end does not begin while the target answers and cannot be read: nobody knows what its guards say. One that is
+// dead, or that nobody can ask, has no say, and what has begun goes on.
+func TestTargetUnheard(t *testing.T) {
+	unread := object.Because("Forbidden", "no list of secrets")
+	for name, tt := range map[string]struct {
+		peer    Peer
+		leaving bool
+		held    bool
+	}{
+		"it answers":                {peer: Peer{Unread: unread}, held: true},
+		"its inventory is broken":   {peer: Peer{Alive: true, Unread: unread}, held: true},
+		"it answers, and has begun": {peer: Peer{Unread: unread}, leaving: true},
+		"dead":                      {peer: Peer{Dead: true}},
+		"nobody can ask":            {},
+	} {
+		in := input(source, perLink(), all())
+		in.Recorded[0].Leaving = tt.leaving
+		v := one(t, in, tt.peer)
+		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == WaitingForTarget; held != tt.held || v.Next.Leaving == held {
+			t.Errorf("%s: %s, leaving %t", name, told(v), v.Next.Leaving)
+		}
+		if tt.held && !strings.Contains(v.Waiting.Message, unread.Message) {
+			t.Errorf("%s: %s", name, v.Waiting.Message)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Nor are the lease and the probe's Endpoints: a controller of theirs leads and probes by the same names.
+// The lease and the probe's Endpoints of their Link are not swept: a controller of theirs leads and probes by the same names.
 func TestLeftoversOfTheirLink(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		m := all()

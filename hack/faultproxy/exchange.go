@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,18 +55,34 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.Before != nil {
 		f.Before(asked.Request)
 	}
+	if f.Kind == fault.ResetBefore {
+		x.reset()
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
 	switch f.Kind {
 	case fault.Refuse:
-		x.refuse(w, r)
-	case fault.ResetBefore:
-		x.reset()
+		x.refuse(w)
 	case fault.Hang:
-		_, _ = io.Copy(io.Discard, r.Body) // else nobody would see an HTTP/1 client leave
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	default:
-		p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		p.forward.ServeHTTP(w, x.whole(r, body))
 	}
+}
+
+// whole is a request with all of its body there. Passed on while it is sent, one that is refused by its headers could hang:
+// its client stops in the middle of the body and waits for the end of the answer, and ReverseProxy, before it ends the
+// answer, for that of the body.
+func (x *exchange) whole(r *http.Request, body []byte) *http.Request {
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if len(body) == 0 {
+		r.Body = http.NoBody
+	}
+	return r
 }
 
 // pause is false when the client is gone first.
@@ -83,11 +100,8 @@ func pause(gone <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// refuse answers in the server's stead, when all that was sent is read.
-func (x *exchange) refuse(w http.ResponseWriter, r *http.Request) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		panic(http.ErrAbortHandler)
-	}
+// refuse answers in the server's stead.
+func (x *exchange) refuse(w http.ResponseWriter) {
 	body := x.refusal(w.Header())
 	w.WriteHeader(x.fault.Code)
 	_, _ = w.Write(body)

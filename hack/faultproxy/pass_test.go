@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authv1 "k8s.io/api/authentication/v1"
@@ -116,6 +117,37 @@ func TestCredentials(t *testing.T) {
 		if got, err := s.who(config); got != want || err != nil {
 			t.Errorf("kubeconfig: the server takes it for %q, %v, want %q", got, err, want)
 		}
+	}
+}
+
+// late is a body that comes after the headers were answered, if these alone are.
+type late struct{ io.Reader }
+
+func (l late) Read(to []byte) (int, error) {
+	time.Sleep(300 * time.Millisecond)
+	return l.Reader.Read(to)
+}
+
+// A server refuses by the headers alone. A client that hears of it sends no more of its body, and waits for the end of the
+// answer, which must not wait for that body.
+func TestRefusedBeforeItIsSent(t *testing.T) {
+	s := open(t)
+	config := s.proxy.Config()
+	config.BearerToken = "wrong"
+	client, err := rest.HTTPClientFor(config)
+	s.must(err)
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, config.Host+"/api/v1/namespaces/"+s.ns+"/secrets", late{strings.NewReader("{}")})
+	s.must(err)
+	answer, err := client.Do(ask)
+	s.must(err)
+	_, err = io.ReadAll(answer.Body)
+	s.must(err)
+	s.must(answer.Body.Close())
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("got %s", answer.Status)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -228,6 +229,29 @@ func TestReplace(t *testing.T) {
 	was = write(t, c, create(a))
 	if now := write(t, c, object.Change{Action: object.Replace, Key: a.Key, Object: a, Was: was}); now.UID == was.UID {
 		t.Errorf("replace: got the same object %+v", now)
+	}
+}
+
+// TestReplaceKeepsWhatHelmIsTold: Helm judges a live object by its annotation, which an adoption sets and no apply of ours holds.
+func TestReplaceKeepsWhatHelmIsTold(t *testing.T) {
+	c, foreign, ns := east(t)
+	old, next := binding(t, ns, "a", "reader"), binding(t, ns, "a", "writer")
+	if _, err := foreign.RbacV1().RoleBindings(ns).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
+	}, metav1.CreateOptions{FieldManager: "helm"}); err != nil {
+		t.Fatal(err)
+	}
+	adopted := write(t, c, object.Change{Action: object.Adopt, Key: old.Key, Was: observed(t, c, old), Object: object.Object{
+		Key: old.Key, Body: object.AdoptPatch(object.DefaultOwner, map[string]string{helmPolicy: "keep"}),
+	}})
+	now := write(t, c, object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: write(t, c, update(old, adopted))})
+	if now.UID == adopted.UID || now.Mark != object.Ours || !next.Covered(now) {
+		t.Errorf("replace: got %+v, want a new object of ours", now)
+	}
+	now = write(t, c, update(next, now)) // none of ours takes it away later
+	got, err := foreign.RbacV1().RoleBindings(ns).Get(t.Context(), "a", metav1.GetOptions{})
+	if err != nil || got.Annotations[helmPolicy] != "keep" || got.RoleRef.Name != "writer" || string(got.UID) != now.UID {
+		t.Errorf("replace: got %+v, %v, want it to tell Helm to keep it", got, err)
 	}
 }
 

@@ -55,7 +55,7 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 	case c.Action == object.Replace:
 		return ""
 	}
-	if why := cmp.Or(r.granted(p, c), p.commit.succeeds(pl, c)); why != "" {
+	if why := cmp.Or(r.granted(p, c), p.commit.succeeds(pl, p.sides[pl.name].Seen, c)); why != "" {
 		return why
 	}
 	if link, ok := p.commit.wants(pl.name, c.Key); ok {

@@ -192,14 +192,15 @@ func (r *run) owed(p *process, c object.Change) string {
 	return fmt.Sprintf("(d) %s holds the other end, and nothing tells of that any more", far)
 }
 
-// succeeds: of a declared link no controller and no Linkerd Link goes before what takes its place stands.
-func (c commit) succeeds(p *plane, ch object.Change) string {
+// succeeds: of a declared link no controller and no Linkerd Link goes before what takes its place stands, or stood when the
+// process looked: nobody can know what others take away in the middle of a step.
+func (c commit) succeeds(p *plane, seen object.Observation, ch object.Change) string {
 	l, ok := c.of(ch.End.Link)
 	if !ok || l.external || !ch.End.IsSource() || ch.Key.Kind != "Deployment" && ch.Key.Kind != "Link" {
 		return ""
 	}
 	for _, k := range []object.Key{deployment(p.mc, ch.End.Link.Target), linkKey(p.mc, ch.End.Link.Target)} {
-		if t := p.things[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.by != ours) {
+		if t := p.things[k]; k != ch.Key && c.clusters[p.name].mc() == p.mc && (t == nil || t.by != ours) && seen.Record(k).Mark != object.Ours {
 			return "(b) it goes before " + k.String() + " stands, which takes its place"
 		}
 	}

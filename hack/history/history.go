@@ -72,6 +72,7 @@ type run struct {
 	now           time.Time
 	event, writes int
 	rebuilt       bool
+	news          bool // a cluster was read whole that was not before: who had his turn by then has not seen it
 	hung, hangs   bool // a process hung, and wrote late; it hangs now
 	forked        bool // it is played beside another, to be compared
 	grace         time.Duration
@@ -134,9 +135,10 @@ const soon = 40
 // settle gives passes until nobody writes.
 func (r *run) settle(f *fault) {
 	for range soon {
+		r.news = false
 		writes := r.pass(0, f)
 		r.play()
-		if writes == 0 || r.broken != "" {
+		if writes == 0 && !r.news || r.broken != "" {
 			return
 		}
 	}

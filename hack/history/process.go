@@ -113,6 +113,10 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	watches, whole := pl.miss(watches)
 	side := pair.Side{Known: true, Looked: watches, Seen: pl.observe(watches), Pass: p.pass}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
+	_, before := p.sides[c.Name]
+	if _, had := p.seen[c.Name]; before && !had {
+		r.news = true
+	}
 	p.sides[c.Name], p.seen[c.Name] = side, now
 	r.beside(p, pl, side, whole)
 	if !whole {

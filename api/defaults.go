@@ -19,6 +19,7 @@ import (
 //	           controller.mode                 PerLink
 //	           controller.replicas             1
 //	           controller.logLevel             info
+//	           trustAnchors                    Warn
 //	           credentials.mode                LegacyToken
 //	           credentials.ttl                 720h with mode Bound: TokenTTL
 //	           credentials.secretRef.name      cluster-credentials-<target> with mode Existing: SecretFor
@@ -78,6 +79,7 @@ func (s LinkSpec) WithDefaults() LinkSpec {
 	fill(&s.Controller.LogLevel, DefaultLogLevel)
 	fillPtr(&s.Controller.Replicas, DefaultReplicas)
 	fill(&s.Credentials.Mode, LegacyToken)
+	fill(&s.TrustAnchors, Warn)
 	return s
 }
 

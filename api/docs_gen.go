@@ -129,6 +129,8 @@ func docs(of string) string {
 		return "selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and none where the target has no gateway. {} matches nothing, as everywhere in Linkerd."
 	case "LinkSpec.suspend":
 		return "suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no failure. A link that is no longer declared is unlinked, suspended or not."
+	case "LinkSpec.trustAnchors":
+		return "trustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. Only anchors that can be read at both ends are judged."
 	case "Linkerd":
 		return "Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live."
 	case "Linkerd.multiclusterNamespace":
@@ -199,6 +201,14 @@ func docs(of string) string {
 		return "SecretRef names a Secret in the source's multicluster namespace."
 	case "SecretRef.name":
 		return "name of the Secret."
+	case "Strictness":
+		return "Strictness says what happens where a check fails."
+	case "Strictness=Require":
+		return "holds the link's end in the source until the check passes: what is there stays as it is."
+	case "Strictness=Skip":
+		return "does not ask."
+	case "Strictness=Warn":
+		return "goes on, and the report says what is wrong. It is the default."
 	case "SyncPolicy":
 		return "SyncPolicy says when to look and what may go."
 	case "SyncPolicy.ignore":

@@ -44,10 +44,25 @@ type LinkSpec struct {
 	Controller          Controller `json:"controller,omitzero"`
 	// Credentials are what the source uses against the target.
 	Credentials Credentials `json:"credentials,omitzero"`
+	// TrustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which
+	// they do not talk to each other. Only anchors that can be read at both ends are judged.
+	TrustAnchors Strictness `json:"trustAnchors,omitempty"`
 	// Suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no
 	// failure. A link that is no longer declared is unlinked, suspended or not.
 	Suspend bool `json:"suspend,omitempty"`
 }
+
+// Strictness says what happens where a check fails.
+type Strictness string
+
+const (
+	// Warn goes on, and the report says what is wrong. It is the default.
+	Warn Strictness = "Warn"
+	// Require holds the link's end in the source until the check passes: what is there stays as it is.
+	Require Strictness = "Require"
+	// Skip does not ask.
+	Skip Strictness = "Skip"
+)
 
 // CredentialMode says where a link's credential comes from.
 type CredentialMode string
@@ -158,6 +173,7 @@ func (s LinkSpec) check() []Finding {
 		under("excludedLabels", checkExcluded(s.ExcludedLabels)),
 		under("excludedAnnotations", checkExcluded(s.ExcludedAnnotations)),
 		under("controller", s.Controller.check()),
+		under("trustAnchors", oneOf(s.TrustAnchors)),
 		under("credentials", s.Credentials.check()),
 		under("credentials", s.checkSecretRef()),
 		under("credentials", s.checkTTL()),

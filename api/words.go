@@ -15,6 +15,9 @@ func (ClusterState) Words() []string { return words(Active, Leaving) }
 // Words are the modes of credentials.
 func (CredentialMode) Words() []string { return words(LegacyToken, Bound, Existing) }
 
+// Words are how strict a check can be.
+func (Strictness) Words() []string { return words(Warn, Require, Skip) }
+
 // Words are the modes of a controller.
 func (ControllerMode) Words() []string { return words(PerLink, External) }
 

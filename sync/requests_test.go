@@ -49,7 +49,8 @@ func collections() map[string]int {
 func singles() []string {
 	return []string{
 		"api/v1/namespaces/kube-system", "api/v1/namespaces/linkerd", "api/v1/namespaces/linkerd-multicluster", "api/v1/namespaces/linkwright-access",
-		"api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt", "api/v1/namespaces/linkerd/configmaps/linkerd-config", "api/v1" + mc + "services/linkerd-gateway",
+		"api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt", "api/v1/namespaces/linkerd/configmaps/linkerd-config",
+		"api/v1/namespaces/linkerd/configmaps/linkerd-identity-trust-roots", "api/v1" + mc + "services/linkerd-gateway",
 		rbac + "/clusterroles/linkerd-multicluster-controller-access-local-resources", rbac + "/clusterroles/linkerd-service-mirror-remote-access-default",
 	}
 }

@@ -36,7 +36,7 @@ func table() map[string]row {
 		"render/overlay":  {imports: "api object"},
 		"prune/inventory": {pure: true, imports: "api object"},
 		"prune":           {pure: true, imports: "api object prune/inventory render/linkerd"},
-		"sync/pair":       {pure: true, imports: "object render/fleet render/linkerd"},
+		"sync/pair":       {pure: true, imports: "api object render/fleet render/linkerd"},
 		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/fleet render/linkerd sync/pair"},
 		"sync/report":     {pure: true, imports: "api object sync/plan"},
 		"sync/trust":      {pure: true},

@@ -20,7 +20,7 @@ type configured struct {
 }
 
 // values is what is read of a configuration.
-type values struct{ ClusterDomain, IdentityTrustDomain, LinkerdVersion string }
+type values struct{ ClusterDomain, IdentityTrustDomain, IdentityTrustAnchorsPEM, LinkerdVersion string }
 
 // mostConfigs are remembered: where all are different, they are looked through in vain.
 const mostConfigs = 4

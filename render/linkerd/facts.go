@@ -23,6 +23,7 @@ type Facts struct {
 	Domains Domains   `json:"domains"`
 	Gateway Gateway   `json:"gateway"`
 	API     Endpoint  `json:"api"`
+	Anchors []Anchor  `json:"anchors,omitempty"` // by fingerprint; empty: they could not be read
 	Missing []Missing `json:"-"`
 }
 
@@ -90,6 +91,7 @@ func Watches(c api.Cluster) []object.Watch {
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Names: []string{LocalAccessRole, RemoteAccessRole}, Depth: object.Metadata},
 		{Group: Group, Version: LinkVersion, Kind: "Link", Namespace: l.MulticlusterNamespace, Depth: object.Whole},
 		whole("ConfigMap", l.Namespace, config),
+		whole("ConfigMap", l.Namespace, trustRoots),
 		whole("ConfigMap", kubeSystem, rootCA),
 	}
 	if c.Gateway.On() {
@@ -172,6 +174,7 @@ func (r *reader) config() {
 	if v.LinkerdVersion == "" {
 		r.miss(AsSource, "Unreadable", "%s: values hold no linkerdVersion, from which the controller's image is taken", key)
 	}
+	r.anchors(v.IdentityTrustAnchorsPEM)
 	r.f.Version = v.LinkerdVersion
 	r.f.Domains = Domains{Cluster: v.ClusterDomain, Trust: v.IdentityTrustDomain}
 	if v.IdentityTrustDomain == "" {

@@ -60,7 +60,10 @@ const (
 	portProbe   = "mc-probe"
 	config      = "linkerd-config"
 	rootCA      = "kube-root-ca.crt"
+	trustRoots  = "linkerd-identity-trust-roots"
 	kubeSystem  = "kube-system"
+
+	trustRootsKey = "ca-bundle.crt"
 )
 
 // ProbePortName names the only port of the probe Service and its Endpoints.

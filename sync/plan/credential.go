@@ -131,16 +131,7 @@ func (p *planner) stillUsed(l fleet.Link) *object.Reason {
 }
 
 func (p *planner) rotation(l fleet.Link) pair.Rotation {
-	v := p.view(l)
-	for _, side := range []struct {
-		name api.ClusterName
-		of   *pair.Side
-	}{{l.Source.Name, &v.Source}, {l.Target.Name, &v.Target}} {
-		if p.stranger(side.name) != nil {
-			side.of.Known = false
-		}
-	}
-	return v.Rotate(p.access(l), p.Fresh[l.Pair()].Token, p.Now)
+	return p.known(l).Rotate(p.access(l), p.Fresh[l.Pair()].Token, p.Now)
 }
 
 // former gives the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that
@@ -183,6 +174,14 @@ func (p *planner) rotate() {
 	}
 }
 
+// known is as view, but of a stranger nothing is known.
+func (p *planner) known(l fleet.Link) pair.View {
+	v := p.view(l)
+	v.Source.Known = v.Source.Known && p.stranger(l.Source.Name) == nil
+	v.Target.Known = v.Target.Known && p.stranger(l.Target.Name) == nil
+	return v
+}
+
 // until makes Next no later than a moment; zero: none.
 func (p *planner) until(at time.Time) {
 	if s := p.step; !at.IsZero() && (s.Next.IsZero() || at.Before(s.Next)) {
@@ -198,12 +197,27 @@ func (p *planner) remark() {
 		}
 		switch l, ok := p.Fleet.Link(row.End.Link); {
 		case !ok:
-		case row.End.IsSource() && l.Spec.Credentials.Mode == api.Bound:
-			p.step.Rows[i].Why = p.rotation(l).Shortened(l)
+		case row.End.IsSource():
+			p.step.Rows[i].Why = p.remarks(l)
 		case !row.End.IsSource() && l.Spec.Credentials.Mode == api.LegacyToken:
 			p.step.Rows[i].Why = p.outlived(l)
 		}
 	}
+}
+
+// remarks is what may be said of a source's end in place, or nil: what keeps the link from working first.
+func (p *planner) remarks(l fleet.Link) *object.Reason {
+	if l.Spec.TrustAnchors != api.Skip {
+		trust := p.known(l).Trust(p.Now)
+		p.until(trust.Next)
+		if trust.Why != nil {
+			return trust.Why
+		}
+	}
+	if l.Spec.Credentials.Mode == api.Bound {
+		return p.rotation(l).Shortened(l)
+	}
+	return nil
 }
 
 // outlived tells of tokens from mode Bound that the source may still use, or nil: so the end is looked at again.

@@ -279,6 +279,9 @@ func (p *planner) wants(name api.ClusterName, only ...object.End) []object.Wante
 func (p *planner) source(l fleet.Link) object.Wanted {
 	in := render.Input{Link: l, Source: p.facts(l.Source.Name), Target: p.facts(l.Target.Name)}
 	cred, why := p.credential(l)
+	if why == nil {
+		why = p.known(l).Distrust(p.Now)
+	}
 	if why != nil {
 		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Held: why}
 	}

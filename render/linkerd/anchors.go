@@ -1,0 +1,53 @@
+package linkerd
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Anchor is a certificate by which a cluster's proxies tell whom they trust.
+type Anchor struct {
+	Fingerprint string    `json:"fingerprint"` // SHA-256 of the certificate in DER, 64 hex digits
+	Expires     time.Time `json:"expires"`     // in UTC
+}
+
+// Short is how an anchor is told to people: the first 16 digits of its fingerprint, and its last day.
+func (a Anchor) Short() string {
+	return a.Fingerprint[:16] + " (until " + a.Expires.Format(time.DateOnly) + ")"
+}
+
+// anchors are what proxies really get: the injector writes trustRoots into each new one (linkerd2
+// controller/proxy-injector/webhook.go). The values of Linkerd's configuration may say something else, and are asked only
+// where there is none.
+func (r *reader) anchors(said string) {
+	bundle, _ := r.text(object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: trustRoots}, trustRootsKey)
+	if r.f.Anchors = anchorsOf(bundle); len(r.f.Anchors) == 0 {
+		r.f.Anchors = anchorsOf(said)
+	}
+}
+
+// anchorsOf reads a bundle as a set, in the order of fingerprints. What is no certificate is passed over, as proxies do.
+func anchorsOf(bundle string) []Anchor {
+	var out []Anchor
+	for rest := []byte(bundle); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			continue
+		}
+		sum := sha256.Sum256(c.Raw)
+		out = append(out, Anchor{hex.EncodeToString(sum[:]), c.NotAfter.UTC()})
+	}
+	slices.SortFunc(out, func(a, b Anchor) int { return cmp.Compare(a.Fingerprint, b.Fingerprint) })
+	return slices.Compact(out)
+}

@@ -1,0 +1,83 @@
+package sync_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync"
+)
+
+// second is another process of the same owner, which keeps its record and lease elsewhere.
+func (d *disaster) second(h sync.Declared) *sync.Term {
+	d.Helper()
+	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	d.bad(home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}))
+	l := d.loop(false)
+	l.Home.Cluster, l.Declared = home, h
+	return sync.Begin(l, 5)
+}
+
+// secondHome: who wants the same has nothing to write; of two commits, the older one never comes back.
+func (d *disaster) secondHome() {
+	d.linked()
+	older := &trees{commits: slices.Clone(d.history.commits)}
+	r, err := d.second(d.history).Pass(d.Context())
+	d.bad(err)
+	d.last = r
+	d.clean()
+	d.wrote()
+	d.declare(disasterNothing)
+	d.unlinked()
+	d.asked()
+	if r, err = d.second(older).Pass(d.Context()); err == nil || !strings.Contains(err.Error(), "does not descend from") {
+		d.Errorf("a second home at an older commit: %v", err)
+	}
+	d.last = r
+	d.wrote()
+}
+
+// anotherRepository: whose history has nothing to do with what was applied writes nothing, and says why.
+func (d *disaster) anotherRepository() {
+	d.linked()
+	nothing := fstest.MapFS{"east.yaml": {Data: declared("east")}, "west.yaml": {Data: declared("west")}}
+	r, err := d.second(foreign{&trees{commits: []fstest.MapFS{nil, nothing}}}).Pass(d.Context())
+	d.last = r
+	if err == nil || !strings.Contains(err.Error(), "does not descend from") {
+		d.Errorf("another repository: %v\n%s", err, d.told())
+	}
+	d.wrote()
+	d.stand("west", disasterLink, disasterSecret)
+	d.stand("east", disasterAccount)
+}
+
+// foreign is a repository of which nothing was ever applied.
+type foreign struct{ *trees }
+
+func (foreign) Follows(_ context.Context, commit, last api.Commit) error {
+	return fmt.Errorf("commit %s does not descend from %s", commit, last)
+}
+
+// likeAMirror: names prove nothing, nor does the cluster's label alone, nor ours that somebody copied. What has all labels of a
+// mirror is one: Linkerd's controller, too, deletes what has them.
+func (d *disaster) likeAMirror() {
+	d.linked()
+	d.put1("west", object.Key{Kind: "Namespace", Name: "shop"}, "")
+	service := func(name string) object.Key { return object.Key{Kind: "Service", Namespace: "shop", Name: name} }
+	d.put1("west", service("web-east"), "")
+	d.put1("west", service("api-east"), `mirror.linkerd.io/cluster-name: east`)
+	d.put1("west", service("db-east"), `mirror.linkerd.io/mirrored-service: "true", mirror.linkerd.io/cluster-name: north`)
+	d.put1("west", service("old-east"), object.OwnerLabel+": linkwright")
+	d.put1("west", service("mirror-east"), `mirror.linkerd.io/mirrored-service: "true", mirror.linkerd.io/cluster-name: east`)
+	d.declare(disasterNothing)
+	d.unlinked(service("old-east"))
+	d.stand("west", service("web-east"), service("api-east"), service("db-east"), service("old-east"))
+	if d.at("west").Object(service("mirror-east")) != nil {
+		d.Error("the mirror was left behind")
+	}
+}

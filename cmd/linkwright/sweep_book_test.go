@@ -229,7 +229,21 @@ func (b *book) conclude(t *testing.T) {
 	if played == 0 && (*sweepPoint != "" || killed+missed == 0) && !t.Failed() {
 		t.Errorf("nothing was played: no deed %q has a point %q", *sweepDeed, *sweepPoint)
 	}
-	if missed > killed/4 && *sweepPoint == "" {
+	if !cameToMost(killed, missed) && *sweepPoint == "" {
 		t.Errorf("killed %d times only, %d times the request was not made: the runs are not alike", killed, missed)
+	}
+}
+
+// cameToMost says that enough of the points were come to. Of few points, some may be missed by chance, but not all.
+func cameToMost(killed, missed int) bool { return missed <= max(2, killed/4) && (killed > 0 || missed == 0) }
+
+func TestCameToMost(t *testing.T) {
+	for _, c := range []struct {
+		killed, missed int
+		want           bool
+	}{{0, 0, true}, {0, 1, false}, {1, 1, true}, {3, 1, true}, {3, 2, true}, {7, 3, false}, {12, 3, true}, {100, 25, true}, {100, 26, false}} {
+		if got := cameToMost(c.killed, c.missed); got != c.want {
+			t.Errorf("cameToMost(%d, %d): %v, want %v", c.killed, c.missed, got, c.want)
+		}
 	}
 }

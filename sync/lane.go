@@ -39,10 +39,11 @@ type lane struct {
 	owes   bool // it was wanted in a pass that ended before it: it is had in the next, or once something moves
 
 	// In this pass.
-	told  bool // had a turn
-	turns int  // that wrote
-	fails int  // turns with a failed write, in a row
-	waits uint // turns in vain
+	told  bool      // had a turn
+	turns int       // that wrote
+	fails int       // turns with a failed write, in a row
+	pause time.Time // after one of them: what is tried before, for another's sake, is no try
+	waits uint      // turns in vain
 
 	looked int            // the last pass in which its cluster is read by requests
 	asked  bool           // to do so, and it has not yet
@@ -54,7 +55,7 @@ type lane struct {
 func (l *lane) begin(c fleet.Cluster, declared bool) {
 	l.cluster, l.gone = c, !declared
 	l.fresh, l.stale, l.wake, l.told = false, false, time.Time{}, false
-	l.turns, l.fails, l.waits = 0, 0, 0
+	l.turns, l.fails, l.waits, l.pause = 0, 0, 0, time.Time{}
 	l.asked, l.looks, l.awaits = false, 0, nil
 }
 
@@ -93,6 +94,16 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// fail counts a turn that began then and whose writes all failed. A neighbour may have one begin before the pause after the last
+// is over: that proves nothing more, and the pause stays as it is.
+func (l *lane) fail(began time.Time) {
+	if began.Before(l.pause) {
+		return
+	}
+	l.fails++
+	l.pause = time.Now().Add(again)
 }
 
 // stuck says that a cluster gets no more turns in this pass.

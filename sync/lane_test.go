@@ -1,7 +1,9 @@
 package sync
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -69,4 +71,34 @@ func TestWhatIsSeenLaterCarriesNoPass(t *testing.T) {
 			t.Errorf("taken over %v, of pass %d", ok, b.sides.at["west"].Pass)
 		}
 	}
+}
+
+// A try that a neighbour brings about before the pause after a failure is over is no try: else three of them are spent at once,
+// and the cluster gets no more turns in this pass.
+func TestTriesBeforeThePauseIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lane{cluster: fleet.Cluster{Name: "west"}}
+		tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"west": l}, deadline: time.Now().Add(time.Hour)}
+		tt.board.fleet = &fleet.Fleet{}
+		fails := func() {
+			tt.next(&turn{lane: l, cluster: l.cluster, began: time.Now(), outcomes: []object.Outcome{{Err: errors.New("refused")}}})
+		}
+		first := time.Now()
+		for range 2 * maxFails {
+			fails()
+			time.Sleep(again / (4 * maxFails))
+		}
+		if l.fails != 1 || tt.stuck(l) || !l.wake.Equal(first.Add(again)) {
+			t.Errorf("within one pause: %d failures, the next try %v after the first", l.fails, l.wake.Sub(first))
+		}
+		for i := range maxFails - 1 {
+			time.Sleep(time.Until(l.wake))
+			if fails(); l.fails != i+2 {
+				t.Errorf("after the pause: %d failures, want %d", l.fails, i+2)
+			}
+		}
+		if !tt.stuck(l) {
+			t.Errorf("%d failures, each after a pause, end nothing", l.fails)
+		}
+	})
 }

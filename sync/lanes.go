@@ -55,7 +55,7 @@ func (t *term) ring(l *lane) {
 // launch has a lane take a turn.
 func (t *term) launch(ctx context.Context, l *lane, take func(*turn, context.Context)) {
 	u := &turn{
-		loop: t.loop, board: t.board, lane: l, cluster: l.cluster,
+		loop: t.loop, board: t.board, lane: l, cluster: l.cluster, began: time.Now(),
 		pass: t.number, epoch: t.board.now(), fresh: l.fresh && !l.stale && l.looked != t.number, first: !l.told,
 		observes: t.loop.Changes == nil || l.looked == t.number, last: l.step, keys: l.keys,
 		folds: t.loop.Changes == nil && l.looked != t.number,
@@ -149,7 +149,7 @@ func (t *term) next(u *turn) {
 		l.turns++
 		l.fails, l.quiet = 0, time.Time{}
 	case failed > 0:
-		l.fails++
+		l.fail(u.began)
 	case t.loop.Changes != nil:
 		l.quiet = time.Now().Add(calm * u.planned)
 	}
@@ -161,7 +161,7 @@ func (t *term) next(u *turn) {
 	case written > 0:
 		l.ready = true
 	case failed > 0:
-		l.wake = time.Now().Add(again)
+		l.wake = l.pause
 	case !u.step.Next.IsZero() && u.step.Next.Before(t.deadline): // else it is not for this pass
 		l.wake = time.Now().Add(min(patient, max(time.Until(u.step.Next), hasty)<<l.waits))
 		l.waits = min(l.waits+1, doublings)

@@ -18,6 +18,7 @@ type turn struct {
 	board   *board
 	lane    *lane // of which a turn that runs uses the sign alone
 	cluster fleet.Cluster
+	began   time.Time
 	pass    int  // in which it began
 	epoch   int  // of the board when it began
 	fresh   bool // the cluster need not be read: it was just now, or is known in another way

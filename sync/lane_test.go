@@ -1,7 +1,10 @@
 package sync
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,4 +104,16 @@ func TestTriesBeforeThePauseIsOver(t *testing.T) {
 			t.Errorf("%d failures, each after a pause, end nothing", l.fails)
 		}
 	})
+}
+
+// Whom nobody knows nobody can give up: that is said, once.
+func TestForgetOfWhomNobodyKnows(t *testing.T) {
+	var said bytes.Buffer
+	tt := atRest("west")
+	tt.loop.Forget, tt.loop.Log = map[api.ClusterName]bool{"west": true, "wset": true}, slog.New(slog.NewTextHandler(&said, nil))
+	tt.strangers()
+	tt.strangers()
+	if got := said.String(); strings.Count(got, "forget-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
+		t.Errorf("said: %s", got)
+	}
 }

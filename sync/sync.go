@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -132,6 +133,7 @@ func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
 		return plan.World{}, err
 	}
 	t.begin()
+	t.strangers()
 	t.meet(ctx)
 	return t.board.world(), nil
 }
@@ -157,6 +159,7 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 	t.open = false
 	ok, err := t.choose(ctx, head)
 	if t.open = ok; ok {
+		t.strangers()
 		err = errors.Join(err, t.run(ctx, news))
 		r.Clusters = b.rows()
 	}
@@ -168,6 +171,19 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
 	}
 	return r, err
+}
+
+// strangers warns, once in a term, of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
+func (t *term) strangers() {
+	if t.warned {
+		return
+	}
+	t.warned = true
+	for _, name := range slices.Sorted(maps.Keys(t.loop.Forget)) {
+		if t.lane(name) == nil {
+			t.loop.Log.Warn("--forget-cluster does nothing: no such cluster is declared or remembered; was it given up before, or is it called otherwise?", "cluster", name)
+		}
+	}
 }
 
 // known refuses to write a cluster that there is not.

@@ -39,6 +39,8 @@ type term struct {
 	ended   chan *turn
 	grace   time.Duration // for clusters that do not answer while others do; zero: all are waited for
 
+	warned bool // of what is to be given up, and nobody knows
+
 	open bool          // some fleet is in force: there may be turns
 	last report.Report // without its clusters
 	said time.Time     // when something was published last

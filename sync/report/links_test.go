@@ -75,6 +75,16 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 	}
 }
 
+// Of an end in a cluster that cannot be read nobody knows, and the row says why.
+func TestEndInAnUnreadCluster(t *testing.T) {
+	r := ends(&plan.Row{Standing: plan.Changing, Leaving: true}, nil)
+	r.Clusters[0].Step.Refused = object.Because("Unreachable", "it is down")
+	want := object.Because("Unknown", "cluster east cannot be read (Unreachable), so nobody knows what is left there")
+	if got := Links(r)[0]; got.Standing != Unknown || cmp.Diff(want, got.Target.Why) != "" {
+		t.Errorf("Links: %s, -want +got\n%s", got.Standing, cmp.Diff(want, got.Target.Why))
+	}
+}
+
 func TestLinksAreSorted(t *testing.T) {
 	r := first()
 	slices.Reverse(r.Clusters)

@@ -130,6 +130,7 @@ func TestAdopt(t *testing.T) {
 	l.unnoticed(w, "controller-east")
 	l.uninstalls()
 	l.uninstallsDead()
+	l.uninstallsForgotten()
 }
 
 // keptBy has a tool apply the label app.kubernetes.io/instance to the controller of a link by hand, or, empty, give it up.

@@ -130,3 +130,23 @@ func (l *lab) uninstallsDead() {
 	l.must(exitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links removed"}, "uninstall", "--yes")
 	l.uninstalled()
 }
+
+// uninstallsForgotten: a dead cluster that left the fleet, and is given up, keeps nothing from going.
+func (l *lab) uninstallsForgotten() {
+	l.t.Helper()
+	l.commit(l.clusters() + link("west", "east", ""))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	if err := l.Cluster("east").Pause(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.commit(l.cluster("west"))
+	uninstall := []string{"uninstall", "--forget-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
+	l.must(exitPartial, []string{"east: given up by --forget-cluster", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
+	l.must(exitDone, []string{"Forgotten: given up by --forget-cluster"}, append(uninstall, "--yes")...)
+	l.unmarked("west")
+	l.recordless()
+	l.must(exitDone, []string{"no such cluster is declared or remembered", "nothing of linkwright is left"}, uninstall...)
+	if err := l.Cluster("east").Resume(); err != nil {
+		l.t.Fatal(err)
+	}
+}

@@ -31,8 +31,8 @@ every Cluster were declared with state: Leaving. Without --yes it shows what goe
 where there is something, 0 where there is nothing.
 
 What a cluster holds that cannot be read is told, and owed as ever (exit code 4): run it again once that is
-back, or, if it never will be, give it up before by "sync --forget-cluster". A dead source keeps its access
-to others for --access-grace.
+back, or, if it never will be, take its declaration out and give it up with --forget-cluster, which says what
+stays behind. A dead source keeps its access to others for --access-grace.
 
 What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
 it again for what is left. At the end the record goes. Namespaces stay, linkwright-access among them, and
@@ -41,7 +41,8 @@ and processes with --only-write: while one of them holds its lease, nothing is d
 and later it would link everything again.
 To keep links and give up only what linkwright has to do with them, use "release".`,
 		Example: `  linkwright uninstall --repo URL --home-kubeconfig home
-  linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m`,
+  linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m
+  linkwright uninstall --repo URL --home-kubeconfig home --yes --forget-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, func(e *engine, _ *fleet.Fleet) (task, error) {
@@ -53,7 +54,7 @@ To keep links and give up only what linkwright has to do with them, use "release
 		},
 	}
 	t.add(c.Flags(), "unlink it")
-	group(c.Flags(), groupClusters, t.home.addGrace)
+	group(c.Flags(), groupClusters, t.home.addDead)
 	out.add(c.Flags(), report.Formats())
 	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
 	return c
@@ -88,13 +89,18 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 	return d, nil
 }
 
+// remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
+func (e *engine) remembered(w plan.World) []fleet.Cluster {
+	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool { return e.loop.Forget[c.Name] && !w.Sides[c.Name].Known })
+}
+
 // uninstall shows what goes, and with yes takes it away.
 func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
 	w, err := e.loop.Look(ctx, term)
 	if err != nil {
 		return err
 	}
-	e.loop.Declared = leaving{e.loop.Declared, w.Departed}
+	e.loop.Declared = leaving{e.loop.Declared, e.remembered(w)}
 	if w, err = e.loop.Look(ctx, term); err != nil {
 		return err
 	}
@@ -132,9 +138,14 @@ func (e *engine) going(w plan.World, out printer) (n int, stopped bool) {
 			say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
 		}
 		for _, r := range cd.Rows {
-			if r.Standing == plan.Refused && r.Why != nil {
+			switch {
+			case r.Why == nil:
+			case r.Standing == plan.Refused:
 				stopped = true
 				say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+			case r.Why.Code == plan.Forgotten:
+				n++
+				say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {

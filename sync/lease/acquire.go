@@ -69,6 +69,9 @@ func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
 		lease, err = l.create(ctx, now)
 		return l.won(lease, now, err)
 	}
+	if err == nil {
+		err = l.about(lease)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,7 @@ func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
 		return nil, nil
 	}
 	next := lease.DeepCopy()
+	l.label(next)
 	next.Spec = l.spec(now, transitions(lease.Spec)+1)
 	next.Spec.AcquireTime = after(lease.Spec.AcquireTime, now)
 	lease, err = l.Client.Leases(l.Namespace).Update(ctx, next, metav1.UpdateOptions{})
@@ -84,14 +88,31 @@ func (l Lock) try(ctx context.Context, w *watched) (*held, error) {
 
 // create begins anew; who is second gets AlreadyExists and sees the lease next time.
 func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
-	lease, err := l.Client.Leases(l.Namespace).Create(ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},
-		Spec:       l.spec(now, 1),
-	}, metav1.CreateOptions{})
+	first := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name}, Spec: l.spec(now, 1)}
+	l.label(first)
+	lease, err := l.Client.Leases(l.Namespace).Create(ctx, first, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		err = apierrors.NewConflict(coordinationv1.Resource("leases"), l.Name, err)
 	}
 	return lease, err
+}
+
+// aboutKey is the annotation that says what a lease is about.
+const aboutKey = "linkwright.dev/lease-of"
+
+// about is an error where the lease is about something else. One of an earlier version does not say.
+func (l Lock) about(lease *coordinationv1.Lease) error {
+	if it := lease.Annotations[aboutKey]; it != "" && l.Of != "" && it != l.Of {
+		return fmt.Errorf("%w: it is that of %s, and this one would be that of %s: delete it if nobody uses it any more",
+			ErrOther, it, l.Of)
+	}
+	return nil
+}
+
+func (l Lock) label(lease *coordinationv1.Lease) {
+	if l.Of != "" {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, aboutKey, l.Of)
+	}
 }
 
 // won: the lease counts as renewed when the request was sent, not when it was answered.

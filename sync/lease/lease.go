@@ -16,6 +16,8 @@ var (
 	ErrHeld = errors.New("the lease is held by another")
 	// ErrLost is the cause of a term's context that ended because the lease could not be renewed in time.
 	ErrLost = errors.New("the lease is lost")
+	// ErrOther says that the lease is about something else, which happens to have the same name.
+	ErrOther = errors.New("the name is taken by another lease")
 )
 
 // Defaults are those of Kubernetes' own controllers.
@@ -34,6 +36,9 @@ const (
 type Lock struct {
 	Client                    coordination.LeasesGetter
 	Namespace, Name, Identity string
+	// Of says what it is about: different things may lead to one name. It is written on the lease, and one that says something
+	// else is never taken; empty: it is not looked at.
+	Of string
 	// Duration is sent in whole seconds, at least one; default 15 s.
 	Duration time.Duration
 	// Renew must be shorter than Duration; default 10 s, or two thirds of Duration.
@@ -127,7 +132,7 @@ func (l Lock) await(ctx context.Context) (*held, error) {
 
 // refused: asking again will not help.
 func refused(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
+	return errors.Is(err, ErrOther) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
 // pause says whether there was time for it before ctx ended.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -28,27 +28,25 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the home cluster: %w", err)
 	}
-	names := []string{"linkwright-" + h.owner}
-	if len(h.only) > 0 {
-		names = nil
-		for _, cluster := range slices.Compact(slices.Sorted(slices.Values(h.only))) {
-			names = append(names, "linkwright-"+h.owner+"-"+cluster)
-		}
+	named := func(of string, name string) lease.Lock {
+		return lease.Lock{Client: client.CoordinationV1(), Namespace: h.namespace, Name: name, Identity: identity(), Of: of}
+	}
+	main := "linkwright-" + h.owner
+	if len(h.only) == 0 {
+		return []lease.Lock{named("--owner "+h.owner, main)}, nil
 	}
 	var locks []lease.Lock
-	for _, name := range names {
-		locks = append(locks, lease.Lock{
-			Client: client.CoordinationV1(), Namespace: h.namespace, Name: name, Identity: identity(),
-		})
+	for _, cluster := range slices.Compact(slices.Sorted(slices.Values(h.only))) {
+		locks = append(locks, named("--owner "+h.owner+" --only-write "+cluster, main+"-"+cluster))
 	}
 	return locks, nil
 }
 
-// atOnce is how many leases are asked for together.
-const atOnce = 16
+// unhurried is how often a command renews leases that it holds beside the installation's own: there may be many.
+const unhurried = 4 * time.Second
 
-// allLocks are the installation's lease, and those that processes with --only-write ever took: of clusters that are declared, or
-// remembered. One that was never taken is not made.
+// allLocks are the installation's lease, and those of processes with --only-write, of all clusters that are declared, or
+// remembered: also where nobody took one yet, so that none begins for the first time in the middle.
 func (e *engine) allLocks(ctx context.Context, h homeFlags, declared *fleet.Fleet) ([]lease.Lock, error) {
 	all, err := e.locks(&h)
 	if err != nil {
@@ -68,33 +66,10 @@ func (e *engine) allLocks(ctx context.Context, h homeFlags, declared *fleet.Flee
 		return all, nil
 	}
 	each, err := e.locks(&h)
-	if err != nil {
-		return nil, err
+	for i := range each {
+		each[i].Retry = unhurried
 	}
-	taken, err := existing(ctx, each)
-	return append(all, taken...), err
-}
-
-// existing are the leases that somebody took once, in order.
-func existing(ctx context.Context, locks []lease.Lock) (out []lease.Lock, err error) {
-	exists := make([]bool, len(locks))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
-	for i, l := range locks {
-		g.Go(func() (err error) {
-			exists[i], err = l.Exists(ctx)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	for i, l := range locks {
-		if exists[i] {
-			out = append(out, l)
-		}
-	}
-	return out, nil
+	return append(all, each...), err
 }
 
 // take is Lock.Hold or Lock.Once.
@@ -105,6 +80,9 @@ func lead(ctx context.Context, locks []lease.Lock, how take, f func(context.Cont
 	err := holding(ctx, locks, how, f)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: create the namespace in the home cluster, or name another with --namespace", err)
+	}
+	if errors.Is(err, lease.ErrOther) {
+		return fmt.Errorf("%w, or give one of the two installations another --owner", err)
 	}
 	return err
 }

@@ -17,6 +17,7 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
 	}
 	l.must(exitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
+	l.heldAll()
 	after := l.inLink("west")
 	l.same("released", before, after, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
 	l.same("released", before, after, contentOf, "leases")
@@ -29,6 +30,18 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.must(exitPartial, []string{"1 link held"}, "sync")
 	if accounts, err := l.client("east").CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), metav1.ListOptions{}); err != nil || len(accounts.Items) != 2 {
 		l.t.Errorf("released: accounts in east: %v, %v", accounts, err)
+	}
+}
+
+// heldAll: a command that is alone held the lease of every cluster, also where no process with --only-write ever ran: none begins
+// for the first time beside it.
+func (l *lab) heldAll() {
+	l.t.Helper()
+	for _, cluster := range []string{"east", "west"} {
+		held, err := l.client("west").CoordinationV1().Leases("linkwright").Get(l.t.Context(), "linkwright-linkwright-"+cluster, metav1.GetOptions{})
+		if err != nil || *held.Spec.HolderIdentity != "" || held.Annotations["linkwright.dev/lease-of"] != "--owner linkwright --only-write "+cluster {
+			l.t.Errorf("the lease of cluster %s: %v, %v", cluster, held, err)
+		}
 	}
 }
 

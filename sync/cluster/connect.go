@@ -37,12 +37,8 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 		return nil, err
 	}
 	streams := &http.Client{Transport: client.Transport}
-	straight, err := newDirect(cfg, r.Get().URL(), streams)
-	if err != nil {
-		return nil, err
-	}
 	c := &Client{
-		rest: r, direct: straight, streams: streams, http: own,
+		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
 		server: cfg.Host, owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
 		alike: o.alike, secrets: newSamples(),
 	}

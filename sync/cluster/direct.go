@@ -30,13 +30,15 @@ type direct struct {
 	http   *http.Client
 	at     url.URL // of the server
 	agent  string
-	within time.Duration  // the server may take
-	reader rest.Interface // reads what a context brings: see relay
+	within time.Duration // the server may take
+	form   rest.ClientContentConfig
 }
 
-func newDirect(cfg *rest.Config, at *url.URL, client *http.Client) (*direct, error) {
-	reader, err := rest.RESTClientForConfigAndClient(cfg, &http.Client{Transport: relay{}})
-	return &direct{http: client, at: *at, agent: cfg.UserAgent, within: cfg.Timeout, reader: reader}, err
+func newDirect(cfg *rest.Config, at *url.URL, client *http.Client) *direct {
+	return &direct{http: client, at: *at, agent: cfg.UserAgent, within: cfg.Timeout, form: rest.ClientContentConfig{
+		ContentType: cfg.ContentType, GroupVersion: *cfg.GroupVersion,
+		Negotiator: runtime.NewClientNegotiator(cfg.NegotiatedSerializer, *cfg.GroupVersion),
+	}}
 }
 
 // send sends one, and gives the metadata that is answered; nil: the answer says otherwise, or something else.
@@ -74,8 +76,10 @@ func (d *direct) ask(ctx context.Context, p patching) (*http.Response, error) {
 }
 
 // request is the same PATCH as one of client-go.
-func (p patching) request(by rest.Interface) *rest.Request {
-	req := lead(by.Patch(p.kind), p.path).Param("fieldManager", p.by).Body(p.body)
+func (p patching) request(by rest.Interface) *rest.Request { return p.fill(by.Verb(http.MethodPatch)) }
+
+func (p patching) fill(req *rest.Request) *rest.Request {
+	req = lead(req, p.path).SetHeader("Content-Type", string(p.kind)).Param("fieldManager", p.by).Body(p.body)
 	if p.kind == types.ApplyPatchType {
 		req.Param("force", "true")
 	}
@@ -103,30 +107,25 @@ func all(answer *http.Response) ([]byte, error) {
 	return raw.Bytes(), err
 }
 
-// read has client-go read an answer, or the error instead of one.
+// read has client-go read an answer, or the error instead of one: as if it had asked, by a client that sends nothing.
 func (d *direct) read(ctx context.Context, p patching, answer *http.Response, err error) rest.Result {
-	ctx = context.WithValue(context.WithoutCancel(ctx), relay{}, heard{answer, err})
-	return p.request(d.reader).SetHeader("Accept", acceptMeta).Timeout(d.within).MaxRetries(0).Do(ctx)
+	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: heard{answer, err}})
+	return p.fill(req.Verb(http.MethodPatch)).SetHeader("Accept", acceptMeta).
+		WarningHandlerWithContext(rest.NoWarnings{}).Timeout(d.within).MaxRetries(0).Do(context.WithoutCancel(ctx))
 }
 
-// relay is a transport that sends nothing: what came for a request is in its context.
-type relay struct{}
-
+// heard is a transport that sends nothing: what came for a request is here.
 type heard struct {
 	answer *http.Response
 	err    error
 }
 
 // RoundTrip implements http.RoundTripper.
-func (relay) RoundTrip(r *http.Request) (*http.Response, error) {
-	got, ok := r.Context().Value(relay{}).(heard)
-	if !ok {
-		return nil, errors.New("nothing was answered")
-	}
-	if sent := (*url.Error)(nil); errors.As(got.err, &sent) {
+func (h heard) RoundTrip(*http.Request) (*http.Response, error) {
+	if sent := (*url.Error)(nil); errors.As(h.err, &sent) {
 		return nil, sent.Err // who asks says of what it is
 	}
-	return got.answer, got.err
+	return h.answer, h.err
 }
 
 // cutOff ends what is read by an error; nil: by none.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -32,7 +33,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := rest.RESTClientForConfigAndClient(cfg, client)
+	r, err := rest.RESTClientForConfigAndClient(cfg, &http.Client{Transport: bounded{client.Transport}, Timeout: client.Timeout})
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +108,23 @@ func (n noSwitch) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer, err := n.next.RoundTrip(q)
 	if err == nil && answer.StatusCode == http.StatusSwitchingProtocols {
 		return nil, errors.Join(errSwitched, answer.Body.Close())
+	}
+	return answer, err
+}
+
+// mostAnswer bounds an answer that client-go reads whole: a page of a list holds at most 500 objects.
+const mostAnswer = 64 << 20
+
+var errTooLong = fmt.Errorf("the server answers one request with more than %d MiB: is this an API server?", mostAnswer>>20)
+
+// bounded ends answers that have no end, for who reads them whole. A watch does not, and has bounds of its own.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(q)
+	if err == nil {
+		answer.Body = &ration{answer.Body, mostAnswer, errTooLong}
 	}
 	return answer, err
 }

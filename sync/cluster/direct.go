@@ -102,7 +102,7 @@ const atFirst = 64 << 10
 func all(answer *http.Response) ([]byte, error) {
 	var raw bytes.Buffer
 	raw.Grow(int(min(max(answer.ContentLength, 0), atFirst)) + bytes.MinRead) // what MinRead leaves free tells the end
-	_, err := raw.ReadFrom(&ration{answer.Body, mostFrame})
+	_, err := raw.ReadFrom(&ration{answer.Body, mostFrame, errTooMuch})
 	_ = answer.Body.Close() // what is lost is not wanted any more
 	return raw.Bytes(), err
 }

@@ -10,7 +10,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -81,6 +83,30 @@ func TestFramesEnd(t *testing.T) {
 		}
 	}
 }
+
+// What client-go reads whole has an end, too, and the error says which.
+func TestAnswersEnd(t *testing.T) {
+	var told endless
+	c, err := connect(&rest.Config{Host: "https://east.example"}, Options{Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper {
+		return says(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(&told)}, nil
+		})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	_, err = c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns"}})
+	if !errors.Is(err, errTooLong) || told.told > 2*mostAnswer {
+		t.Errorf("after %d MiB: got %v, want that it is too long", told.told>>20, err)
+	}
+}
+
+// says is a transport that asks nobody.
+type says func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (s says) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
 func TestLabelsOf(t *testing.T) {
 	for body, want := range map[string]map[string]string{

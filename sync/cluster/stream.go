@@ -130,7 +130,7 @@ func (s *stream) decode(answer *http.Response) error {
 	if err != nil || !ok || info.StreamSerializer == nil {
 		return fmt.Errorf("the answer is no watch but %q", answer.Header.Get("Content-Type"))
 	}
-	s.body = &ration{answer.Body, mostFrame}
+	s.body = &ration{answer.Body, mostFrame, errTooMuch}
 	s.frames = info.StreamSerializer.NewFrameReader(s.body)
 	if kind != runtime.ContentTypeJSON {
 		s.codec = info.StreamSerializer
@@ -152,11 +152,12 @@ var errTooMuch = fmt.Errorf("the server tells of more than %d MiB at once", most
 type ration struct {
 	io.ReadCloser
 	left int
+	over error // there was more
 }
 
 func (r *ration) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, errTooMuch
+		return 0, r.over
 	}
 	n, err := r.ReadCloser.Read(p[:min(len(p), r.left)])
 	r.left -= n

@@ -187,6 +187,13 @@ func TestApprovalOfADrain(t *testing.T) {
 	if n := left(); n != 1 {
 		t.Errorf("of a Link without mirrors %d approvals are left", n)
 	}
+	again := in
+	again.Wanted = map[object.End]object.Wanted{source: {End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}}}}
+	record(&again.Seen, mirrorSecret, ours(mirrorSecret))
+	inv := Approve(inventory.Inventory{Entries: []object.Key{mirrorSecret}}, "hash", []inventory.Identity{again.identity(mirrorSecret), {Key: mirrorKey, UID: "1"}})
+	if n := len(again.index().forget(inv).Approved); n != 1 {
+		t.Errorf("of a Secret that is declared again, and was to go with mirrors, %d approvals are left", n)
+	}
 	delete(in.Wanted, source)
 	in.Recorded[0].Approved = Approve(inventory.Inventory{}, "hash", []inventory.Identity{in.identity(linkKey), {Key: mirrorKey, UID: "1"}}).Approved
 	if n := left(); n != 1 {

@@ -43,6 +43,10 @@ func TestLeaveBase(t *testing.T) {
 			in.Recorded[0].Entries = nil
 			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Leaving: true})
 		}, "wait: links of this cluster are still being removed", false},
+		{"a link wants it", func(in *Input) {
+			in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: policyKey}}}
+			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Entries: sorted(policyKey)})
+		}, "wait: links of this cluster are still being removed", false},
 		{"kept", func(in *Input) {
 			r := ours(policyKey)
 			r.Keep = true

@@ -1,8 +1,12 @@
 package prune
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -22,6 +26,9 @@ func TestLeftInFormerNamespace(t *testing.T) {
 			break
 		}
 		for _, c := range v.Go {
+			if c.Key == lease && !v.Next.Has(moved([]object.Key{accountKey})[0]) {
+				t.Error("the inventory forgets the account before the lease is gone: who goes on after a crash would not look for it")
+			}
 			drop(&in.Seen, c.Key)
 			gone = append(gone, c.Key)
 		}
@@ -53,5 +60,62 @@ func TestFormerNamespaceOfOthers(t *testing.T) {
 	drop(&in.Seen, moved([]object.Key{linkKey})[0])
 	if keys := gone(); !slices.Contains(keys, lease) {
 		t.Errorf("of nobody: %v", keys)
+	}
+}
+
+// A controller's pods in a former namespace still write there: nothing but the controller goes before they have ended, whether
+// the link moved or goes.
+func TestPodsInFormerNamespace(t *testing.T) {
+	for name, declared := range map[string]bool{"moved": true, "unlinked": false} {
+		in := input(source, moved([]object.Key{accountKey, linkKey}), linkerd.Mirror{})
+		if declared {
+			in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
+		}
+		pod := object.Key{Kind: "Pod", Namespace: "former", Name: "controller-east-1"}
+		body, err := json.Marshal(map[string]any{"metadata": metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: "east"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(&in.Seen, pod, object.Record{UID: "pod"}, object.NewBody(body))
+		if got := told(one(t, in, settled())); !strings.HasPrefix(got, "wait: replaced controller: 1 not gone yet") {
+			t.Errorf("%s: %s", name, got)
+		}
+		drop(&in.Seen, pod)
+		if got := told(one(t, in, settled())); !strings.HasPrefix(got, "delete Link east") {
+			t.Errorf("%s, and the pod is gone: %s", name, got)
+		}
+	}
+}
+
+// What lies where the multicluster extension was before has a successor, a controller or not. What only falls away has none,
+// wherever it lies: a credential of the control plane, an object of no namespace.
+func TestReplacesFormer(t *testing.T) {
+	role := object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "else"}
+	for k, waits := range map[object.Key]bool{
+		deploymentKey: true, moved([]object.Key{linkKey})[0]: true, linkKey: false, planeSecret: false, role: false,
+		{Kind: "Secret", Namespace: object.AccessNamespace, Name: "else"}: false,
+	} {
+		in := input(source, sorted(k), linkerd.Mirror{})
+		in.Wanted[source] = object.Wanted{End: source}
+		in.Successor = func(object.End) *object.Reason { return object.Because(WaitingForSuccessor, "not ready") }
+		if v := one(t, in, settled()); (v.Waiting != nil) != waits || (len(v.Go) == 0) != waits {
+			t.Errorf("%s: %s", k, told(v))
+		}
+	}
+}
+
+// What is somebody else's by now, and lies where only the record looks, stays recorded: else it would be seen no more, and what it
+// keeps would be swept.
+func TestTheirsInFormerNamespace(t *testing.T) {
+	for _, k := range moved([]object.Key{linkKey, deploymentKey}) {
+		in := input(source, moved(perLink()), linkerd.Mirror{})
+		record(&in.Seen, k, object.Record{UID: "x", Mark: object.Unmarked})
+		if v := one(t, in, settled()); !v.Next.Has(k) {
+			t.Errorf("%s: next %v", k, v.Next.Entries)
+		}
+		drop(&in.Seen, k)
+		if v := one(t, in, settled()); v.Next.Has(k) {
+			t.Errorf("%s is gone: next %v", k, v.Next.Entries)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // keep stale endpoints, or be answered NotFound (LINKERD.md §4, §10).
 func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
 	secret := linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
-	if !end.IsSource() || !slices.Contains(keys, secret) {
+	if !slices.Contains(keys, secret) {
 		return gate{left: func() ([]object.Change, []object.Key) { return nil, nil }}
 	}
 	g := in.entries(end, "credential of the control plane", []object.Key{secret})
@@ -59,9 +59,6 @@ func first(keys []object.Key) string {
 
 // credentials are the mirror's of one link, in whatever namespace, and those of a former control plane.
 func (in Input) credentials(end object.End, keys []object.Key) []object.Key {
-	if !end.IsSource() {
-		return nil
-	}
 	all := only(keys, linkerd.MirrorSecret(in.Linkerd, end.Link.Target))
 	return slices.DeleteFunc(all, func(k object.Key) bool { return k == linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target) })
 }
@@ -69,7 +66,7 @@ func (in Input) credentials(end object.End, keys []object.Key) []object.Key {
 // but leaves out the credentials of both kinds, which have gates of their own.
 func (in Input) but(end object.End, keys []object.Key) []object.Key {
 	secret := linkerd.MirrorSecret(in.Linkerd, end.Link.Target)
-	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return end.IsSource() && alike(k, secret) })
+	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return alike(k, secret) })
 }
 
 // only gives the keys that are like k.

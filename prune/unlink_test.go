@@ -293,8 +293,13 @@ func TestMirrorsOfTheirLink(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		in := input(source, external(), all())
 		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
-		if got := told(one(t, in, settled())); strings.Contains(got, "web-") {
+		if got := told(one(t, in, settled())); strings.Contains(got, "web-") || strings.Contains(got, "wait") {
 			t.Errorf("%s: %s", mark, got)
+		}
+		drop(&in.Seen, mirrorSecret)
+		drop(&in.Seen, planeSecret)
+		if got := told(one(t, in, settled())); got != "drop" {
+			t.Errorf("%s, and the credentials are gone, whatever is resolved by another: %s", mark, got)
 		}
 	}
 }

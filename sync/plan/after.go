@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // After is the side a cluster would show once the step was done; side stays as it is. Every object that
-// was written has a body, as it went out: what others add to one (a token, a status, defaults) is not
-// in it, so credentials come from World.Fresh. A refused step, an unknown side: nothing changes.
+// was written has a body, as it went out: what others add to one (a status, defaults, a first token) is not
+// in it, so new credentials come from World.Fresh. A refused step, an unknown side: nothing changes.
 //
 //	create, update, drain, replace   record of object.Written, body of the object
 //	adopt                            record of object.Adopted, body with the patch merged in
@@ -50,8 +52,28 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 		body, _ := was.Body(c.Key)
 		seen.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
 	default:
-		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
+		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
 	}
+}
+
+// issued is the body of a write, and in the Secret of an account the token that the server put there: an update leaves it.
+func issued(was object.Observation, c object.Change) object.Body {
+	live, ok := was.Body(c.Key)
+	if !ok || c.Action != object.Update || c.Key.Kind != "Secret" {
+		return c.Object.Body
+	}
+	var secret struct {
+		Type string         `json:"type"`
+		Data map[string]any `json:"data"`
+	}
+	if json.Unmarshal(live.Bytes(), &secret) != nil || secret.Type != string(corev1.SecretTypeServiceAccountToken) {
+		return c.Object.Body
+	}
+	data, err := json.Marshal(map[string]any{"data": secret.Data})
+	if err != nil {
+		return c.Object.Body
+	}
+	return merged(object.NewBody(data), c.Object.Body)
 }
 
 // merged applies a JSON merge patch (RFC 7396) to an object; what is no object stays as it is.

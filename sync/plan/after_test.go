@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 var two = []api.ClusterName{"east", "west"}
@@ -68,6 +70,28 @@ func TestDepart(t *testing.T) {
 		if k == "Link.multicluster.linkerd.io linkerd-multicluster/east" {
 			t.Errorf("west still has %s; before: %v", k, before)
 		}
+	}
+}
+
+// A Secret that is written anew, as where an overlay begins to shape it, still holds the token that it was issued.
+func TestAfterKeepsIssuedTokens(t *testing.T) {
+	s := linked(t, "")
+	key := tokenKey
+	view := pair.View{Source: *s.live["west"], Target: *s.live["east"]}
+	want, err := view.Credential(key)
+	if err != nil || want == nil {
+		t.Fatalf("nothing was issued: %v", err)
+	}
+	body := `{"kind":"Secret","metadata":{"name":"` + key.Name + `","labels":{"x":"y"}},"type":"kubernetes.io/service-account-token"}`
+	view.Target = After(view.Target, Step{Cluster: "east", Changes: []object.Change{
+		{Action: object.Update, Key: key, Was: view.Target.Seen.Record(key), Object: object.Object{Key: key, Body: object.NewBody([]byte(body))}},
+	}})
+	got, err := view.Credential(key)
+	if err != nil || got == nil || got.Print != want.Print {
+		t.Errorf("after its Secret was written: %v, %v, want the same credential", got, err)
+	}
+	if !strings.Contains(string(bodyOf(view.Target.Seen, key).Bytes()), `"x":"y"`) {
+		t.Error("what was written is not seen")
 	}
 }
 

@@ -67,7 +67,7 @@ func TestFirstLink(t *testing.T) {
 		"create Secret linkwright-access/linkwright.west-token",
 	}, words(s.turn("east")))
 	tokens := *s.live["east"]
-	*s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Update, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
+	*s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Replace, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
 	if s.turn("west").Next.IsZero() {
 		t.Error("west waits for the token of an account, and is never asked again")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // What moved in a pass that was overtaken, and was not looked at, is looked at in the next, also where all else is as it was.
@@ -116,4 +118,23 @@ func TestForgetOfWhomNobodyKnows(t *testing.T) {
 	if got := said.String(); strings.Count(got, "forget-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
 		t.Errorf("said: %s", got)
 	}
+}
+
+// What is waited for in vain is looked at less and less often, whatever it is, and at last every ten seconds.
+func TestLooksInVainGrowApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lane{cluster: fleet.Cluster{Name: "west"}}
+		tt := &term{loop: &Loop{}, board: newBoard(&Loop{}, 1), lanes: map[api.ClusterName]*lane{"west": l}, deadline: time.Now().Add(time.Hour)}
+		tt.board.fleet = &fleet.Fleet{}
+		var pauses []time.Duration
+		for range 8 {
+			tt.next(&turn{lane: l, cluster: l.cluster, step: plan.Step{Next: time.Now().Add(300 * time.Millisecond)}})
+			pauses = append(pauses, time.Until(l.wake))
+			time.Sleep(time.Until(l.wake))
+		}
+		const ms = time.Millisecond
+		if want := []time.Duration{300 * ms, 600 * ms, 1200 * ms, 2400 * ms, 4800 * ms, 9600 * ms, patient, patient}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses: got %v, want %v", pauses, want)
+		}
+	})
 }

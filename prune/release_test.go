@@ -5,7 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -32,6 +34,71 @@ func TestRelease(t *testing.T) {
 		}
 		if c.Action != object.Release || !c.Fenced || c.Was != was || c.Object.Key != k || c.Takes() {
 			t.Errorf("%s: got %+v", tt.name, c)
+		}
+	}
+}
+
+// To a chart goes what its controller is made of, by the link's own names, and nothing else: a Link, a Secret, what was another
+// link's is deleted. What is being deleted, or was not looked for, is not given up.
+func TestReleasedKinds(t *testing.T) {
+	north := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-north"}
+	unseen := object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-east"}
+	for _, tt := range []struct {
+		key  object.Key
+		r    object.Record
+		want string
+	}{
+		{deploymentKey, ours(deploymentKey), "release Deployment controller-east"},
+		{probeKey, ours(probeKey), "release Service probe-east"},
+		{probeKey, object.Record{UID: "1", Mark: object.Ours, Going: true}, ""},
+		{unseen, object.Record{}, ""},
+		{linkKey, ours(linkKey), "delete Link east"},
+		{mirrorSecret, ours(mirrorSecret), "delete Secret cluster-credentials-east"},
+		{north, ours(north), "delete Deployment controller-north"},
+		{object.Key{Kind: "ConfigMap", Namespace: mc, Name: "else"}, object.Record{UID: "1", Mark: object.Ours}, "delete ConfigMap else"},
+	} {
+		in := input(source, sorted(tt.key), linkerd.Mirror{})
+		in.Wanted[source], in.External = object.Wanted{End: source}, map[object.End]linkerd.Helm{source: {}}
+		in.Saw = func(k object.Key) bool { return k != unseen }
+		if record(&in.Seen, tt.key, tt.r); tt.r.IsZero() {
+			drop(&in.Seen, tt.key)
+		}
+		if got := told(one(t, in, settled())); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.key, got, tt.want)
+		}
+	}
+}
+
+// A source's end under a former name leaves what the link by the new name wants, and what it does not want goes. A target's end
+// passes nothing on: its access stays for as long as the source uses it.
+func TestPassedOn(t *testing.T) {
+	renamed := object.End{Cluster: "west", Link: api.Pair{Source: "newwest", Target: "east"}}
+	in := input(source, sorted(linkKey, mirrorSecret), linkerd.Mirror{})
+	in.Recorded = append(in.Recorded, inventory.Inventory{End: renamed, Entries: sorted(linkKey)})
+	in.Wanted[renamed] = object.Wanted{End: renamed, Objects: []object.Object{{Key: linkKey}}}
+	for _, v := range Select(in, answer(Peer{Known: true})) {
+		if v.End == source && (told(v) != "delete Secret cluster-credentials-east" || v.Next.Has(linkKey)) {
+			t.Errorf("source: %s, next %v", told(v), v.Next.Entries)
+		}
+	}
+	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
+	in.Recorded[0] = inventory.Inventory{End: target, Entries: sorted(account), Leaving: true}
+	record(&in.Seen, account, ours(account))
+	for _, v := range Select(in, answer(Peer{Known: true})) {
+		if v.End == target && v.Waiting == nil {
+			t.Errorf("target: %s", told(v))
+		}
+	}
+}
+
+// What has begun to go is finished, whatever would take its place.
+func TestBegunNeedsNoSuccessor(t *testing.T) {
+	for leaving, waits := range map[bool]bool{false: true, true: false} {
+		in := input(source, perLink(), linkerd.Mirror{})
+		in.Recorded[0].Leaving = leaving
+		in.Successor = func(object.End) *object.Reason { return object.Because(WaitingForSuccessor, "not ready") }
+		if v := one(t, in, settled()); (v.Waiting != nil) != waits || v.Next.Leaving != leaving {
+			t.Errorf("begun %t: %s", leaving, told(v))
 		}
 	}
 }

@@ -23,7 +23,7 @@ var ErrOccupied = errors.New("an object of that name exists")
 //	create         server-side apply                                       the name is free, else ErrOccupied
 //	update, drain  server-side apply                                       it has the uid of Was (any, where Was is zero);
 //	                                                                       Fenced: it is exactly Was (nothing, where Was is zero)
-//	replace        delete, wait until gone, create                         it is exactly Was
+//	replace        get, delete, wait until gone, create                    it is exactly Was; what it told Helm it tells again
 //	release        JSON merge patch of the body                            it is exactly Was; success where it is gone
 //	delete         delete, in background                                   it is exactly Was; success where it is gone
 //

@@ -24,7 +24,7 @@ func (p *planner) compare() {
 			continue
 		}
 		next := inventory.Inventory{End: want.End}
-		p.declaredEnd(want, prune.Verdict{End: want.End, Next: next.Settle(keys(want), p.gone)})
+		p.declaredEnd(want, prune.Verdict{End: want.End, Next: next.Settle(keys(want), never)})
 	}
 	for _, v := range verdicts {
 		_, declared := slices.BinarySearchFunc(p.wanted, v.End, func(w object.Wanted, e object.End) int { return w.End.Compare(e) })
@@ -99,11 +99,6 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 		}
 	}
 	p.tell(row)
-}
-
-// gone: an entry that was looked for and not found leaves the inventory with the next write of it.
-func (p *planner) gone(k object.Key) bool {
-	return p.side.Saw(k) && p.side.Seen.Record(k).IsZero()
 }
 
 // take plans an end's changes and the inventory ahead of them, unless a policy is against it. An

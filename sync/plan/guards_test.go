@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// blind is a side on which a kind was not looked for.
+func blind(side pair.Side, kind string) pair.Side {
+	side.Looked = slices.DeleteFunc(slices.Clone(side.Looked), func(w object.Watch) bool { return w.Kind == kind })
+	seen := side.Seen.Edit()
+	for k := range side.Seen.Records() {
+		if k.Kind == kind {
+			seen.Drop(k)
+		}
+	}
+	side.Seen = seen.Observation()
+	return side
+}
+
+// What was not looked for is not missing: nothing is created in its place, and no inventory written where none was looked for.
+func TestNotLookedForIsNotMissing(t *testing.T) {
+	s := linked(t, "")
+	w := s.now()
+	w.Sides["west"] = blind(w.Sides["west"], "Deployment")
+	step := Cluster(w, "west", s.renderer())
+	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != "Unknown" || step.Writes() > 0 {
+		t.Errorf("a controller: %s, %v, writes %v", got.Standing, got.Why, words(step))
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
+	w = s.now()
+	w.Sides["west"] = blind(w.Sides["west"], "ConfigMap")
+	if step = Cluster(w, "west", s.renderer()); step.Writes() > 0 {
+		t.Errorf("inventories: writes %v", words(step))
+	}
+}
+
+// Of a target with an inventory that cannot be read nobody knows what its guards say: the source's end does not begin.
+func TestTargetWithABrokenInventory(t *testing.T) {
+	s := linked(t, "")
+	s.world.Fleet = declare(t, two, "")
+	w := s.now()
+	east := w.Sides["east"]
+	k := inventory.Key(owner, eastWest)
+	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
+	w.Sides["east"] = east
+	step := Cluster(w, "west", s.renderer())
+	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForTarget || len(step.Changes) > 0 {
+		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
+	}
+}
+
+// In a suspended cluster no inventory goes either, though nothing else is left of its end.
+func TestSuspendedKeepsItsInventories(t *testing.T) {
+	s := linked(t, "")
+	dressing := dressed("west", "").Seen
+	for k := range s.live["west"].Seen.Records() {
+		if dressing.Record(k).IsZero() && k.Kind != "Namespace" && k.Kind != "ConfigMap" {
+			remove(s.live["west"], k)
+		}
+	}
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
+	step := Cluster(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
+	if got := row(t, step, westEast); got.Standing != Suspended || step.Writes() > 0 {
+		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
+	}
+}
+
+// The base of a cluster that leaves carries no commit any more, however many come while it does.
+func TestCommitsWhileLeaving(t *testing.T) {
+	s := linked(t, "")
+	for i := range 20 {
+		s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, fmt.Sprintf("# %d\n", i))
+		s.turn("west", rules...)
+		before, _ := inventory.ReadBase(owner, s.live["east"].Seen)
+		s.turn("east", rules...)
+		if after, found := inventory.ReadBase(owner, s.live["east"].Seen); found && after.Commit != before.Commit && !after.Leaving {
+			t.Errorf("turn %d: the base gets commit %s", i, after.Commit)
+		}
+	}
+	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
+}
+
+// CreateOnly lets be made, and adopted, what people ask for, and nothing else.
+func TestCreateOnly(t *testing.T) {
+	s := linked(t, "")
+	w := s.now()
+	w.Fleet.Policy.Prune.Policy = api.CreateOnly
+	for a, allowed := range map[object.Action]bool{
+		object.Create: true, object.Adopt: true, object.Update: false, object.Drain: false, object.Replace: false, object.Release: false, object.Delete: false,
+	} {
+		if why := PrunePolicy(w, westEast, []object.Change{{Action: a}}); (why == nil) != allowed {
+			t.Errorf("%s: %v", a, why)
+		}
+	}
+}

@@ -91,13 +91,13 @@ func TestPassedOn(t *testing.T) {
 	}
 }
 
-// What has begun to go is finished, whatever would take its place.
-func TestBegunNeedsNoSuccessor(t *testing.T) {
-	for leaving, waits := range map[bool]bool{false: true, true: false} {
+// What has begun to go waits for what takes its place, too: when it began, nothing may have been to take it.
+func TestBegunWaitsForItsSuccessor(t *testing.T) {
+	for _, leaving := range []bool{false, true} {
 		in := input(source, perLink(), linkerd.Mirror{})
 		in.Recorded[0].Leaving = leaving
 		in.Successor = func(object.End) *object.Reason { return object.Because(WaitingForSuccessor, "not ready") }
-		if v := one(t, in, settled()); (v.Waiting != nil) != waits || v.Next.Leaving != leaving {
+		if v := one(t, in, settled()); v.Waiting == nil || len(v.Go) > 0 || v.Next.Leaving != leaving {
 			t.Errorf("begun %t: %s", leaving, told(v))
 		}
 	}

@@ -139,18 +139,15 @@ func (in Input) releases(inv inventory.Inventory) (out []object.Change) {
 // end, and nothing but what that does not want is taken.
 func (in Input) passed(end object.End) bool { return end.IsSource() && in.needs(in.link(end)) }
 
-// pass leaves an end to another that wants what it holds.
+// pass leaves an end to another that wants what it holds. What that does not want goes as from an end that is declared: it may
+// be a controller in a former namespace.
 func (in Input) pass(v Verdict, inv inventory.Inventory) Verdict {
-	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) })
-	v = v.through([]gate{in.entries(inv.End, "objects of the former name", inv.Entries)})
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) && in.vacated(inv.End, k) })
+	v = v.through(in.trims(inv.End, slices.DeleteFunc(slices.Clone(inv.Entries), in.needs)))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }
 
-// stays says why an unlink does not begin yet; one that began is finished.
-func (in Input) stays(inv inventory.Inventory) *object.Reason {
-	if inv.Leaving {
-		return nil
-	}
-	return in.succeeds(inv.End)
-}
+// stays says why an unlink does not begin yet, or does not go on: a link that is declared again by another name of a cluster
+// stays as one that is declared again.
+func (in Input) stays(inv inventory.Inventory) *object.Reason { return in.succeeds(inv.End) }

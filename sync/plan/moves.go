@@ -120,11 +120,15 @@ func (p *planner) isDeclared(name api.ClusterName) bool {
 	return c != nil
 }
 
-// uid is the identity of a cluster by name: as it is remembered, unless people accepted another.
+// uid is the identity of a cluster by name: as it is remembered, unless people accepted another. Of a name by which nothing was
+// read yet, it is the one that people say it has.
 func (p *planner) uid(name api.ClusterName) string {
-	seen := p.Sides[name].Facts.UID
-	if known := p.UIDs[name]; known != "" && (seen == "" || p.Accepted[name] != seen) {
+	seen, accepted := p.Sides[name].Facts.UID, p.Accepted[name]
+	if known := p.UIDs[name]; known != "" && (seen == "" || accepted != seen) {
 		return known
+	}
+	if seen == "" {
+		return accepted
 	}
 	return seen
 }

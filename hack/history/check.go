@@ -23,12 +23,12 @@ func (r *run) breaks(format string, a ...any) {
 // judge holds one write that the server is about to do to the promises: (a) nothing that is not ours, (b) nothing that is
 // declared, held, kept or suspended.
 func (r *run) judge(p *process, c object.Change, was *thing) string {
-	pl := r.planes[c.End.Cluster]
+	pl := r.planes[r.called(c.End.Cluster)]
 	if p.adopts != nil || p.releases != nil {
 		return p.commanded(c, was)
 	}
 	switch {
-	case p.commit.suspended(c.End):
+	case p.commit.suspended(object.End{Cluster: pl.name, Link: c.End.Link}):
 		return "it is suspended"
 	case was == nil && (c.Action == object.Delete || c.Action == object.Release):
 		return ""
@@ -51,11 +51,11 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 	case was.rec.Keep && (pl.began[c.End] == 0 || pl.began[c.End] > was.kept):
 		return "(b) people marked it to be kept before its end began to leave"
 	case c.Action == object.Drain:
-		return p.commit.drains(c, was)
+		return cmp.Or(p.commit.drains(c, was), r.inherits(p, c, was))
 	case c.Action == object.Replace:
 		return ""
 	}
-	if why := cmp.Or(r.granted(p, c), p.commit.succeeds(pl, p.sides[pl.name].Seen, c)); why != "" {
+	if why := cmp.Or(r.granted(p, c), r.inherits(p, c, was), p.commit.succeeds(pl, p.sides[pl.name].Seen, c)); why != "" {
 		return why
 	}
 	if link, ok := p.commit.wants(pl.name, c.Key); ok {
@@ -126,7 +126,8 @@ func (c commit) drains(ch object.Change, was *thing) string {
 
 // sweeps: what Linkerd's controllers made may go only with a link of ours that nobody declares any more.
 func (r *run) sweeps(p *process, c object.Change, was *thing) string {
-	pl, to := r.planes[c.End.Cluster], api.Pair{Source: c.End.Cluster, Target: was.target}
+	pl := r.planes[r.called(c.End.Cluster)]
+	to := api.Pair{Source: pl.name, Target: was.target}
 	switch {
 	case pl.abandoned(was):
 		return ""
@@ -183,7 +184,7 @@ func (r *run) check(p *process, s plan.Step) {
 		switch {
 		case done[c.Key]:
 			r.breaks("%s: %s is written twice in one step", s.Cluster, c.Key)
-		case c.End.Cluster != s.Cluster:
+		case r.called(c.End.Cluster) != s.Cluster:
 			r.breaks("%s: a step writes %s of %s", s.Cluster, c.Key, c.End)
 		case c.Action == object.Create && !seen.IsZero():
 			r.breaks("%s: create of %s, which is there", s.Cluster, c.Key)
@@ -198,7 +199,7 @@ func (r *run) check(p *process, s plan.Step) {
 // says why not; and what is declared is there, or a row says why not.
 func (r *run) rest() {
 	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
-		if pl := r.planes[name]; r.told(name) {
+		if pl := r.planes[name]; pl.name == name && r.told(name) {
 			for _, t := range pl.all() {
 				if why := r.leftover(pl, t); why != "" {
 					r.breaks("at rest %s has %s: %s%s", name, t.key, why, r.rows())
@@ -223,7 +224,7 @@ func (r *run) told(name api.ClusterName) bool {
 // explained says that a row tells why an end is not as it should be.
 func (r *run) explained(e object.End) bool {
 	for _, row := range r.last[e.Cluster].Rows {
-		if row.End == e && row.Standing != plan.InPlace && row.Standing != plan.Removed {
+		if r.called(row.End.Cluster) == e.Cluster && row.End.Link == e.Link && row.Standing != plan.InPlace && row.Standing != plan.Removed {
 			return row.Why != nil
 		}
 	}
@@ -239,14 +240,18 @@ func (r *run) leftover(pl *plane, t *thing) string {
 	case t.by != ours || t.rec.Mark != object.Ours || t.key.Kind == "Namespace" || pl.lost(t):
 		return ""
 	case t.key == baseKey():
-		if declared && !r.head.clusters[pl.name].leaving || r.explained(t.end) {
+		if declared && !r.head.clusters[pl.name].leaving || r.explained(object.End{Cluster: pl.name}) {
 			return ""
 		}
 		return "(d) its cluster is not declared"
 	}
-	_, linked := r.head.of(t.end.Link)
+	end := object.End{Cluster: pl.name, Link: t.end.Link}
+	_, linked := r.head.of(r.today(t.end.Link))
 	_, wanted := r.head.wants(pl.name, t.key)
-	if (linked || t.end.IsBase()) && (wanted || isInventory(t.key)) || r.explained(t.end) {
+	if isInventory(t.key) {
+		_, wanted = r.head.of(t.end.Link)
+	}
+	if (linked || t.end.IsBase()) && wanted || r.explained(end) || r.goesOn(end) {
 		return ""
 	}
 	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"

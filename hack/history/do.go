@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,10 +11,13 @@ import (
 
 // do lets one event happen. What cannot, since there is nothing to pick from, does not.
 func (r *run) do(e Event) {
+	e.At, e.To = r.called(e.At), r.called(e.To)
 	switch {
 	case e.Do == "world":
 		r.begin(worlds()[e.N%len(worlds())])
 	case r.planes[e.At] == nil: // of another world: a script that was cut
+	case e.Do == "rename":
+		r.rename(e)
 	case r.declares(e) || r.befalls(e) || r.runs(e):
 	default:
 		r.foreign(e)
@@ -47,7 +49,8 @@ func (r *run) declares(e Event) bool {
 	case "extra":
 		at.extra = !at.extra
 	case "drop":
-		if !r.hangs { // what is written late into a cluster that was struck off, nobody finds
+		// What is written late into a cluster that was struck off, nobody finds; nor is a name given up in the middle of its handing over.
+		if !r.hangs && !r.handing(r.planes[e.At]) {
 			delete(c.clusters, e.At)
 		}
 	case "policy": // and what is bounded
@@ -98,9 +101,11 @@ func (r *run) befalls(e Event) bool {
 	case "half":
 		pl.half = 1 + e.N
 	case "rebuild":
-		r.rebuild(pl)
+		if !r.handing(pl) { // by which name the former one was known, nobody could tell
+			r.rebuild(pl)
+		}
 	case "accept":
-		if r.home[e.At] != "" {
+		if _, declared := r.head.clusters[e.At]; declared || r.home[e.At] != "" {
 			r.accepted[e.At] = pl.uid
 		}
 	case "lag":
@@ -156,16 +161,9 @@ func (p *plane) serve(off bool) {
 
 // rebuild makes the cluster anew: another one, of the same name.
 func (r *run) rebuild(p *plane) {
-	uid := fmt.Sprintf("%s'", p.uid)
-	at := 0
-	for i, name := range worlds()[4] {
-		if name == p.name {
-			at = i
-		}
-	}
-	mc := p.mc
-	r.planes[p.name], r.rebuilt = build(p.name, uid, at), true
-	r.planes[p.name].mc = mc
+	next := build(p.born, p.uid+"'", p.at)
+	next.name, next.mc = p.name, p.mc
+	r.planes[p.name], r.rebuilt = next, true
 }
 
 // foreign lets somebody else act.

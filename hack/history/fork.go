@@ -24,8 +24,14 @@ func (r *run) fork() *run {
 	f.home, f.debts, f.accepted = maps.Clone(r.home), maps.Clone(r.debts), maps.Clone(r.accepted)
 	f.last, f.process = maps.Clone(r.last), r.process.fork()
 	f.forget, f.specs, f.planes = maps.Clone(r.forget), maps.Clone(r.specs), maps.Clone(r.planes)
+	f.former = maps.Clone(r.former)
 	for name, p := range r.planes {
-		f.planes[name] = p.fork()
+		if p.name == name {
+			f.planes[name] = p.fork()
+		}
+	}
+	for name, p := range r.planes { // a cluster that has two names for now is one
+		f.planes[name] = f.planes[p.name]
 	}
 	return &f
 }

@@ -8,7 +8,7 @@ import (
 
 // Verbs of events, by who acts.
 func commits() []string {
-	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare", "move", "extra"}
+	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare", "move", "extra", "rename"}
 }
 
 func foreign() []string {

@@ -77,7 +77,8 @@ type run struct {
 	forked        bool // it is played beside another, to be compared
 	grace         time.Duration
 	forget        map[api.ClusterName]bool
-	specs         map[api.ClusterName]api.Linkerd // of the record
+	specs         map[api.ClusterName]api.Linkerd     // of the record
+	former        map[api.ClusterName]api.ClusterName // names that clusters had, with those that they have
 	broken        string
 }
 
@@ -91,7 +92,7 @@ func (r *run) trace(line string) {
 func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.head = commit{clusters: map[api.ClusterName]cluster{}, links: map[api.Pair]link{}, policy: api.PruneSync}
-	r.debts = map[api.ClusterName][]inventory.Debt{}
+	r.debts, r.former = map[api.ClusterName][]inventory.Debt{}, map[api.ClusterName]api.ClusterName{}
 	r.grace, r.forget, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {
@@ -122,7 +123,10 @@ func (r *run) commit(c commit) {
 
 // play lets Kubernetes and Linkerd do what they do by themselves.
 func (r *run) play() {
-	reachable := func(name api.ClusterName) bool { return r.planes[name] != nil && !r.planes[name].down }
+	reachable := func(name api.ClusterName) bool {
+		name = r.called(name)
+		return r.planes[name] != nil && !r.planes[name].down
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
 		r.planes[name].kubernetes()
 		r.planes[name].linkerd(reachable)
@@ -228,7 +232,7 @@ func (r *run) heal() {
 				pl.keep(t, 0)
 			}
 		}
-		if r.home[name] != "" {
+		if _, declared := r.head.clusters[name]; declared || r.home[name] != "" {
 			r.accepted[name] = pl.uid
 		}
 	}
@@ -254,10 +258,11 @@ func (r *run) heal() {
 
 // strict: nothing stands in the way of anything, so that all is as if nothing had ever happened but the last commit.
 func (r *run) strict() {
+	waits := r.resolves()
 	for name, s := range r.last {
 		for _, row := range s.Rows {
-			if r.resolved(row) {
-				return // and the same everywhere, as far as that goes
+			if r.resolved(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == prune.WaitingForLinks {
+				continue
 			}
 			if row.Standing != plan.InPlace && row.Standing != plan.Removed {
 				r.breaks("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Standing, row.Why, r.rows())
@@ -267,9 +272,23 @@ func (r *run) strict() {
 			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Refused.Message)
 		}
 	}
-	if r.broken != "" || r.rebuilt || r.Servers != nil {
-		return
+	if r.broken == "" && !waits && !r.rebuilt && r.Servers == nil {
+		r.alike()
 	}
+}
+
+// resolves says that some end waits for a controller that nobody runs.
+func (r *run) resolves() bool {
+	for _, s := range r.last {
+		if slices.ContainsFunc(s.Rows, r.resolved) {
+			return true
+		}
+	}
+	return false
+}
+
+// alike holds what of ours is left to what there would be if nothing had ever happened.
+func (r *run) alike() {
 	for name, want := range r.ideal() {
 		if r.planes[name].given {
 			continue
@@ -283,7 +302,11 @@ func (r *run) strict() {
 // resolved: who declares that others run a controller which nobody runs has nobody who takes mirrors away, and the credential
 // by which they are resolved stays until somebody does; so does all that lies in a former multicluster namespace.
 func (r *run) resolved(row plan.Row) bool {
-	l, _ := r.head.of(row.End.Link)
+	link := r.today(row.End.Link)
+	l, _ := r.head.of(link)
+	if link != row.End.Link {
+		return l.external && row.Standing == plan.Waiting && row.Why.Code == prune.WaitingForSuccessor
+	}
 	return l.external && row.End.IsSource() && row.Standing == plan.Waiting &&
 		(row.Why.Code == prune.Waiting || row.Why.Code == prune.WaitingForSuccessor)
 }
@@ -300,12 +323,22 @@ func (p *plane) ours() (out []string) {
 
 // ideal is what the head alone gives on clusters that nothing ever happened to.
 func (r *run) ideal() map[api.ClusterName][]string {
-	text := fmt.Sprint(slices.Sorted(maps.Keys(r.planes)), r.head.text())
+	var names, born []api.ClusterName
+	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
+		if pl := r.planes[name]; pl.name == name {
+			names, born = append(names, name), append(born, pl.born)
+		}
+	}
+	text := fmt.Sprint(names, r.head.text())
 	if known := r.ideals[text]; known != nil {
 		return known
 	}
 	still := &run{Player: &Player{renderer: r.renderer, loader: r.loader, ideals: r.ideals}, event: 1}
-	still.begin(slices.Sorted(maps.Keys(r.planes)))
+	still.begin(names)
+	for i, name := range names {
+		still.planes[name] = build(born[i], string(born[i]), r.planes[name].at)
+		still.planes[name].name = name
+	}
 	still.commit(r.head)
 	if still.calm(); still.broken != "" {
 		r.breaks("without any faults: %s", still.broken)

@@ -42,6 +42,8 @@ func kindOf(k object.Key) kind { return kind{k.Group, k.Kind} }
 // write leaves is what plan.After says.
 type plane struct {
 	name    api.ClusterName
+	born    api.ClusterName // the name that it had first, by which it is reached
+	at      int             // which of the world's it is
 	uid     string
 	mc      string // the multicluster namespace as it is declared now
 	things  map[object.Key]*thing

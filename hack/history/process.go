@@ -138,7 +138,7 @@ func (pl *plane) facts(c api.Cluster, seen object.Observation, whole bool) linke
 	if was := pl.known; whole && was.dressed == now.dressed && was.noCRD == now.noCRD && was.linkerd == now.linkerd {
 		return was.facts
 	}
-	now.facts = linkerd.FactsOf(c, "https://"+string(pl.name)+".example.com:6443", seen)
+	now.facts = linkerd.FactsOf(c, "https://"+string(pl.born)+".example.com:6443", seen)
 	if whole {
 		pl.known = now
 	}
@@ -214,6 +214,7 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 			delete(r.home, c.Name)
 			delete(r.debts, c.Name)
 			r.planes[c.Name].given = r.planes[c.Name].given || len(s.Rows) > 0 && s.Rows[0].Why != nil && s.Rows[0].Why.Code == plan.Forgotten
+			r.struckOff(c.Name)
 		}
 		return 0
 	}
@@ -366,7 +367,7 @@ func together(s plan.Step, a, b object.Change) bool {
 
 // write sends one change, and holds it to the promises if the server does it.
 func (r *run) write(p *process, c object.Change) error {
-	pl := r.planes[c.End.Cluster]
+	pl := r.planes[r.called(c.End.Cluster)]
 	was := pl.things[c.Key]
 	if pl.refuses(c, was) == nil {
 		if why := r.judge(p, c, was); why != "" {

@@ -78,7 +78,7 @@ func (r *run) beside(p *process, pl *plane, side pair.Side, whole bool) {
 	must(err)
 	shown.Seen = ready(shown.Seen)
 	if whole {
-		shown.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://"+string(pl.name)+".example.com:6443", shown.Seen)
+		shown.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://"+string(pl.born)+".example.com:6443", shown.Seen)
 	}
 	p.real[pl.name] = shown
 	for k, rec := range side.Seen.Records() {

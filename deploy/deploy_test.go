@@ -46,7 +46,8 @@ type bed struct {
 	home    string // kubeconfig of linkwright's account in west
 }
 
-// TestDeploy is one story: apply the manifests, and then link and unlink with no other rights than theirs.
+// TestDeploy is one story: apply the manifests in one cluster, what `linkwright rbac` prints in the other, and then link and
+// unlink with no other rights than theirs.
 func TestDeploy(t *testing.T) {
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
@@ -54,7 +55,7 @@ func TestDeploy(t *testing.T) {
 	testbed.Need(t)
 	b := newBed(t)
 	installed := map[string][]*unstructured.Unstructured{
-		"west": append(build(t, "../examples/install/home", map[string]bool{}), cluster(t, "east")...),
+		"west": append(build(t, "../examples/install/home", map[string]bool{}), b.rbac("west")...),
 		"east": cluster(t, "west"),
 	}
 	for name, objects := range installed {

@@ -1,8 +1,14 @@
 package deploy_test
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -114,6 +121,8 @@ func needless() []string {
 		"*: bind clusterroles.rbac.authorization.k8s.io linkerd-service-mirror-remote-access-default",
 		// Held to be granted: the rules of the Role controller-read-remote-creds-<target>.
 		"linkerd-multicluster: create leases.coordination.k8s.io",
+		// Of a probe whose Service went before Linkerd wrote them once more; else Kubernetes takes them away.
+		"linkerd-multicluster: delete endpoints",
 		"linkerd-multicluster: patch leases.coordination.k8s.io",
 		"linkerd-multicluster: patch links/status.multicluster.linkerd.io",
 		"linkerd-multicluster: update leases.coordination.k8s.io",
@@ -167,5 +176,24 @@ func (b *bed) denied() {
 				b.Errorf("%s: linkwright may %s %s %s in namespace %q", c.Name, a.Verb, a.Resource, a.Name, a.Namespace)
 			}
 		}
+	}
+}
+
+// rbac is what the program prints for a cluster of a mesh.
+func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
+	b.Helper()
+	dir := b.TempDir()
+	b.must(os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(clusters(b)+links), 0o600))
+	text, err := exec.CommandContext(b.Context(), b.program, "rbac", dir, "--cluster", name).Output()
+	b.must(err)
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
+	for {
+		o := &unstructured.Unstructured{}
+		err := decoder.Decode(o)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		b.must(err)
+		out = append(out, o)
 	}
 }

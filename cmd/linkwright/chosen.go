@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -30,6 +31,18 @@ func pairs(f *fleet.Fleet, args []string, loose bool) (map[api.Pair]bool, error)
 		}
 	}
 	return out, nil
+}
+
+// chosenClusters are those that are named, or all; in order.
+func chosenClusters(f *fleet.Fleet, names []string) ([]fleet.Cluster, error) {
+	for _, name := range names {
+		if _, ok := f.Cluster(api.ClusterName(name)); !ok {
+			return nil, usage("--cluster %s: no such cluster is declared", name)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(f.Clusters), func(c fleet.Cluster) bool {
+		return len(names) > 0 && !slices.Contains(names, string(c.Name))
+	}), nil
 }
 
 // every is all declared links.

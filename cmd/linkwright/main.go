@@ -106,7 +106,7 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 	})
 	root.SetUsageFunc(grouped(root.UsageFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), rbacCommand(), versionCommand())
 	for _, c := range root.Commands() {
 		c.Args = asUsage(c.Args)
 	}

@@ -5,8 +5,11 @@ import (
 	"iter"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -60,4 +63,26 @@ func standInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 		out[p] = linkerd.Credential{Token: object.NewSecret([]byte(token)), Print: "standin"}
 	}
 	return out
+}
+
+// imagine has something done with the world of a tree that arguments name, in which there is no cluster.
+func (f *common) imagine(c *cobra.Command, args []string, factsFile string, do func(plan.World, plan.Renderer) error) error {
+	from, err := f.git.find(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	k, err := f.overlays.open(c.Context(), f.home.owner, warner(c.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), from)
+	if err != nil {
+		return err
+	}
+	o, err := newOffline(f.home.owner, factsFile)
+	if err != nil {
+		return err
+	}
+	return do(o.world(fl), overlays{render.New(o.owner), k})
 }

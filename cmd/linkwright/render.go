@@ -12,7 +12,6 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -40,24 +39,9 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if saveFacts != "" {
 				return f.saveFacts(c.Context(), c.ErrOrStderr(), saveFacts)
 			}
-			from, err := f.git.find(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			k, err := f.overlays.open(c.Context(), f.home.owner, warner(c.ErrOrStderr()))
-			if err != nil {
-				return err
-			}
-			defer k.close()
-			fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), from)
-			if err != nil {
-				return err
-			}
-			o, err := newOffline(f.home.owner, factsFile)
-			if err != nil {
-				return err
-			}
-			return printEnds(c.OutOrStdout(), o.world(fl), overlays{render.New(o.owner), k}, only)
+			return f.imagine(c, args, factsFile, func(w plan.World, r plan.Renderer) error {
+				return printEnds(c.OutOrStdout(), w, r, only)
+			})
 		},
 	}
 	f.add(c.Flags())
@@ -69,18 +53,12 @@ With --save-facts the clusters are read, and their facts are written to a file f
 
 // printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
 func printEnds(w io.Writer, world plan.World, r plan.Renderer, only []string) error {
-	wanted := map[api.ClusterName]bool{}
-	for _, name := range only {
-		if _, ok := world.Fleet.Cluster(api.ClusterName(name)); !ok {
-			return usage("--cluster %s: no such cluster is declared", name)
-		}
-		wanted[api.ClusterName(name)] = true
+	chosen, err := chosenClusters(world.Fleet, only)
+	if err != nil {
+		return err
 	}
 	world, _ = plan.Simulate(world, r)
-	for _, c := range world.Fleet.Clusters {
-		if len(only) > 0 && !wanted[c.Name] {
-			continue
-		}
+	for _, c := range chosen {
 		for _, end := range plan.Wants(world, c.Name, r) {
 			if err := printEnd(w, end, world.Sides[c.Name].Facts.UID); err != nil {
 				return err

@@ -235,7 +235,9 @@ func (b *book) conclude(t *testing.T) {
 }
 
 // cameToMost says that enough of the points were come to. Of few points, some may be missed by chance, but not all.
-func cameToMost(killed, missed int) bool { return missed <= max(2, killed/4) && (killed > 0 || missed == 0) }
+func cameToMost(killed, missed int) bool {
+	return missed <= max(2, killed/4) && (killed > 0 || missed == 0)
+}
 
 func TestCameToMost(t *testing.T) {
 	for _, c := range []struct {

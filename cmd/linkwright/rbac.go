@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+func rbacCommand() *cobra.Command {
+	var f common
+	var account string
+	var reader bool
+	var only []string
+	c := &cobra.Command{
+		Use:   "rbac [PATH | REPO@REV]",
+		Short: "Print the rights that linkwright needs in each cluster",
+		Long: `Print the rights that linkwright's account needs in each cluster for what is declared, as YAML, without any cluster.
+
+There are two sets of rights for writing: what everything needs, and, apart, what sweeps mirrors in all
+namespaces where Linkerd's controllers cannot take them away (<name>-mirrors). Without the second such an unlink
+stops and says so. With --reader there is one set, for an account that only looks: status has all it needs,
+and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
+
+What is declared no longer is not known here: apply new rights after a change is in place where they become less,
+before it where they become more. Rights in the home cluster are those of deploy/home.`,
+		Example: `  linkwright rbac . --cluster east | kubectl --context east apply -f -
+  linkwright rbac . --cluster east --reader --account ci/linkwright-diff`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.home.check(); err != nil {
+				return err
+			}
+			a, err := accountOf(account)
+			if err != nil {
+				return err
+			}
+			a.name, a.reader = object.Manager(f.home.owner), reader
+			return f.imagine(c, args, "", func(w plan.World, r plan.Renderer) error {
+				return a.print(c.OutOrStdout(), w, r, only)
+			})
+		},
+	}
+	f.add(c.Flags())
+	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
+	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
+	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
+	return c
+}
+
+// grantee is an account, and the name of the roles it gets.
+type grantee struct {
+	namespace, account, name string
+	reader                   bool
+}
+
+func accountOf(text string) (grantee, error) {
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return grantee{}, usage("--account %q: want NAMESPACE/NAME, such as linkwright/linkwright", text)
+	}
+	return grantee{namespace: namespace, account: name}, nil
+}
+
+func (a grantee) print(w io.Writer, world plan.World, r plan.Renderer, only []string) error {
+	chosen, err := chosenClusters(world.Fleet, only)
+	if err != nil {
+		return err
+	}
+	for _, c := range chosen {
+		objects, err := a.objects(world, c, r)
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			text, err := yaml.Marshal(o)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "---\n# cluster %s\n%s", c.Name, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// objects are all of one cluster, in the order in which they are applied.
+func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+	duties := []struct {
+		duty plan.Duty
+		name string
+	}{{plan.Writing, a.name}, {plan.Sweeping, a.name + "-mirrors"}}
+	if a.reader {
+		duties = duties[:1]
+		duties[0].duty, duties[0].name = plan.Reading, a.name+"-reader"
+	}
+	out := []any{namespace(a.namespace), &corev1.ServiceAccount{TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false)}}
+	if a.namespace != object.AccessNamespace {
+		out = append(out, namespace(object.AccessNamespace))
+	}
+	for _, d := range duties {
+		rights, err := plan.RightsFor(w, c, r, d.duty)
+		if err != nil {
+			return nil, err
+		}
+		for _, ns := range slices.SortedFunc(maps.Keys(rights), cmp.Compare[string]) {
+			out = append(out, a.role(ns, d.name, rights[ns])...)
+		}
+	}
+	return out, nil
+}
+
+// role is one with its binding; without a namespace, one for the whole cluster.
+func (a grantee) role(ns, name string, rules []rbacv1.PolicyRule) []any {
+	meta := metav1.ObjectMeta{Name: name, Namespace: ns}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: a.account, Namespace: a.namespace}}
+	if ns == "" {
+		return []any{
+			&rbacv1.ClusterRole{TypeMeta: typed(rbacVersion, "ClusterRole"), ObjectMeta: meta, Rules: rules},
+			&rbacv1.ClusterRoleBinding{
+				TypeMeta: typed(rbacVersion, "ClusterRoleBinding"), ObjectMeta: meta, Subjects: subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			},
+		}
+	}
+	return []any{
+		&rbacv1.Role{TypeMeta: typed(rbacVersion, "Role"), ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{
+			TypeMeta: typed(rbacVersion, "RoleBinding"), ObjectMeta: meta, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		},
+	}
+}
+
+const rbacVersion = rbacv1.GroupName + "/v1"
+
+func typed(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// namespace as it is written, without a status.
+func namespace(name string) any {
+	return struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}{typed("v1", "Namespace"), struct {
+		Name string `json:"name"`
+	}{name}}
+}

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Rights are rules of RBAC by namespace, in a fixed order; those of the namespace "" are for the whole cluster.
+type Rights map[string][]rbacv1.PolicyRule
+
+// Duty is what an account has rights for.
+type Duty string
+
+// Duties.
+const (
+	Reading  Duty = "reading"  // what is needed to tell how all stands
+	Writing  Duty = "writing"  // that, and all that steps write but for Sweeping
+	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
+)
+
+// RightsFor gives what an account needs in a cluster for a duty, and nothing more: from what is watched there and what ends hold.
+// Only what the fleet declares is known here, not what former declarations left.
+func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
+	g := granting{rules: map[target][]string{}}
+	if d == Sweeping {
+		g.grant(target{kind: "Service"}, "get", "patch", "delete")
+		g.grant(target{kind: "Endpoints"}, "get", "delete")
+		return g.rights(), nil
+	}
+	watches, err := Watches(w, c, r, object.Observation{})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range watches {
+		g.reads(one)
+	}
+	held := g.held(w, c, r)
+	for _, t := range held {
+		g.grant(t, "get") // a diff asks for single ones again
+	}
+	if d == Writing {
+		g.writes(w, c, held)
+	}
+	return g.rights(), nil
+}
+
+// target is what rules are about; names are sorted and joined.
+type target struct{ namespace, group, kind, names string }
+
+type granting struct{ rules map[target][]string } // verbs
+
+func (g granting) grant(t target, verbs ...string) {
+	g.rules[t] = append(g.rules[t], verbs...)
+}
+
+func (g granting) changes(t target) { g.grant(t, "create", "patch", "delete") }
+
+func (g granting) reads(w object.Watch) {
+	names := slices.Sorted(slices.Values(w.Names))
+	t := target{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
+	switch {
+	case w.Polled:
+		g.grant(t, "get")
+	case len(names) > 0:
+		g.grant(t, "get", "list", "watch")
+	default:
+		g.grant(t, "list", "watch")
+	}
+}
+
+// held are the kinds that ends hold in the cluster, and those that its overlay brings in.
+func (g granting) held(w World, c fleet.Cluster, r Renderer) (out []target) {
+	for _, k := range render.Kinds() {
+		for scope, namespace := range map[render.Scope]string{
+			render.Multicluster: c.Spec.Linkerd.MulticlusterNamespace, render.Access: object.AccessNamespace, render.ClusterWide: "",
+		} {
+			if k.Scope&scope != 0 {
+				out = append(out, target{namespace: namespace, group: k.Group, kind: k.Kind})
+			}
+		}
+	}
+	for _, e := range w.extras(c, r) {
+		out = append(out, target{namespace: e.Namespace, group: e.Group, kind: e.Kind})
+	}
+	return out
+}
+
+func (g granting) writes(w World, c fleet.Cluster, held []target) {
+	for _, t := range held {
+		g.changes(t)
+	}
+	g.changes(target{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
+	var plane []string
+	for _, name := range w.discovering(c.Name) {
+		plane = append(plane, linkerd.Credentials(name))
+	}
+	if slices.Sort(plane); len(plane) > 0 {
+		g.changes(target{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(plane, ",")})
+	}
+	roles := []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole}
+	slices.Sort(roles)
+	g.grant(target{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
+	mc := c.Spec.Linkerd.MulticlusterNamespace
+	g.grant(target{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
+	g.grant(target{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
+	g.controllers(w, c, mc)
+}
+
+// controllers adds what is held only to be granted, without `escalate`, to the controllers of links, and what issues tokens.
+func (g granting) controllers(w World, c fleet.Cluster, mc string) {
+	_, out, in := w.declared(c.Name)
+	if slices.ContainsFunc(out, func(l fleet.Link) bool { return l.Spec.Controller.Mode == api.PerLink }) {
+		g.grant(target{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
+		g.grant(target{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
+	}
+	if slices.ContainsFunc(in, func(l fleet.Link) bool { return l.Spec.Credentials.Mode == api.Bound }) {
+		g.grant(target{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
+	}
+}
+
+// rights puts what has the same verbs into one rule.
+func (g granting) rights() Rights {
+	type alike struct{ namespace, group, names, verbs string }
+	resources := map[alike][]string{}
+	for t, verbs := range g.rules {
+		if g.covered(t, verbs) {
+			continue
+		}
+		verbs = slices.SortedFunc(slices.Values(verbs), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+		a := alike{t.namespace, t.group, t.names, strings.Join(slices.Compact(verbs), ",")}
+		resources[a] = append(resources[a], resourceOf(t))
+	}
+	out := Rights{}
+	for _, a := range slices.SortedFunc(maps.Keys(resources), func(a, b alike) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(slices.Min(resources[a]), slices.Min(resources[b])), cmp.Compare(a.names, b.names))
+	}) {
+		rule := rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: slices.Sorted(slices.Values(resources[a])), Verbs: strings.Split(a.verbs, ",")}
+		if a.names != "" {
+			rule.ResourceNames = strings.Split(a.names, ",")
+		}
+		out[a.namespace] = append(out[a.namespace], rule)
+	}
+	return out
+}
+
+// covered says that names add nothing to what is granted of all.
+func (g granting) covered(t target, verbs []string) bool {
+	all := t
+	all.names = ""
+	return t.names != "" && !slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains(g.rules[all], v) })
+}
+
+// rank orders verbs as people write them.
+func rank(verb string) int {
+	return slices.Index([]string{"get", "list", "watch", "create", "update", "patch", "delete", "bind"}, verb)
+}
+
+// resourceOf is the plural of a kind, as API servers build it, with the subresource.
+func resourceOf(t target) string {
+	kind, sub, _ := strings.Cut(t.kind, "/")
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: t.group, Kind: kind})
+	return strings.TrimSuffix(plural.Resource+"/"+sub, "/")
+}

@@ -74,9 +74,14 @@ func (r *run) unrecorded(p *plane, c object.Change) string {
 	return "(c) it is made before it is written down"
 }
 
-// lost says that nothing tells of an object any more.
+// lost says that nothing tells of an object any more. What was lost with an inventory may have had others by it, which somebody
+// took after that.
 func (p *plane) lost(t *thing) bool {
-	return t.orphan && !p.records(t.end, t.key) || p.spoilt > 0 && t.key.Kind == extraKey(mc).Kind && !p.records(t.end, t.key)
+	if p.records(t.end, t.key) {
+		return false
+	}
+	secret := t.key.Kind == "Secret" && t.key.Namespace == cp && p.last(t)
+	return t.orphan || p.spoilt > 0 && (secret || t.key.Kind == extraKey(mc).Kind)
 }
 
 // records says that a key stands in the inventory of an end.

@@ -21,7 +21,7 @@ func (r *run) rename(e Event) {
 		is = api.ClusterName(former)
 	}
 	_, declared := r.head.clusters[was]
-	_, known := r.home[was]
+	known := r.home[was] == pl.uid // of one that was built anew meanwhile nobody could tell
 	if !declared || !known || r.planes[is] != nil || r.hangs || pl.given || r.Servers != nil {
 		r.commit(r.head)
 		return

@@ -24,7 +24,7 @@ const (
 	base    = "base"
 )
 
-// Inventory is what one end may hold in its cluster. Only a base carries Commit and Term.
+// Inventory is what one end may hold in its cluster. Only a base carries Commit, Term and Places.
 type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
@@ -35,6 +35,7 @@ type Inventory struct {
 	Approved []Approval // what people let go, though it is much
 	Commit   api.Commit
 	Term     int64
+	Places   []Place       // sorted by key
 	Was      object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -121,6 +122,7 @@ func decode(body object.Body) (Inventory, error) {
 	}
 	return Inventory{
 		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
+		Places: placesRead(w.Places),
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
@@ -129,7 +131,7 @@ func decode(body object.Body) (Inventory, error) {
 func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
-		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Entries: i.Entries,
+		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Places: i.Places, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -196,5 +198,5 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		slices.Equal(i.Entries, j.Entries) && slices.EqualFunc(i.Approved, j.Approved, Approval.same)
+		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.EqualFunc(i.Approved, j.Approved, Approval.same)
 }

@@ -22,16 +22,25 @@ type wire struct {
 	Approved []Approval      `json:"approved,omitempty"`
 	Commit   api.Commit      `json:"commit,omitempty"`
 	Term     int64           `json:"term,omitempty"`
+	Places   []Place         `json:"places,omitempty"`
 	Entries  []object.Key    `json:"entries,omitempty"`
 }
 
 // began is Since as we would have written it; a moment that cannot be written again is none.
 func (w wire) began() time.Time {
-	since := w.Since.UTC().Truncate(time.Second)
-	if year := since.Year(); !w.Leaving || year < 1 || year > 9999 {
+	if !w.Leaving {
 		return time.Time{}
 	}
-	return since
+	return spelled(w.Since)
+}
+
+// spelled is a moment as we would have written it; zero for one that cannot be written again.
+func spelled(at time.Time) time.Time {
+	at = at.UTC().Truncate(time.Second)
+	if year := at.Year(); year < 1 || year > 9999 {
+		return time.Time{}
+	}
+	return at
 }
 
 // unwrap decodes the ConfigMap of an inventory. In every pass a cluster's inventories are all read: what stands in one as
@@ -60,7 +69,10 @@ func unwrap(body object.Body) (w wire, err error) {
 func canonical(data string) (w wire, ok bool) {
 	data, whole := strings.CutSuffix(data, "}")
 	before, entries, some := strings.Cut(data, `,"entries":[`)
+	before, places, placed := placed(before)
 	w, ok = head(before)
+	ok = ok && placed
+	w.Places = places
 	if !ok || !whole || !plain(data) || !some {
 		return w, ok && whole && plain(data)
 	}
@@ -126,19 +138,7 @@ func plain(data string) bool {
 func keys(entries string) ([]object.Key, bool) {
 	out := make([]object.Key, 0, strings.Count(entries, "{"))
 	for rest := entries; ; {
-		var k object.Key
-		ok := take(&rest, `{`)
-		if take(&rest, `"group":"`) {
-			k.Group, ok = text(&rest, ok)
-			ok = take(&rest, `,`) && ok
-		}
-		ok = take(&rest, `"kind":"`) && ok
-		k.Kind, ok = text(&rest, ok)
-		if take(&rest, `,"namespace":"`) {
-			k.Namespace, ok = text(&rest, ok)
-		}
-		ok = take(&rest, `,"name":"`) && ok
-		k.Name, ok = text(&rest, ok)
+		k, ok := key(&rest)
 		if !take(&rest, `}`) || !ok {
 			return nil, false
 		}
@@ -150,6 +150,23 @@ func keys(entries string) ([]object.Key, bool) {
 			return nil, false
 		}
 	}
+}
+
+// key takes a key up to what follows its name.
+func key(s *string) (k object.Key, ok bool) {
+	ok = take(s, `{`)
+	if take(s, `"group":"`) {
+		k.Group, ok = text(s, ok)
+		ok = take(s, `,`) && ok
+	}
+	ok = take(s, `"kind":"`) && ok
+	k.Kind, ok = text(s, ok)
+	if take(s, `,"namespace":"`) {
+		k.Namespace, ok = text(s, ok)
+	}
+	ok = take(s, `,"name":"`) && ok
+	k.Name, ok = text(s, ok)
+	return k, ok
 }
 
 func take(s *string, prefix string) bool {

@@ -20,6 +20,10 @@ func TestCanonical(t *testing.T) {
 		{End: object.End{Cluster: "west", Link: link}, Leaving: true, Since: noon, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 		{End: object.End{Cluster: "west"}, Leaving: true, Since: noon, Commit: "0123abc", Term: 12},
 		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12},
+		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12, Places: []Place{{Key: object.Key{Kind: "Namespace", Name: "a"}}}},
+		{End: object.End{Cluster: "west"}, Places: []Place{
+			{Key: object.Key{Kind: "Namespace", Name: "a"}, Since: noon}, {Key: object.Key{Group: "g", Kind: "k", Namespace: "a", Name: "b"}, Since: noon},
+		}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 		{End: object.End{Cluster: "east", Link: link}, Term: -1, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 	} {
 		o, err := inv.Object(object.DefaultOwner)
@@ -64,5 +68,9 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00,5Z"}`)
 	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00+00:00"}`)
 	f.Add(`{"version":1,"cluster":"a","approved":[{"hash":"h","entries":[{"kind":"a","name":"b","uid":"u"}]}],"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","commit":"c","term":7,"places":[{"kind":"Namespace","name":"a"},{"group":"g","kind":"k","namespace":"a","name":"b","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","places":[]}`)
+	f.Add(`{"version":1,"cluster":"a","places":[{"kind":"Namespace","name":"a","since":"0001-01-01T00:00:00Z"}]}`)
+	f.Add(`{"version":1,"cluster":"a","places":[{"name":"a","since":"2026-11-22T12:00:00.5+01:00"},{"kind":"k"}],"places":[]}`)
 	f.Fuzz(sameAsDecoded)
 }

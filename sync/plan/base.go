@@ -13,14 +13,15 @@ import (
 func (p *planner) writeBase() {
 	end := object.End{Cluster: p.name}
 	old, found := p.record(end)
-	next := old
-	switch {
-	case p.base != nil:
-		next = *p.base
-	case !p.owesCommit(old, found):
+	next, writes := old, p.base != nil || p.owesCommit(old, found)
+	places, must := p.remember(old, writes)
+	if !writes && (!must || !p.stays()) {
 		return
 	}
-	next.Commit, next.Term = p.step.Commit, p.Term
+	if p.base != nil {
+		next = *p.base
+	}
+	next.Commit, next.Term, next.Places = p.step.Commit, p.Term, places
 	if c, why := p.inventory(next, old); why == nil {
 		p.step.Ahead = append([]object.Change{c}, p.step.Ahead...)
 	}
@@ -34,6 +35,11 @@ func (p *planner) owesCommit(old inventory.Inventory, found bool) bool {
 	}
 	return declared != nil && !p.leaves(p.name) && len(p.recorded)+len(p.step.Ahead) > 0 &&
 		(!found || p.formerBase || old.Commit != p.step.Commit) && p.closed(old.End) == nil
+}
+
+// stays says that a cluster is declared, not to leave, and may be written to.
+func (p *planner) stays() bool {
+	return p.isDeclared(p.name) && !p.leaves(p.name) && p.closed(object.End{Cluster: p.name}) == nil
 }
 
 // left tells of a cluster that is leaving that it is through.

@@ -81,7 +81,7 @@ func (p *planner) schedule() {
 			s.within(p.Now.Add(soon))
 		}
 	}
-	for _, at := range []time.Time{p.granted, p.calmed} {
+	for _, at := range []time.Time{p.granted, p.calmed, p.recalls} {
 		if !at.IsZero() {
 			s.within(at)
 		}

@@ -48,6 +48,8 @@ type World struct {
 	// of another one.
 	Pass int
 	Now  time.Time
+	// Narrow has former namespaces not looked at but for what is recorded there: nobody lets us.
+	Narrow bool
 	// Adopt has steps adopt what others made for these links, and do nothing else; nil: ordinary steps. Rules widen what may be.
 	Adopt map[api.Pair]bool
 	Rules AdoptRules
@@ -196,6 +198,7 @@ type planner struct {
 	strays      []Stray
 	granted     time.Time                                // when the first access of a dead source goes; zero: none does
 	calmed      time.Time                                // when the first contested object is corrected again; zero: none
+	recalls     time.Time                                // when the base need not remember the first place any more; zero: none
 	strangers   map[api.ClusterName]*object.Reason       // memo of stranger
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 	elsewhere   map[api.ClusterName]map[string][]string  // memo of formerly

@@ -63,7 +63,7 @@ func (w World) implied(end object.End) []object.Key {
 }
 
 // endOf tells the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster
-// namespace, an overlay brought in: it is the base's.
+// namespace, of today or a former one that is remembered, an overlay brought in: it is the base's.
 func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 	end := object.End{Cluster: name}
 	if target, ok := w.targetOf(name, k); ok {
@@ -74,13 +74,13 @@ func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 		end.Link = api.Pair{Source: source, Target: name}
 		return end, true
 	}
-	return end, k.Namespace == w.spec(name).Linkerd.MulticlusterNamespace
+	return end, k.Namespace == w.at(name, k).MulticlusterNamespace
 }
 
 // targetOf is the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to
 // its target is there, and none to the one that the same name would mean otherwise: it was adopted.
 func (w World) targetOf(source api.ClusterName, k object.Key) (api.ClusterName, bool) {
-	l, seen := w.spec(source).Linkerd, w.Sides[source].Seen
+	l, seen := w.at(source, k), w.Sides[source].Seen
 	target, ok := linkerd.TargetOf(l, k)
 	if ok && (k.Kind != "Service" || !seen.Record(linkerd.LinkKey(l, target)).IsZero()) {
 		return target, true

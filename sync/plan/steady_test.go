@@ -74,7 +74,7 @@ func TestSameStepBeforeNext(t *testing.T) {
 }
 
 // sinceless is a step without the one thing written that tells the time: since when an end of a source leaves, or the source
-// of one of a target is dead, in an inventory that did not say so before, and in no other.
+// of one of a target is dead, or nothing is declared in a place, in an inventory that did not say so before, and in no other.
 func sinceless(t *testing.T, w World, s Step) Step {
 	t.Helper()
 	s.Ahead = slices.Clone(s.Ahead)
@@ -83,13 +83,18 @@ func sinceless(t *testing.T, w World, s Step) Step {
 		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
 		inv, found := inventory.Of(w.Owner, c.End, seen.Observation())
 		old, _ := inventory.Of(w.Owner, c.End, w.Sides[c.End.Cluster].Seen)
-		if !found || !old.Since.IsZero() || !inv.Leaving {
+		if !found || !old.Since.IsZero() || !inv.Leaving && !inv.End.IsBase() {
 			continue
 		}
-		if inv.Since.IsZero() && !old.Leaving && c.End.IsSource() {
+		if inv.Leaving && inv.Since.IsZero() && !old.Leaving && c.End.IsSource() {
 			t.Fatalf("%s leaves since %v", c.End, inv.Since)
 		}
 		inv.Since = time.Time{}
+		for i, place := range inv.Places {
+			if !slices.Contains(old.Places, place) {
+				inv.Places[i].Since = time.Time{}
+			}
+		}
 		o, err := inv.Object(w.Owner)
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	_, links, _ := w.declared(c.Name)
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)
-	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded)), nil
+	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded), w.formerPlaces(l, recorded)), nil
 }
 
 // discovering gives the targets whose control-plane secrets are looked for by name.

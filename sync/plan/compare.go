@@ -16,7 +16,9 @@ import (
 
 // compare fills the step, end by end; wanted ends and verdicts are sorted.
 func (p *planner) compare() {
-	verdicts := prune.Select(p.pruneInput(p.name, p.wanted, p.recorded), p.peer)
+	in := p.pruneInput(p.name, p.wanted, p.recorded)
+	p.rebuilds = in.Recorded
+	verdicts := prune.Select(in, p.peer)
 	for _, want := range p.wanted {
 		i, recorded := slices.BinarySearchFunc(verdicts, want.End, func(v prune.Verdict, e object.End) int { return v.End.Compare(e) })
 		if recorded {

@@ -91,7 +91,7 @@ func (p *planner) places() []inventory.Place {
 			out[place.Key] = p.since(place)
 		}
 	}
-	for _, inv := range p.recorded {
+	for _, inv := range p.rebuilds {
 		for _, k := range p.unwanted(inv) {
 			if k, hidden := p.place(inv.End, k); hidden {
 				if _, known := out[k]; !known {

@@ -187,6 +187,7 @@ type planner struct {
 	name       api.ClusterName
 	side       pair.Side
 	recorded   []inventory.Inventory
+	rebuilds   []inventory.Inventory // what is recorded, with what was lost of it
 	renderer   Renderer
 	policies   []Policy
 	wanted     []object.Wanted

@@ -16,7 +16,20 @@ import (
 )
 
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason.
+// Former namespaces that nobody lets us look at any more are left out.
 func (u *turn) side(ctx context.Context) pair.Side {
+	side := u.sideOnce(ctx)
+	if u.former && !u.narrow && side.Err != nil && side.Err.Code == forbidden {
+		u.narrow = true
+		side = u.sideOnce(ctx)
+	}
+	return side
+}
+
+// forbidden is the code of a cluster in which we may not look at all that we ask for.
+const forbidden = "Forbidden"
+
+func (u *turn) sideOnce(ctx context.Context) pair.Side {
 	looked := u.board.looked(u.cluster.Name)
 	side := pair.Side{Looked: looked}
 	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) error {
@@ -116,7 +129,10 @@ func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
 func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
-	looked, err := plan.Watches(u.board.near(u.cluster.Name), u.cluster, u.loop.Renderer, ledger)
+	near := u.board.near(u.cluster.Name)
+	near.Narrow = u.narrow
+	u.former = plan.Remembers(u.loop.Owner, ledger, u.cluster.Spec.Linkerd.MulticlusterNamespace)
+	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because("Inventory", "%v", err)
 		return false

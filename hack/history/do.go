@@ -43,9 +43,9 @@ func (r *run) declares(e Event) bool {
 		c.mesh = nil
 	case "empty":
 	case "move":
-		at.moved = at.moved != (r.planes[e.At].spoilt == 0 && !r.hung) // what lies in a former namespace only inventories tell
+		at.moved = at.moved != !r.planes[e.At].blind // what lies in a former namespace the base tells, or inventories do
 	case "join":
-		c.clusters[e.At] = cluster{moved: r.hung && r.specs[e.At].MulticlusterNamespace == other}
+		c.clusters[e.At] = cluster{}
 	case "extra":
 		at.extra = !at.extra
 	case "drop":
@@ -162,7 +162,7 @@ func (p *plane) serve(off bool) {
 // rebuild makes the cluster anew: another one, of the same name.
 func (r *run) rebuild(p *plane) {
 	next := build(p.born, p.uid+"'", p.at)
-	next.name, next.mc = p.name, p.mc
+	next.name, next.mc, next.stays, next.declares = p.name, p.mc, p.stays, p.declares
 	r.planes[p.name], r.rebuilt = next, true
 }
 
@@ -182,15 +182,11 @@ func (r *run) foreign(e Event) {
 	case "chart", "nochart":
 		r.chart(p, e)
 		return
-	case "lose", "restore", "wipe":
-		if p.behind() {
+	case "wipe":
+		if p.behind() || r.hangs {
 			return
 		}
-	}
-	switch e.Do {
-	case "wipe":
-		p.forget()
-		p.spoilt = r.event
+		p.taken(true, r.event)
 		p.wipe()
 		return
 	}
@@ -199,16 +195,30 @@ func (r *run) foreign(e Event) {
 	}
 }
 
-// forget notes what is lost with an inventory: the control plane's secret is looked for by name alone, and only what is
-// written down, or anything else that is left of its end, tells of that.
+// taken notes what is lost with an inventory, or with all of them: the control plane's secret is looked for by name alone, and
+// only what is written down, in the base, too, or anything else that is left of its end, tells of that.
+func (p *plane) taken(base bool, when int) {
+	p.spoilt, p.blind = when, p.blind || base
+	p.forget()
+}
+
 func (p *plane) forget() {
 	for _, t := range p.of(kind{"", "Secret"}) {
-		if t.by == ours && t.key.Namespace == cp && p.last(t) {
+		if t.by == ours && t.key.Namespace == cp && p.unseen(t) {
 			next := *t
 			next.orphan = true
 			p.put(&next)
 		}
 	}
+}
+
+// unseen says that nothing tells of a secret of the control plane whose inventory others took: what is declared no more the base of a
+// cluster that stays tells, and nothing else of ours of its end.
+func (p *plane) unseen(t *thing) bool {
+	if p.stays && !p.blind && !p.declares(t.key) {
+		return false
+	}
+	return p.last(t) || p.blind && !p.records(t.end, t.key)
 }
 
 // last says that nothing else of ours is left of an object's end, but what may be gone before anybody looks.
@@ -260,8 +270,10 @@ func (r *run) spoil(p *plane, t *thing, e Event) {
 	case "hang":
 		next.hung = true
 	case "lose":
-		p.forget()
-		p.spoilt = r.event
+		if t.key == baseKey() && (p.behind() || r.hangs) {
+			return
+		}
+		p.taken(t.key == baseKey(), r.event)
 		p.delete(t)
 		return
 	case "remove":
@@ -323,11 +335,10 @@ func (p *plane) keep(t *thing, when int) {
 // restore brings an inventory back to what it was: in place, as somebody else's copy, or broken.
 func (r *run) restore(p *plane, t *thing, e Event) {
 	for _, was := range p.older {
-		if was.key != t.key {
+		if was.key != t.key || t.key == baseKey() && (p.behind() || r.hangs) {
 			continue
 		}
-		p.forget()
-		p.spoilt = r.event
+		p.taken(t.key == baseKey(), r.event)
 		next := *was
 		next.rec.UID, next.rec.ResourceVersion = t.rec.UID, p.next()
 		next.rec = uncovered(next.rec)

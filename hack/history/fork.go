@@ -47,7 +47,7 @@ func (p *plane) fork() *plane {
 	f := *p
 	f.things, f.sorted, f.older = maps.Clone(p.things), maps.Clone(p.sorted), slices.Clone(p.older)
 	f.linked, f.charted, f.relinked = maps.Clone(p.linked), maps.Clone(p.charted), maps.Clone(p.relinked)
-	f.approved = maps.Clone(p.approved)
+	f.approved, f.foreign = maps.Clone(p.approved), maps.Clone(p.foreign)
 	f.began, f.lagging = maps.Clone(p.began), maps.Clone(p.lagging)
 	return &f
 }
@@ -58,7 +58,7 @@ func (f fault) peaceful() *fault {
 	case crash, lost, refused:
 		f.kind = ""
 	case stall:
-		f.kind = race
+		f.kind, f.hangs = race, true
 	}
 	return &f
 }

@@ -114,8 +114,10 @@ func (r *run) commit(c commit) {
 	loaded, err := r.loader.load(c)
 	must(err)
 	r.head = loaded
-	for name, at := range c.clusters {
-		if pl := r.planes[name]; pl != nil {
+	for name, pl := range r.planes {
+		at, declared := c.clusters[name]
+		pl.stays, pl.declares = declared && !at.leaving, func(k object.Key) bool { _, wanted := loaded.wants(name, k); return wanted }
+		if declared {
 			pl.mc, pl.given = at.mc(), false
 		}
 	}

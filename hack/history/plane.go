@@ -61,7 +61,11 @@ type plane struct {
 	linked   map[api.ClusterName]bool // whom we have linked here since the cluster was built
 	charted  map[api.ClusterName]bool // whose controller was the user's, once: its lease and its probe's Endpoints are, too
 	relinked map[api.ClusterName]bool // whom somebody else linked since
+	foreign  map[object.Key]bool      // Linkerd Links that were somebody else's once
 	spoilt   int                      // the event at which others took an inventory
+	blind    bool                     // others took the base, which tells of former namespaces and of secrets, and it was not written since
+	stays    bool                     // it is declared, and not to leave
+	declares func(object.Key) bool    // what is wanted in it
 	began    map[object.End]int       // the event at which an inventory said first that its end leaves
 	older    []*thing                 // inventories as they were
 	lagging  map[object.Key]bool      // pods that outlived their Deployment for a while
@@ -84,7 +88,7 @@ func (p *plane) put(t *thing) {
 		p.dressed++
 	}
 	if t.key.Group == linkerd.Group && t.by == others {
-		p.relinked[api.ClusterName(t.key.Name)] = true
+		p.relinked[api.ClusterName(t.key.Name)], p.foreign[t.key] = true, true
 	}
 	p.things[t.key] = t
 	p.rev++
@@ -261,7 +265,7 @@ func (p *plane) applied(c object.Change, was *thing, when int) *thing {
 		}
 	}
 	late := p.spoilt != when // it is recorded no more, and nobody took the inventory: a process that hung writes it
-	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key) && (late || p.last(t))
+	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key) && (late && (!p.stays || p.blind) || !late && p.last(t))
 	p.note(c, t, when)
 	return t
 }
@@ -298,6 +302,9 @@ func (p *plane) note(c object.Change, t *thing, when int) {
 	}
 	if !isInventory(c.Key) {
 		return
+	}
+	if c.Key == baseKey() {
+		p.blind = false
 	}
 	switch leaving := leaves(t.body); {
 	case leaving && p.began[c.End] == 0:

@@ -38,10 +38,11 @@ type looked struct {
 
 // fault is what befalls the writes of a turn.
 type fault struct {
-	kind string
-	at   int    // how many writes are done before it happens
-	seed uint64 // of the order in which writes of one phase arrive
-	act  *Event // of race
+	kind  string
+	at    int    // how many writes are done before it happens
+	seed  uint64 // of the order in which writes of one phase arrive
+	act   *Event // of race
+	hangs bool   // a race that stands for a stall: others do the same
 }
 
 // Faults of a turn.
@@ -325,7 +326,9 @@ func (a *actor) befalls(f *fault, c object.Change) bool {
 		a.done++
 		return true
 	case race:
+		a.hangs = f.hangs
 		a.do(*f.act)
+		a.hangs = false
 	case stall:
 		a.hung, a.hangs = true, true
 		a.do(*f.act)

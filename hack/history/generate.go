@@ -2,14 +2,18 @@ package history
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/linkwright/linkwright/api"
 )
 
 // Verbs of events, by who acts.
 func commits() []string {
-	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare", "move", "extra", "rename"}
+	return []string{"link", "link", "link", "unlink", "unlink", "mesh", "nomesh", "leave", "stay", "drop", "join", "suspend", "resume", "policy", "empty", "bare", "move", "extra"}
 }
+
+// renames are what commits do besides, in histories of their own: what was played less stays apart.
+func renames() []string { return []string{"rename", "rename", "rename", "rename"} }
 
 func foreign() []string {
 	return []string{
@@ -33,8 +37,13 @@ func worlds() [][]api.ClusterName {
 const least = 8
 
 // Generate makes a history: which, is the seed's alone.
-func Generate(seed uint64) []Event {
-	g := generator{rand.New(rand.NewPCG(seed, 1)), nil}
+func Generate(seed uint64) []Event { return generate(seed, nil) }
+
+// GenerateRenames makes a history in which clusters get other names, too.
+func GenerateRenames(seed uint64) []Event { return generate(seed, renames()) }
+
+func generate(seed uint64, more []string) []Event {
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), commits: append(commits(), more...)}
 	all := worlds()
 	world := g.IntN(len(all))
 	g.names = all[world]
@@ -53,13 +62,14 @@ func Generate(seed uint64) []Event {
 
 type generator struct {
 	*rand.Rand
-	names []api.ClusterName
+	names   []api.ClusterName
+	commits []string
 }
 
 func (g generator) any() Event {
 	switch n := g.IntN(20); {
 	case n < 5:
-		return g.event(g.one(commits()))
+		return g.event(g.one(g.commits))
 	case n < 9:
 		return g.event(g.one(foreign()))
 	case n < 11:
@@ -90,7 +100,7 @@ func (g generator) faulty(do string) Event {
 		then := g.event(g.one(foreign()))
 		e.Then = &then
 	case stall:
-		then := g.event(g.one(append(commits(), foreign()...)))
+		then := g.event(g.one(slices.Concat(g.commits, foreign())))
 		e.Then = &then
 	}
 	return e

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,32 +35,57 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// enough is how many histories are shown that break a promise.
-const enough = 3
+// shown is how many histories that break a promise are made shorter, which takes as long as some hundred others; of the rest
+// there is a line.
+const shown = 3
+
+// progress is after how many histories a long run says how far it is: what it found by then holds, whatever ends it.
+const progress = 5000
 
 // Random histories keep every promise. Each is its seed's alone.
-func TestHistories(t *testing.T) {
-	count, from, began := number(t, envCount, slice), number(t, envSeed, 0), time.Now()
-	var next, writes, broken atomic.Uint64
+func TestHistories(t *testing.T) { playAll(t, Generate, slice) }
+
+// So do those in which clusters are renamed.
+func TestRenames(t *testing.T) { playAll(t, GenerateRenames, slice/3) }
+
+func playAll(t *testing.T, generate func(uint64) []Event, otherwise uint64) {
+	t.Helper()
+	count, from, began := number(t, envCount, otherwise), number(t, envSeed, 0), time.Now()
+	var next, played, writes, broken atomic.Uint64
 	var all sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			p := New()
-			for i := next.Add(1) - 1; i < count && broken.Load() < enough; i = next.Add(1) - 1 {
-				if why := p.Play(Generate(from + i)); why != "" {
-					broken.Add(1)
-					events, why := p.Shrink(Generate(from + i))
-					t.Errorf("seed %d: %s\nthe shortest script found that breaks a promise (docs/soak.md says how to play it):\n%s", from+i, why, Script(events))
+			for i := next.Add(1) - 1; i < count; i = next.Add(1) - 1 {
+				before := p.Writes
+				if why := p.Play(generate(from + i)); why != "" {
+					tell(t, p, generate(from+i), from+i, why, broken.Add(1))
+				}
+				writes.Add(uint64(p.Writes - before))
+				if n := played.Add(1); n%progress == 0 {
+					t.Logf("%d played, %d broke a promise, after %s", n, broken.Load(), time.Since(began).Round(time.Second))
 				}
 			}
-			writes.Add(uint64(p.Writes))
 		})
 	}
 	all.Wait()
-	t.Logf("%d histories from seed %d, %d writes, %.0f histories a second", count, from, writes.Load(), float64(count)/time.Since(began).Seconds())
+	t.Logf("%d histories from seed %d, %d writes, %d broke a promise, %.0f histories a second",
+		count, from, writes.Load(), broken.Load(), float64(count)/time.Since(began).Seconds())
 	if writes.Load() < 10*count {
 		t.Errorf("%d histories made %d writes: they try nothing", count, writes.Load())
 	}
+}
+
+// tell is about the n-th history that broke a promise.
+func tell(t *testing.T, p *Player, events []Event, seed uint64, why string, n uint64) {
+	t.Helper()
+	if n > shown {
+		lines := strings.SplitN(why, "\n", 3)
+		t.Errorf("seed %d: %s", seed, strings.Join(lines[:min(2, len(lines))], " "))
+		return
+	}
+	events, why = p.Shrink(events)
+	t.Errorf("seed %d: %s\nthe shortest script found that breaks a promise (docs/soak.md says how to play it):\n%s", seed, why, Script(events))
 }
 
 // A script is played line by line, with all that is written.
@@ -86,7 +112,7 @@ func TestScript(t *testing.T) {
 // What a script says is what is played.
 func TestParse(t *testing.T) {
 	for seed := range uint64(200) {
-		events := Generate(seed)
+		events := GenerateRenames(seed)
 		again, err := Parse("# a comment\n\n" + Script(events))
 		if err != nil || Script(again) != Script(events) {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, Script(events), Script(again))
@@ -106,7 +132,7 @@ func TestDeterministic(t *testing.T) {
 		p, q := New(), New()
 		p.Trace = func(line string) { first = append(first, line) }
 		q.Trace = func(line string) { second = append(second, line) }
-		if p.Play(Generate(seed)) != q.Play(Generate(seed)) || len(first) != len(second) {
+		if p.Play(GenerateRenames(seed)) != q.Play(GenerateRenames(seed)) || len(first) != len(second) {
 			t.Fatalf("seed %d: played twice, %d and %d lines", seed, len(first), len(second))
 		}
 		for i := range first {

@@ -60,7 +60,7 @@ func TestRealHistories(t *testing.T) {
 func tame(events []Event) []Event {
 	out := slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
 		wild := func(do string) bool {
-			return slices.Contains([]string{"crd", "rebuild", "wipe", "move", "extra", "approve", "adopt", "release", "rename"}, do)
+			return slices.Contains([]string{"crd", "rebuild", "wipe", "move", "extra", "approve", "adopt", "release"}, do)
 		}
 		return wild(e.Do) || e.Then != nil && wild(e.Then.Do)
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason.
-// Former namespaces that nobody lets us look at any more are left out.
+// Former places that nobody lets us look at any more are left out: rights there may have gone with what was declared.
 func (u *turn) side(ctx context.Context) pair.Side {
 	side := u.sideOnce(ctx)
 	if u.former && !u.narrow && side.Err != nil && side.Err.Code == forbidden {

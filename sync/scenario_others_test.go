@@ -79,6 +79,10 @@ func (s *scenario) fault(words []string) {
 			s.bad(err)
 			f.Throttled = n
 		case "forbids":
+			if len(more) > 1 {
+				f.Closed = append(f.Closed, object.Key{Group: kindOf(more[0]).Group, Kind: kindOf(more[0]).Kind, Namespace: more[1]})
+				return
+			}
 			f.Forbidden = append(f.Forbidden, kindOf(more[0]))
 		case "refuses":
 			f.Refused = map[object.Key]string{keyOf(more): "spec: Invalid value: it does not like it"}

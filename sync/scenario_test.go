@@ -92,7 +92,7 @@ func commands() map[string]func(*scenario, []string) {
 		"run":     (*scenario).run,     // begins a daemon
 		"wait":    (*scenario).wait,    // DURATION: lets time go by
 		"stop":    (*scenario).stop,    // ends the daemon
-		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|forbids KIND|refuses KIND [NS/]NAME
+		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|forbids KIND [NS]|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
 		"put":     (*scenario).put,     // NAME FILE: somebody else makes an object
 		"apply":   (*scenario).apply,   // NAME FILE: another version of ours makes an object

@@ -21,6 +21,7 @@ type Faults struct {
 	Hanging   bool                  // connections are accepted, and nothing is answered
 	Slow      time.Duration         // that each write takes
 	Forbidden []schema.GroupKind    // kinds that may not be read or written
+	Closed    []object.Key          // kinds, with a namespace and without a name, that may not be read or written there
 	Refused   map[object.Key]string // objects that are invalid, and why: 422
 	Kept      map[object.Key]string // objects that admission lets nobody delete, and why: 422
 	// Denied are kinds by what may not be done with them: list, patch, delete.
@@ -123,7 +124,7 @@ func (c *Cluster) admit(ch object.Change) error {
 	if deletes {
 		verb = "delete"
 	}
-	if err := c.permit(of.WithVersion("v1"), verb, ch.Key.Name); err != nil {
+	if err := c.permit(of.WithVersion("v1"), verb, ch.Key); err != nil {
 		return err
 	}
 	if why, ok := c.faults.Kept[ch.Key]; ok && deletes {
@@ -148,10 +149,11 @@ func (c *Cluster) throttled() bool {
 	return true
 }
 
-func (c *Cluster) permit(of schema.GroupVersionKind, verb, name string) error {
-	if !slices.Contains(c.faults.Forbidden, of.GroupKind()) && !slices.Contains(c.faults.Denied[verb], of.GroupKind()) {
+func (c *Cluster) permit(of schema.GroupVersionKind, verb string, k object.Key) error {
+	closed := slices.Contains(c.faults.Closed, object.Key{Group: of.Group, Kind: of.Kind, Namespace: k.Namespace})
+	if !closed && !slices.Contains(c.faults.Forbidden, of.GroupKind()) && !slices.Contains(c.faults.Denied[verb], of.GroupKind()) {
 		return nil
 	}
 	r, user := plural(of), `User "linkwright"`
-	return apierrors.NewForbidden(r, name, fmt.Errorf("%s cannot %s resource %q in API group %q", user, verb, r.Resource, r.Group))
+	return apierrors.NewForbidden(r, k.Name, fmt.Errorf("%s cannot %s resource %q in API group %q", user, verb, r.Resource, r.Group))
 }

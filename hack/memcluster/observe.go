@@ -61,7 +61,7 @@ func (c *Cluster) see(w object.Watch) (shown, error) {
 	case len(w.Names) > 0 && w.Namespace == "" && k.namespaced:
 		return shown{}, errors.New("names need a namespace")
 	}
-	if err := c.permit(of, "list", ""); err != nil {
+	if err := c.permit(of, "list", object.Key{Namespace: w.Namespace}); err != nil {
 		return shown{}, err
 	}
 	matches, err := matcher(w)

@@ -24,7 +24,7 @@ func (w World) formerPlaces(l api.Linkerd, recorded []inventory.Inventory) (out 
 		for _, place := range inv.Places {
 			ns, whole := place.Namespace()
 			switch {
-			case !place.Former() && !whole, whole && (ns == l.MulticlusterNamespace || w.Narrow):
+			case w.Narrow, !place.Former() && !whole, whole && ns == l.MulticlusterNamespace:
 			case whole:
 				out = append(out, hosted(l, ns)...)
 			default:
@@ -39,12 +39,12 @@ func (w World) formerPlaces(l api.Linkerd, recorded []inventory.Inventory) (out 
 	return out
 }
 
-// Remembers says that former namespaces are looked at although nothing may be recorded there: see World.Narrow.
+// Remembers says that places are looked at in which nothing may be declared or recorded: see World.Narrow.
 func Remembers(owner string, ledger object.Observation, multicluster string) bool {
 	base, _ := inventory.ReadBase(owner, ledger)
 	return slices.ContainsFunc(base.Places, func(p inventory.Place) bool {
 		ns, whole := p.Namespace()
-		return whole && ns != multicluster
+		return p.Former() && !whole || whole && ns != multicluster
 	})
 }
 

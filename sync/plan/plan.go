@@ -48,7 +48,7 @@ type World struct {
 	// of another one.
 	Pass int
 	Now  time.Time
-	// Narrow has former namespaces not looked at but for what is recorded there: nobody lets us.
+	// Narrow has former places not looked at but for what is recorded there: nobody lets us.
 	Narrow bool
 	// Adopt has steps adopt what others made for these links, and do nothing else; nil: ordinary steps. Rules widen what may be.
 	Adopt map[api.Pair]bool

@@ -35,7 +35,7 @@ func placesRead(places []Place) []Place {
 	for i, p := range places {
 		places[i].Since = spelled(p.Since)
 	}
-	slices.SortStableFunc(places, func(a, b Place) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(places, func(a, b Place) int { return a.Compare(b.Key) })
 	return slices.CompactFunc(places, func(a, b Place) bool { return a.Key == b.Key })
 }
 

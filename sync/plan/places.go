@@ -104,7 +104,7 @@ func (p *planner) places() []inventory.Place {
 		_, covered := out[object.Key{Kind: "Namespace", Name: k.Namespace}]
 		return covered && render.VersionOf(k.Group, k.Kind) != ""
 	})
-	return slices.SortedFunc(maps.Values(out), func(a, b inventory.Place) int { return a.Key.Compare(b.Key) })
+	return slices.SortedFunc(maps.Values(out), func(a, b inventory.Place) int { return a.Compare(b.Key) })
 }
 
 // since is a place in which nothing is declared, from now on if it was not so before.

@@ -245,21 +245,6 @@ func (b *bed) kubeconfig(c *testbed.Cluster, token string) []byte {
 	return text
 }
 
-func clusters(b *bed) string {
-	text := ""
-	for _, c := range b.Clusters {
-		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
-kind: Cluster
-metadata: {name: %s}
-spec:
-  access: {kubeconfigSecret: {name: %s}}
-  apiServer: %s
----
-`, c.Name, c.Name, c.Config.Host)
-	}
-	return text
-}
-
 // links use all that a link can have: remote access by both credentials, tokens that expire, and a disruption budget.
 const links = `apiVersion: linkwright.dev/v1alpha1
 kind: Mesh

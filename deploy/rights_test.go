@@ -197,3 +197,18 @@ func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
 		out = append(out, o)
 	}
 }
+
+func clusters(b *bed) string {
+	text := ""
+	for _, c := range b.Clusters {
+		text += fmt.Sprintf(`apiVersion: linkwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: %s}
+spec:
+  access: {kubeconfigSecret: {name: %s}}
+  apiServer: %s
+---
+`, c.Name, c.Name, c.Config.Host)
+	}
+	return text
+}

@@ -61,7 +61,7 @@ type plane struct {
 	linked   map[api.ClusterName]bool // whom we have linked here since the cluster was built
 	charted  map[api.ClusterName]bool // whose controller was the user's, once: its lease and its probe's Endpoints are, too
 	relinked map[api.ClusterName]bool // whom somebody else linked since
-	foreign  map[object.Key]bool      // Linkerd Links that were somebody else's once
+	foreign  map[object.Key]bool      // Linkerd Links that are somebody else's, or were when they went
 	spoilt   int                      // the event at which others took an inventory
 	blind    bool                     // others took the base, which tells of former namespaces and of secrets, and it was not written since
 	stays    bool                     // it is declared, and not to leave
@@ -299,6 +299,7 @@ func (p *plane) note(c object.Change, t *thing, when int) {
 		target := api.ClusterName(c.Key.Name)
 		p.linked[target] = true
 		delete(p.relinked, target)
+		delete(p.foreign, c.Key)
 	}
 	if !isInventory(c.Key) {
 		return

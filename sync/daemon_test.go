@@ -85,6 +85,7 @@ func TestDaemon(t *testing.T) {
 		}
 	})
 	t.Run("drift", func(t *testing.T) { b.t = t; d.drift() })
+	t.Run("anchors, half rotated", func(t *testing.T) { b.t = t; d.rotated() })
 	t.Run("with north paused", func(t *testing.T) {
 		b.t = t
 		if err := b.Cluster("north").Pause(); err != nil {

@@ -307,7 +307,7 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 			continue
 		}
 		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&
-			!r.explained(object.End{Cluster: pl.name, Link: link}) {
+			!r.explained(object.End{Cluster: pl.name, Link: link}) && !r.goesOn(object.End{Cluster: pl.name, Link: link}) {
 			return "(d) it mirrors " + string(target) + ", which nobody links"
 		}
 	}

@@ -19,7 +19,7 @@ const day = 24 * time.Hour
 // Every other one is about all links that are declared.
 func (r *run) command(e Event, f *fault) {
 	if f != nil && f.kind == stall { // the lease is held
-		f.kind = race
+		f.kind, f.hangs = race, f.act.Do == "rename" // which knows its clusters by their names of then (seed 7100259)
 	}
 	r.twice(func(r *run, f *fault) {
 		for range soon {

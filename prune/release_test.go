@@ -39,9 +39,10 @@ func TestRelease(t *testing.T) {
 }
 
 // To a chart goes what its controller is made of, by the link's own names, and nothing else: a Link, a Secret, what was another
-// link's is deleted. What is being deleted, or was not looked for, is not given up.
+// link's, what stands in a former namespace is deleted. What is being deleted, or was not looked for, is not given up.
 func TestReleasedKinds(t *testing.T) {
 	north := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-north"}
+	former := object.Key{Kind: "Service", Namespace: "former", Name: probeKey.Name}
 	unseen := object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-east"}
 	for _, tt := range []struct {
 		key  object.Key
@@ -55,6 +56,7 @@ func TestReleasedKinds(t *testing.T) {
 		{linkKey, ours(linkKey), "delete Link east"},
 		{mirrorSecret, ours(mirrorSecret), "delete Secret cluster-credentials-east"},
 		{north, ours(north), "delete Deployment controller-north"},
+		{former, ours(former), "delete Service probe-east"},
 		{object.Key{Kind: "ConfigMap", Namespace: mc, Name: "else"}, object.Record{UID: "1", Mark: object.Ours}, "delete ConfigMap else"},
 	} {
 		in := input(source, sorted(tt.key), linkerd.Mirror{})

@@ -111,8 +111,8 @@ func (in Input) going(inv inventory.Inventory) []object.Key {
 func (in Input) frees(end object.End) func(object.Key) bool {
 	_, external := in.External[end]
 	return func(k object.Key) bool {
-		target, _ := linkerd.TargetOf(in.Linkerd, k) // empty: none
-		return external && target == end.Link.Target && k.Kind != "Link" && k.Kind != "Secret"
+		target, ok := linkerd.TargetOf(in.Linkerd, k)
+		return external && ok && target == end.Link.Target && k.Kind != "Link" && k.Kind != "Secret"
 	}
 }
 

@@ -44,6 +44,8 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 		return ""
 	case isInventory(c.Key):
 		return cmp.Or(p.commit.records(c), r.owed(p, c))
+	case c.Action == object.Release && c.Key.Namespace != "" && c.Key.Namespace != p.commit.clusters[pl.name].mc():
+		return "(d) it is given up where no chart would look for it" // in a former namespace (seed 7101672)
 	case c.Action == object.Release && p.commit.external(c) && p.commit.policy != api.CreateOnly:
 		return "" // given up to the user's chart: that takes nothing away
 	case p.commit.policy != api.PruneSync:

@@ -54,16 +54,9 @@ func TestDeploy(t *testing.T) {
 	}
 	testbed.Need(t)
 	b := newBed(t)
-	installed := map[string][]*unstructured.Unstructured{
-		"west": append(build(t, "../examples/install/home", map[string]bool{}), b.rbac("west")...),
-		"east": cluster(t, "west"),
-	}
-	for name, objects := range installed {
-		b.apply(name, objects)
-	}
+	installed := b.install()
 	b.available()
 	b.job()
-	b.credentials()
 
 	b.commit(clusters(b) + links)
 	b.run(1, "diff")
@@ -282,18 +275,23 @@ func (b *bed) commit(text string) {
 // run expects an exit code.
 func (b *bed) run(want int, command string, more ...string) {
 	b.Helper()
+	got, out := b.ask(command, more...)
+	if got != want || strings.Contains(strings.ToLower(out), "forbidden") {
+		b.Fatalf("linkwright %s: exit code %d, want %d\n%s", command, got, want, out)
+	}
+}
+
+// ask gives the exit code, and all that was told.
+func (b *bed) ask(command string, more ...string) (int, string) {
+	b.Helper()
 	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home}, more...)
 	cmd := exec.CommandContext(b.Context(), b.program, args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
 		b.Fatal(err)
 	}
-	if got := cmd.ProcessState.ExitCode(); got != want || strings.Contains(strings.ToLower(out.String()), "forbidden") {
-		b.Fatalf("linkwright %s: exit code %d, want %d\n%s", command, got, want, out.String())
-	}
+	return cmd.ProcessState.ExitCode(), string(out)
 }
 
 func (b *bed) mirrored() {

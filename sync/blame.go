@@ -30,3 +30,28 @@ func (u *turn) blame() {
 		}
 	}
 }
+
+// advised says of writes for which a right is missing what to do, as reasons do: the row of an end that leaves, or that
+// waits for a token, tells something else.
+func (l *Loop) advised(outcomes []object.Outcome) []object.Outcome {
+	out := slices.Clone(outcomes)
+	for i, o := range out {
+		if o.Err == nil {
+			continue
+		}
+		if why := l.why(o.Err); why.Code == "Forbidden" {
+			out[i].Err = advice{o.Err, why.Message}
+		}
+	}
+	return out
+}
+
+// advice is an error with what to do.
+type advice struct {
+	cause   error
+	message string
+}
+
+func (a advice) Error() string { return a.message }
+
+func (a advice) Unwrap() error { return a.cause }

@@ -329,7 +329,7 @@ func (b *board) did(name api.ClusterName, outcomes []object.Outcome) {
 	defer b.mu.Unlock()
 	if row := b.table[name]; row != nil {
 		done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
-		row.Outcomes = append(done, outcomes...)
+		row.Outcomes = append(done, b.loop.advised(outcomes)...)
 	}
 }
 

@@ -45,8 +45,14 @@ func Explain(err error) object.Reason {
 	return object.Reason{Code: Unknown, Message: said(err)}
 }
 
-// said is the error in one line.
-func said(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// said is the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
+func said(err error) string {
+	text := err.Error()
+	if isUnbound(err) {
+		text, _, _ = strings.Cut(text, ":\n{APIGroups")
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}
 
 type explanation struct {
 	is           func(error) bool
@@ -62,6 +68,7 @@ func explanations() []explanation {
 		{isShut, Throttled, " (it is tried again after that)"},
 		{isOccupied, Occupied, " (not ours: remove or rename it, or adopt it)"},
 		{apierrors.IsUnauthorized, Unauthorized, " (the credentials are not accepted: renew them)"},
+		{isUnbound, Forbidden, " (grant it bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
 		{apierrors.IsForbidden, Forbidden, " (grant this to the account that linkwright uses)"},
 		{apierrors.IsTooManyRequests, Throttled, " (it is tried again later)"},
 		{apierrors.IsConflict, Conflict, " (changed since it was read: it is read and judged again)"},
@@ -79,6 +86,13 @@ func explanations() []explanation {
 		{isCanceled, Canceled, ""},
 		{isNetwork, Unreachable, " (is the API server up, and may it be reached from here?)"},
 	}
+}
+
+// isUnbound: a ClusterRole that is bound must be held, or named by bind (rbac.authorization.k8s.io, ConfirmNoEscalation).
+func isUnbound(err error) bool {
+	var status *apierrors.StatusError
+	return apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil &&
+		status.ErrStatus.Details.Kind == "clusterrolebindings" && strings.Contains(err.Error(), "attempting to grant RBAC permissions not currently held")
 }
 
 func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }

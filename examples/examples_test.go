@@ -315,7 +315,7 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%s is too long", p)
 		}
 	}
-	for _, p := range []string{readme, architecture, declarations, "../docs/ci.md", "../docs/git.md", "../CHANGELOG.md"} {
+	for _, p := range []string{readme, architecture, declarations, "../docs/ci.md", "../docs/git.md", "../docs/threat-model.md", "../CHANGELOG.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(text(t, p), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(p), m[1])); err != nil {
 				t.Errorf("%s: %v", p, err)

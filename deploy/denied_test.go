@@ -30,23 +30,33 @@ func denials() []denial {
 	const multicluster = `in the namespace "linkerd-multicluster"`
 	return []denial{
 		{
-			"west", grant{testbed.Multicluster, "", "secrets", "", "list"}, func(*bed) {},
+			"west",
+			grant{testbed.Multicluster, "", "secrets", "", "list"},
+			func(*bed) {},
 			`cannot list resource "secrets" in API group "" ` + multicluster, toGrant,
 		},
 		{
-			"west", grant{testbed.Multicluster, "multicluster.linkerd.io", "links", "", "patch"}, (*bed).changed,
+			"west",
+			grant{testbed.Multicluster, "multicluster.linkerd.io", "links", "", "patch"},
+			(*bed).changed,
 			`cannot patch resource "links" in API group "multicluster.linkerd.io" ` + multicluster, toGrant,
 		},
 		{
-			"east", grant{"", rbacv1.GroupName, "clusterroles", remoteAccess, "bind"}, (*bed).unbound,
+			"east",
+			grant{"", rbacv1.GroupName, "clusterroles", remoteAccess, "bind"},
+			(*bed).unbound,
 			"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west", "(grant it bind on the ClusterRole that this binding names",
 		},
 		{
-			"east", grant{"linkwright-access", "", "serviceaccounts/token", "", "create"}, (*bed).revoked,
+			"east",
+			grant{"linkwright-access", "", "serviceaccounts/token", "", "create"},
+			(*bed).revoked,
 			`cannot create resource "serviceaccounts/token" in API group "" in the namespace "linkwright-access"`, toGrant,
 		},
 		{
-			"west", grant{"default", "", "services", "", "delete"}, (*bed).unlinked,
+			"west",
+			grant{"default", "", "services", "", "delete"},
+			(*bed).unlinked,
 			`cannot delete resource "services" in API group "" in the namespace "default"`, toGrant,
 		},
 	}

@@ -37,9 +37,9 @@ func (p *planner) owesCommit(old inventory.Inventory, found bool) bool {
 		(!found || p.formerBase || old.Commit != p.step.Commit) && p.closed(old.End) == nil
 }
 
-// stays says that a cluster is declared, not to leave, and may be written to.
+// stays says that a cluster is declared, not to leave, and may be written to, and that the step is for what is declared.
 func (p *planner) stays() bool {
-	return p.isDeclared(p.name) && !p.leaves(p.name) && p.closed(object.End{Cluster: p.name}) == nil
+	return p.Adopt == nil && p.Release == nil && p.isDeclared(p.name) && !p.leaves(p.name) && p.closed(object.End{Cluster: p.name}) == nil
 }
 
 // left tells of a cluster that is leaving that it is through.

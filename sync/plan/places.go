@@ -24,7 +24,7 @@ func (w World) formerPlaces(l api.Linkerd, recorded []inventory.Inventory) (out 
 		for _, place := range inv.Places {
 			ns, whole := place.Namespace()
 			switch {
-			case w.Narrow, !place.Former() && !whole, whole && ns == l.MulticlusterNamespace:
+			case w.Narrow, !place.Former() && !whole, whole && (ns == l.MulticlusterNamespace || ns == l.Namespace): // where the issuer's key is, nothing is listed
 			case whole:
 				out = append(out, hosted(l, ns)...)
 			default:

@@ -180,6 +180,19 @@ func TestLateControlPlaneSecret(t *testing.T) {
 	}
 }
 
+// What is done beside the declarations puts no commit in force, also where a place is to be forgotten.
+func TestAdoptionForgetsNothing(t *testing.T) {
+	s, _ := movedAway(t)
+	s.world.Now = s.world.Now.Add(2 * lasts)
+	w := s.now()
+	f := *w.Fleet
+	f.Commit = "fffffffffffffffffffffffffffffffffffffff1"
+	w.Fleet, w.Adopt = &f, map[api.Pair]bool{{Source: "west", Target: "east"}: true}
+	if step := Cluster(w, "west", s.renderer()); step.Writes() > 0 {
+		t.Errorf("an adoption of nothing writes %v", words(step))
+	}
+}
+
 // What is declared again is looked for anyway, and not remembered as former.
 func TestPlaceIsDeclaredAgain(t *testing.T) {
 	s, _ := movedAway(t)

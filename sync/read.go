@@ -23,6 +23,7 @@ func (u *turn) side(ctx context.Context) pair.Side {
 		u.narrow = true
 		side = u.sideOnce(ctx)
 	}
+	u.board.close(u.cluster.Name, u.narrow && u.former && side.Known)
 	return side
 }
 
@@ -130,6 +131,7 @@ func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 // watches says what is to be looked at, as inventories tell; false: they do not.
 func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
 	near := u.board.near(u.cluster.Name)
+	u.narrow = u.narrow || near.Narrow
 	near.Narrow = u.narrow
 	u.former = plan.Remembers(u.loop.Owner, ledger, u.cluster.Spec.Linkerd.MulticlusterNamespace)
 	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, ledger)

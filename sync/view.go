@@ -163,6 +163,7 @@ func (b *board) near(name api.ClusterName) plan.World {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.bare()
+	w.Narrow = b.closed[name]
 	w.Sides = map[api.ClusterName]pair.Side{}
 	for _, l := range b.fleet.Out(name) {
 		if side, ok := b.sides.at[l.Target.Name]; ok {
@@ -170,6 +171,19 @@ func (b *board) near(name api.ClusterName) plan.World {
 		}
 	}
 	return w
+}
+
+// close notes whether a cluster's former places may not be looked at: so they are not asked for in each turn.
+func (b *board) close(name api.ClusterName, closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed[name] == closed {
+		return
+	}
+	if b.closed == nil {
+		b.closed = map[api.ClusterName]bool{}
+	}
+	b.closed[name] = closed
 }
 
 // bare is a world without sides; b.mu is held.

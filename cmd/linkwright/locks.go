@@ -67,7 +67,7 @@ func (e *engine) allLocks(ctx context.Context, h homeFlags, declared *fleet.Flee
 	}
 	each, err := e.locks(&h)
 	for i := range each {
-		each[i].Retry = unhurried
+		each[i].Retry, each[i].Borrowed = unhurried, true
 	}
 	return append(all, each...), err
 }

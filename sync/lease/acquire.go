@@ -110,7 +110,7 @@ func (l Lock) about(lease *coordinationv1.Lease) error {
 }
 
 func (l Lock) label(lease *coordinationv1.Lease) {
-	if l.Of != "" {
+	if l.Of != "" && !l.Borrowed {
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, aboutKey, l.Of)
 	}
 }

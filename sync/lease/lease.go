@@ -36,9 +36,10 @@ const (
 type Lock struct {
 	Client                    coordination.LeasesGetter
 	Namespace, Name, Identity string
-	// Of says what it is about: different things may lead to one name. It is written on the lease, and one that says something
-	// else is never taken; empty: it is not looked at.
-	Of string
+	// Of says what it is about: different things may lead to one name. It is written on the lease, unless Borrowed, and one
+	// that says something else is never taken; empty: it is not looked at.
+	Of       string
+	Borrowed bool
 	// Duration is sent in whole seconds, at least one; default 15 s.
 	Duration time.Duration
 	// Renew must be shorter than Duration; default 10 s, or two thirds of Duration.

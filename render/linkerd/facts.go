@@ -1,6 +1,8 @@
 package linkerd
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -235,6 +237,13 @@ func ParseFacts(b []byte) (map[api.ClusterName]Facts, error) {
 	facts := map[api.ClusterName]Facts{}
 	if err := yaml.UnmarshalStrict(b, &facts); err != nil {
 		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	for name, f := range facts {
+		for _, a := range f.Anchors {
+			if _, err := hex.DecodeString(a.Fingerprint); err != nil || len(a.Fingerprint) != 2*sha256.Size {
+				return nil, fmt.Errorf("read facts: cluster %s: anchors: fingerprint %q: want the SHA-256 of a certificate in 64 hex digits", name, a.Fingerprint)
+			}
+		}
 	}
 	return facts, nil
 }

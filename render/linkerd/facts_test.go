@@ -283,7 +283,7 @@ func TestParseFacts(t *testing.T) {
 	if diff := cmp.Diff(map[api.ClusterName]Facts{"east": want}, got); diff != "" {
 		t.Errorf("ParseFacts: -want +got\n%s", diff)
 	}
-	for _, bad := range []string{"east: {gatway: {}}", "east: []", "\t"} {
+	for _, bad := range []string{"east: {gatway: {}}", "east: []", "\t", "east: {anchors: [{fingerprint: abc}]}", "east: {anchors: [{fingerprint: " + strings.Repeat("x", 64) + "}]}"} {
 		if _, err := ParseFacts([]byte(bad)); err == nil {
 			t.Errorf("ParseFacts(%q): no error", bad)
 		}

@@ -107,7 +107,10 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 		duties = duties[:1]
 		duties[0].duty, duties[0].name = plan.Reading, a.name+"-reader"
 	}
-	out := []any{namespace(a.namespace), &corev1.ServiceAccount{TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false)}}
+	account := &corev1.ServiceAccount{
+		TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false),
+	}
+	out := []any{namespace(a.namespace), account}
 	if a.namespace != object.AccessNamespace {
 		out = append(out, namespace(object.AccessNamespace))
 	}

@@ -34,10 +34,10 @@ const (
 // RightsFor gives what an account needs in a cluster for a duty, and nothing more: from what is watched there and what ends hold.
 // Only what the fleet declares is known here, not what former declarations left.
 func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
-	g := granting{rules: map[target][]string{}}
+	g := granting{rules: map[thing][]string{}}
 	if d == Sweeping {
-		g.grant(target{kind: "Service"}, "get", "patch", "delete")
-		g.grant(target{kind: "Endpoints"}, "get", "delete")
+		g.grant(thing{kind: "Service"}, "get", "patch", "delete")
+		g.grant(thing{kind: "Endpoints"}, "get", "delete")
 		return g.rights(), nil
 	}
 	watches, err := Watches(w, c, r, object.Observation{})
@@ -57,20 +57,20 @@ func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
 	return g.rights(), nil
 }
 
-// target is what rules are about; names are sorted and joined.
-type target struct{ namespace, group, kind, names string }
+// thing is what rules are about; names are sorted and joined.
+type thing struct{ namespace, group, kind, names string }
 
-type granting struct{ rules map[target][]string } // verbs
+type granting struct{ rules map[thing][]string } // verbs
 
-func (g granting) grant(t target, verbs ...string) {
+func (g granting) grant(t thing, verbs ...string) {
 	g.rules[t] = append(g.rules[t], verbs...)
 }
 
-func (g granting) changes(t target) { g.grant(t, "create", "patch", "delete") }
+func (g granting) changes(t thing) { g.grant(t, "create", "patch", "delete") }
 
 func (g granting) reads(w object.Watch) {
 	names := slices.Sorted(slices.Values(w.Names))
-	t := target{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
+	t := thing{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
 	switch {
 	case w.Polled:
 		g.grant(t, "get")
@@ -82,40 +82,40 @@ func (g granting) reads(w object.Watch) {
 }
 
 // held are the kinds that ends hold in the cluster, and those that its overlay brings in.
-func (g granting) held(w World, c fleet.Cluster, r Renderer) (out []target) {
+func (g granting) held(w World, c fleet.Cluster, r Renderer) (out []thing) {
 	for _, k := range render.Kinds() {
 		for scope, namespace := range map[render.Scope]string{
 			render.Multicluster: c.Spec.Linkerd.MulticlusterNamespace, render.Access: object.AccessNamespace, render.ClusterWide: "",
 		} {
 			if k.Scope&scope != 0 {
-				out = append(out, target{namespace: namespace, group: k.Group, kind: k.Kind})
+				out = append(out, thing{namespace: namespace, group: k.Group, kind: k.Kind})
 			}
 		}
 	}
 	for _, e := range w.extras(c, r) {
-		out = append(out, target{namespace: e.Namespace, group: e.Group, kind: e.Kind})
+		out = append(out, thing{namespace: e.Namespace, group: e.Group, kind: e.Kind})
 	}
 	return out
 }
 
-func (g granting) writes(w World, c fleet.Cluster, held []target) {
+func (g granting) writes(w World, c fleet.Cluster, held []thing) {
 	for _, t := range held {
 		g.changes(t)
 	}
-	g.changes(target{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
+	g.changes(thing{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
 	var plane []string
 	for _, name := range w.discovering(c.Name) {
 		plane = append(plane, linkerd.Credentials(name))
 	}
 	if slices.Sort(plane); len(plane) > 0 {
-		g.changes(target{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(plane, ",")})
+		g.changes(thing{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(plane, ",")})
 	}
 	roles := []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole}
 	slices.Sort(roles)
-	g.grant(target{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
+	g.grant(thing{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
 	mc := c.Spec.Linkerd.MulticlusterNamespace
-	g.grant(target{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
-	g.grant(target{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
+	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
+	g.grant(thing{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
 	g.controllers(w, c, mc)
 }
 
@@ -123,11 +123,11 @@ func (g granting) writes(w World, c fleet.Cluster, held []target) {
 func (g granting) controllers(w World, c fleet.Cluster, mc string) {
 	_, out, in := w.declared(c.Name)
 	if slices.ContainsFunc(out, func(l fleet.Link) bool { return l.Spec.Controller.Mode == api.PerLink }) {
-		g.grant(target{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
-		g.grant(target{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
+		g.grant(thing{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
+		g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
 	}
 	if slices.ContainsFunc(in, func(l fleet.Link) bool { return l.Spec.Credentials.Mode == api.Bound }) {
-		g.grant(target{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
+		g.grant(thing{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
 	}
 }
 
@@ -157,7 +157,7 @@ func (g granting) rights() Rights {
 }
 
 // covered says that names add nothing to what is granted of all.
-func (g granting) covered(t target, verbs []string) bool {
+func (g granting) covered(t thing, verbs []string) bool {
 	all := t
 	all.names = ""
 	return t.names != "" && !slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains(g.rules[all], v) })
@@ -169,7 +169,7 @@ func rank(verb string) int {
 }
 
 // resourceOf is the plural of a kind, as API servers build it, with the subresource.
-func resourceOf(t target) string {
+func resourceOf(t thing) string {
 	kind, sub, _ := strings.Cut(t.kind, "/")
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: t.group, Kind: kind})
 	return strings.TrimSuffix(plural.Resource+"/"+sub, "/")

@@ -130,7 +130,7 @@ func docs(of string) string {
 	case "LinkSpec.suspend":
 		return "suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no failure. A link that is no longer declared is unlinked, suspended or not."
 	case "LinkSpec.trustAnchors":
-		return "trustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. Only anchors that can be read at both ends are judged."
+		return "trustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. Where an end shows no anchors, nothing is judged."
 	case "Linkerd":
 		return "Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live."
 	case "Linkerd.multiclusterNamespace":

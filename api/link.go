@@ -45,7 +45,7 @@ type LinkSpec struct {
 	// Credentials are what the source uses against the target.
 	Credentials Credentials `json:"credentials,omitzero"`
 	// TrustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which
-	// they do not talk to each other. Only anchors that can be read at both ends are judged.
+	// they do not talk to each other. Where an end shows no anchors, nothing is judged.
 	TrustAnchors Strictness `json:"trustAnchors,omitempty"`
 	// Suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no
 	// failure. A link that is no longer declared is unlinked, suspended or not.

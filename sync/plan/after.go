@@ -66,7 +66,7 @@ func issued(was object.Observation, c object.Change) object.Body {
 		Type string         `json:"type"`
 		Data map[string]any `json:"data"`
 	}
-	if json.Unmarshal(live.Bytes(), &secret) != nil || secret.Type != string(corev1.SecretTypeServiceAccountToken) {
+	if json.Unmarshal(live.Bytes(), &secret) != nil || secret.Type != string(corev1.SecretTypeServiceAccountToken) || len(secret.Data) == 0 {
 		return c.Object.Body
 	}
 	data, err := json.Marshal(map[string]any{"data": secret.Data})

@@ -202,8 +202,11 @@ func called(o object.Object) string {
 	return object.Watch{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}.Called()
 }
 
+// change is one write of a wanted object. A drain counts as a delete: it happens only to exactly what was seen.
 func change(end object.End, a object.Action, o object.Object, live object.Record, code, message string) object.Change {
-	return object.Change{End: end, Action: a, Key: o.Key, Object: o, Was: live, Why: object.Reason{Code: code, Message: message}}
+	return object.Change{
+		End: end, Action: a, Key: o.Key, Object: o, Was: live, Fenced: a == object.Drain, Why: object.Reason{Code: code, Message: message},
+	}
 }
 
 // update tells an update from a drain: a Linkerd Link with a selector emptied loses what that had selected.

@@ -147,3 +147,18 @@ func TestSimulateDrain(t *testing.T) {
 		t.Error("a federated service without members is left")
 	}
 }
+
+// A link that stays and selects less drains just the Linkerd Link that was seen: who took our mark off it meanwhile keeps it.
+func TestDrainOfALinkThatStays(t *testing.T) {
+	s := linked(t, all)
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	var drains []object.Change
+	for _, c := range Cluster(s.now(), "west", s.renderer()).Changes {
+		if c.Action == object.Drain {
+			drains = append(drains, c)
+		}
+	}
+	if len(drains) != 1 || drains[0].Key != linkKey("east") || !drains[0].Fenced || drains[0].Was.UID == "" {
+		t.Errorf("it drains %+v", drains)
+	}
+}

@@ -34,12 +34,12 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 }
 
 // heldAll: a command that is alone held the lease of every cluster, also where no process with --only-write ever ran: none begins
-// for the first time beside it.
+// for the first time beside it. What it only borrowed says nothing of whose it is.
 func (l *lab) heldAll() {
 	l.t.Helper()
 	for _, cluster := range []string{"east", "west"} {
 		held, err := l.client("west").CoordinationV1().Leases("linkwright").Get(l.t.Context(), "linkwright-linkwright-"+cluster, metav1.GetOptions{})
-		if err != nil || *held.Spec.HolderIdentity != "" || held.Annotations["linkwright.dev/lease-of"] != "--owner linkwright --only-write "+cluster {
+		if err != nil || *held.Spec.HolderIdentity != "" || len(held.Annotations) > 0 {
 			l.t.Errorf("the lease of cluster %s: %v, %v", cluster, held, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
 // deed is one change of what is declared, or one command.
@@ -88,11 +89,9 @@ func (s *sweep) all(clusters string) [][]*deed {
 // pristine has nothing of ours anywhere, as before the first run: neither namespaces nor the home cluster's lease and record.
 func (s *sweep) pristine() {
 	s.t.Helper()
-	home := s.client("west")
-	err := home.CoordinationV1().Leases("linkwright").Delete(s.t.Context(), "linkwright-linkwright", metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		s.t.Fatal(err)
-	}
+	s.leases(func(leases coordination.LeaseInterface, name string) error {
+		return leases.Delete(s.t.Context(), name, metav1.DeleteOptions{})
+	})
 	for _, c := range []string{"east", "west"} {
 		s.noNamespace(c, "linkwright-access")
 	}

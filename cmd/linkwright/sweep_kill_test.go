@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
 	strike "github.com/linkwright/linkwright/hack/fault"
 )
 
@@ -132,13 +134,27 @@ func (s *sweep) done(what string, d *deed) {
 	}
 }
 
-// abandon takes the lease from a process that is dead, as time would: without waiting for it.
+// abandon takes its leases from a process that is dead, as time would: without waiting for it.
 func (s *sweep) abandon() {
 	s.t.Helper()
-	_, err := s.client("west").CoordinationV1().Leases("linkwright").Patch(s.t.Context(), "linkwright-linkwright", types.MergePatchType,
-		[]byte(`{"spec":{"holderIdentity":""}}`), metav1.PatchOptions{FieldManager: "hand"})
-	if err != nil && !apierrors.IsNotFound(err) {
+	s.leases(func(leases coordination.LeaseInterface, name string) error {
+		_, err := leases.Patch(s.t.Context(), name, types.MergePatchType, []byte(`{"spec":{"holderIdentity":""}}`), metav1.PatchOptions{FieldManager: "hand"})
+		return err
+	})
+}
+
+// leases does something to each of the installation's: its own, and those of single clusters.
+func (s *sweep) leases(do func(leases coordination.LeaseInterface, name string) error) {
+	s.t.Helper()
+	leases := s.client("west").CoordinationV1().Leases("linkwright")
+	all, err := leases.List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
 		s.t.Fatal(err)
+	}
+	for _, l := range all.Items {
+		if err := do(leases, l.Name); err != nil && !apierrors.IsNotFound(err) {
+			s.t.Fatal(err)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type Side struct {
 type View struct {
 	Link           fleet.Link
 	Source, Target Side
+	Proof          *Proof // of its credential; nil: none was tried yet
 }
 
 // Saw says whether the key was looked for: only then does "not seen" mean "not there". Namespaced

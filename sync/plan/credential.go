@@ -15,7 +15,11 @@ import (
 )
 
 func (p *planner) view(l fleet.Link) pair.View {
-	return pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name]}
+	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name]}
+	if proof, tried := p.Proofs[l.Pair()]; tried {
+		v.Proof = &proof
+	}
+	return v
 }
 
 // credential is what a link's source is to use, or why it cannot be had; neither where facts hold the end already, or

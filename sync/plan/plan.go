@@ -28,6 +28,8 @@ type World struct {
 	Sides    map[api.ClusterName]pair.Side
 	Twins    map[string]bool                 // identities that several known sides show; nil: they are counted
 	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
+	// Proofs are what trying credentials gave, by link; nil: nobody tries them here.
+	Proofs map[api.Pair]pair.Proof
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
 	// Debts are what clusters still hold of removed links, as the home record tells; Forget are clusters that people give up,

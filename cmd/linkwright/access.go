@@ -21,7 +21,8 @@ import (
 type place struct {
 	stamp string // of what it was read from; empty: nothing tells whether that has changed
 	cfg   *rest.Config
-	err   error // why it leads nowhere
+	err   error  // why it leads nowhere
+	own   *owned // how its token is renewed; nil: it is not
 }
 
 // inCluster is the stamp of the cluster that we run in: its token is read anew by the connection itself.
@@ -63,7 +64,7 @@ func (c *clusters) fromFile(k api.KubeconfigFile, was place) place {
 	if err != nil {
 		err = fmt.Errorf("access.kubeconfig %s: %w", k.Path, err)
 	}
-	return place{stamp, cfg, err}
+	return place{stamp: stamp, cfg: cfg, err: err}
 }
 
 func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
@@ -81,8 +82,12 @@ func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) p
 	case now.body.IsZero():
 		return was
 	}
-	cfg, err := kubeconfigIn(key, s.Key, now.body)
-	return place{stampOf(now.record) + "/" + s.Key, cfg, err}
+	at := place{stamp: stampOf(now.record) + "/" + s.Key}
+	at.cfg, at.err = kubeconfigIn(key, s.Key, now.body)
+	if own, ok := ownAccess(now, s.Key); ok {
+		at.own = &own
+	}
+	return at
 }
 
 func kubeconfigIn(secret object.Key, entry string, body object.Body) (*rest.Config, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/api"
@@ -113,20 +114,16 @@ type imported struct {
 }
 
 func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]imported, error) {
-	file := f.kubeconfig
-	if file == "" {
-		file = clientcmd.NewDefaultPathOptions().GetDefaultFilename()
-	}
-	raw, err := os.ReadFile(file)
+	file, raw, err := operatorsFile(f.kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("read --kubeconfig: %w", err)
+		return nil, err
 	}
 	registry := cluster.New(cluster.Options{Owner: object.DefaultOwner, Timeout: f.timeout})
 	out := make([]imported, len(names))
 	for i, name := range names {
-		cfg, err := cluster.ParseKubeconfig(raw, f.contexts[i], cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(file)}) // the operator's own
+		cfg, err := operatorsLogin(file, raw, f.contexts[i])
 		if err != nil {
-			return nil, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, f.contexts[i], err)
+			return nil, err
 		}
 		if err := registry.Spawn(ctx, name, cfg); err != nil {
 			return nil, fmt.Errorf("connect to cluster %s: %w", name, err)
@@ -145,6 +142,26 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]impo
 		out[i].facts = linkerd.FactsOf(out[i].spec, cfg.Host, out[i].seen)
 	}
 	return out, nil
+}
+
+// operatorsFile is the kubeconfig of who runs the command: the one that is named, or that of kubectl.
+func operatorsFile(named string) (file string, raw []byte, err error) {
+	if file = named; file == "" {
+		file = clientcmd.NewDefaultPathOptions().GetDefaultFilename()
+	}
+	if raw, err = os.ReadFile(file); err != nil {
+		return "", nil, fmt.Errorf("read --kubeconfig: %w", err)
+	}
+	return file, raw, nil
+}
+
+// operatorsLogin is one context of it: what it refers to is the operator's own.
+func operatorsLogin(file string, raw []byte, context string) (*rest.Config, error) {
+	cfg, err := cluster.ParseKubeconfig(raw, context, cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(file)})
+	if err != nil {
+		return nil, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, context, err)
+	}
+	return cfg, nil
 }
 
 // reach says how linkwright is to reach a cluster.

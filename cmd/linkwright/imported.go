@@ -89,20 +89,25 @@ func (c imported) cluster() *doc {
 		d.spec["access"] = map[string]any{"kubeconfigSecret": map[string]any{"name": string(c.name)}}
 	}
 	d.note("access: %s", c.access)
-	l := map[string]any{}
-	if c.spec.Linkerd.Namespace != api.DefaultNamespace {
-		l["namespace"] = c.spec.Linkerd.Namespace
-	}
-	if c.spec.Linkerd.MulticlusterNamespace != api.DefaultMulticlusterNamespace {
-		l["multiclusterNamespace"] = c.spec.Linkerd.MulticlusterNamespace
-	}
-	if len(l) > 0 {
-		d.spec["linkerd"] = l
-	}
+	d.namespaces(c.spec.Linkerd)
 	for _, m := range c.facts.Missing {
 		d.note("not told, as %s: %s", m.Role, m.Why.Message)
 	}
 	return d
+}
+
+// namespaces declares those that are not the usual ones.
+func (d *doc) namespaces(of api.Linkerd) {
+	l := map[string]any{}
+	if of.Namespace != api.DefaultNamespace {
+		l["namespace"] = of.Namespace
+	}
+	if of.MulticlusterNamespace != api.DefaultMulticlusterNamespace {
+		l["multiclusterNamespace"] = of.MulticlusterNamespace
+	}
+	if len(l) > 0 {
+		d.spec["linkerd"] = l
+	}
 }
 
 // link declares one, and notes at its target what differs from what would be read there.

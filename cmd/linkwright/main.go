@@ -106,8 +106,8 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 	})
 	root.SetUsageFunc(grouped(root.UsageFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), rbacCommand(), versionCommand())
-	for _, c := range root.Commands() {
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), rbacCommand(), clusterCommand(), versionCommand())
+	for _, c := range commands(root) {
 		c.Args = asUsage(c.Args)
 	}
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -118,6 +118,15 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 		return nil
 	})
 	return root
+}
+
+// commands are all below root.
+func commands(root *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, c := range root.Commands() {
+		out = append(append(out, c), commands(c)...)
+	}
+	return out
 }
 
 // asUsage gives wrong arguments the exit code of wrong flags.

@@ -24,6 +24,7 @@ func TestRoad(t *testing.T) {
 	t.Run("nothing to read", func(t *testing.T) { l.t = t; l.nothingToRead() })
 	l.commit(l.clusters() + link("west", "east", ""))
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
+	t.Run("a cluster is added", func(t *testing.T) { l.t = t; l.added() })
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
 	t.Run("the home cluster is watched", func(t *testing.T) { l.t = t; l.watchesHome() })
 	t.Run("the home cluster is read", func(t *testing.T) { l.t = t; l.readsHome() })

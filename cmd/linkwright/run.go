@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	gosync "sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,6 +114,13 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
 		e.loop.Log.Info("term begins", "term", term)
+		ctx, end := context.WithCancel(ctx)
+		var renewing gosync.WaitGroup
+		if !observe {
+			renewing.Go(func() { e.renewals(ctx) })
+		}
+		defer renewing.Wait()
+		defer end()
 		return e.loop.Run(ctx, term, d.poke, d.publish)
 	}
 	if observe {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,6 +49,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			var told error
 			err = lead(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.loop.Once(ctx, term)
+				(&renewal{clusters: e.clusters, only: e.loop.Only}).all(ctx, time.Now())
 				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +17,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Token asks for a token of an account, bound to a Secret by name and uid: with that Secret the token ends. The server
+// Token asks for a token of an account, bound to a Secret by name and uid, if the request names one: with that Secret the
+// token ends. The server
 // may grant a shorter life than was asked for; the token says so itself.
 func (c *Client) Token(ctx context.Context, r object.TokenRequest) (object.Secret, error) {
 	token, err := c.token(ctx, r)
@@ -31,7 +35,7 @@ func (c *Client) token(ctx context.Context, r object.TokenRequest) (object.Secre
 		Spec: authenticationv1.TokenRequestSpec{
 			Audiences:         []string{}, // the API server's own
 			ExpirationSeconds: &seconds,
-			BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: r.Secret.Name, UID: types.UID(r.UID)},
+			BoundObjectRef:    boundTo(r),
 		},
 	})
 	if err != nil {
@@ -52,4 +56,29 @@ func (c *Client) token(ctx context.Context, r object.TokenRequest) (object.Secre
 		return object.Secret{}, errors.New("the answer holds no token") // the cause could quote it
 	}
 	return object.NewSecret([]byte(granted.Status.Token)), nil
+}
+
+func boundTo(r object.TokenRequest) *authenticationv1.BoundObjectReference {
+	if r.Secret == (object.Key{}) {
+		return nil
+	}
+	return &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: r.Secret.Name, UID: types.UID(r.UID)}
+}
+
+// Lifetime is what a token says of when it was issued, and when it expires (RFC 7519, iat and exp; kubernetes
+// pkg/serviceaccount/claims.go). It is read, not verified; false: it does not say.
+func Lifetime(token object.Secret) (issued, expires time.Time, ok bool) {
+	parts := strings.Split(string(token.Bytes()), ".")
+	if len(parts) != 3 {
+		return time.Time{}, time.Time{}, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var c struct {
+		Issued  int64 `json:"iat"`
+		Expires int64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(raw, &c) != nil || c.Expires <= c.Issued {
+		return time.Time{}, time.Time{}, false
+	}
+	return time.Unix(c.Issued, 0), time.Unix(c.Expires, 0), true
 }

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+func clusterCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cluster add NAME --context CONTEXT",
+		Short: "Give linkwright access to a cluster",
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:  cobra.NoArgs,
+	}
+	c.AddCommand(clusterAddCommand())
+	return c
+}
+
+// enrollment is what `cluster add` was asked for.
+type enrollment struct {
+	f          common
+	name       api.ClusterName
+	declared   bool  // in the repository that was named
+	login      login // the operator's own
+	server     string
+	account    string
+	secret     string
+	linkerd    api.Linkerd
+	ttl        time.Duration
+	force      bool
+	grantee    grantee
+	out, notes io.Writer
+}
+
+func clusterAddCommand() *cobra.Command {
+	var e enrollment
+	c := &cobra.Command{
+		Use:   "add NAME --context CONTEXT [PATH | REPO@REV]",
+		Short: "Give linkwright access to a cluster, by your own login",
+		Long: `Give linkwright access to a cluster, by your own login: in the cluster of a context of your kubeconfig
+an account with the rights it needs there, and in the home cluster a Secret with a kubeconfig of that
+account. Then the declaration to commit is printed; until it is committed, nothing else happens.
+
+The rights are those of "linkwright rbac": with PATH or REPO@REV just what its declarations need, which must
+name the cluster; without, what links without remote discovery and federation need in both directions.
+Rights of the same names that are there and are others stay as they are, unless with --force.
+
+The token expires after --ttl, or as soon as the API server allows. linkwright asks for the next one when two
+thirds of that are over, by a right to just this; so one that was down for long is given access again by this
+command. Done again, it changes what differs and keeps a token that is good.`,
+		Example: `  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml
+  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml . > east.yaml`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			e.name, e.out, e.notes = api.ClusterName(args[0]), c.OutOrStdout(), c.ErrOrStderr()
+			if err := e.check(); err != nil {
+				return err
+			}
+			if e.declared = len(args) > 1; e.declared {
+				return e.f.imagine(c, args[1:], "", func(w plan.World, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+			}
+			w, r, err := e.usual()
+			if err != nil {
+				return err
+			}
+			return e.enroll(c.Context(), w, r)
+		},
+	}
+	e.f.add(c.Flags())
+	e.login.add(c.Flags())
+	c.Flags().StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
+	c.Flags().StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the home cluster")
+	c.Flags().StringVar(&e.secret, "secret", "", "name of the Secret in the home cluster (default: NAME)")
+	c.Flags().StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
+	c.Flags().StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
+	e.ttl = 90 * 24 * time.Hour
+	c.Flags().Var(&span{at: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
+	c.Flags().BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
+	return c
+}
+
+// shortest is what API servers grant at least (kubernetes pkg/apis/authentication/validation).
+const shortest = 10 * time.Minute
+
+func (e *enrollment) check() (err error) {
+	if err := e.f.home.check(); err != nil {
+		return err
+	}
+	if err := api.CheckClusterName(e.name); err != nil {
+		return usage("NAME: %w", err)
+	}
+	if problems := validation.IsDNS1123Subdomain(e.secret); e.secret != "" && len(problems) > 0 {
+		return usage("--secret %q: %s", e.secret, strings.Join(problems, "; "))
+	}
+	if e.login.context == "" {
+		return usage("which cluster? give --context, a context of your kubeconfig")
+	}
+	if e.ttl < shortest {
+		return usage("--ttl %s: want at least %s", e.ttl, shortest)
+	}
+	if e.server != "" && !strings.HasPrefix(e.server, "https://") {
+		return usage("--api-server %q: want https://", e.server)
+	}
+	e.grantee, err = accountOf(e.account)
+	e.grantee.name = object.Manager(e.f.home.owner)
+	return err
+}
+
+// enroll does it, in the order in which nothing is left half usable: what is asked of both clusters first, then the account
+// with its rights, then a token that is tried, and last the Secret by which it counts.
+func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) error {
+	c, ok := w.Fleet.Cluster(e.name)
+	if !ok {
+		return usage("cluster %s is not declared there: commit it first, or leave the repository away", e.name)
+	}
+	entry, err := e.entry(*c)
+	if err != nil {
+		return err
+	}
+	there, err := e.login.open(e.server)
+	if err != nil {
+		return err
+	}
+	uid, err := there.identity(ctx, c.Spec.Linkerd)
+	if err != nil {
+		return fmt.Errorf("read the cluster of context %s: %w", e.login.context, err)
+	}
+	desk, err := e.openDesk(ctx, entry)
+	if err != nil {
+		return err
+	}
+	defer desk.home.close(ctx)
+	if err := desk.vacant(ctx, e, uid); err != nil {
+		return err
+	}
+	objects, err := e.grantee.objects(w, *c, r)
+	if err != nil {
+		return err
+	}
+	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
+		return err
+	}
+	if err := desk.office.grant(ctx, e.grantee.mayWrite(e.f.home.namespace, e.secret), e.granting("the home cluster")); err != nil {
+		return err
+	}
+	if err := desk.hand(ctx, e, there, uid); err != nil {
+		return err
+	}
+	return e.declare(*c)
+}
+
+func (e *enrollment) granting(where string) granting {
+	return granting{where: where, force: e.force, notes: e.notes}
+}
+
+// entry is where the access Secret has its kubeconfig; what is declared already counts.
+func (e *enrollment) entry(c fleet.Cluster) (api.SecretKey, error) {
+	declared := c.Spec.Access.KubeconfigSecret
+	switch {
+	case declared == nil:
+		return api.SecretKey{}, usage("cluster %s is declared with another access than kubeconfigSecret", e.name)
+	case e.secret == "":
+		e.secret = declared.Name
+	case e.secret != declared.Name:
+		return api.SecretKey{}, usage("--secret %s: cluster %s is declared with access.kubeconfigSecret.name %s", e.secret, e.name, declared.Name)
+	}
+	return *declared, nil
+}
+
+// usual is a fleet of the cluster and another one, with what every link needs: tokens of both kinds, and no remote discovery.
+func (e *enrollment) usual() (plan.World, plan.Renderer, error) {
+	peer := "peer"
+	if e.name == "peer" {
+		peer = "another"
+	}
+	text := fmt.Sprintf(`{apiVersion: %[1]s, kind: Cluster, metadata: {name: %[2]s}, spec: {access: {kubeconfigSecret: {name: %[3]q}}, linkerd: {namespace: %[4]q, multiclusterNamespace: %[5]q}}}
+---
+{apiVersion: %[1]s, kind: Cluster, metadata: {name: %[6]s}, spec: {access: {inCluster: true}, apiServer: "https://peer:6443"}}
+---
+{apiVersion: %[1]s, kind: Link, metadata: {name: out}, spec: {source: %[2]s, target: %[6]s}}
+---
+{apiVersion: %[1]s, kind: Link, metadata: {name: in}, spec: {source: %[6]s, target: %[2]s, credentials: {mode: Bound}}}
+`, api.GroupVersion, e.name, cmp.Or(e.secret, string(e.name)), e.linkerd.Namespace, e.linkerd.MulticlusterNamespace, peer)
+	f, err := loaded(text)
+	if err != nil {
+		return plan.World{}, nil, err
+	}
+	o, err := newOffline(e.f.home.owner, "")
+	if err != nil {
+		return plan.World{}, nil, err
+	}
+	return o.world(f), render.New(e.f.home.owner), nil
+}
+
+// loaded is what one file declares. What is wrong with it came from flags.
+func loaded(text string) (*fleet.Fleet, error) {
+	dir, err := os.MkdirTemp("", "linkwright-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what stays in a temporary directory harms nobody
+	if err := os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	f, problems := fleet.Load("", os.DirFS(dir))
+	if f == nil {
+		return nil, usage("--secret, --linkerd-namespace or --multicluster-namespace: %s", problems[0].Message)
+	}
+	return f, nil
+}
+
+// declare prints what is to be committed, where it is not yet.
+func (e *enrollment) declare(c fleet.Cluster) error {
+	if e.declared {
+		return nil
+	}
+	d := &doc{kind: "Cluster", name: string(e.name), spec: map[string]any{
+		"access": map[string]any{"kubeconfigSecret": map[string]any{"name": c.Spec.Access.KubeconfigSecret.Name}},
+	}}
+	d.namespaces(c.Spec.Linkerd)
+	var out bytes.Buffer
+	if err := d.write(&out); err != nil {
+		return err
+	}
+	_, err := e.out.Write(out.Bytes())
+	return err
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// office is a cluster in which an operator may give rights.
+type office struct {
+	client *kubernetes.Clientset
+}
+
+func openOffice(cfg *rest.Config) (office, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Timeout = -1, 15*time.Second
+	client, err := kubernetes.NewForConfig(cfg)
+	return office{client}, err
+}
+
+// granting is how rights are given, and where that is told.
+type granting struct {
+	where string
+	force bool
+	notes io.Writer
+}
+
+// clerk is the field manager of rights that `cluster add` gave: they are the operator's, and no part of what linkwright prunes.
+const clerk = "linkwright-cluster-add"
+
+// right is an account, a role or what it needs, as it is to be.
+type right struct {
+	kind, name, path string // path: of the object
+	body             []byte
+	is               map[string]any
+}
+
+// grant makes what is missing, and changes what is otherwise if it may; else nothing is written at all.
+func (o office) grant(ctx context.Context, objects []any, g granting) error {
+	var todo []right
+	var others []string
+	for _, each := range objects {
+		r, err := rightOf(each)
+		if err != nil {
+			return err
+		}
+		there, same, err := o.has(ctx, r)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read %s %s: %w", r.kind, r.name, explained(err))
+		case there && !same && !g.force:
+			others = append(others, r.kind+" "+r.name)
+		case !same:
+			todo = append(todo, r)
+		}
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("%s: %s are there and grant otherwise, and nothing was written: compare them with what linkwright rbac prints, and overwrite them by --force", g.where, strings.Join(others, ", "))
+	}
+	for _, r := range todo {
+		if err := o.apply(ctx, r); err != nil {
+			return fmt.Errorf("write %s %s: %w", r.kind, r.name, explained(err))
+		}
+		say(g.notes, fmt.Sprintf("%s: %s %s written", g.where, r.kind, r.name))
+	}
+	return nil
+}
+
+func (o office) rest() rest.Interface { return o.client.CoreV1().RESTClient() }
+
+// has says whether there is such an object, and whether it is as it is to be. Of namespaces and accounts it is enough that they
+// are there.
+func (o office) has(ctx context.Context, r right) (there, same bool, err error) {
+	raw, err := o.rest().Get().AbsPath(r.path).Do(ctx).Raw()
+	if apierrors.IsNotFound(err) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	var live map[string]any
+	if err := json.Unmarshal(raw, &live); err != nil {
+		return false, false, err
+	}
+	for _, field := range []string{"rules", "roleRef", "subjects"} {
+		if !reflect.DeepEqual(live[field], r.is[field]) {
+			return true, false, nil
+		}
+	}
+	return true, true, nil
+}
+
+func (o office) apply(ctx context.Context, r right) error {
+	return o.rest().Patch(types.ApplyPatchType).AbsPath(r.path).
+		Param("fieldManager", clerk).Param("force", "true").Body(r.body).Do(ctx).Error()
+}
+
+func rightOf(o any) (right, error) {
+	r := right{}
+	var err error
+	if r.body, err = json.Marshal(o); err != nil {
+		return right{}, err
+	}
+	if err := json.Unmarshal(r.body, &r.is); err != nil {
+		return right{}, err
+	}
+	var head struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name, Namespace string }
+	}
+	if err := json.Unmarshal(r.body, &head); err != nil {
+		return right{}, err
+	}
+	r.kind, r.name = head.Kind, head.Metadata.Name
+	path := []string{"/apis", head.APIVersion}
+	if head.APIVersion == "v1" {
+		path[0] = "/api"
+	}
+	if head.Metadata.Namespace != "" {
+		r.name = head.Metadata.Namespace + "/" + head.Metadata.Name
+		path = append(path, "namespaces", head.Metadata.Namespace)
+	}
+	r.path = strings.Join(append(path, strings.ToLower(head.Kind)+"s", head.Metadata.Name), "/")
+	return r, nil
+}
+
+// mayRenew is the right to ask for tokens of the account, and of no other.
+func (a grantee) mayRenew() []any {
+	return a.role(a.namespace, a.name+"-renewal", []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{a.account}, Verbs: []string{"create"}},
+	})
+}
+
+// mayWrite is the right to write a token into one access Secret of the home cluster.
+func (a grantee) mayWrite(home, secret string) []any {
+	return append([]any{namespace(home)}, a.role(home, a.name+"-renewal-"+secret, []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secret}, Verbs: []string{"get", "patch"}},
+	})...)
+}

@@ -43,9 +43,6 @@ func TestHostileInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := attack(t, binary, name)
-			for again := 0; c.Time > mostTime && again < 2; again++ { // others may have had the processor
-				c = attack(t, binary, name)
-			}
 			for _, want := range a.want {
 				if !slices.ContainsFunc(c.Problems, func(p string) bool { return strings.Contains(p, want) }) {
 					t.Errorf("Load(%s): -want +got\n-%s\n+%s", name, want, strings.Join(c.Problems, "\n+"))

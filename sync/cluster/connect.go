@@ -33,11 +33,13 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := rest.RESTClientForConfigAndClient(cfg, &http.Client{Transport: bounded{client.Transport}, Timeout: client.Timeout})
+	r, err := rest.RESTClientForConfigAndClient(cfg, &http.Client{
+		Transport: bounded{client.Transport}, Timeout: client.Timeout, CheckRedirect: follow,
+	})
 	if err != nil {
 		return nil, err
 	}
-	streams := &http.Client{Transport: client.Transport}
+	streams := &http.Client{Transport: client.Transport, CheckRedirect: follow}
 	c := &Client{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
 		server: cfg.Host, owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
@@ -46,6 +48,9 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver
 	return c, nil
 }
+
+// follow follows no redirect: a cluster may not have us ask other addresses of our network. No API server redirects what we ask.
+func follow(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // harden: no client-side rate limit (the server's priority and fairness rules), JSON unless a
 // request asks for more, warnings dropped since a library does not log.

@@ -109,7 +109,7 @@ func all(answer *http.Response) ([]byte, error) {
 
 // read has client-go read an answer, or the error instead of one: as if it had asked, by a client that sends nothing.
 func (d *direct) read(ctx context.Context, p patching, answer *http.Response, err error) rest.Result {
-	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: heard{answer, err}})
+	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: heard{answer, err}, CheckRedirect: follow})
 	return p.fill(req.Verb(http.MethodPatch)).SetHeader("Accept", acceptMeta).
 		WarningHandlerWithContext(rest.NoWarnings{}).Timeout(d.within).MaxRetries(0).Do(context.WithoutCancel(ctx))
 }

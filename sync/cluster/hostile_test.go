@@ -197,6 +197,34 @@ func TestSwitchedConnections(t *testing.T) {
 	}
 }
 
+// A cluster leads nobody to another address: neither a read, nor a watch, nor a write follows its redirects.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var led atomic.Int64
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		led.Add(1)
+		list("", "stolen")(w, r)
+	}))
+	t.Cleanup(inside.Close)
+	ns := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, namespace: "ns"}}
+	key := object.Key{Kind: "Secret", Namespace: "ns", Name: "a"}
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect} {
+		away := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL+r.URL.Path, code) }
+		c := hostile(t, answers{secrets: away, secrets + "/a": away})
+		_, read := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns", Depth: object.Whole}})
+		_, meta := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret", Namespace: "ns"}})
+		_, watch := c.watch(t.Context(), resource{GroupVersionKind: ns.kind, plural: "secrets", namespaced: true}, ns, "1")
+		_, write := c.Write(t.Context(), object.Change{Action: object.Create, Key: key, Object: object.Object{Key: key, Version: "v1", Body: object.NewBody([]byte(`{}`))}})
+		for what, err := range map[string]error{"read": read, "read of metadata": meta, "watch": watch, "write": write} {
+			if err == nil {
+				t.Errorf("%s answered with %d: no error", what, code)
+			}
+		}
+	}
+	if led.Load() > 0 {
+		t.Errorf("%d requests went where the cluster led them", led.Load())
+	}
+}
+
 func TestDeleteBelievesNoProxy(t *testing.T) {
 	c := hostile(t, answers{})
 	_, err := c.Write(t.Context(), object.Change{

@@ -119,3 +119,50 @@ func TestTheirsInFormerNamespace(t *testing.T) {
 		}
 	}
 }
+
+// An unlink that goes on in a former namespace has lost its controller's account there when the link is declared again: what the
+// controller left there goes nevertheless, and is recorded by that account until then (seed 8026925). So it is where somebody took
+// the account away.
+func TestDeclaredAgainInFormerNamespace(t *testing.T) {
+	account := moved([]object.Key{accountKey})[0]
+	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "former", Name: linkerd.Lease("east")}
+	in := input(source, []object.Key{account}, linkerd.Mirror{})
+	in.Recorded[0].Leaving = true
+	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
+	drop(&in.Seen, account)
+	put(&in.Seen, lease, object.Record{UID: "lease"}, object.Body{})
+	if v := one(t, in, settled()); told(v) != "delete Lease service-mirror-write-east" || !v.Next.Has(account) || len(v.Going) > 0 {
+		t.Errorf("the lease is there: %s; next %v, going %v", told(v), v.Next.Entries, v.Going)
+	}
+	link := moved([]object.Key{linkKey})[0]
+	record(&in.Seen, link, object.Record{UID: "theirs", ResourceVersion: "1"})
+	if v := one(t, in, settled()); told(v) != "" || v.Next.Has(account) {
+		t.Errorf("somebody else links from there: %s; next %v", told(v), v.Next.Entries)
+	}
+	drop(&in.Seen, link)
+	drop(&in.Seen, lease)
+	if v := one(t, in, settled()); told(v) != "" || v.Next.Has(account) {
+		t.Errorf("nothing is there: %s; next %v", told(v), v.Next.Entries)
+	}
+}
+
+// Endpoints of a Service that is somebody else's by now are not swept in a former namespace, either.
+func TestProbeOfOthersInFormerNamespace(t *testing.T) {
+	service := moved([]object.Key{probeKey})[0]
+	ends := object.Key{Kind: "Endpoints", Namespace: "former", Name: service.Name}
+	in := input(source, moved(perLink()), linkerd.Mirror{})
+	in.Recorded[0].Entries = moved([]object.Key{accountKey})
+	body := object.NewBody([]byte(`{"metadata":{"labels":{"` + linkerd.ClusterNameLabel + `":"east"}}}`))
+	put(&in.Seen, ends, object.Record{UID: "ends"}, body)
+	takes := func() bool {
+		drop(&in.Seen, moved([]object.Key{accountKey})[0])
+		return slices.ContainsFunc(one(t, in, settled()).Go, func(c object.Change) bool { return c.Key == ends })
+	}
+	if !takes() {
+		t.Errorf("of our Service: %s", told(one(t, in, settled())))
+	}
+	record(&in.Seen, service, object.Record{UID: "theirs", ResourceVersion: "1"})
+	if takes() {
+		t.Error("the Endpoints of somebody else's Service go")
+	}
+}

@@ -144,7 +144,11 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	surplus := in.going(inv)
 	v.Going, v.Go = surplus, in.releases(inv)
 	if !inv.Lists(want.Objects) {
-		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return in.needs(k) || in.gone(k) }) // another end has what it needs
+		lingering := in.lingering(inv)
+		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { // another end has what it needs
+			return in.needs(k) || in.gone(k) && !slices.Contains(lingering, k)
+		})
+		surplus = append(surplus, lingering...)
 	}
 	switch {
 	case refused != nil:

@@ -52,13 +52,19 @@ func (in Input) formerAccount(end object.End, k object.Key) bool {
 	return end.IsSource() && in.former(k) && alike(k, in.account(end))
 }
 
-// leftIn is what a controller of the end's link shows or left in the namespaces of these accounts.
+// leftIn is what a controller of the end's link shows or left in the namespaces of these accounts. Endpoints of somebody else's
+// Service are not: they are that one's.
 func (in Input) leftIn(end object.End, accounts []object.Key) (out linkerd.Mirror) {
 	for _, k := range accounts {
 		at := in.Linkerd
 		at.MulticlusterNamespace = k.Namespace
 		m := linkerd.MirrorsOf(at, in.Seen)[end.Link.Target]
-		out.Probe, out.Lease = append(out.Probe, m.Probe...), append(out.Lease, m.Lease...)
+		for _, probe := range m.Probe {
+			if r := in.Seen.Record(object.Key{Kind: "Service", Namespace: probe.Namespace, Name: probe.Name}); r.IsZero() || r.Mark == object.Ours {
+				out.Probe = append(out.Probe, probe)
+			}
+		}
+		out.Lease = append(out.Lease, m.Lease...)
 		for _, pod := range m.Pods {
 			if pod.Namespace == k.Namespace {
 				out.Pods = append(out.Pods, pod)
@@ -79,16 +85,27 @@ func (in Input) replaced(end object.End, accounts []object.Key) gate {
 	return gate{name: "replaced controller", left: func() ([]object.Change, []object.Key) { return nil, in.leftIn(end, accounts).Pods }}
 }
 
+// relinkedFrom says that somebody else links the end's target from the namespace of an account now.
+func (in Input) relinkedFrom(end object.End, account object.Key) bool {
+	link := in.link(end)
+	link.Namespace = account.Namespace
+	r := in.Seen.Record(link)
+	return !r.IsZero() && r.Mark != object.Ours
+}
+
+// lingering are the accounts of a declared end's controllers in former namespaces that are gone before what those left there: an
+// unlink had begun, and its link was declared again, or somebody took one away.
+func (in Input) lingering(inv inventory.Inventory) []object.Key {
+	return slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool {
+		return !in.formerAccount(inv.End, k) || in.needs(k) || !in.gone(k) || in.vacated(inv.End, k) || in.relinkedFrom(inv.End, k)
+	})
+}
+
 // abandoned takes the lease and the probe's Endpoints that a replaced controller left in a former namespace, unless somebody else
 // links the target from there now.
 func (in Input) abandoned(end object.End, accounts []object.Key) gate {
 	return gate{name: "left by the replaced controller", left: func() ([]object.Change, []object.Key) {
-		left := in.leftIn(end, slices.DeleteFunc(slices.Clone(accounts), func(k object.Key) bool {
-			link := in.link(end)
-			link.Namespace = k.Namespace
-			r := in.Seen.Record(link)
-			return !r.IsZero() && r.Mark != object.Ours
-		}))
+		left := in.leftIn(end, slices.DeleteFunc(slices.Clone(accounts), func(k object.Key) bool { return in.relinkedFrom(end, k) }))
 		return in.takesForeign(end, slices.Concat(left.Probe, left.Lease), object.Reason{Code: "Swept", Message: "left by a replaced controller"})
 	}}
 }

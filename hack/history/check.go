@@ -273,8 +273,13 @@ func (r *run) forgotten(name api.ClusterName) bool {
 
 // served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
 func (p *plane) served(t *thing, target api.ClusterName) bool {
-	probe := p.things[object.Key{Kind: "Service", Namespace: t.key.Namespace, Name: t.key.Name}]
-	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || probe != nil && probe.by == others)
+	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || p.serves(t))
+}
+
+// serves says that Endpoints are of somebody else's Service, with which the server takes them (seed 8017518).
+func (p *plane) serves(t *thing) bool {
+	s := p.things[object.Key{Kind: "Service", Namespace: t.key.Namespace, Name: t.key.Name}]
+	return t.key.Kind == "Endpoints" && s != nil && s.by == others
 }
 
 // isOwn says that a controller of Linkerd's writes it for itself: its lease, its probe's Endpoints.
@@ -290,7 +295,7 @@ func (r *run) stray(name api.ClusterName, k object.Key) bool {
 
 // mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
 func (r *run) mirrored(pl *plane, t *thing) string {
-	if t.key.Namespace != pl.mc && (pl.charted[t.target] || pl.foreign[linkKey(t.key.Namespace, t.target)]) && isOwn(t) {
+	if t.key.Namespace != pl.mc && (pl.charted[t.target] || pl.foreign[linkKey(t.key.Namespace, t.target)] || pl.serves(t)) && isOwn(t) {
 		return ""
 	}
 	told := r.stray(pl.name, t.key) || r.forgotten(pl.name)

@@ -45,7 +45,8 @@ func (r *run) declares(e Event) bool {
 	case "move":
 		at.moved = at.moved != !r.planes[e.At].blind // what lies in a former namespace the base tells, or inventories do
 	case "join":
-		c.clusters[e.At] = cluster{}
+		pl := r.planes[e.At]
+		c.clusters[e.At] = cluster{moved: pl.blind && pl.mc == other} // as "move" (seeds 8012876, 8025521)
 	case "extra":
 		at.extra = !at.extra
 	case "drop":

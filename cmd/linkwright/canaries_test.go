@@ -39,7 +39,9 @@ func TestCanaries(t *testing.T) {
 		c.everyFormat("status")
 	}
 	c.broken()
-	c.serves()
+	c.prints()
+	c.serves("text")
+	c.serves("json")
 	c.everyFormat("uninstall")
 	c.run("uninstall", "--yes")
 	c.silent()
@@ -109,6 +111,22 @@ func (c *canaries) broken() {
 	c.run("sync", "--wait", "1s")
 }
 
+// prints has everything told that is made of declarations, or of somebody's login.
+func (c *canaries) prints() {
+	c.t.Helper()
+	c.run("render")
+	c.run("render", "--save-facts", "-")
+	c.run("rbac")
+	kubeconfig := c.Cluster("east").Kubeconfig
+	file, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, secret := range []string{"own", "own", "east"} { // made, kept, refused
+		c.run("cluster", "add", "east", "--kubeconfig", kubeconfig, "--context", file.CurrentContext, "--secret", secret)
+	}
+}
+
 // managed is the user's kubeconfig.
 func (c *canaries) managed() string {
 	c.t.Helper()
@@ -132,13 +150,13 @@ func (c *canaries) manage(config string) {
 	}
 }
 
-// serves has a daemon show all its pages.
-func (c *canaries) serves() {
+// serves has a daemon show all its pages, and log in a format.
+func (c *canaries) serves(format string) {
 	c.t.Helper()
 	ctx, stop := context.WithCancel(c.t.Context())
 	defer stop()
 	log := c.t.TempDir() + "/log"
-	daemon, at := c.daemonAt(ctx, log)
+	daemon, at := c.daemonAt(ctx, log, "--log-format", format)
 	c.eventually("the daemon is ready", func() bool { return get(at+"/readyz").status == 200 })
 	c.note()
 	for _, page := range []string{"/", "/report.json", "/metrics", "/healthz", "/readyz", "/nowhere"} {
@@ -196,7 +214,7 @@ func (c *canaries) silent() {
 	}
 	for _, at := range []string{
 		"east: linkwright-access/linkwright.west-token", "east: linkwright-access/linkwright.west-1", "west: linkerd/cluster-credentials-east",
-		"west: linkerd-multicluster/vault", "west: linkwright/east",
+		"west: linkerd-multicluster/vault", "west: linkwright/east", "west: linkwright/own",
 	} {
 		if _, name, _ := strings.Cut(at, "/"); !c.seen[at] && name != "linkwright.west-1" || !strings.Contains(told, name) {
 			c.t.Errorf("%s held no credential, or nothing is told of it: this test sees nothing", at)

@@ -98,7 +98,7 @@ func (l *lab) diff() {
 	l.must(exitDone, []string{"2 links in place"}, "sync")
 }
 
-var address = regexp.MustCompile(`address=(\S+)`)
+var address = regexp.MustCompile(`address"?[=:]"?([^"\s]+)`)
 
 // daemonAt starts a daemon and gives the address that it listens on, once it logged that.
 func (l *lab) daemonAt(ctx context.Context, log string, args ...string) (c *exec.Cmd, at string) {

@@ -115,7 +115,7 @@ func (c *canaries) broken() {
 func (c *canaries) prints() {
 	c.t.Helper()
 	c.run("render")
-	c.run("render", "--save-facts", "-")
+	c.run("render", "--save-facts", c.t.TempDir()+"/facts.yaml")
 	c.run("rbac")
 	kubeconfig := c.Cluster("east").Kubeconfig
 	file, err := clientcmd.LoadFromFile(kubeconfig)

@@ -51,10 +51,14 @@ func (p *planner) successor(in api.ClusterName, end object.End, declared bool) *
 	if lacks == "" {
 		lacks = p.lastMember(end, next)
 	}
-	if lacks != "" {
-		return object.Because(prune.WaitingForSuccessor, "it stays until %s is ready, which takes its place: %s", next, lacks)
+	if lacks == "" {
+		return nil
 	}
-	return nil
+	if why := Suspend(p.World, next, nil); why != nil {
+		lacks = why.Message
+	}
+	return object.Because(prune.WaitingForSuccessor, "it stays until %s is ready, which takes its place: %s; "+
+		"if that is never to be, declare it as it was before, or take that link out, and what is here goes", next, lacks)
 }
 
 // lastMember says which federated Service would go with the former name of a target, though the link by the new name makes

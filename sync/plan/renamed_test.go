@@ -96,6 +96,28 @@ func TestRenamedSource(t *testing.T) {
 	}
 }
 
+// Where what takes its place is suspended, the report says so: nothing would come of waiting. It says what else people may do, and
+// that is so.
+func TestSuccessorSuspended(t *testing.T) {
+	s := linked(t, all)
+	rename(t, s, "east", "neweast", linkDoc("west", "neweast", all+suspended))
+	last := s.settle(Suspend)
+	link := linkerd.LinkKey(api.Cluster{}.WithDefaults().Linkerd, "east")
+	if s.live["west"].Seen.Record(link).IsZero() {
+		t.Error("the former link is gone")
+	}
+	got := row(t, last["west"], westEast)
+	for _, says := range []string{"suspended by Link west-neweast", "as it was before, or take that link out"} {
+		if got.Standing != Waiting || got.Why.Code != prune.WaitingForSuccessor || !strings.Contains(got.Why.Message, says) {
+			t.Errorf("the former link is %s, and does not tell %q: %v", got.Standing, says, got.Why)
+		}
+	}
+	s.world.Fleet = declare(t, []api.ClusterName{"west", "neweast"}, "")
+	if s.settle(Suspend); !s.live["west"].Seen.Record(link).IsZero() {
+		t.Error("the link was taken out, and what it was to replace stays")
+	}
+}
+
 // A renamed target: the link by its former name stays in the source until the new one is ready, and then is unlinked,
 // mirrors included; the account, which both use, is handed over.
 func TestRenamedTarget(t *testing.T) {

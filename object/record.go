@@ -51,6 +51,14 @@ func (r Record) WrittenBy(managers ...string) bool {
 	return slices.ContainsFunc(strings.Split(r.Rivals.Value(), ","), func(m string) bool { return slices.Contains(managers, m) })
 }
 
+// Sets says that our own entry holds a member of that name, at whatever depth: nobody else changed its value since.
+func (r Record) Sets(member string) bool {
+	if r.Fields == (unique.Handle[string]{}) {
+		return false
+	}
+	return r.Fields.Value() == everything || strings.Contains(r.Fields.Value(), `"f:`+member+`"`)
+}
+
 // everything is the field set of a record that After makes up: it covers all.
 const everything = "*"
 

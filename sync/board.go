@@ -52,6 +52,7 @@ type board struct {
 	corrected map[api.ClusterName]map[object.Key]*correction
 	closed    map[api.ClusterName]bool                        // their former places may not be looked at
 	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
+	followed  map[api.Pair]followed
 
 	epoch int // of the declared fleet: another one, another epoch
 
@@ -113,6 +114,7 @@ func newBoard(l *Loop, term int64) *board {
 		answers:   map[[2]api.Commit]error{},
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
 		fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
+		followed:  map[api.Pair]followed{},
 	}
 }
 
@@ -178,6 +180,7 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 		b.elsewhere[name] = !b.loop.writes(name)
 	}
 	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
+	maps.DeleteFunc(b.followed, func(_ api.Pair, f followed) bool { return declaredIn(b.fleet) != f.commit })
 	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
 	clear(b.waiting)
 	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
@@ -220,6 +223,11 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 	}
 	barred, was := b.bars(), b.shown.at[name]
 	before, read := b.sides.at[name]
+	if side.Stale = before.Stale; side.Known {
+		side.Stale = time.Time{}
+	} else if before.Known {
+		side.Stale = time.Now()
+	}
 	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
 	if !read || before.Known != side.Known || before.Facts.UID != side.Facts.UID {
 		b.derived.forgetSides()

@@ -57,6 +57,7 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 	}
 	for _, o := range outcomes {
 		b.fix(name, o)
+		b.follow(o, now)
 		if o.Err != nil || !drifts && o.Change.Why.Code != "Drift" {
 			continue
 		}

@@ -50,6 +50,7 @@ type derived struct {
 	barred    map[api.Commit]*object.Reason
 	contested map[api.ClusterName]map[object.Key]plan.Contest
 	immutable map[api.ClusterName]map[object.Key]plan.Refusal
+	followed  map[api.Pair]time.Time
 	rules     *sum
 	twins     map[string]bool
 	carried   map[api.ClusterName]api.Commit // see plan.World.Carried
@@ -191,8 +192,11 @@ func (b *board) bare() plan.World {
 	if b.derived.contested == nil {
 		b.derived.contested, b.derived.immutable = b.quarrels()
 	}
+	if b.derived.followed == nil {
+		b.derived.followed = b.lately()
+	}
 	return plan.World{
-		Contested: b.derived.contested, Immutable: b.derived.immutable,
+		Contested: b.derived.contested, Immutable: b.derived.immutable, Followed: b.derived.followed,
 		Elsewhere: b.elsewhere, Barred: b.bars(), Pass: b.pass, Fresh: b.fresh.all(),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		UIDs: b.uids, Accepted: b.loop.Accepted, Debts: b.debts, Forget: b.loop.Forget, Grace: b.loop.Grace, Now: time.Now(),

@@ -2,6 +2,7 @@ package linkerd
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,6 +49,19 @@ func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 	case g.Probe.Period == "":
 		lack("probe.period", "has no annotation "+probePeriod+" that is a duration above zero")
 	}
+}
+
+// Homeless says that a gateway is known but for where it is: its load balancer has no address at the moment.
+func (g Gateway) Homeless() bool {
+	at := g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
+	return !g.Disabled && len(g.Addresses) == 0 && at
+}
+
+// At are the facts of a cluster whose gateway is homeless, as if it had these addresses.
+func (f Facts) At(addresses []string) Facts {
+	f.Gateway.Addresses = addresses
+	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == "NoGateway" })
+	return f
 }
 
 func liveGateway(svc corev1.Service) Gateway {

@@ -98,6 +98,27 @@ func Drains(was, now object.Body) bool {
 		chooses(a.FederatedServiceSelector) && !chooses(b.FederatedServiceSelector)
 }
 
+// Follows says that a Link differs from a live one in nothing but what the target tells of itself, and how it is reached.
+func Follows(live, now object.Body) bool {
+	a, b := specOf(live), specOf(now)
+	if reflect.DeepEqual(a, b) {
+		return false // in its labels, then
+	}
+	for _, s := range []*LinkSpec{&a, &b} {
+		s.TargetClusterDomain, s.GatewayAddress, s.GatewayPort, s.GatewayIdentity, s.ProbeSpec = "", "", "", "", nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// AddressesIn are the gateway's addresses that a Link's JSON holds.
+func AddressesIn(link object.Body) []string {
+	at := specOf(link).GatewayAddress
+	if at == "" {
+		return nil
+	}
+	return strings.Split(at, ",")
+}
+
 // FederateAlike says that two Links make members of federated Services, and of the same services.
 func FederateAlike(a, b object.Body) bool {
 	x, y := specOf(a).FederatedServiceSelector, specOf(b).FederatedServiceSelector

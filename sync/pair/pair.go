@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -25,6 +26,8 @@ type Side struct {
 	Everything bool // simulated: whatever is not in Seen is not there
 	Facts      linkerd.Facts
 	Pass       int // in which it was read by requests, or could not be
+	// Stale is since when it cannot be read, though it could before; zero: it can, or nobody knows since when.
+	Stale time.Time
 }
 
 // View is a link with both its ends as seen: all that is decided about a pair is a function of it.

@@ -43,7 +43,7 @@ func Asks(w World, last Step, keys []object.Key) (ends []object.End, whole bool)
 
 // inPlace says that all of an end is as declared, or was left so on purpose, and is compared alone when it drifts.
 func (r Row) inPlace() bool {
-	waits := r.Standing == Waiting && r.Why != nil && (r.Why.Code == Contested || r.Why.Code == NotReady)
+	waits := r.Standing == Waiting && r.Why != nil && slices.Contains([]string{Contested, Paced, NotReady}, r.Why.Code)
 	return (r.Standing == InPlace || waits) && len(r.Going) == 0 && !r.Leaving
 }
 

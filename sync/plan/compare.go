@@ -52,6 +52,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		return
 	}
 	changes, contested := p.calm(changes)
+	changes, paced := p.pace(want.End, changes)
 	kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
 	if want.Held == nil && !kept {
 		row.Standing, row.Why = p.take(v.Next, append(changes, v.Go...))
@@ -66,6 +67,8 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		row.Standing, row.Why = Waiting, v.Waiting
 	case contested != nil:
 		row.Standing, row.Why = Waiting, contested
+	case paced != nil:
+		row.Standing, row.Why = Waiting, paced
 	default:
 		row = p.judged(row, want)
 	}
@@ -190,6 +193,8 @@ func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, 
 			return nil, object.Because("Going", "%s is still being deleted", o.Key)
 		case live.Digest == 0, live.Digest == o.Digest && !p.coverage.Covers(o, live): // who overwrites all of it leaves no digest
 			out = append(out, change(want.End, update(o, seen), o, live, "Drift", "fields were changed by "+rivals(live)))
+		case live.Digest != o.Digest && follows(o, seen):
+			out = append(out, change(want.End, object.Update, o, live, followed, "what "+string(want.End.Link.Target)+" tells of itself changed"))
 		case live.Digest != o.Digest:
 			out = append(out, change(want.End, update(o, seen), o, live, "Changed", "what is declared, or a fact it is made of, changed"))
 		}

@@ -89,7 +89,7 @@ func (p *planner) wholeLinks(changes []object.Change) []object.Change {
 
 // target is a link's end in its target. What was given to the source stays while the source may still use it.
 func (p *planner) target(l fleet.Link) object.Wanted {
-	in := render.Input{Link: l, Target: p.facts(l.Target.Name)}
+	in := render.Input{Link: l, Target: p.located(l, p.facts(l.Target.Name))}
 	switch l.Spec.Credentials.Mode {
 	case api.Existing:
 		if why := p.stillUsed(l); why != nil {
@@ -217,6 +217,9 @@ func (p *planner) remarks(l fleet.Link) *object.Reason {
 		if trust.Why != nil {
 			return trust.Why
 		}
+	}
+	if why := p.homeless(l); why != nil {
+		return why
 	}
 	if l.Spec.Credentials.Mode == api.Bound {
 		return p.rotation(l).Shortened(l)

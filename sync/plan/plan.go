@@ -46,6 +46,8 @@ type World struct {
 	// which the server refused the last write, with the field that it calls immutable.
 	Contested map[api.ClusterName]map[object.Key]Contest
 	Immutable map[api.ClusterName]map[object.Key]Refusal
+	// Followed is when a link was last changed for nothing but its target's facts, since the fleet's commit is in force.
+	Followed map[api.Pair]time.Time
 	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
 	// of another one.
 	Pass int
@@ -288,9 +290,13 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 	if why == nil {
 		why = p.known(l).Distrust(p.Now)
 	}
+	if why == nil {
+		why = p.stale(l)
+	}
 	if why != nil {
 		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Held: why}
 	}
+	in.Target = p.located(l, in.Target)
 	in.Credential = cred
 	in.ControlPlaneSecretLive = p.discovers(l)
 	in.Former = p.formerly(l)

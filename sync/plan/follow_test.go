@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// at gives the gateway of a cluster these addresses.
+func (s *sim) at(name api.ClusterName, addresses ...string) {
+	var ingress []any
+	for _, a := range addresses {
+		ingress = append(ingress, map[string]any{"ip": a})
+	}
+	put(s.live[name], object.Key{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"}, map[string]any{
+		"spec": map[string]any{"type": "LoadBalancer", "ports": []any{
+			map[string]any{"name": "mc-gateway", "port": 4143}, map[string]any{"name": "mc-probe", "port": 4191},
+		}},
+		"status": map[string]any{"loadBalancer": map[string]any{"ingress": ingress}},
+	}, metav1.ObjectMeta{Annotations: map[string]string{
+		"mirror.linkerd.io/gateway-identity": "gw." + string(name),
+		"mirror.linkerd.io/probe-path":       "/ready", "mirror.linkerd.io/probe-period": "3",
+	}})
+}
+
+// A link that followed its target's facts follows again in its time, and not before; what others changed is taken back at once.
+func TestPace(t *testing.T) {
+	s := linked(t, "")
+	s.at("east", "192.0.2.50")
+	step := Cluster(s.now(), "west", s.renderer())
+	if len(step.Changes) != 1 || !Follows(step.Changes[0]) {
+		t.Fatalf("the first change: %v", words(step))
+	}
+	s.world.Followed = map[api.Pair]time.Time{westEast.Link: s.world.Now}
+	until := s.world.Now.Add(calmly + lag(westEast.Link))
+	step = s.turn("west")
+	got := row(t, step, westEast)
+	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != Paced || !step.Next.Equal(until) {
+		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Standing, got.Why, step.Next, until)
+	}
+	drifted(s, "west", deployment("east"))
+	same(t, "too soon, and somebody else", []string{"update " + deployment("east").String()}, words(s.turn("west")))
+	s.world.Now = until
+	same(t, "in time", []string{"update " + linkKey("east").String()}, words(s.turn("west")))
+	allInPlace(t, "west", s.turn("west"))
+}
+
+// What is declared is written at once, however lately the link followed.
+func TestPaceNoDeclaration(t *testing.T) {
+	s := linked(t, "")
+	s.world.Followed = map[api.Pair]time.Time{westEast.Link: s.world.Now}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  selector: {matchLabels: {exported: louder}}"))
+	if step := s.turn("west"); step.Writes() == 0 {
+		t.Error("another selector: nothing is written")
+	}
+}
+
+// A gateway without an address keeps the one that its links have, as long as nobody else wrote it; what is declared goes on.
+func TestHomeless(t *testing.T) {
+	s := linked(t, "")
+	s.at("east")
+	for _, name := range two {
+		allInPlace(t, name, s.turn(name))
+	}
+	got := row(t, s.turn("west"), westEast)
+	if got.Why == nil || got.Why.Code != LastAddress || !strings.Contains(got.Why.Message, "192.0.2.") {
+		t.Errorf("it is not told: %v", got.Why)
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
+	same(t, "declared meanwhile", []string{"update ConfigMap linkwright-access/linkwright.base", "update " + deployment("east").String()}, words(s.turn("west")))
+	drifted(s, "west", linkKey("east"))
+	if got := row(t, s.turn("west"), westEast); got.Standing != Held || got.Why.Code != "NoGateway" {
+		t.Errorf("an address that is nobody's: %s %v", got.Standing, got.Why)
+	}
+}
+
+// A target that gives no answer leaves its links as they are, and they say since when.
+func TestStaleFacts(t *testing.T) {
+	s := linked(t, "")
+	s.down["east"] = true
+	w := s.now()
+	side := w.Sides["east"]
+	side.Stale = s.world.Now
+	w.Sides["east"] = side
+	step := Cluster(w, "west", s.renderer())
+	got := row(t, step, westEast)
+	if step.Writes() > 0 || got.Standing != Held || got.Why.Code != StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
+		t.Errorf("%v: %s %v", words(step), got.Standing, got.Why)
+	}
+}

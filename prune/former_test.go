@@ -134,12 +134,13 @@ func TestDeclaredAgainInFormerNamespace(t *testing.T) {
 	if v := one(t, in, settled()); told(v) != "delete Lease service-mirror-write-east" || !v.Next.Has(account) || len(v.Going) > 0 {
 		t.Errorf("the lease is there: %s; next %v, going %v", told(v), v.Next.Entries, v.Going)
 	}
-	link := moved([]object.Key{linkKey})[0]
-	record(&in.Seen, link, object.Record{UID: "theirs", ResourceVersion: "1"})
-	if v := one(t, in, settled()); told(v) != "" || v.Next.Has(account) {
-		t.Errorf("somebody else links from there: %s; next %v", told(v), v.Next.Entries)
+	for _, k := range moved([]object.Key{linkKey, deploymentKey, accountKey}) {
+		record(&in.Seen, k, object.Record{UID: "theirs", ResourceVersion: "1"})
+		if v := one(t, in, settled()); told(v) != "" || v.Next.Has(account) {
+			t.Errorf("%s is somebody else's: %s; next %v", k, told(v), v.Next.Entries)
+		}
+		drop(&in.Seen, k)
 	}
-	drop(&in.Seen, link)
 	drop(&in.Seen, lease)
 	if v := one(t, in, settled()); told(v) != "" || v.Next.Has(account) {
 		t.Errorf("nothing is there: %s; next %v", told(v), v.Next.Entries)

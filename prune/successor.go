@@ -94,10 +94,16 @@ func (in Input) relinkedFrom(end object.End, account object.Key) bool {
 }
 
 // lingering are the accounts of a declared end's controllers in former namespaces that are gone before what those left there: an
-// unlink had begun, and its link was declared again, or somebody took one away.
+// unlink had begun, and its link was declared again, or somebody took one away. Where somebody else links from there, or runs
+// the controller by now, it is theirs.
 func (in Input) lingering(inv inventory.Inventory) []object.Key {
 	return slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool {
-		return !in.formerAccount(inv.End, k) || in.needs(k) || !in.gone(k) || in.vacated(inv.End, k) || in.relinkedFrom(inv.End, k)
+		if !in.formerAccount(inv.End, k) || in.needs(k) || !in.Saw(k) || !in.Seen.Record(k).IsZero() {
+			return true
+		}
+		controller := in.deployment(inv.End)
+		controller.Namespace = k.Namespace
+		return in.vacated(inv.End, k) || in.relinkedFrom(inv.End, k) || in.theirs(inventory.Inventory{}, controller)
 	})
 }
 

@@ -32,8 +32,9 @@ type Input struct {
 	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
 	Retired map[object.Key]bool
 
-	// External are declared ends in sources whose controller the user's chart runs, with the release of Helm's that the chart
-	// is of, if it is one: what they no longer want of a controller is released to it.
+	// External are ends in sources whose controller the user's chart runs, as they are declared, or the link that goes on under
+	// another name of the source is, with the release of Helm's that the chart is of, if it is one: what they no longer want of a
+	// controller is released to it.
 	External map[object.End]linkerd.Helm
 	// Successor says why what an undeclared end holds, or a declared one no longer wants, must stay until what takes its place
 	// stands; nil: nothing does.

@@ -163,10 +163,12 @@ func (in Input) releases(inv inventory.Inventory) (out []object.Change) {
 func (in Input) passed(end object.End) bool { return end.IsSource() && in.needs(in.link(end)) }
 
 // pass leaves an end to another that wants what it holds. What that does not want goes as from an end that is declared: it may
-// be a controller in a former namespace.
+// be a controller in a former namespace, or one that the user's chart is to run from now on.
 func (in Input) pass(v Verdict, inv inventory.Inventory) Verdict {
+	frees := in.frees(inv.End)
+	v.Going, v.Go = in.going(inv), in.releases(inv)
 	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) && in.vacated(inv.End, k) })
-	v = v.through(in.trims(inv.End, slices.DeleteFunc(slices.Clone(inv.Entries), in.needs)))
+	v = v.through(in.trims(inv.End, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return in.needs(k) || frees(k) })))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }

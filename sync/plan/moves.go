@@ -12,19 +12,30 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// external gives the declared ends of a cluster whose controller is the user's, each with the release of Helm's that
-// installed the multicluster extension there.
-func (p *planner) external(name api.ClusterName) map[object.End]linkerd.Helm {
+// external gives the ends of a cluster whose controller is the user's, each with the release of Helm's that installed the
+// multicluster extension there: those that are declared so, and recorded ones by a former name of the source, of which the link
+// by its name of today is.
+func (p *planner) external(name api.ClusterName, in prune.Input) map[object.End]linkerd.Helm {
 	var out map[object.End]linkerd.Helm
-	_, links, _ := p.declared(name)
-	for _, l := range links {
-		if l.Spec.Controller.Mode != api.External {
-			continue
-		}
+	add := func(end object.End) {
 		if out == nil {
 			out = map[object.End]linkerd.Helm{}
 		}
-		out[object.End{Cluster: name, Link: l.Pair()}] = linkerd.HelmOf(p.Sides[name].Seen)
+		out[end] = linkerd.HelmOf(p.Sides[name].Seen)
+	}
+	_, links, _ := p.declared(name)
+	for _, l := range links {
+		if l.Spec.Controller.Mode == api.External {
+			add(object.End{Cluster: name, Link: l.Pair()})
+		}
+	}
+	for _, inv := range in.Recorded {
+		if _, declared := in.Wanted[inv.End]; declared || !inv.End.IsSource() {
+			continue
+		}
+		if l, ok := p.heir(name, inv.End); ok && l.Spec.Controller.Mode == api.External && l.Target.Name == inv.End.Link.Target {
+			add(inv.End)
+		}
 	}
 	return out
 }

@@ -343,7 +343,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
 	}
-	in.Retired, in.External = p.retired(in), p.external(name)
+	in.Retired, in.External = p.retired(in), p.external(name, in)
 	in.Successor = func(end object.End) *object.Reason {
 		_, declared := in.Wanted[end]
 		return p.successor(name, end, declared)

@@ -96,6 +96,23 @@ func TestRenamedSource(t *testing.T) {
 	}
 }
 
+// A renamed source whose link is the user's chart's from the same commit on: the controller is given up, as where the name stays,
+// and not taken away before any other runs (seed 9104993).
+func TestRenamedSourceExternal(t *testing.T) {
+	s := linked(t, all)
+	rename(t, s, "west", "newwest", linkDoc("newwest", "east", all+"  controller: {mode: External}\n"))
+	last, taken := s.settled()
+	for _, k := range taken {
+		if strings.Contains(k, "controller-east") && strings.Contains(k, "delete") {
+			t.Errorf("%s, which the chart is to run", k)
+		}
+	}
+	if r := s.live["newwest"].Seen.Record(deployment("east")); r.IsZero() || r.Mark == object.Ours {
+		t.Errorf("the controller is not given up: %+v", r)
+	}
+	allInPlace(t, "newwest", last["newwest"])
+}
+
 // Where what takes its place is suspended, the report says so: nothing would come of waiting. It says what else people may do, and
 // that is so.
 func TestSuccessorSuspended(t *testing.T) {

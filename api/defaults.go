@@ -79,6 +79,7 @@ func (s LinkSpec) WithDefaults() LinkSpec {
 	fill(&s.Controller.LogLevel, DefaultLogLevel)
 	fillPtr(&s.Controller.Replicas, DefaultReplicas)
 	fill(&s.Credentials.Mode, LegacyToken)
+	fill(&s.Credentials.Preflight, Warn)
 	fill(&s.TrustAnchors, Warn)
 	return s
 }

@@ -30,7 +30,7 @@ func TestClusterWithDefaults(t *testing.T) {
 func TestLinkSpecWithDefaults(t *testing.T) {
 	want := LinkSpec{
 		Controller:  Controller{Mode: PerLink, Replicas: new(int32(1)), LogLevel: "info"},
-		Credentials: Credentials{Mode: LegacyToken}, TrustAnchors: Warn,
+		Credentials: Credentials{Mode: LegacyToken, Preflight: Warn}, TrustAnchors: Warn,
 	}
 	if diff := cmp.Diff(want, LinkSpec{}.WithDefaults()); diff != "" {
 		t.Errorf("WithDefaults(): -want +got\n%s", diff)

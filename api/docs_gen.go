@@ -69,6 +69,8 @@ func docs(of string) string {
 		return "Credentials are what a source uses against its target."
 	case "Credentials.mode":
 		return "mode says where the credential comes from."
+	case "Credentials.preflight":
+		return "preflight says what happens where requests to the target with the credential do not pass, sent by linkwright as Linkerd's readers send them. With Warn a refusal alone – 401, 403, a certificate that does not fit – keeps a new credential from the source's control plane, which would not get over it; with Require everything that does not pass keeps it from the source. A credential that is in use stays."
 	case "Credentials.secretRef":
 		return "secretRef names the Secret of mode Existing in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
 	case "Credentials.ttl":

@@ -54,6 +54,7 @@ func TestFieldDefaults(t *testing.T) {
 		"Link.spec.controller.replicas":              int64(1),
 		"Link.spec.controller.logLevel":              "info",
 		"Link.spec.credentials.mode":                 "LegacyToken",
+		"Link.spec.credentials.preflight":            "Warn",
 		"Link.spec.trustAnchors":                     "Warn",
 		"Mesh.spec.topology":                         "Full",
 		"SyncPolicy.spec.interval":                   "1m",

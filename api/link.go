@@ -90,6 +90,11 @@ type Credentials struct {
 	// mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a
 	// Link can have one: the links of a Mesh cannot share a Secret.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
+	// Preflight says what happens where requests to the target with the credential do not pass, sent by linkwright as
+	// Linkerd's readers send them. With Warn a refusal alone – 401, 403, a certificate that does not fit – keeps a new
+	// credential from the source's control plane, which would not get over it; with Require everything that does not pass
+	// keeps it from the source. A credential that is in use stays.
+	Preflight Strictness `json:"preflight,omitempty"`
 }
 
 // SecretRef names a Secret in the source's multicluster namespace.
@@ -181,7 +186,7 @@ func (s LinkSpec) check() []Finding {
 }
 
 func (c Credentials) check() []Finding {
-	found := under("mode", oneOf(c.Mode))
+	found := slices.Concat(under("mode", oneOf(c.Mode)), under("preflight", oneOf(c.Preflight)))
 	if c.SecretRef == nil {
 		return found
 	}

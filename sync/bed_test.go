@@ -226,7 +226,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 		Owner: "linkwright", Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
 		Home:     sync.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Patience: time.Minute, Explain: cluster.Explain,
+		Patience: time.Minute, Explain: cluster.Explain, Tries: cluster.Trier{},
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}
 }

@@ -42,6 +42,7 @@ type board struct {
 	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
 	amends    []*amendment                          // of record, which wait to be written
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
+	proofs    shelf[api.Pair, pair.Proof]           // of credentials that were tried
 	looks     looks                                 // of sides
 	configs   linkerd.Configs                       // of sides, decoded
 	waiting   map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
@@ -185,6 +186,7 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	clear(b.waiting)
 	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
 	b.shown.drop(func(n api.ClusterName, _ shown) bool { return table[n] == nil })
+	b.proofs.drop(func(p api.Pair, _ pair.Proof) bool { _, declared := f.Link(p); return !declared })
 	maps.DeleteFunc(b.specs, func(n api.ClusterName, _ sum) bool { return table[n] == nil })
 	maps.DeleteFunc(b.announced, func(n api.ClusterName, _ announcements) bool { return table[n] == nil })
 	return clusters

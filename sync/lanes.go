@@ -105,6 +105,7 @@ func (t *term) end(u *turn) {
 		l.told = l.told || u.pass == t.number
 		t.board.tell(u.cluster.Name, u.step)
 		l.fresh = u.kept
+		t.ask(u.step)
 		t.next(u)
 		t.look(u)
 		t.sweep(l)
@@ -113,6 +114,7 @@ func (t *term) end(u *turn) {
 
 // bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
 func (l *Loop) bare(s plan.Step) plan.Step {
+	s.Tries = nil
 	if l.writes(s.Cluster) {
 		s.Ahead, s.Changes, s.After = nil, nil, nil
 		return s

@@ -72,6 +72,8 @@ func (s *scenario) fault(words []string) {
 			f.Down = true
 		case "hangs":
 			f.Hanging = true
+		case "unauthorized":
+			f.Unauthorized = true
 		case "slow":
 			f.Slow = s.duration(more[0])
 		case "throttled":

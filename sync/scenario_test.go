@@ -92,7 +92,7 @@ func commands() map[string]func(*scenario, []string) {
 		"run":     (*scenario).run,     // begins a daemon
 		"wait":    (*scenario).wait,    // DURATION: lets time go by
 		"stop":    (*scenario).stop,    // ends the daemon
-		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|forbids KIND [NS]|refuses KIND [NS/]NAME
+		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|unauthorized|forbids KIND [NS]|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
 		"put":     (*scenario).put,     // NAME FILE: somebody else makes an object
 		"apply":   (*scenario).apply,   // NAME FILE: another version of ours makes an object
@@ -186,7 +186,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 	l := &sync.Loop{
 		Owner: object.DefaultOwner, Declared: s.history, Clusters: reached{s.set},
 		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
-		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
 		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	if watches {

@@ -104,6 +104,8 @@ type Loop struct {
 	Log      *slog.Logger
 	// Changes tells what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
+	// Tries tries credentials before they are handed to Linkerd; nil: none is tried.
+	Tries Trier
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 	// Immutable says of which field an error of a write says that it cannot be changed; false: it says something else.

@@ -37,6 +37,7 @@ type term struct {
 	lanes   map[api.ClusterName]*lane
 	order   []*lane // all lanes, as they are asked after each turn
 	ended   chan *turn
+	tries   tries
 	grace   time.Duration // for clusters that do not answer while others do; zero: all are waited for
 
 	warned bool // of what is to be given up, and nobody knows
@@ -56,7 +57,7 @@ type term struct {
 }
 
 func newTerm(l *Loop, number int64) *term {
-	return &term{loop: l, board: newBoard(l, number), lanes: map[api.ClusterName]*lane{}, ended: make(chan *turn)}
+	return &term{loop: l, board: newBoard(l, number), lanes: map[api.ClusterName]*lane{}, ended: make(chan *turn), tries: newTries()}
 }
 
 // begin begins a pass over the declared clusters. A lane of a cluster that is declared no more ends with its turn.
@@ -113,8 +114,11 @@ func (t *term) run(ctx context.Context, news <-chan struct{}) error {
 // turn about keys is not asked: what others keep changing does not have the whole looked at in every pass.
 func (t *term) settled(l *lane, now view) bool {
 	return t.loop.Changes != nil && l.still && !l.owes && (!l.running || l.drifts) && !l.ready && now.Sides[l.cluster.Name].Known &&
-		(l.step.Next.IsZero() || now.Now.Before(l.step.Next)) && now.basis(l.step) == l.basis
+		!past(l.step.Next, now.Now) && !past(l.step.Retry, now.Now) && now.basis(l.step) == l.basis
 }
+
+// past says that a moment has come; a zero one never does.
+func past(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
 // excuse tells of clusters that do not answer that nobody knows how they are. What was waited for in vain is for the next pass;
 // also what moved and was not looked at, since nobody tells that again.
@@ -137,6 +141,7 @@ func (t *term) serve(ctx context.Context, news <-chan struct{}, latest time.Time
 		stopped := overtaken || t.passing && t.failed != nil || ctx.Err() != nil
 		if !stopped {
 			t.start(ctx)
+			t.try(ctx)
 		}
 		t.tell()
 		if over(stopped) {
@@ -146,6 +151,8 @@ func (t *term) serve(ctx context.Context, news <-chan struct{}, latest time.Time
 		case u := <-t.ended:
 			t.end(u)
 			t.more()
+		case r := <-t.tries.ended:
+			t.judge(r)
 		case <-t.moved():
 			t.take()
 		case <-t.alarm(stopped, latest):
@@ -191,7 +198,7 @@ func (t *term) over(stopped bool) bool {
 			return false
 		}
 	}
-	return true
+	return stopped || !t.awaitsTries()
 }
 
 // busy says that a pass waits for a lane: for a turn about all of its cluster, under way or wanted, and for the first look at
@@ -219,6 +226,9 @@ func (t *term) alarm(stopped bool, latest time.Time) <-chan time.Time {
 		case !stopped && t.open:
 			first = soonest(first, soonest(l.due(t.deadline), l.repairs()))
 		}
+	}
+	if t.passing && !stopped {
+		first = soonest(first, t.triesUntil())
 	}
 	if first = soonest(first, t.due()); first.IsZero() {
 		return nil
@@ -250,6 +260,7 @@ func (t *term) straggles(l *lane) bool {
 // close ends the term: turns under way end, and are told.
 func (t *term) close() {
 	t.cut()
+	t.endTries()
 	for _, l := range t.lanes {
 		for l.running {
 			t.end(<-t.ended)

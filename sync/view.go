@@ -27,7 +27,7 @@ type view struct {
 	record string // the version of the home record
 	rules  sum    // which commits are barred, and who is who: of all clusters
 	shown  map[api.ClusterName]shown
-	loans  [2]*int // of sides and shown
+	loans  [3]*int // of sides, shown and proofs
 }
 
 // shown is what others depend on in a cluster.
@@ -71,6 +71,11 @@ func (b *board) view(epoch int) (view, bool) {
 	v.Sides, v.loans[0] = b.sides.lend()
 	v.Twins = b.twins()
 	v.shown, v.loans[1] = b.shown.lend()
+	if b.loop.tries() {
+		if v.Proofs, v.loans[2] = b.proofs.lend(); v.Proofs == nil {
+			v.Proofs = map[api.Pair]pair.Proof{}
+		}
+	}
 	if b.derived.rules == nil {
 		rules := v.ruled()
 		b.derived.rules = &rules

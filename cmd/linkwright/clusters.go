@@ -84,6 +84,16 @@ func (c *clusters) count(name api.ClusterName, next http.RoundTripper) http.Roun
 	})
 }
 
+// trier tries links' credentials.
+func (c *clusters) trier() sync.Trier {
+	return cluster.Trier{
+		UserAgent: "linkwright/" + c.flags.owner,
+		Wrap: func(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
+			return c.traffic.through(name, next, always(aboutCredentials))
+		},
+	}
+}
+
 // conn is one open cluster as package sync sees it.
 type conn struct {
 	registry *cluster.Registry

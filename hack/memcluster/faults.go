@@ -17,13 +17,15 @@ import (
 
 // Faults are what is wrong with a cluster; the zero value is nothing.
 type Faults struct {
-	Down      bool                  // no connection can be made
-	Hanging   bool                  // connections are accepted, and nothing is answered
-	Slow      time.Duration         // that each write takes
-	Forbidden []schema.GroupKind    // kinds that may not be read or written
-	Closed    []object.Key          // kinds, with a namespace and without a name, that may not be read or written there
-	Refused   map[object.Key]string // objects that are invalid, and why: 422
-	Kept      map[object.Key]string // objects that admission lets nobody delete, and why: 422
+	Down    bool // no connection can be made
+	Hanging bool // connections are accepted, and nothing is answered
+	// Unauthorized: credentials of links are not accepted.
+	Unauthorized bool
+	Slow         time.Duration         // that each write takes
+	Forbidden    []schema.GroupKind    // kinds that may not be read or written
+	Closed       []object.Key          // kinds, with a namespace and without a name, that may not be read or written there
+	Refused      map[object.Key]string // objects that are invalid, and why: 422
+	Kept         map[object.Key]string // objects that admission lets nobody delete, and why: 422
 	// Denied are kinds by what may not be done with them: list, patch, delete.
 	Denied    map[string][]schema.GroupKind
 	Throttled int // so many tries to write are answered with 429, Retry-After: 1

@@ -1,9 +1,19 @@
 package pair
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Codes of a credential that is tried.
+const (
+	AccessFails = "AccessFails" // requests with it do not pass
+	Untried     = "Untried"     // and it may not be written before they did
 )
 
 // Proof is what trying a link's credential gave: requests to the target as Linkerd's readers make them, with the bytes that they
@@ -14,4 +24,57 @@ type Proof struct {
 	Why    *object.Reason // what did not pass; nil: all did
 	Blocks bool           // the target refuses it, or its certificate does not fit: its readers would fare no better
 	Next   time.Time      // when it is to be tried again; zero: never
+}
+
+// Tried is what is tried of a link with a credential, in short.
+func (v View) Tried(c *linkerd.Credential) string {
+	h := sha256.New()
+	for _, part := range []string{c.Print, v.Target.Facts.API.Server, v.Target.Facts.API.CA} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	what := "mirror "
+	if v.Link.Spec.UsesRemoteDiscovery() {
+		what = "plane "
+	}
+	return what + hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// Trial is what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are
+// none.
+func (v View) Trial(secret object.Body) object.Trial {
+	config, err := dataOf(secret, linkerd.KubeconfigKey)
+	if err != nil || len(config) == 0 {
+		return object.Trial{}
+	}
+	return object.Trial{Target: v.Link.Target.Name, Config: object.NewSecret(config), Lists: linkerd.Lists(v.Link.Spec.UsesRemoteDiscovery())}
+}
+
+// Proven is what is known of a credential, by what is tried of it; nil: nothing.
+func (v View) Proven(tried string) *Proof {
+	if v.Proof == nil || v.Proof.Print != tried {
+		return nil
+	}
+	return v.Proof
+}
+
+// Fails tells that a credential does not work, or nil.
+func (v View) Fails(p *Proof) *object.Reason {
+	if p == nil || p.Why == nil {
+		return nil
+	}
+	return object.Because(AccessFails, "the credential of %s for %s does not work, seen from linkwright: %s",
+		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
+}
+
+// Withheld says why a credential may not be written yet, or nil: with Warn only a refusal counts.
+func (v View) Withheld(p *Proof) *object.Reason {
+	switch why := v.Fails(p); {
+	case p == nil:
+		return object.Because(Untried, "the credential of %s for %s is tried first", v.Link.Source.Name, v.Link.Target.Name)
+	case why == nil || !p.Blocks && v.Link.Spec.Credentials.Preflight != api.Require:
+		return nil
+	default:
+		return object.Because(why.Code, "%s. It is not written before it does (credentials.preflight: %s)", why.Message, v.Link.Spec.Credentials.Preflight)
+	}
 }

@@ -51,6 +51,9 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		p.stay(row, why, len(changes)+len(v.Go))
 		return
 	}
+	if want.Held == nil {
+		want.Held = p.preflight(want, changes)
+	}
 	changes, contested := p.calm(changes)
 	changes, paced := p.pace(want.End, changes)
 	kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are

@@ -211,12 +211,18 @@ func (p *planner) remark() {
 
 // remarks is what may be said of a source's end in place, or nil: what keeps the link from working first.
 func (p *planner) remarks(l fleet.Link) *object.Reason {
+	var trust pair.Trust
 	if l.Spec.TrustAnchors != api.Skip {
-		trust := p.known(l).Trust(p.Now)
+		trust = p.known(l).Trust(p.Now)
 		p.until(trust.Next)
-		if trust.Why != nil {
-			return trust.Why
-		}
+	}
+	switch fails := p.fails(l); {
+	case trust.Broken():
+		return trust.Why
+	case fails != nil:
+		return fails
+	case trust.Why != nil:
+		return trust.Why
 	}
 	if why := p.homeless(l); why != nil {
 		return why
@@ -225,6 +231,19 @@ func (p *planner) remarks(l fleet.Link) *object.Reason {
 		return p.rotation(l).Shortened(l)
 	}
 	return nil
+}
+
+// fails tells that the credential in place does not work, or nil.
+func (p *planner) fails(l fleet.Link) *object.Reason {
+	if _, asked := p.tries(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
+		return nil
+	}
+	v := p.view(l)
+	cred, why := p.credential(l)
+	if cred == nil || why != nil {
+		return nil
+	}
+	return v.Fails(v.Proven(v.Tried(cred)))
 }
 
 // outlived tells of tokens from mode Bound that the source may still use, or nil: so the end is looked at again.

@@ -96,6 +96,8 @@ type Step struct {
 	Changes []object.Change // by phase, then key; what takes something away last
 	After   []object.Change // inventories of ends that are through
 	Needs   []Need          // tokens to ask the cluster for, once all of that is done
+	Tries   []Try           // credentials to try now: what comes of it is in the next World
+	Retry   time.Time       // when there may be others to try; zero: never
 	Rows    []Row           // sorted by end
 	Next    time.Time       // when it may differ although nothing was written; zero: never
 	Whole   bool            // of Drift: the whole cluster is to be planned
@@ -116,9 +118,17 @@ type Need struct {
 	Request object.TokenRequest
 }
 
-// Moments are when the step may differ by the clock: Next, and where that is but another look, the deadlines behind it.
+// Try is a credential that is to be tried, seen from this process. What has the same At goes by the same address.
+type Try struct {
+	Link  api.Pair
+	Print string // of pair.Proof
+	At    string
+	Trial object.Trial
+}
+
+// Moments are when the step may differ by the clock: Next and Retry, and where that is but another look, the deadlines behind it.
 func (s Step) Moments() []time.Time {
-	out := []time.Time{s.Next}
+	out := []time.Time{s.Next, s.Retry}
 	for _, r := range s.Rows {
 		if !r.Until.IsZero() {
 			out = append(out, r.Until)

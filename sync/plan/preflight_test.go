@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+var verdicts = map[string]pair.Proof{
+	"passes":      {},
+	"refused":     {Why: object.Because("Forbidden", "LIST of pods: 403"), Blocks: true},
+	"unreachable": {Why: object.Because("Unreachable", "LIST of pods: no answer")},
+}
+
+// proves plays who tries: whatever a step asks for has this verdict. It gives the prints that were tried.
+func (s *sim) proves(verdict string) (tried []string) {
+	s.t.Helper()
+	if s.world.Proofs == nil {
+		s.world.Proofs = map[api.Pair]pair.Proof{}
+	}
+	for range 10 {
+		last, n := s.settle(), len(tried)
+		for _, step := range last {
+			for _, y := range step.Tries {
+				if text := string(y.Trial.Config.Bytes()); !strings.Contains(text, `"token":"`) || len(y.Trial.Lists) == 0 {
+					s.t.Errorf("%s is tried with %d lists, and no token", y.Link, len(y.Trial.Lists))
+				}
+				proof := verdicts[verdict]
+				proof.Print, proof.At, proof.Next = y.Print, s.world.Now, s.world.Now.Add(time.Minute)
+				s.world.Proofs[y.Link] = proof
+				tried = append(tried, y.Print)
+			}
+		}
+		if len(tried) == n {
+			return tried
+		}
+	}
+	s.t.Fatal("it is tried again and again")
+	return nil
+}
+
+const discovering = "  remoteDiscoverySelector: {matchLabels: {a: b}}\n"
+
+// What a trial gave keeps a credential from its readers, by what is declared: a first one, and a new one. The one in use stays, and
+// the rest of the end is written.
+func TestPreflight(t *testing.T) {
+	const in, held = "west→east in west: in place", "west→east in west: held AccessFails"
+	tests := []struct {
+		spec, preflight, verdict, want string
+	}{
+		{discovering, "Warn", "passes", in},
+		{discovering, "Warn", "refused", held},
+		{discovering, "Warn", "unreachable", in + " AccessFails"},
+		{discovering, "Require", "refused", held},
+		{discovering, "Require", "unreachable", held},
+		{discovering, "Require", "passes", in},
+		{discovering, "Skip", "refused", in},
+		{"", "Warn", "refused", in + " AccessFails"},
+		{"", "Require", "refused", held},
+		{"", "Require", "unreachable", held},
+		{"", "Require", "passes", in},
+		{"", "Skip", "refused", in},
+	}
+	for _, tt := range tests {
+		name := fmt.Sprintf("%s %s discovering=%t", tt.preflight, tt.verdict, tt.spec != "")
+		t.Run(name, func(t *testing.T) {
+			link := linkDoc("west", "east", tt.spec+"  credentials: {preflight: "+tt.preflight+"}")
+			s := newSim(t, declare(t, two, link), two...)
+			tried := s.proves(tt.verdict)
+			if want := 1; len(tried) != want && tt.preflight != "Skip" || tt.preflight == "Skip" && len(tried) > 0 {
+				t.Errorf("it was tried %d times", len(tried))
+			}
+			same(t, "first", []string{"west base: in place", tt.want}, standings(s.turn("west")))
+			plane := linkerd.ControlPlaneSecret(api.Cluster{}.WithDefaults().Linkerd, "east")
+			if written := !s.live["west"].Seen.Record(plane).IsZero(); written != (tt.spec != "" && strings.HasPrefix(tt.want, in)) {
+				t.Errorf("the control plane has it: %t", written)
+			}
+
+			// Once it works, it is written; when it fails later, it stays, and is told.
+			s.world.Now = s.world.Now.Add(time.Hour)
+			s.proves("passes")
+			same(t, "passed", []string{"west base: in place", in}, standings(s.turn("west")))
+			s.world.Now = s.world.Now.Add(time.Hour)
+			s.proves(tt.verdict)
+			later := in
+			if tt.verdict != "passes" && tt.preflight != "Skip" {
+				later += " AccessFails"
+			}
+			step := s.turn("west")
+			same(t, "later", []string{"west base: in place", later}, standings(step))
+			if step.Retry.IsZero() != (tt.preflight == "Skip") {
+				t.Errorf("it is tried again at %s", step.Retry)
+			}
+		})
+	}
+}
+
+// Nothing is asked where nobody tries, of a suspended link, and of a cluster that another process writes.
+func TestPreflightAsksNobody(t *testing.T) {
+	link := linkDoc("west", "east", discovering)
+	s := newSim(t, declare(t, two, link), two...)
+	for range 9 {
+		s.turn("east")
+		if step := s.turn("west"); len(step.Tries) > 0 {
+			t.Errorf("nobody tries, and it asks for %v", step.Tries)
+		}
+	}
+	s.world.Proofs = map[api.Pair]pair.Proof{}
+	s.world.Elsewhere = map[api.ClusterName]bool{"west": true}
+	if step := s.turn("west"); len(step.Tries) > 0 {
+		t.Error("asked for what another process writes")
+	}
+	s.world.Elsewhere = nil
+	if step := s.turn("west"); len(step.Tries) != 1 {
+		t.Errorf("got %d trials of a link in place", len(step.Tries))
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", discovering+"  suspend: true"))
+	if step := s.turn("west", Suspend); len(step.Tries) > 0 {
+		t.Error("asked for a suspended link")
+	}
+}
+
+// A verdict is one of the bytes that were tried: another token or address is tried anew.
+func TestPreflightOfOtherBytes(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", discovering)), two...)
+	first := s.proves("passes")
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", apiServer: https://other.example.com:6443"}, linkDoc("west", "east", discovering))
+	if second := s.proves("refused"); len(second) != 1 || second[0] == first[0] {
+		t.Errorf("tried %v, then %v", first, second)
+	}
+	same(t, "moved", []string{"west base: in place", "west→east in west: held AccessFails"}, standings(s.turn("west")))
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", discovering))
+	if third := s.proves("passes"); len(third) != 1 || third[0] != first[0] {
+		t.Errorf("tried %v, and back %v", first, third)
+	}
+}

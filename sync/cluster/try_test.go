@@ -67,8 +67,8 @@ func lists() []object.List {
 	}
 }
 
-// endless says something that never ends.
-func endless(w http.ResponseWriter, _ *http.Request) {
+// babbles says something that never ends.
+func babbles(w http.ResponseWriter, _ *http.Request) {
 	_, err := w.Write([]byte(`{"a":"`))
 	for err == nil {
 		_, err = w.Write([]byte(strings.Repeat("x", 1<<16)))
@@ -111,7 +111,7 @@ func TestTry(t *testing.T) {
 			http.Redirect(w, r, replicasets, http.StatusFound)
 		}}, Unavailable, false, 1},
 		{"a portal", answers{"/api/v1/pods": say(200, `<html>`)}, Unknown, false, 1},
-		{"an answer without an end", answers{"/api/v1/pods": endless}, Unknown, false, 1},
+		{"an answer without an end", answers{"/api/v1/pods": babbles}, Unknown, false, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

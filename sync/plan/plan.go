@@ -128,7 +128,10 @@ type Try struct {
 
 // Moments are when the step may differ by the clock: Next and Retry, and where that is but another look, the deadlines behind it.
 func (s Step) Moments() []time.Time {
-	out := []time.Time{s.Next, s.Retry}
+	out := []time.Time{s.Next}
+	if !s.Retry.IsZero() {
+		out = append(out, s.Retry)
+	}
 	for _, r := range s.Rows {
 		if !r.Until.IsZero() {
 			out = append(out, r.Until)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // What happens to a scenario's clusters and repository from outside.
@@ -160,5 +162,24 @@ func (s *scenario) left(words []string) {
 	}
 	if len(ours) != want {
 		s.Errorf("%s: there are %d: %s", s.line, len(ours), strings.Join(ours, ", "))
+	}
+}
+
+// linkerd installs another version of Linkerd.
+func (s *scenario) linkerd(words []string) {
+	s.Helper()
+	release, ok := linkerd.Running(words[1])
+	if !ok {
+		s.Fatalf("%s: there is no such release", s.line)
+	}
+	d := testbed.Dressing{LinkerdVersion: words[1]}
+	for _, v := range []string{"v1alpha1", "v1alpha2", "v1alpha3"} {
+		if v <= release.Link {
+			d.LinkVersions = append(d.LinkVersions, v)
+		}
+	}
+	s.bad(s.at(words[0]).Dress(d))
+	if !release.Source {
+		s.remove([]string{words[0], "ClusterRole.rbac.authorization.k8s.io", linkerd.LocalAccessRole})
 	}
 }

@@ -94,6 +94,7 @@ func commands() map[string]func(*scenario, []string) {
 		"stop":    (*scenario).stop,    // ends the daemon
 		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|unauthorized|forbids KIND [NS]|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
+		"linkerd": (*scenario).linkerd, // NAME VERSION: that is installed there, with the CRD and roles that it has
 		"put":     (*scenario).put,     // NAME FILE: somebody else makes an object
 		"apply":   (*scenario).apply,   // NAME FILE: another version of ours makes an object
 		"patch":   (*scenario).patch,   // NAME KIND [NS/]NAME JSON: somebody else changes one

@@ -121,6 +121,7 @@ func (said *Configs) FactsOf(c api.Cluster, access string, seen object.Observati
 	r.f.UID = seen.Record(object.Key{Kind: "Namespace", Name: kubeSystem}).UID
 	r.installed()
 	r.config()
+	r.writable()
 	r.gateway()
 	r.endpoint(access)
 	return r.f
@@ -143,17 +144,28 @@ func (r *reader) installed() {
 			r.missBoth("NotInstalled", "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
 		}
 	}
-	if slices.Contains(r.seen.Unserved, "Link."+LinkVersion+"."+Group) {
-		r.missBoth("NotInstalled", "the API does not serve links.%s %s: install the multicluster extension of Linkerd 2.18 or later", Group, LinkVersion)
-	}
-	role := func(name string) bool {
-		return r.seen.Record(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}).IsZero()
-	}
-	if role(LocalAccessRole) {
-		r.miss(AsSource, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
-	}
-	if role(RemoteAccessRole) {
+	if r.roleless(RemoteAccessRole) {
 		r.miss(AsTarget, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
+	}
+}
+
+func (r *reader) roleless(name string) bool {
+	return r.seen.Record(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}).IsZero()
+}
+
+// writable looks for what links from the cluster are written with. A cluster that is only linked to needs none of it: what
+// sources are given there is as it was since 2.14. What discovery shows counts, and not the version that runs, which names the reason.
+func (r *reader) writable() {
+	unserved := slices.Contains(r.seen.Unserved, "Link."+LinkVersion+"."+Group)
+	release, known := Running(r.f.Version)
+	switch {
+	case unserved && known && !release.Source:
+		r.miss(AsSource, "OldLinkerd", "Linkerd %s runs, whose controllers read links.%s %s, and %s is written: upgrade Linkerd there to 2.18 or later; until then other clusters can be linked to it, and it to none",
+			r.f.Version, Group, release.Link, LinkVersion)
+	case unserved:
+		r.miss(AsSource, "NotInstalled", "the API does not serve links.%s %s: install the multicluster extension of Linkerd 2.18 or later", Group, LinkVersion)
+	case r.roleless(LocalAccessRole):
+		r.miss(AsSource, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
 	}
 }
 

@@ -227,15 +227,6 @@ func lacks(f Facts) (roles, why string) {
 	return strings.Join(out, " "), why
 }
 
-// An older Linkerd serves no Link that we write.
-func TestFactsOfOldLinkerd(t *testing.T) {
-	l := installed(t)
-	l.seen.Unserved = []string{"Link.v1alpha3.multicluster.linkerd.io"}
-	if roles, why := lacks(read(l, api.Cluster{})); roles != "source target" || !strings.Contains(why, "2.18") {
-		t.Errorf("lacks %q: %s", roles, why)
-	}
-}
-
 // The address peers use: the declared one, else our own where it means something to them.
 func TestFactsOfEndpoint(t *testing.T) {
 	secret := api.Access{KubeconfigSecret: &api.SecretKey{Name: "east"}}

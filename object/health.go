@@ -46,6 +46,8 @@ func failed(c condition) Health { return Health{unique.Make(said{c.String(), tru
 //	Reconciling True, Ready or Available not True as the condition says
 //	Deployment: progress deadline exceeded        failed, as the condition says
 //	Deployment: replicas                          how many are updated, old, available
+//	Endpoints                                     NoAddress, NoneReady
+//	Lease                                         NoHolder
 //
 // A condition that an object does not have says nothing.
 func HealthOf(kind string, raw []byte) Health {
@@ -57,6 +59,12 @@ func HealthOf(kind string, raw []byte) Health {
 
 // HealthIn is HealthOf of what is known to be JSON. Of an object it decodes what it judges, which is mostly a small part.
 func HealthIn(kind string, raw []byte) Health {
+	switch kind {
+	case "Endpoints":
+		return endpoints(raw)
+	case "Lease":
+		return lease(raw)
+	}
 	var o live
 	if exactly.Unmarshal(judged(raw), &o) != nil { // a field Status of a custom resource is no status
 		return Health{}

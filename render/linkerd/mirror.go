@@ -52,9 +52,9 @@ func (m Mirror) Left() bool { return len(m.Services)+len(m.Endpoints)+len(m.Fede
 func MirrorWatches(l api.Linkerd) []object.Watch {
 	return []object.Watch{
 		{Version: "v1", Kind: "Service", Selector: MirroredLabel, Depth: object.Metadata},
-		{Version: "v1", Kind: "Endpoints", Selector: ClusterNameLabel, Depth: object.Metadata},
+		{Version: "v1", Kind: "Endpoints", Selector: ClusterNameLabel, Depth: object.Metadata, Health: true},
 		{Version: "v1", Kind: "Pod", Namespace: l.MulticlusterNamespace, Selector: ClusterNameLabel + "," + ComponentLabel + " in (" + Component + "," + LegacyComponent + ")", Depth: object.Metadata},
-		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: l.MulticlusterNamespace},
+		{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: l.MulticlusterNamespace, Health: true},
 	}
 }
 

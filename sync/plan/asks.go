@@ -20,7 +20,8 @@ import (
 //	facts, our namespace, the base's inventory  the whole
 //	inventory of an end in place                that end: Drift sees whether it holds what is declared; no other can be
 //	credentials, accounts, tokens               the whole: they tell where a link stands; with a token that does not expire: its end
-//	written by Linkerd's controllers            nothing, or the whole while an end waits, is refused, goes or is in use, or where it is ours
+//	written by Linkerd's controllers            nothing, or the whole while an end waits, is refused, goes or is in use, or where it is ours;
+//	                                            ends whose stages stand otherwise for it
 //	recorded by an end in place                 that end
 //	of an end that is not, or ours elsewhere    the whole
 //	others                                      as what Linkerd's controllers write
@@ -38,7 +39,15 @@ func Asks(w World, last Step, keys []object.Key) (ends []object.End, whole bool)
 	if slices.ContainsFunc(keys, a.asksWhole) {
 		return nil, true
 	}
+	if slices.ContainsFunc(keys, tells) {
+		a.ailing()
+	}
 	return slices.SortedFunc(maps.Keys(a.found), object.End.Compare), false
+}
+
+// tells says that a link's stages may be read from an object that Linkerd's controllers write.
+func tells(k object.Key) bool {
+	return k.Kind == "Endpoints" || k.Kind == "Lease" || k.Kind == "Service" && k.Group == ""
 }
 
 // inPlace says that all of an end is as declared, or was left so on purpose, and is compared alone when it drifts.

@@ -202,7 +202,7 @@ func (p *planner) remark() {
 		switch l, ok := p.Fleet.Link(row.End.Link); {
 		case !ok:
 		case row.End.IsSource():
-			p.step.Rows[i].Why = p.remarks(l)
+			p.step.Rows[i].Why = p.remarks(l, row)
 		case !row.End.IsSource() && l.Spec.Credentials.Mode == api.LegacyToken:
 			p.step.Rows[i].Why = p.outlived(l)
 		}
@@ -210,7 +210,7 @@ func (p *planner) remark() {
 }
 
 // remarks is what may be said of a source's end in place, or nil: what keeps the link from working first.
-func (p *planner) remarks(l fleet.Link) *object.Reason {
+func (p *planner) remarks(l fleet.Link, row Row) *object.Reason {
 	var trust pair.Trust
 	if l.Spec.TrustAnchors != api.Skip {
 		trust = p.known(l).Trust(p.Now)
@@ -223,6 +223,9 @@ func (p *planner) remarks(l fleet.Link) *object.Reason {
 		return fails
 	case trust.Why != nil:
 		return trust.Why
+	}
+	if why := row.ails(); why != nil {
+		return why
 	}
 	if why := p.homeless(l); why != nil {
 		return why

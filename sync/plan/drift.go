@@ -30,6 +30,7 @@ func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy
 		p.driftEnd(wanted[i])
 	}
 	p.sort()
+	p.checkup()
 	p.remark()
 	p.schedule()
 	return s

@@ -84,7 +84,8 @@ type Row struct {
 	Leaving  bool
 	Going    []object.Key
 	Unready  []Unready
-	Until    time.Time // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
+	Health   []pair.Verdict // of a declared link, at its source: all stages in order
+	Until    time.Time      // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
 }
 
 // Step is what to do in one cluster now. Refused: nothing may be written there at all.
@@ -191,6 +192,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.left()
 	p.warn()
 	p.finish()
+	p.checkup()
 	p.rotate()
 	p.settleUp()
 	p.astray()
@@ -221,6 +223,7 @@ type planner struct {
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 	elsewhere   map[api.ClusterName]map[string][]string  // memo of formerly
 	declaredAs  map[string][]api.ClusterName             // memo of called
+	pulses      map[api.ClusterName]linkerd.Pulse        // memo of what the cluster tells of its targets' gateways
 }
 
 func (w World) commit() api.Commit {

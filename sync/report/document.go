@@ -55,6 +55,7 @@ type linkDoc struct {
 	Reason    *object.Reason `json:"reason,omitempty"`
 	SourceEnd endDoc         `json:"sourceEnd"`
 	TargetEnd endDoc         `json:"targetEnd"`
+	Health    []stageDoc     `json:"health"` // all stages in order; none of a link that leaves
 	touched   bool
 }
 
@@ -165,6 +166,7 @@ func linkDocOf(m mask, l LinkRow) linkDoc {
 	return linkDoc{
 		Source: string(l.Pair.Source), Target: string(l.Pair.Target), State: l.State(), Standing: l.Standing, Leaving: l.Leaving,
 		Reason: m.reason(l.Why), SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target),
+		Health: stageDocs(m, l.Source),
 	}
 }
 

@@ -1,0 +1,74 @@
+package linkerd
+
+import (
+	"bytes"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Pulse is what a source's own objects tell of the gateway of one target. Its controller writes all addresses of a mirror as not
+// ready while its probe fails, and none where nobody serves in the target (linkerd2 multicluster/service-mirror/cluster_watcher.go).
+type Pulse struct {
+	Serving int          // mirrors with a ready address
+	Dead    []object.Key // Endpoints of mirrors, of whose addresses none is ready; by key
+	Empty   []object.Key // mirrors without any address; by key
+}
+
+// Gone says that the gateway is dead: mirrors have addresses, and none of any is ready.
+func (p Pulse) Gone() bool { return len(p.Dead) > 0 && p.Serving == 0 }
+
+// Pulses tells of all targets at once, in one look at what is seen in a source. Mirrors that the control plane resolves in the target,
+// and federated services, have no Endpoints and are none of its.
+func Pulses(l api.Linkerd, seen object.Observation) map[api.ClusterName]Pulse {
+	out := map[api.ClusterName]Pulse{}
+	for k, r := range seen.Kind("", "Endpoints") {
+		if name := targetOf(seen, k); name != "" && !isProbe(l, k, name) {
+			p := out[name]
+			switch r.Health.String() {
+			case object.NoneReady:
+				p.Dead = append(p.Dead, k)
+			case object.NoAddress:
+				p.Empty = append(p.Empty, k)
+			default:
+				p.Serving++
+			}
+			out[name] = p
+		}
+	}
+	for k := range seen.Kind("", "Service") {
+		at := object.Key{Kind: "Endpoints", Namespace: k.Namespace, Name: k.Name}
+		if !seen.Record(at).IsZero() {
+			continue
+		}
+		if name := targetOf(seen, k); name != "" && !labelled(seen, k, RemoteDiscovery) {
+			p := out[name]
+			p.Empty = append(p.Empty, at)
+			out[name] = p
+		}
+	}
+	return out
+}
+
+func isProbe(l api.Linkerd, k object.Key, name api.ClusterName) bool {
+	return k.Namespace == l.MulticlusterNamespace && (k.Name == ProbeService(name) || k.Name == LegacyProbeService(name))
+}
+
+// targetOf is the target that a mirror, or its Endpoints, belong to; empty: it is none. It is found without decoding the rest.
+func targetOf(seen object.Observation, k object.Key) api.ClusterName {
+	body, ok := seen.Body(k)
+	if !ok {
+		return ""
+	}
+	_, rest, ok := bytes.Cut(body.Bytes(), []byte(`"`+ClusterNameLabel+`":"`))
+	if !ok {
+		return ""
+	}
+	name, _, _ := bytes.Cut(rest, []byte(`"`))
+	return api.ClusterName(name)
+}
+
+func labelled(seen object.Observation, k object.Key, label string) bool {
+	body, _ := seen.Body(k)
+	return bytes.Contains(body.Bytes(), []byte(`"`+label+`":"`))
+}

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"reflect"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// checkup tells of every declared link's end in its source how its stages stand. It changes nothing of what is planned.
+func (p *planner) checkup() {
+	for i, row := range p.step.Rows {
+		if l, ok := p.checked(row); ok {
+			p.step.Rows[i].Health = p.health(l, row)
+		}
+	}
+}
+
+// checked gives the link whose stages a row tells of.
+func (w World) checked(row Row) (fleet.Link, bool) {
+	if w.Fleet == nil || row.End.IsBase() || !row.End.IsSource() || row.Leaving {
+		return fleet.Link{}, false
+	}
+	return w.Fleet.Link(row.End.Link)
+}
+
+func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
+	if p.pulses == nil {
+		p.pulses = linkerd.Pulses(p.spec(p.name).Linkerd, p.Sides[p.name].Seen)
+	}
+	held := row.Why
+	if row.Standing != Held {
+		held = nil
+	}
+	v := p.known(l)
+	if cred, why := p.credential(l); cred != nil && why == nil {
+		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
+	}
+	if l.Spec.TrustAnchors != api.Skip {
+		p.until(v.Trust(p.Now).Next)
+	}
+	return v.Health(held, p.pulses[l.Target.Name], p.Now)
+}
+
+// ails tells of a link in place that its controller finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
+// what is merely not seen yet, and of mirrors that nobody serves behind, only the stages.
+func (r Row) ails() *object.Reason {
+	for _, v := range r.Health {
+		if v.Passing == pair.Failed && v.Stage == pair.Gateway {
+			return v.Why
+		}
+	}
+	return nil
+}
+
+// ailing are the ends in place whose stages stand otherwise than was told.
+func (a *asker) ailing() {
+	p := &planner{World: a.World, name: a.name, step: &Step{}} // what it asks for by the clock was told
+	for end, row := range a.rows {
+		if l, ok := a.checked(row); ok && row.inPlace() && !reflect.DeepEqual(p.health(l, row), row.Health) {
+			a.found[end] = true
+		}
+	}
+}

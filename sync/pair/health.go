@@ -74,7 +74,7 @@ func First(all []Verdict) (Verdict, bool) {
 // Health judges all stages of a link by what is seen at both ends. Held is why its source's end cannot be rendered, or nil; pulse is
 // what its source tells of the target's gateway.
 //
-//	renders                 the source's end is rendered
+//	renders                 the source's end is rendered; unknown while the target is not read
 //	target reachable        the target was read
 //	trust anchors shared    as Trust; not asked with trustAnchors: Skip
 //	access works            as the last try of the credential; unknown before one
@@ -84,15 +84,18 @@ func First(all []Verdict) (Verdict, bool) {
 //	mirrors have endpoints  every mirror has an address
 func (v View) Health(held *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
 	return []Verdict{
-		failing(Renders, held), v.reachable(), v.trusted(now), v.works(), v.written(), v.leads(), v.gateway(pulse), v.serving(pulse),
+		v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.leads(), v.gateway(pulse), v.serving(pulse),
 	}
 }
 
-func failing(s Stage, why *object.Reason) Verdict {
-	if why != nil {
-		return Verdict{s, Failed, why}
+func (v View) renders(held *object.Reason) Verdict {
+	switch {
+	case held == nil:
+		return Verdict{Stage: Renders, Passing: Passed}
+	case !v.Target.Known: // for want of its facts
+		return Verdict{Renders, Unknown, held}
 	}
-	return Verdict{Stage: s, Passing: Passed}
+	return Verdict{Renders, Failed, held}
 }
 
 func (v View) reachable() Verdict {

@@ -1,0 +1,22 @@
+package object
+
+import "testing"
+
+func TestHealthOfServing(t *testing.T) {
+	for _, tt := range []struct{ kind, raw, want string }{
+		{"Endpoints", `{"metadata":{}}`, NoAddress},
+		{"Endpoints", `{"subsets":[]}`, NoAddress},
+		{"Endpoints", `{"subsets":[{"ports":[{"port":1}]}]}`, NoAddress},
+		{"Endpoints", `{"subsets":[{"notReadyAddresses":[{"ip":"192.0.2.1"}]}]}`, NoneReady},
+		{"Endpoints", `{"subsets":[{"notReadyAddresses":[{"ip":"192.0.2.1"}]},{"addresses":[{"ip":"192.0.2.2"}]}]}`, ""},
+		{"Endpoints", `{"subsets":"odd"}`, ""}, // nobody can judge it
+		{"Lease", `{"spec":{}}`, NoHolder},
+		{"Lease", `{"spec":{"holderIdentity":""}}`, NoHolder},
+		{"Lease", `{"spec":{"holderIdentity":"controller-east-1"}}`, ""},
+		{"Lease", `{"spec":[]}`, ""},
+	} {
+		if got := HealthOf(tt.kind, []byte(tt.raw)); got.String() != tt.want || got.Failed() {
+			t.Errorf("HealthOf(%s %s) = %q, want %q", tt.kind, tt.raw, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package pair
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// healthy is a link of which every stage passes.
+func healthy() (View, linkerd.Pulse) {
+	spec := api.Cluster{}.WithDefaults()
+	v := View{Source: Side{Known: true}, Target: Side{Known: true}, Proof: &Proof{}}
+	v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west", Spec: spec}, &fleet.Cluster{Name: "east", Spec: spec}
+	v.Link.Spec = &api.LinkSpec{TrustAnchors: api.Warn}
+	v.Link.Spec.Controller.Mode = api.PerLink
+	anchors := []linkerd.Anchor{{Fingerprint: strings.Repeat("a", 64), Expires: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	v.Source.Facts.Anchors, v.Target.Facts.Anchors = anchors, anchors
+	for _, k := range append(Secrets(v.Link), controllerOf(v), leaseOf(v)) {
+		seen(&v, k, object.Record{UID: "u", Mark: object.Ours})
+	}
+	return v, linkerd.Pulse{Serving: 1}
+}
+
+func controllerOf(View) object.Key {
+	return object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
+}
+
+func leaseOf(View) object.Key {
+	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "linkerd-multicluster", Name: "service-mirror-write-east"}
+}
+
+func seen(v *View, k object.Key, r object.Record) {
+	edit := v.Source.Seen.Edit()
+	edit.Put(k, r, object.Body{})
+	v.Source.Seen = edit.Observation()
+}
+
+func lost(v *View, k object.Key) {
+	edit := v.Source.Seen.Edit()
+	edit.Drop(k)
+	v.Source.Seen = edit.Observation()
+}
+
+// Each stage fails alone, by what it is read from, and is the first that failed then.
+func TestHealth(t *testing.T) {
+	why := object.Because("Because", "of that")
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		with func(v *View, p *linkerd.Pulse) (held *object.Reason)
+		at   Stage
+		is   Passing
+		code string
+	}{
+		"all is well":         {nil, Serving, Passed, ""},
+		"held":                {func(*View, *linkerd.Pulse) *object.Reason { return why }, Renders, Failed, "Because"},
+		"held for the target": {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Target.Known, v.Target.Err = false, why; return why }, Renders, Unknown, "Because"},
+		"target down":         {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Target.Known, v.Target.Err = false, why; return why }, Reachable, Failed, "Because"},
+		"target not read yet": {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Target.Known = false; return nil }, Reachable, Unknown, "NotRead"},
+		"no anchor in common": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
+			return nil
+		}, Trusted, Failed, NoSharedAnchor},
+		"anchors half rotated": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			v.Target.Facts.Anchors = append([]linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}, v.Source.Facts.Anchors...)
+			return nil
+		}, Trusted, Passed, AnchorsDiffer},
+		"anchors unknown":      {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
+		"anchors do not count": {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
+		"refused":              {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
+		"not tried":            {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Proof = nil; return nil }, Works, Unknown, "NotTried"},
+		"no credential":        {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, Secrets(v.Link)[0]); return nil }, Written, Failed, NotWritten},
+		"credential going": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			seen(v, Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
+			return nil
+		}, Written, Failed, NotWritten},
+		"no controller": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, NoController},
+		"controller not ready": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
+			return nil
+		}, Leads, Failed, NoController},
+		"no controller of ours": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			lost(v, controllerOf(*v))
+			v.Link.Spec.Controller.Mode = api.External
+			return nil
+		}, Leads, Passed, ""},
+		"no lease": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, NoLeader},
+		"nobody holds the lease": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			seen(v, leaseOf(*v), object.Record{UID: "u", Health: object.HealthOf("Lease", []byte(`{}`))})
+			return nil
+		}, Leads, Failed, NoLeader},
+		"gateway dead": {func(_ *View, p *linkerd.Pulse) *object.Reason {
+			*p = linkerd.Pulse{Dead: []object.Key{leaseOf(View{})}}
+			return nil
+		}, Gateway, Failed, GatewayDead},
+		"no gateway": {func(v *View, p *linkerd.Pulse) *object.Reason {
+			v.Target.Facts.Gateway.Disabled = true
+			*p = linkerd.Pulse{}
+			return nil
+		}, Gateway, NotAsked, ""},
+		"nothing mirrored":        {func(_ *View, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NothingToSee"},
+		"nothing mirrored at all": {func(_ *View, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Serving, NotAsked, ""},
+		"nobody behind a mirror":  {func(_ *View, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(View{})}; return nil }, Serving, Failed, EmptyMirrors},
+	} {
+		v, pulse := healthy()
+		var held *object.Reason
+		if tt.with != nil {
+			held = tt.with(&v, &pulse)
+		}
+		all := v.Health(held, pulse, now)
+		for _, got := range all {
+			if got.Stage != tt.at {
+				continue
+			}
+			code := ""
+			if got.Why != nil {
+				code = got.Why.Code
+			}
+			if got.Passing != tt.is || code != tt.code {
+				t.Errorf("%s: %s is %s %s, want %s %s", name, got.Stage, got.Passing, code, tt.is, tt.code)
+			}
+		}
+		if first, failed := First(all); failed != (tt.is == Failed || name == "held for the target") || tt.is == Failed && first.Stage != tt.at {
+			t.Errorf("%s: the first that failed is %s, %v", name, first.Stage, failed)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		main() // scripts start the program by a link, but it starts itself as what it is
 	}
-	testscript.Main(m, map[string]func(){"linkwright": main, "poke": poke})
+	testscript.Main(m, map[string]func(){"linkwright": main, "linkerd-linkwright": main, "poke": poke})
 }
 
 // TestScripts runs the program without any cluster.

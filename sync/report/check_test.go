@@ -1,0 +1,115 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// ailing is a report of a link whose gateway is dead, and of a cluster that cannot be read.
+func ailing() Report {
+	link := api.Pair{Source: "west", Target: "east"}
+	end := func(c api.ClusterName, health ...pair.Verdict) plan.Row {
+		return plan.Row{End: object.End{Cluster: c, Link: link}, Standing: plan.InPlace, Health: health}
+	}
+	return Report{Commit: "c", Clusters: []Cluster{
+		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{end("east")}}},
+		{Name: "north", Step: plan.Step{Cluster: "north", Refused: object.Because("Unreachable", "no route")}},
+		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{end(
+			"west",
+			pair.Verdict{Stage: pair.Renders, Passing: pair.Passed},
+			pair.Verdict{Stage: pair.Trusted, Passing: pair.Passed, Why: object.Because("AnchorsDiffer", "half rotated")},
+			pair.Verdict{Stage: pair.Works, Passing: pair.Unknown},
+			pair.Verdict{Stage: pair.Gateway, Passing: pair.Failed, Why: object.Because("GatewayDead", "no\naddress is ready")},
+			pair.Verdict{Stage: pair.Serving, Passing: pair.NotAsked},
+		)}}},
+	}}
+}
+
+func checkedAs(t *testing.T, r Report, f Format) (string, bool) {
+	t.Helper()
+	var b strings.Builder
+	ok, err := r.Check(&b, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), ok
+}
+
+func TestCheck(t *testing.T) {
+	const want = `linkwright: north
+-----------------
+× cluster is read
+    Unreachable: no route
+    see https://github.com/linkwright/linkwright/blob/main/docs/health.md#cluster-is-read for hints
+
+linkwright: west→east
+---------------------
+‼ trust anchors shared
+    AnchorsDiffer: half rotated
+    see https://github.com/linkwright/linkwright/blob/main/docs/health.md#trust-anchors-shared for hints
+‼ access works
+    nobody knows
+    see https://github.com/linkwright/linkwright/blob/main/docs/health.md#access-works for hints
+× gateway alive
+    GatewayDead: no; address is ready
+    see https://github.com/linkwright/linkwright/blob/main/docs/health.md#gateway-alive for hints
+
+Status check results are ×
+`
+	got, ok := checkedAs(t, ailing(), Short)
+	if diff := cmp.Diff(want, got); diff != "" || ok {
+		t.Errorf("Check(short): %v, -want +got\n%s", ok, diff)
+	}
+	whole, _ := checkedAs(t, ailing(), Table)
+	for _, line := range []string{"√ renders\n", "√ both ends are in place\n", "√ cluster may be written\n", "√ the repository is in force\n"} {
+		if !strings.Contains(whole, line) {
+			t.Errorf("Check(table) has no %q:\n%s", line, whole)
+		}
+	}
+	if strings.Contains(whole, "mirrors have endpoints") {
+		t.Errorf("Check(table) tells of what was not asked:\n%s", whole)
+	}
+}
+
+// The keys are those that `linkerd check` reads.
+func TestCheckJSON(t *testing.T) {
+	raw, ok := checkedAs(t, ailing(), JSON)
+	var got struct {
+		Success    *bool
+		Categories []struct {
+			CategoryName string
+			Checks       []struct{ Description, Hint, Error, Result string }
+		}
+	}
+	if err := json.Unmarshal([]byte(raw), &got); err != nil || got.Success == nil || *got.Success != ok {
+		t.Fatalf("Check(json): %v\n%s", err, raw)
+	}
+	results := map[string]int{}
+	for _, c := range got.Categories {
+		for _, one := range c.Checks {
+			results[one.Result]++
+			if (one.Error != "") != (one.Result != "success") || c.CategoryName == "" || one.Description == "" {
+				t.Errorf("%s: %+v", c.CategoryName, one)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"success": 8, "warning": 2, "error": 2}, results); diff != "" {
+		t.Errorf("results: -want +got\n%s", diff)
+	}
+}
+
+func TestUnchecked(t *testing.T) {
+	var b strings.Builder
+	if err := Unchecked(&b, JSON, errors.New("no repository")); err != nil || !strings.Contains(b.String(), `"success": false`) || !strings.Contains(b.String(), "no repository") {
+		t.Errorf("Unchecked: %v\n%s", err, b.String())
+	}
+}

@@ -19,14 +19,14 @@ func endpoints(raw []byte) Health {
 	if json.Unmarshal(raw, &e) != nil {
 		return Health{}
 	}
-	any := false
+	waiting := false
 	for _, s := range e.Subsets {
 		if len(s.Addresses) > 0 {
 			return Health{}
 		}
-		any = any || len(s.NotReadyAddresses) > 0
+		waiting = waiting || len(s.NotReadyAddresses) > 0
 	}
-	if any {
+	if waiting {
 		return lacks(NoneReady)
 	}
 	return lacks(NoAddress)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -101,7 +102,7 @@ func commands() map[string]func(*scenario, []string) {
 		"remove":  (*scenario).remove,  // NAME KIND [NS/]NAME: somebody else deletes one
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
 		"left":    (*scenario).left,    // NAME N: how many objects of ours there are
-		"cmp":     (*scenario).cmp,     // report|sorted FILE: the last report, as text
+		"cmp":     (*scenario).cmp,     // report|sorted|check FILE: the last report, as text; what a check that writes nothing tells
 	}
 }
 
@@ -294,7 +295,10 @@ func (s *scenario) cmp(words []string) {
 	r, out := s.last, strings.Builder{}
 	switch {
 	case len(words) != 2:
-		s.Fatalf("%s: want report FILE, or sorted FILE", s.line)
+		s.Fatalf("%s: want report FILE, sorted FILE or check FILE", s.line)
+	case words[0] == "check":
+		s.compare(words[1], s.check())
+		return
 	case words[0] == "sorted":
 		for _, c := range r.Clusters {
 			slices.SortFunc(c.Outcomes, func(a, b object.Outcome) int {
@@ -303,14 +307,32 @@ func (s *scenario) cmp(words []string) {
 		}
 	}
 	s.bad(r.Write(&out, report.Text))
-	text := approvals.ReplaceAllString(out.String(), "approve HASH") // of uids, which are given in any order
+	s.compare(words[1], approvals.ReplaceAllString(out.String(), "approve HASH")) // of uids, which are given in any order
+}
+
+// compare has a file be the text, or writes it.
+func (s *scenario) compare(file, text string) {
+	s.Helper()
 	if *update {
-		s.rewrite(words[1], text)
+		s.rewrite(file, text)
 		return
 	}
-	if diff := cmp.Diff(strings.Split(string(s.file(words[1])), "\n"), strings.Split(text, "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(string(s.file(file)), "\n"), strings.Split(text, "\n")); diff != "" {
 		s.Errorf("%s: -want +got\n%s", s.line, diff)
 	}
+}
+
+// check is what the command of that name tells of all links and clusters. It writes nothing, and tries credentials.
+func (s *scenario) check() string {
+	s.Helper()
+	l := s.loop(false)
+	l.ReadOnly, l.Probe, l.Patience = true, true, 0
+	r, err := l.Once(s.Context(), math.MaxInt64)
+	s.bad(err)
+	var out strings.Builder
+	_, err = r.Check(&out, report.Table)
+	s.bad(err)
+	return out.String()
 }
 
 var approvals = regexp.MustCompile(`approve [0-9a-f]{12}\b`)

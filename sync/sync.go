@@ -104,6 +104,8 @@ type Loop struct {
 	Log      *slog.Logger
 	// Changes tells what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
+	// Probe, with ReadOnly, tries credentials all the same, of all clusters: to be told of, and not before they are written.
+	Probe bool
 	// Tries tries credentials before they are handed to Linkerd; nil: none is tried.
 	Tries Trier
 	// Explain says what an error of Clusters means.

@@ -49,7 +49,7 @@ func newTries() tries {
 
 // ask takes over what a step has tried. What is asked for already is not asked for again.
 func (t *term) ask(step plan.Step) {
-	if !t.loop.tries() || !t.loop.writes(step.Cluster) {
+	if !t.loop.tries() || !t.loop.Probe && !t.loop.writes(step.Cluster) {
 		return
 	}
 	for _, y := range step.Tries {
@@ -145,7 +145,7 @@ func (t *term) endTries() {
 }
 
 // tries says that credentials are tried.
-func (l *Loop) tries() bool { return l.Tries != nil && !l.ReadOnly }
+func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
 
 // prove takes over what came of a trial, and says whether it is another verdict than before.
 func (b *board) prove(link api.Pair, now pair.Proof) bool {

@@ -46,6 +46,7 @@ The exit code is 4 where a check failed.`,
 			}
 			defer e.close(c.Context())
 			e.readOnly()
+			e.loop.Probe = true
 			r, failed := e.loop.Once(c.Context(), noTerm)
 			ok, err := r.Check(c.OutOrStdout(), out.Format)
 			if err != nil {

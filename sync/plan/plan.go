@@ -40,6 +40,8 @@ type World struct {
 	Grace time.Duration
 	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
 	Barred map[api.Commit]*object.Reason
+	// Probe has credentials tried of clusters that are not written here, too.
+	Probe bool
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
 	Elsewhere map[api.ClusterName]bool
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of

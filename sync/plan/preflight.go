@@ -33,7 +33,7 @@ func (p *planner) preflight(want object.Wanted, changes []object.Change) *object
 
 // tries says that credentials are tried here, and gives the link of a source's end that asks for it.
 func (p *planner) tries(end object.End) (fleet.Link, bool) {
-	if p.Proofs == nil || end.IsBase() || !end.IsSource() || p.Elsewhere[p.name] || p.Fleet == nil {
+	if p.Proofs == nil || end.IsBase() || !end.IsSource() || p.Elsewhere[p.name] && !p.Probe || p.Fleet == nil {
 		return fleet.Link{}, false
 	}
 	l, ok := p.Fleet.Link(end.Link)

@@ -96,7 +96,7 @@ func (t *term) judge(r tried) {
 // unreachable and timeout are the codes of no answer.
 const unreachable, timeout = "Unreachable", "Timeout"
 
-// prove puts it on the board, and has the source have a turn where that is news.
+// prove puts it on the board, and has the source have a turn where that is news, or is tried again.
 func (t *term) prove(r tried) {
 	proof := pair.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
 	again := tryEvery
@@ -109,12 +109,12 @@ func (t *term) prove(r tried) {
 	if t.loop.Changes != nil { // who runs once tries once
 		proof.Next = proof.At.Add(again)
 	}
-	if t.board.prove(r.Link, proof) {
+	if news := t.board.prove(r.Link, proof); news || !proof.Next.IsZero() { // its step says when it is tried again
 		t.want(r.Link.Source)
 	}
 }
 
-// awaits says that a pass waits for trials: one that ends all is one that waits for all of them.
+// awaitsTries says that a pass waits for trials: one that ends all is one that waits for all of them.
 func (t *term) awaitsTries() bool {
 	if t.grace == 0 {
 		return len(t.tries.under)+len(t.tries.queue) > 0

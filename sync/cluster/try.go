@@ -39,7 +39,7 @@ type Trier struct {
 
 // Try lists, one by one, what the reader of a kubeconfig will list, by a connection of its own: no redirect is followed, no proxy
 // of our environment is used, nothing is kept. It gives what did not pass, or nil; refused says that the server would refuse
-// other readers just so: 401, 403, or a certificate that does not fit. What it gives quotes neither the kubeconfig nor the server.
+// other readers just so: 401, 403, or a certificate that does not fit. What it gives quotes no credential, and nothing the server said.
 func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -52,19 +52,28 @@ func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, ref
 		return object.Because(Invalid, "the kubeconfig cannot be used: its CA, certificate, key or server is none"), false
 	}
 	defer trial.own.CloseIdleConnections()
-	pause := tryPause
-	for range tryAgain {
-		if why, refused = trial.all(ctx, t.Lists); !refused || why.Code == Untrusted {
+	return trial.rounds(ctx, t.Lists)
+}
+
+// rounds asks again after a refusal, for rights that were just given may take a moment to count. Once it was refused, nothing but a
+// round that passes says otherwise, and none that did not end.
+func (t *trial) rounds(ctx context.Context, lists []object.List) (*object.Reason, bool) {
+	var last *object.Reason
+	for round, pause := 0, tryPause; ; round, pause = round+1, 2*pause {
+		why, refused := t.all(ctx, lists)
+		switch {
+		case why != nil && !refused && last != nil:
+			return last, true
+		case !refused, why.Code == Untrusted, round == tryAgain:
 			return why, refused
 		}
+		last = why
 		select {
 		case <-ctx.Done():
-			return why, refused
+			return last, true
 		case <-time.After(pause):
-			pause *= 2
 		}
 	}
-	return trial.all(ctx, t.Lists)
 }
 
 // trial is one connection.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -199,4 +200,33 @@ func TestTryOnAServer(t *testing.T) {
 	}
 	try(granted.Status.Token, "") // at once: that the right takes a moment is no refusal
 	try(granted.Status.Token+"x", Unauthorized)
+}
+
+// Once it was refused, a round that does not end says nothing against it; one that passes does.
+func TestTryAfterARefusal(t *testing.T) {
+	const pods = "/api/v1/pods"
+	for name, hangs := range map[string]bool{"then nobody answers": true, "then it passes": false} {
+		var mu sync.Mutex
+		rounds := 0
+		server, _ := tested(t, answers{pods: func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			rounds++
+			first := rounds == 1
+			mu.Unlock()
+			switch {
+			case first:
+				status(http.StatusForbidden, "no")(w, r)
+			case hangs:
+				<-r.Context().Done()
+			default:
+				say(http.StatusOK, `{"kind":"PartialObjectMetadataList","items":[]}`)(w, r)
+			}
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		why, refused := Trier{}.Try(ctx, object.Trial{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
+		if refused != hangs || (codeOf(t, why, server) == Forbidden) != hangs {
+			t.Errorf("%s: %v, refused %v", name, why, refused)
+		}
+	}
 }

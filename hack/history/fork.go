@@ -187,6 +187,9 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 	}
 	for _, row := range s.Rows {
 		why := cmp.Or(row.Why, &object.Reason{})
+		if why.Code == plan.Forgotten { // told by the one pass that gives it up, which may have been the one that died
+			continue
+		}
 		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Standing, why.Code)
 	}
 	_, known := r.home[p.name]

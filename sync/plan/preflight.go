@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
-// preflight has the credential of a source's end tried where that is due, and says why the changes that bring it there must wait, or
-// nil. What is in use is never taken away, nor is anything else of the end kept from being written.
+// preflight has the credential of a source's end tried where that is due, and says why an end whose changes bring it there must wait,
+// as a whole, or nil. What is in use is never taken away.
 func (p *planner) preflight(want object.Wanted, changes []object.Change) *object.Reason {
 	l, ok := p.tries(want.End)
 	if !ok {

@@ -3,17 +3,23 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
 )
 
 func TestOwnAccessIsDue(t *testing.T) {
@@ -66,6 +72,27 @@ func TestOwnAccess(t *testing.T) {
 	}
 }
 
+// An access that cannot be renewed is tried again later, also by who runs once.
+func TestRenewalThatFails(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	c := newClusters(&homeFlags{owner: "linkwright", namespace: "linkwright", timeout: time.Second}, slog.New(slog.DiscardHandler))
+	cfg := &rest.Config{Host: "https://127.0.0.1:1"}
+	var err error
+	if c.home, err = newHome(t.Context(), cfg, cluster.Options{Owner: "linkwright", Timeout: time.Second}, "linkwright"); err != nil {
+		t.Fatal(err)
+	}
+	defer c.home.close(t.Context())
+	c.want = []fleet.Cluster{bySecret("east"), {Name: "west"}}
+	due := &owned{issued: now.Add(-2 * time.Hour), expires: now}
+	c.entries = map[api.ClusterName]*entry{"east": {place: place{own: due}}, "west": {place: place{own: due}}} // west is declared otherwise by now
+	r := (&engine{clusters: c, loop: &sync.Loop{}}).renewal()
+	r.all(t.Context(), now)
+	if got := r.failed["east"]; !got.Equal(now) || len(r.failed) != 1 {
+		t.Errorf("after a failure: %v", r.failed)
+	}
+}
+
 // added gives an access, links with it, and renews its token.
 func (l *lab) added() {
 	add := func(code int, words []string, more ...string) result {
@@ -87,6 +114,12 @@ func (l *lab) added() {
 	r := add(exitDone, []string{"ClusterRole linkwright written", "name: own"}, "east", "--secret", "own", "--ttl", "1h")
 	before, err := l.secret("own")
 	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.annotate("own", "another")
+	add(exitError, []string{"leads to another cluster"}, "east", "--secret", "own")
+	l.annotate("own", before.Annotations[whoseAnnotation])
+	if before, err = l.secret("own"); err != nil {
 		l.t.Fatal(err)
 	}
 	if again := add(exitDone, []string{"holds a token that is good"}, "east", "--secret", "own", "--ttl", "1h"); strings.Contains(again.stderr, "written") {
@@ -115,6 +148,15 @@ func (l *lab) grantedOtherwise(add func(code int, words []string, more ...string
 	}
 	add(exitError, []string{"Role linkerd/linkwright", "--force"}, "east", "--secret", "own")
 	add(exitDone, []string{"Role linkerd/linkwright written"}, "east", "--secret", "own", "--force")
+}
+
+// annotate has an access Secret say that it leads to a cluster.
+func (l *lab) annotate(name, uid string) {
+	l.t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, whoseAnnotation, uid)
+	if _, err := l.client("west").CoreV1().Secrets("linkwright").Patch(l.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 func (l *lab) secret(name string) (*corev1.Secret, error) {

@@ -72,7 +72,17 @@ func (d *desk) vacant(ctx context.Context, e *enrollment, uid string) error {
 	if r := d.was.record; !r.IsZero() && r.Mark != object.Ours && !e.force {
 		return fmt.Errorf("%s in the home cluster was not made by this command: give another --secret, delete it, or overwrite it by --force", secret)
 	}
+	if other := d.leadsTo(); other != "" && other != uid && !e.force {
+		return fmt.Errorf("%s in the home cluster leads to another cluster (its kube-system has uid %s): give another --secret, or overwrite it by --force", secret, other)
+	}
 	return nil
+}
+
+// leadsTo is the uid of the cluster that the Secret was made for; empty: it says none.
+func (d *desk) leadsTo() string {
+	var s corev1.Secret
+	_ = json.Unmarshal(d.was.body.Bytes(), &s) // what is no Secret says none
+	return s.Annotations[whoseAnnotation]
 }
 
 func itemsOf(key object.Key, k kept) []object.Item {

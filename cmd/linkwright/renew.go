@@ -21,7 +21,7 @@ const (
 
 // renewals keeps the tokens of accesses that `cluster add` made from running out, until ctx ends. It is for who may write: a term.
 func (e *engine) renewals(ctx context.Context) {
-	r := renewal{clusters: e.clusters, only: e.loop.Only, failed: map[api.ClusterName]time.Time{}}
+	r := e.renewal()
 	tick := time.NewTicker(renewalEvery)
 	defer tick.Stop()
 	for {
@@ -41,11 +41,15 @@ type renewal struct {
 	failed   map[api.ClusterName]time.Time
 }
 
+func (e *engine) renewal() *renewal {
+	return &renewal{clusters: e.clusters, only: e.loop.Only, failed: map[api.ClusterName]time.Time{}}
+}
+
 // all renews what is due. What fails is told, and tried again later: the old token is good for a third of its life yet.
 func (r *renewal) all(ctx context.Context, now time.Time) {
 	for _, w := range r.clusters.declared() {
 		own := r.clusters.own(w.Name)
-		if own == nil || !own.due(now) || now.Before(r.failed[w.Name].Add(renewalAgain)) || len(r.only) > 0 && !slices.Contains(r.only, w.Name) {
+		if own == nil || w.Spec.Access.KubeconfigSecret == nil || !own.due(now) || now.Before(r.failed[w.Name].Add(renewalAgain)) || len(r.only) > 0 && !slices.Contains(r.only, w.Name) {
 			continue
 		}
 		until, err := r.clusters.renew(ctx, w, now)

@@ -49,7 +49,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			var told error
 			err = lead(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.loop.Once(ctx, term)
-				(&renewal{clusters: e.clusters, only: e.loop.Only}).all(ctx, time.Now())
+				e.renewal().all(ctx, time.Now())
 				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})

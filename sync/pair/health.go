@@ -123,6 +123,8 @@ func (v View) trusted(now time.Time) Verdict {
 
 func (v View) works() Verdict {
 	switch {
+	case v.Link.Spec.Credentials.Preflight == api.Skip:
+		return Verdict{Stage: Works, Passing: NotAsked}
 	case v.Proof == nil:
 		return Verdict{Works, Unknown, object.Because(notTried, "the credential was not tried from here")}
 	case v.Proof.Why != nil:

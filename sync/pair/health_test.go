@@ -73,7 +73,11 @@ func TestHealth(t *testing.T) {
 		"anchors do not count": {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
 		"refused":              {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
 		"not tried":            {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Proof = nil; return nil }, Works, Unknown, "NotTried"},
-		"no credential":        {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, Secrets(v.Link)[0]); return nil }, Written, Failed, NotWritten},
+		"trials do not count": {func(v *View, _ *linkerd.Pulse) *object.Reason {
+			v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip
+			return nil
+		}, Works, NotAsked, ""},
+		"no credential": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, Secrets(v.Link)[0]); return nil }, Written, Failed, NotWritten},
 		"credential going": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			seen(v, Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
 			return nil

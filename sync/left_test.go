@@ -25,7 +25,7 @@ func (b *bed) eventually(what string, f func(ctx context.Context) (bool, error))
 	defer tick.Stop()
 	for {
 		ok, err := f(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			b.t.Fatalf("%s: %v", what, err)
 		}
 		if ok {

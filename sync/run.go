@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -67,7 +68,7 @@ const every = time.Second
 // report publishes what a pass did.
 func (t *term) report(r report.Report, err error) {
 	t.publish(r, err)
-	t.said, t.news, t.last = time.Now(), false, r
+	t.said, t.news, t.last, t.trouble = time.Now(), false, r, err
 	t.last.Clusters, t.last.Took, t.last.Between = nil, 0, true
 	t.board.strip() // what was wanted was told
 }
@@ -88,7 +89,7 @@ func (t *term) tell() {
 	}
 	r := t.last
 	r.Clusters, r.At = t.board.rows(), time.Now()
-	t.publish(r, t.failed)
+	t.publish(r, cmp.Or(t.trouble, t.failed))
 	t.said, t.news = time.Now(), false
 }
 

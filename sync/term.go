@@ -42,10 +42,11 @@ type term struct {
 
 	warned bool // of what is to be given up, and nobody knows
 
-	open bool          // some fleet is in force: there may be turns
-	last report.Report // without its clusters
-	said time.Time     // when something was published last
-	news bool          // something was done since, or stands otherwise
+	open    bool          // some fleet is in force: there may be turns
+	last    report.Report // without its clusters
+	trouble error         // of the last pass: it is over with a pass, not between two
+	said    time.Time     // when something was published last
+	news    bool          // something was done since, or stands otherwise
 
 	// Of the pass.
 	passing  bool

@@ -63,6 +63,7 @@ func TestDeploy(t *testing.T) {
 	b.run(0, "sync")
 	b.run(0, "status")
 	b.mirrored()
+	b.told()
 	b.daemon(b.drift)
 	b.run(0, "sync")
 	b.joinLocally()

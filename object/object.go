@@ -95,6 +95,7 @@ type Object struct {
 	Body    Body
 	Digest  uint64 // of Body without its digest annotation
 	Phase   Phase
+	Part    bool // of somebody else's object: only that is ours, and the object is not
 }
 
 // APIVersion is group/version as it stands on the wire.

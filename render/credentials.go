@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/base64"
+	"slices"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -11,16 +12,24 @@ import (
 // the same bytes, where remote discovery or federation is used (linkerd2 multicluster/cmd/link-gen.go).
 func credentials(b *builder) {
 	account := Account(b.owner, b.Link.Source.Name).Name
-	secret := encodedSecret(linkerd.Kubeconfig(b.target(), account, b.Target.API, b.Credential.Token))
+	kubeconfig := linkerd.Kubeconfig(b.target(), account, b.Target.API, b.Credential.Token)
+	secret := encodedSecret(kubeconfig)
 	b.secret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
 	if b.Link.Spec.UsesRemoteDiscovery() {
 		b.secret(linkerd.ControlPlaneSecret(b.source(), b.target()), secret,
 			map[string]string{linkerd.RemoteClusterLabel: string(b.target())},
 			map[string]string{
-				linkerd.TrustDomain:   b.Target.Domains.Trust,
-				linkerd.ClusterDomain: b.Target.Domains.Cluster,
+				linkerd.TrustDomain:    b.Target.Domains.Trust,
+				linkerd.ClusterDomain:  b.Target.Domains.Cluster,
+				linkerd.CredentialMark: linkerd.Remarked(b.Marked, b.print(kubeconfig)),
 			})
 	}
+}
+
+// print is the keyed hash of all that Linkerd's destination controller reads of its secret.
+func (b *builder) print(kubeconfig []byte) string {
+	all := slices.Concat(kubeconfig, []byte("\n"+b.Target.Domains.Trust+"\n"+b.Target.Domains.Cluster))
+	return object.NewSecret(all).Print(b.Source.UID)
 }
 
 func (b *builder) secret(key object.Key, content object.Encoded, labels, annotations map[string]string) {

@@ -78,7 +78,7 @@ func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 		for i, t := range targets {
 			names[i] = linkerd.Credentials(t)
 		}
-		out = append(out, object.Watch{Version: "v1", Kind: "Secret", Namespace: l.Namespace, Names: names, Polled: true})
+		out = append(out, object.Watch{Version: "v1", Kind: "Secret", Namespace: l.Namespace, Names: names, Depth: object.Metadata, Polled: true})
 	}
 	return out
 }

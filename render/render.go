@@ -24,6 +24,9 @@ type Input struct {
 	// ControlPlaneSecretLive says that the source's control plane holds its credential: only then may
 	// the Linkerd Link name selectors that make it use the credential (else it can panic).
 	ControlPlaneSecretLive bool
+	// Marked is what the live secret of the source's control plane says of the credential that it holds (linkerd.CredentialMark);
+	// empty: there is none.
+	Marked string
 	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; KeepToken keeps the token of mode
 	// LegacyToken there, whatever the mode is now.
 	Generations []object.Key

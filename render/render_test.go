@@ -64,7 +64,7 @@ func TestWatchesOfControlPlane(t *testing.T) {
 		{nil, nil},
 		{[]api.ClusterName{"east", "north"}, []object.Watch{{
 			Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"cluster-credentials-east", "cluster-credentials-north"},
-			Polled: true,
+			Depth: object.Metadata, Polled: true,
 		}}},
 	}
 	for _, tt := range tests {

@@ -97,7 +97,7 @@ func (f *folder) put(o object.Outcome) {
 		if !shownIn(w, k) {
 			continue
 		}
-		if w.Depth == object.Whole {
+		if w.Depth != object.Reduced {
 			body = o.Change.Object.Body
 		}
 		if w.Health || k.Kind == "Secret" && k.Namespace == object.AccessNamespace {

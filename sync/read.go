@@ -16,14 +16,18 @@ import (
 )
 
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason.
-// Former places that nobody lets us look at any more are left out: rights there may have gone with what was declared.
+// Linkerd's destination controller, and former places, that nobody lets us look at any more are left out: rights there may have gone with what was declared.
 func (u *turn) side(ctx context.Context) pair.Side {
 	side := u.sideOnce(ctx)
+	if u.tells && !u.mute && side.Err != nil && side.Err.Code == forbidden {
+		u.mute = true
+		side = u.sideOnce(ctx)
+	}
 	if u.former && !u.narrow && side.Err != nil && side.Err.Code == forbidden {
 		u.narrow = true
 		side = u.sideOnce(ctx)
 	}
-	u.board.close(u.cluster.Name, u.narrow && u.former && side.Known)
+	u.board.close(u.cluster.Name, closing{narrow: u.narrow && u.former && side.Known, untellable: u.mute && side.Known})
 	return side
 }
 
@@ -133,12 +137,15 @@ func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
 	near := u.board.near(u.cluster.Name)
 	u.narrow = u.narrow || near.Narrow
 	near.Narrow = u.narrow
+	u.mute = u.mute || near.Untellable
+	near.Untellable = u.mute
 	u.former = plan.Remembers(u.loop.Owner, ledger, u.cluster.Spec.Linkerd.MulticlusterNamespace)
 	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because("Inventory", "%v", err)
 		return false
 	}
+	u.tells = slices.ContainsFunc(looked, func(w object.Watch) bool { return plan.Tells(u.cluster.Spec, w) })
 	side.Looked = u.board.share(looked, side.Looked)
 	return true
 }

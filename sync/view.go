@@ -169,7 +169,7 @@ func (b *board) near(name api.ClusterName) plan.World {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.bare()
-	w.Narrow = b.closed[name]
+	w.Narrow, w.Untellable = b.closed[name].narrow, b.closed[name].untellable
 	w.Sides = map[api.ClusterName]pair.Side{}
 	for _, l := range b.fleet.Out(name) {
 		if side, ok := b.sides.at[l.Target.Name]; ok {
@@ -179,15 +179,18 @@ func (b *board) near(name api.ClusterName) plan.World {
 	return w
 }
 
-// close notes whether a cluster's former places may not be looked at: so they are not asked for in each turn.
-func (b *board) close(name api.ClusterName, closed bool) {
+// closing is what may not be looked at in a cluster: former places, and Linkerd's destination controller.
+type closing struct{ narrow, untellable bool }
+
+// close notes what of a cluster may not be looked at: so it is not asked for in each turn.
+func (b *board) close(name api.ClusterName, closed closing) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed[name] == closed {
 		return
 	}
 	if b.closed == nil {
-		b.closed = map[api.ClusterName]bool{}
+		b.closed = map[api.ClusterName]closing{}
 	}
 	b.closed[name] = closed
 }

@@ -225,7 +225,7 @@ func (p *proof) credential(c object.Change) string {
 	}
 	told := "the service mirror reads it when the Link changes, in the same sync"
 	if c.Key.Namespace != p.spec(c.End.Cluster).MulticlusterNamespace {
-		told = "linkerd-destination goes on with the former token until it starts anew"
+		told = "linkerd-destination goes on with the former token until linkwright has it start anew, within 5 minutes"
 	}
 	return fmt.Sprintf("note: %s in %s holds a token of %s; the next sync puts one of %s/%s in %s in its place. The former stays valid, since its account is not ours: %s",
 		c.Key, c.End.Cluster, was, account.Namespace, account.Name, c.End.Link.Target, told)

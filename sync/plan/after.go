@@ -15,6 +15,7 @@ import (
 // in it, so new credentials come from World.Fresh. A refused step, an unknown side: nothing changes.
 //
 //	create, update, drain, replace   record of object.Written, body of the object
+//	update of a part of another's    record as it was, body with the part merged in
 //	adopt                            record of object.Adopted, body with the patch merged in
 //	release of an object of ours     record without any mark, body with the patch merged in
 //	release of our part of another   record as it was, body with the patch merged in
@@ -51,6 +52,12 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 	case object.Adopt:
 		body, _ := was.Body(c.Key)
 		seen.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
+	case object.Update:
+		if body, ok := was.Body(c.Key); ok && c.Object.Part {
+			seen.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
+			return
+		}
+		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
 	default:
 		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
 	}

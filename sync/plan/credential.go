@@ -71,6 +71,22 @@ func (p *planner) discovers(l fleet.Link) bool {
 	return secret.Mark == object.Ours && !secret.Going || seen.Record(link).Mark == object.Ours && linkerd.Discovers(body)
 }
 
+// marked is what the live secret of a source's control plane says of the credential that it holds. One of ours without a mark is of an
+// earlier linkwright, or was taken over: an adoption leaves no digest.
+func (p *planner) marked(l fleet.Link) string {
+	key, seen := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name), p.Sides[l.Source.Name].Seen
+	r := seen.Record(key)
+	if r.Mark != object.Ours || r.Going {
+		return ""
+	}
+	body, _ := seen.Body(key)
+	mark := linkerd.MarkOf(body)
+	if mark == "" && r.Digest == 0 {
+		return linkerd.Foreign
+	}
+	return mark
+}
+
 // wholeLinks leaves a new Linkerd Link to the step after the one that makes the control plane's secret, where an update that adds
 // the selectors which wait for that would be refused (see discovers): a Link is created once, and with all that is declared.
 func (p *planner) wholeLinks(changes []object.Change) []object.Change {
@@ -228,6 +244,9 @@ func (p *planner) remarks(l fleet.Link, row Row) *object.Reason {
 		return why
 	}
 	if why := p.homeless(l); why != nil {
+		return why
+	}
+	if why := p.untold(l); why != nil {
 		return why
 	}
 	if l.Spec.Credentials.Mode == api.Bound {

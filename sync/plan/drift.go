@@ -32,6 +32,7 @@ func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy
 	p.sort()
 	p.checkup()
 	p.remark()
+	s.Whole = s.Whole || p.tellable()
 	p.schedule()
 	return s
 }

@@ -56,6 +56,8 @@ type World struct {
 	Now  time.Time
 	// Narrow has former places not looked at but for what is recorded there: nobody lets us.
 	Narrow bool
+	// Untellable has Linkerd's destination controllers not looked at: nobody lets us.
+	Untellable bool
 	// Adopt has steps adopt what others made for these links, and do nothing else; nil: ordinary steps. Rules widen what may be.
 	Adopt map[api.Pair]bool
 	Rules AdoptRules
@@ -193,6 +195,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.compare()
 	p.left()
 	p.warn()
+	p.announce()
 	p.finish()
 	p.checkup()
 	p.rotate()
@@ -225,6 +228,7 @@ type planner struct {
 	generations map[api.ClusterName]map[object.Key][]int // memo of pair.Side.Generations
 	elsewhere   map[api.ClusterName]map[string][]string  // memo of formerly
 	declaredAs  map[string][]api.ClusterName             // memo of called
+	heard       *news                                    // memo of news
 	pulses      map[api.ClusterName]linkerd.Pulse        // memo of what the cluster tells of its targets' gateways
 }
 
@@ -318,6 +322,9 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 	in.Credential = cred
 	in.ControlPlaneSecretLive = p.discovers(l)
 	in.Former = p.formerly(l)
+	if l.Spec.UsesRemoteDiscovery() {
+		in.Marked = p.marked(l)
+	}
 	return p.renderer.Source(in)
 }
 

@@ -109,6 +109,8 @@ func (g granting) writes(w World, c fleet.Cluster, held []thing) {
 	}
 	if slices.Sort(plane); len(plane) > 0 {
 		g.changes(thing{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(plane, ",")})
+		told := linkerd.Destination(c.Spec.Linkerd)
+		g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "patch")
 	}
 	roles := []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole}
 	slices.Sort(roles)

@@ -31,6 +31,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	out = append(out, linkerd.MirrorWatches(l)...)
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
 	out = append(out, render.Watches(l, w.discovering(c.Name))...)
+	out = append(out, w.told(c)...)
 	_, links, _ := w.declared(c.Name)
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)

@@ -1,0 +1,40 @@
+package deploy_test
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+// told ends the tokens of both links: each source's control plane is told of the next one, and of nothing before.
+func (b *bed) told() {
+	b.Helper()
+	for source, target := range map[string]string{"west": "east", "east": "west"} {
+		if got := b.announced(source); got != "" {
+			b.Errorf("%s was told of a first link: %s", source, got)
+		}
+		b.must(b.client(target).CoreV1().Secrets("linkwright-access").Delete(b.Context(), "linkwright."+source+"-1", metav1.DeleteOptions{}))
+	}
+	b.run(0, "sync")
+	for _, source := range []string{"west", "east"} {
+		d := b.destination(source)
+		if got := b.announced(source); !strings.HasSuffix(got, ".1") || d.Generation != 2 || len(d.OwnerReferences)+len(d.Finalizers) > 0 {
+			b.Errorf("%s was told %q, its Deployment has generation %d", source, got, d.Generation)
+		}
+	}
+}
+
+func (b *bed) announced(name string) string {
+	b.Helper()
+	return b.destination(name).Spec.Template.Annotations["linkwright.dev/credentials"]
+}
+
+func (b *bed) destination(name string) *appsv1.Deployment {
+	b.Helper()
+	d, err := b.client(name).AppsV1().Deployments(testbed.ControlPlane).Get(b.Context(), "linkerd-destination", metav1.GetOptions{})
+	b.must(err)
+	return d
+}

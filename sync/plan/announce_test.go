@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+var destinationKey = object.Key{Group: "apps", Kind: "Deployment", Namespace: cp, Name: "linkerd-destination"}
+
+// reader is west's destination controller: it reads a secret when that appears, and when it starts.
+type reader struct {
+	*sim
+	read   map[object.Key]string // secrets, as they were read
+	uids   map[object.Key]string
+	starts int
+	last   string // the pod template
+}
+
+func newReader(t *testing.T, more string) *reader {
+	t.Helper()
+	three := []api.ClusterName{"west", "east", "north"}
+	r := &reader{
+		sim:  newSim(t, declare(t, three, linkDoc("west", "east", discovering)+more), three...),
+		read: map[object.Key]string{}, uids: map[object.Key]string{},
+	}
+	put(r.live["west"], destinationKey, map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{}}}}, metav1.ObjectMeta{})
+	r.play = append(r.play, r.plays)
+	r.settle()
+	return r
+}
+
+// plays is done after every step.
+func (r *reader) plays(s *pair.Side) {
+	body, ok := s.Seen.Body(destinationKey)
+	if !ok {
+		return
+	}
+	if now := string(body.Bytes()); r.last == "" {
+		r.last = now
+	} else if now != r.last {
+		r.last = now
+		r.starts++
+		clear(r.read)
+	}
+	for k, rec := range s.Seen.Kind("", "Secret") {
+		if k.Namespace != cp {
+			continue
+		}
+		if _, known := r.read[k]; known && rec.UID == r.uids[k] {
+			continue
+		}
+		r.read[k], r.uids[k] = kubeconfigOf(bodyOf(s.Seen, k)), rec.UID
+	}
+}
+
+func kubeconfigOf(secret object.Body) string {
+	var s corev1.Secret
+	if json.Unmarshal(secret.Bytes(), &s) != nil {
+		return "no secret"
+	}
+	return base64.StdEncoding.EncodeToString(s.Data[linkerd.KubeconfigKey])
+}
+
+// behind are the secrets that were read before they changed.
+func (r *reader) behind() (out []string) {
+	for k, was := range r.read {
+		if body, ok := r.live["west"].Seen.Body(k); ok && kubeconfigOf(body) != was {
+			out = append(out, k.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// moves gives a target another CA: the credentials of its sources change in place.
+func (r *reader) moves(target api.ClusterName, ca string) {
+	root := object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"}
+	show(&r.live[target].Seen, root, encoded(map[string]any{
+		"metadata": map[string]any{"name": root.Name, "namespace": root.Namespace}, "data": map[string]string{"ca.crt": ca},
+	}))
+}
+
+func (r *reader) is(what string, starts int, behind ...string) {
+	r.t.Helper()
+	if r.starts != starts {
+		r.t.Errorf("%s: destination started %d times, want %d", what, r.starts, starts)
+	}
+	same(r.t.(*testing.T), what+": read before they changed", behind, r.behind())
+}
+
+// A change in place is told once, whatever else comes and goes, and never more often than every 5 minutes.
+func TestDestinationIsTold(t *testing.T) {
+	r := newReader(t, linkDoc("west", "north", discovering))
+	r.is("first links", 0)
+	r.moves("east", "second")
+	r.settle()
+	r.is("one changed", 1)
+	r.moves("north", "second")
+	r.moves("east", "first") // back to what it was made with
+	last := r.settle()
+	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
+	west := last["west"]
+	same(t, "rows", []string{"west base: in place", "west→east in west: in place Untold", "west→north in west: in place Untold"}, standings(west))
+	if want := r.world.Now.Add(tellEvery); !west.Next.Equal(want) {
+		t.Errorf("it is asked again at %s, want %s", west.Next, want)
+	}
+	r.world.Now = r.world.Now.Add(tellEvery)
+	r.settle()
+	r.is("when it is time", 2)
+	three := []api.ClusterName{"west", "east", "north"}
+	r.world.Now = r.world.Now.Add(time.Hour)
+	r.world.Fleet = declare(t, three, linkDoc("west", "east", discovering))
+	r.settle()
+	r.is("a link goes", 2)
+	r.world.Fleet = declare(t, three, linkDoc("west", "east", discovering)+linkDoc("west", "north", discovering))
+	r.settle()
+	r.is("it comes back", 2)
+}
+
+// Whatever write of a step is the last before a crash, the next step goes on from what is live.
+func TestDestinationIsToldAfterACrash(t *testing.T) {
+	for at := range 4 {
+		r := newReader(t, "")
+		r.moves("east", "second")
+		step := Cluster(r.now(), "west", r.renderer())
+		step.Changes = step.Changes[:min(at, len(step.Changes))]
+		*r.live["west"] = After(*r.live["west"], step)
+		r.plays(r.live["west"])
+		r.settle()
+		r.is("in the end", 1)
+	}
+}
+
+// Where destination cannot be told, links go on, and say so.
+func TestDestinationCannotBeTold(t *testing.T) {
+	for what, c := range map[string]struct {
+		do   func(*reader)
+		says string
+	}{
+		"no such Deployment": {func(r *reader) { remove(r.live["west"], destinationKey) }, "there is no Deployment"},
+		"no rights":          {func(r *reader) { r.world.Untellable = true }, "grant get and patch"},
+	} {
+		r := newReader(t, "")
+		r.moves("east", "second")
+		c.do(r)
+		last := r.settle()["west"]
+		row := last.row(westEnd())
+		if row.Standing != InPlace || row.Why == nil || row.Why.Code != Untold || !strings.Contains(row.Why.Message, c.says) {
+			t.Errorf("%s: %s %v", what, row.Standing, row.Why)
+		}
+		if !r.live["west"].Seen.Record(destinationKey).IsZero() {
+			r.is(what, 0, planeKey.Name)
+		}
+	}
+}
+
+// A secret that others made holds what we did not: once it was taken over and written, it changed in place. One of an earlier
+// linkwright, which has a digest and no mark, did not.
+func TestDestinationOfFormerSecrets(t *testing.T) {
+	for what, digest := range map[string]bool{"taken over": false, "of an earlier linkwright": true} {
+		r := newReader(t, "")
+		rec, meta := r.live["west"].Seen.Record(planeKey), metaOf(bodyOf(r.live["west"].Seen, planeKey))
+		delete(meta.Annotations, linkerd.CredentialMark)
+		if rec.Digest = 1; !digest {
+			rec.Digest = 0
+		}
+		edit(&r.live["west"].Seen, planeKey, rec, encoded(map[string]any{"metadata": meta}))
+		r.read[planeKey] = kubeconfigOf(bodyOf(r.live["west"].Seen, planeKey))
+		r.settle()
+		if told := r.starts > 0; told == digest {
+			t.Errorf("%s: told %t", what, told)
+		}
+	}
+}

@@ -24,6 +24,13 @@ const (
 	backupLabel = "velero.io/exclude-from-backup" // Git is the backup
 )
 
+// HelmPolicy tells Helm whether to leave a live object that its release names no more (helm pkg/action); HelmKeep is the value
+// that does. An adoption sets it, and no apply of ours holds it: it stays for as long as the object does.
+const (
+	HelmPolicy = "helm.sh/resource-policy"
+	HelmKeep   = "keep"
+)
+
 // MarkLabels are, with MarkAnnotations, the names of all our marks on an object, which a release takes off; none is on a pod
 // template, so that nothing is rolled.
 func MarkLabels() []string { return []string{OwnerLabel, backupLabel} }

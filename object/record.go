@@ -35,6 +35,7 @@ type Record struct {
 	Fields               unique.Handle[string] // our managedFields entry, interned: its apiVersion, then its fields as JSON
 	Mark                 Mark
 	Keep                 bool                  // linkwright.dev/prune: disabled
+	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption of ours may have set
 	Going                bool                  // being deleted
 	Rivals               unique.Handle[string] // other managers, comma separated
 	Health               Health                // of a Watch that asks for it
@@ -73,7 +74,7 @@ func Written(o Object) Record {
 // Released is the record that an object of ours leaves when it was given up, for simulating.
 func Released(r Record) Record {
 	return Record{
-		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked,
+		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked, HelmKeeps: r.HelmKeeps,
 		Going: r.Going, Rivals: unique.Make(""), Health: r.Health,
 	}
 }
@@ -88,6 +89,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Fields:          unique.Make(fields),
 		Mark:            markOf(m, owner),
 		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
+		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Going:           m.DeletionTimestamp != nil,
 		Rivals:          unique.Make(rivals),
 	}

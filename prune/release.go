@@ -41,7 +41,7 @@ func releasePatch(to linkerd.Helm) []byte {
 		p.Metadata.Labels[linkerd.HelmManagedBy] = &by
 		p.Metadata.Annotations[linkerd.HelmName] = &to.Name
 		p.Metadata.Annotations[linkerd.HelmNamespace] = &to.Namespace
-		p.Metadata.Annotations[linkerd.HelmPolicy] = nil // it was there so that Helm would not delete what was not its own
+		p.Metadata.Annotations[object.HelmPolicy] = nil // it was there so that Helm would not delete what was not its own
 	}
 	out, err := json.Marshal(p)
 	if err != nil {

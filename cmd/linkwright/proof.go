@@ -170,7 +170,7 @@ func (p *proof) write(out io.Writer) error {
 func (p *proof) object(out io.Writer, c object.Change) {
 	now := "marks of ours (label " + object.OwnerLabel + ")"
 	if linkerd.ReleaseOf(p.body(c)) != (linkerd.Helm{}) {
-		now += ", " + linkerd.HelmPolicy + ": " + linkerd.HelmKeep
+		now += ", " + object.HelmPolicy + ": " + object.HelmKeep
 	}
 	say(out, fmt.Sprintf("  %s (%s)\n    now         %s\n    next sync   %s", c.Key, c.Why.Message, now, p.then(c)))
 }
@@ -315,7 +315,7 @@ func declaredPart(b object.Body) map[string]any {
 	for _, of := range []struct {
 		member string
 		marks  []string
-	}{{"labels", object.MarkLabels()}, {"annotations", append(object.MarkAnnotations(), linkerd.HelmPolicy)}} {
+	}{{"labels", object.MarkLabels()}, {"annotations", append(object.MarkAnnotations(), object.HelmPolicy)}} {
 		m := field(meta, of.member)
 		for _, name := range of.marks {
 			delete(m, name)

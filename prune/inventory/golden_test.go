@@ -16,8 +16,8 @@ import (
 )
 
 // goldens are the ConfigMaps of testdata, each as a commit of this repository once wrote it, and never to be written anew:
-// clusters hold what releases wrote. Those of since and approvals are of 7ef8a5b, debts of dfaba50, places of the commit that
-// brought them, all others of 73ad152, and no commit in between wrote other bytes.
+// clusters hold what releases wrote. Those of since and approvals are of 7ef8a5b, debts of dfaba50, places and kept of the commits
+// that brought them, all others of 73ad152, and no commit in between wrote other bytes.
 func goldens() map[string]Inventory {
 	gateway := object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "linkerd-multicluster", Name: "gateway"}
 	secret := object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "cluster-credentials-east"}
@@ -48,6 +48,7 @@ func goldens() map[string]Inventory {
 			{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: "linkwright-access.linkwright.west"},
 		}},
 		"v1-leaving":        {End: west, Leaving: true, Entries: []object.Key{secret}},
+		"v1-kept":           {End: west, Kept: []object.Key{secret}, Entries: []object.Key{secret}},
 		"v1-leaving-empty":  {End: west, Leaving: true},
 		"v1-since":          {End: west, Leaving: true, Since: began, Entries: []object.Key{secret}},
 		"v1-approved":       {End: west, Approved: approved, Entries: []object.Key{secret}},

@@ -36,6 +36,7 @@ type Inventory struct {
 	Commit   api.Commit
 	Term     int64
 	Places   []Place       // sorted by key
+	Kept     []object.Key  // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
 	Was      object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -117,21 +118,26 @@ func decode(body object.Body) (Inventory, error) {
 		!end.IsBase() && w.Cluster != w.Source && w.Cluster != w.Target {
 		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
 	}
-	if !slices.IsSortedFunc(w.Entries, object.Key.Compare) {
-		slices.SortFunc(w.Entries, object.Key.Compare)
-	}
 	return Inventory{
-		End: end, Entries: slices.Compact(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
-		Places: placesRead(w.Places),
+		End: end, Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
+		Places: placesRead(w.Places), Kept: sorted(w.Kept),
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
+}
+
+// sorted are keys in order, each once.
+func sorted(keys []object.Key) []object.Key {
+	if !slices.IsSortedFunc(keys, object.Key.Compare) {
+		slices.SortFunc(keys, object.Key.Compare)
+	}
+	return slices.Compact(keys)
 }
 
 // Object is the ConfigMap to write.
 func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
-		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Places: i.Places, Entries: i.Entries,
+		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Places: i.Places, Kept: i.Kept, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -198,5 +204,5 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.EqualFunc(i.Approved, j.Approved, Approval.same)
+		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && slices.EqualFunc(i.Approved, j.Approved, Approval.same)
 }

@@ -23,6 +23,7 @@ type wire struct {
 	Commit   api.Commit      `json:"commit,omitempty"`
 	Term     int64           `json:"term,omitempty"`
 	Places   []Place         `json:"places,omitempty"`
+	Kept     []object.Key    `json:"kept,omitempty"`
 	Entries  []object.Key    `json:"entries,omitempty"`
 }
 

@@ -9,14 +9,12 @@ import (
 )
 
 // What Helm knows its own objects by: without all three it refuses to install over an object that exists
-// (helm pkg/action/validate.go). HelmPolicy has it leave an object that a release no longer names.
+// (helm pkg/action/validate.go). See object.HelmPolicy, too.
 const (
 	HelmManagedBy = "app.kubernetes.io/managed-by" // a label; its value is HelmManager
 	HelmManager   = "Helm"
 	HelmName      = "meta.helm.sh/release-name"
 	HelmNamespace = "meta.helm.sh/release-namespace"
-	HelmPolicy    = "helm.sh/resource-policy"
-	HelmKeep      = "keep" // the value of that
 )
 
 // Helm is a release of Helm's; zero: none.

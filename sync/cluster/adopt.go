@@ -118,7 +118,7 @@ func left() *fieldpath.Set {
 		fieldpath.MakePathOrDie("metadata", "labels", "app.kubernetes.io/managed-by"),
 		fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-name"),
 		fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-namespace"),
-		fieldpath.MakePathOrDie("metadata", "annotations", helmPolicy),
+		fieldpath.MakePathOrDie("metadata", "annotations", object.HelmPolicy),
 	)
 }
 

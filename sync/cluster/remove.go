@@ -44,10 +44,6 @@ func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, 
 	if irreplaceable(ch.Key) {
 		return object.Record{}, errIrreplaceable
 	}
-	policy, err := c.policy(ctx, ch)
-	if err != nil {
-		return object.Record{}, err
-	}
 	gone, err := c.remove(ctx, ch)
 	if err != nil {
 		return object.Record{}, err
@@ -57,11 +53,7 @@ func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, 
 			return object.Record{}, err
 		}
 	}
-	now, err := c.patch(ctx, ch)
-	if err != nil || policy == "" {
-		return now, err
-	}
-	return c.keep(ctx, ch, now.UID, policy)
+	return c.patchAndKeep(ctx, ch)
 }
 
 // remove deletes exactly what was seen; gone says that the name is free already. An absent object, or

@@ -242,15 +242,15 @@ func TestReplaceKeepsWhatHelmIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	adopted := write(t, c, object.Change{Action: object.Adopt, Key: old.Key, Was: observed(t, c, old), Object: object.Object{
-		Key: old.Key, Body: object.AdoptPatch(object.DefaultOwner, map[string]string{helmPolicy: "keep"}),
+		Key: old.Key, Body: object.AdoptPatch(object.DefaultOwner, map[string]string{object.HelmPolicy: "keep"}),
 	}})
-	now := write(t, c, object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: write(t, c, update(old, adopted))})
+	now := write(t, c, object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: write(t, c, update(old, adopted)), HelmKeep: true})
 	if now.UID == adopted.UID || now.Mark != object.Ours || !next.Covered(now) {
 		t.Errorf("replace: got %+v, want a new object of ours", now)
 	}
 	now = write(t, c, update(next, now)) // none of ours takes it away later
 	got, err := foreign.RbacV1().RoleBindings(ns).Get(t.Context(), "a", metav1.GetOptions{})
-	if err != nil || got.Annotations[helmPolicy] != "keep" || got.RoleRef.Name != "writer" || string(got.UID) != now.UID {
+	if err != nil || got.Annotations[object.HelmPolicy] != "keep" || got.RoleRef.Name != "writer" || string(got.UID) != now.UID {
 		t.Errorf("replace: got %+v, %v, want it to tell Helm to keep it", got, err)
 	}
 }
@@ -329,7 +329,7 @@ func TestWriteCostsOneRequest(t *testing.T) {
 		{"update", func() object.Change { return update(o, now) }, []string{"PATCH " + path}},
 		{"replace", func() object.Change {
 			return object.Change{Action: object.Replace, Key: o.Key, Object: o, Was: now}
-		}, []string{"DELETE " + path, "GET " + path, "PATCH " + path}}, // the GET: what it tells Helm
+		}, []string{"DELETE " + path, "PATCH " + path}},
 		{"delete", func() object.Change { return object.Change{Action: object.Delete, Key: o.Key, Was: now} }, []string{"DELETE " + path}},
 	}
 	for _, s := range steps {

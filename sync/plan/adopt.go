@@ -175,7 +175,7 @@ func (p *planner) adoption(end object.End, a adoptable) object.Change {
 	var more map[string]string
 	why := "made by " + rivals(a.live)
 	if r := linkerd.ReleaseOf(a.body); !r.IsZero() {
-		more = map[string]string{linkerd.HelmPolicy: linkerd.HelmKeep}
+		more = map[string]string{object.HelmPolicy: object.HelmKeep}
 		why += ", release " + r.Namespace + "/" + r.Name + " of Helm"
 	}
 	o := object.Object{Key: a.key, Body: object.AdoptPatch(p.Owner, more)}

@@ -46,6 +46,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	if want.Held == nil {
 		changes, want.Held = p.differs(want, p.side)
 		changes = p.wholeLinks(changes)
+		v.Next.Kept, changes = p.keeps(want, v.Next.Kept, changes)
 	}
 	if why := p.closed(want.End); why != nil {
 		p.stay(row, why, len(changes)+len(v.Go))

@@ -6,9 +6,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// HelmKeeps is the code of a write that has Helm leave an object, as it did before that was made anew.
-const HelmKeeps = "HelmKeeps"
-
 // keeps has Helm leave what it left before: what is replaced loses the word of it, and what else would remember is the inventory
 // that is written ahead. From then on whoever makes the object anew says it again, whenever a process dies. Of what is written
 // down an object that says it by itself is struck off, and one that is not wanted any more.
@@ -29,7 +26,7 @@ func (p *planner) keeps(want object.Wanted, recorded []object.Key, changes []obj
 		if live.HelmKeeps || !slices.Contains(recorded, o.Key) || slices.Contains(kept, o.Key) {
 			continue
 		}
-		c := change(want.End, object.Update, o, live, HelmKeeps, "Helm is to leave it, and was told so before it was made anew")
+		c := change(want.End, object.Update, o, live, "HelmKeeps", "Helm is to leave it, and was told so before it was made anew")
 		c.HelmKeep = true
 		kept, changes = append(kept, o.Key), append(changes, c)
 	}

@@ -48,16 +48,16 @@ func (s Step) row(end object.End) Row {
 
 // driftEnd plans what an end in place lacks, or asks for the whole.
 func (p *planner) driftEnd(want object.Wanted) {
-	s, planned, told := p.step, len(p.step.Changes), len(p.step.Rows)
+	s, planned, told, ahead := p.step, len(p.step.Changes), len(p.step.Rows), len(p.step.Ahead)
 	inv, _ := p.record(want.End)
 	held := want.Held != nil
-	if !held && (inv.Leaving || !slices.Equal(inv.Entries, sortedKeys(want))) {
+	if !held && (inv.Leaving || len(inv.Kept) > 0 || !slices.Equal(inv.Entries, sortedKeys(want))) {
 		s.Whole = true
 		return
 	}
 	p.declaredEnd(want, prune.Verdict{End: want.End, Next: inv})
 	if slices.ContainsFunc(s.Changes[planned:], func(c object.Change) bool { return c.Action.Takes() }) {
-		s.Changes, s.Rows, s.Whole = s.Changes[:planned], s.Rows[:told], true
+		s.Changes, s.Rows, s.Ahead, s.Whole = s.Changes[:planned], s.Rows[:told], s.Ahead[:ahead], true
 		return
 	}
 	row := s.Rows[told]

@@ -14,7 +14,7 @@ import (
 func TestHelmKeepsWhatIsMadeAnew(t *testing.T) {
 	key := deployment("east")
 	kept := func(s *sim) []object.Key {
-		inv, _ := inventory.Of(owner, object.End{Cluster: "west", Link: westEast.Link}, s.live["west"].Seen)
+		inv, _ := inventory.Of(owner, westEast, s.live["west"].Seen)
 		return inv.Kept
 	}
 	says := func(s *sim) bool { return s.live["west"].Seen.Record(key).HelmKeeps }
@@ -37,6 +37,7 @@ func TestHelmKeepsWhatIsMadeAnew(t *testing.T) {
 		s := linked(t, "")
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+syncDoc("replace: [{kind: Deployment}]"))
 		s.settle()
+		atRest := Cluster(s.now(), "west", s.renderer())
 		drifted(s, "west", key)
 		r := s.live["west"].Seen.Record(key)
 		r.HelmKeeps = true
@@ -48,7 +49,13 @@ func TestHelmKeepsWhatIsMadeAnew(t *testing.T) {
 		if at < 0 || !step.Changes[at].HelmKeep || len(step.Ahead) == 0 {
 			t.Fatalf("%s: %v, want the inventory, and a replacement that tells Helm", name, words(step))
 		}
+		if d := Drift(s.now(), atRest, []object.End{westEast}, s.renderer()); !d.Whole || d.Writes() > 0 {
+			t.Errorf("%s: of the end alone: %v, want nothing, and the whole asked for", name, words(d))
+		}
 		*s.live["west"] = After(*s.live["west"], Step{Changes: step.Ahead})
+		if d := Drift(s.now(), atRest, []object.End{westEast}, s.renderer()); !d.Whole || d.Writes() > 0 {
+			t.Errorf("%s: of the end alone, written down: %v, want nothing, and the whole asked for", name, words(d))
+		}
 		if got := kept(s); !slices.Equal(got, []object.Key{key}) {
 			t.Errorf("%s: written down ahead is %v", name, got)
 		}

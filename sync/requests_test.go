@@ -45,7 +45,7 @@ func collections() map[string]int {
 	}
 }
 
-// singles are what is looked at by name. The control plane's Secret is only ever asked for.
+// singles are what is looked at by name. What is of the control plane is only ever asked for.
 func singles() []string {
 	return []string{
 		"api/v1/namespaces/kube-system", "api/v1/namespaces/linkerd", "api/v1/namespaces/linkerd-multicluster", "api/v1/namespaces/linkwright-access",
@@ -55,7 +55,11 @@ func singles() []string {
 	}
 }
 
-const controlPlaneSecret = "api/v1/namespaces/linkerd/secrets/cluster-credentials-east-0"
+// Of the control plane: asked for by name only.
+const (
+	controlPlaneSecret = "api/v1/namespaces/linkerd/secrets/cluster-credentials-east-0"
+	destination        = "apis/apps/v1/namespaces/linkerd/deployments/linkerd-destination"
+)
 
 // discovered is what a process asks once: which kinds there are, by group and version.
 func discovered() map[string]int {
@@ -80,7 +84,7 @@ func TestRequests(t *testing.T) {
 		for c, pages := range collections() {
 			want["list "+c] = pages
 		}
-		for _, name := range append(singles(), controlPlaneSecret) {
+		for _, name := range append(singles(), controlPlaneSecret, destination) {
 			want["get "+name] = 1
 		}
 		h.pass()
@@ -99,7 +103,7 @@ func TestRequests(t *testing.T) {
 			one := path.Dir(name) + "?metadata.name=" + path.Base(name)
 			want["list "+one], want["watch "+one] = 1, 1
 		}
-		want["get "+controlPlaneSecret] = 1
+		want["get "+controlPlaneSecret], want["get "+destination] = 1, 1
 		h.passes(1, "c1")
 		h.same(want)
 	})

@@ -100,7 +100,7 @@ func sourceKeys(mc string, target api.ClusterName, l link) []object.Key {
 	}
 	out = append(out,
 		deployment(mc, target),
-		object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-" + t},
+		runner(mc, target),
 		object.Key{Kind: "Service", Namespace: mc, Name: "probe-" + t},
 		object.Key{Group: rbac, Kind: "Role", Namespace: mc, Name: "controller-read-remote-creds-" + t},
 		object.Key{Group: rbac, Kind: "RoleBinding", Namespace: mc, Name: "controller-read-remote-creds-" + t},
@@ -128,6 +128,11 @@ func account(source api.ClusterName) object.Key {
 
 func deployment(mc string, target api.ClusterName) object.Key {
 	return object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-" + string(target)}
+}
+
+// runner is the account of a link's controller.
+func runner(mc string, target api.ClusterName) object.Key {
+	return object.Key{Kind: "ServiceAccount", Namespace: mc, Name: "controller-" + string(target)}
 }
 
 func linkKey(mc string, target api.ClusterName) object.Key {

@@ -72,7 +72,7 @@ type run struct {
 	now           time.Time
 	event, writes int
 	rebuilt       bool
-	news          bool // a cluster was read whole that was not before: who had his turn by then has not seen it
+	news          bool // a cluster was not as it was read last: who had his turn by then has not seen it
 	hung, hangs   bool // a process hung, and wrote late; it hangs now
 	forked        bool // it is played beside another, to be compared
 	grace         time.Duration

@@ -61,7 +61,7 @@ type plane struct {
 	linked   map[api.ClusterName]bool // whom we have linked here since the cluster was built
 	charted  map[api.ClusterName]bool // whose controller was the user's, once: its lease and its probe's Endpoints are, too
 	relinked map[api.ClusterName]bool // whom somebody else linked since
-	foreign  map[object.Key]bool      // Linkerd Links that are somebody else's, or were when they went
+	foreign  map[object.Key]bool      // what is somebody else's, or was when it went
 	spoilt   int                      // the event at which others took an inventory
 	blind    bool                     // others took the base, which tells of former namespaces and of secrets, and it was not written since
 	stays    bool                     // it is declared, and not to leave
@@ -87,8 +87,11 @@ func (p *plane) put(t *thing) {
 	if t.dressing {
 		p.dressed++
 	}
-	if t.key.Group == linkerd.Group && t.by == others {
-		p.relinked[api.ClusterName(t.key.Name)], p.foreign[t.key] = true, true
+	if t.by == others {
+		p.foreign[t.key] = true
+		if t.key.Group == linkerd.Group {
+			p.relinked[api.ClusterName(t.key.Name)] = true
+		}
 	}
 	p.things[t.key] = t
 	p.rev++
@@ -295,11 +298,11 @@ func (p *plane) released(c object.Change, was *thing, when int) *thing {
 
 // note remembers what a write of ours tells of links.
 func (p *plane) note(c object.Change, t *thing, when int) {
+	delete(p.foreign, c.Key)
 	if c.Key.Group == linkerd.Group && c.Key.Kind == "Link" {
 		target := api.ClusterName(c.Key.Name)
 		p.linked[target] = true
 		delete(p.relinked, target)
-		delete(p.foreign, c.Key)
 	}
 	if !isInventory(c.Key) {
 		return

@@ -115,7 +115,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	side := pair.Side{Known: true, Looked: watches, Seen: pl.observe(watches), Pass: p.pass}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
 	_, before := p.sides[c.Name]
-	if _, had := p.seen[c.Name]; before && !had {
+	if was, had := p.seen[c.Name]; before && (!had || was != now) {
 		r.news = true
 	}
 	p.sides[c.Name], p.seen[c.Name] = side, now

@@ -180,7 +180,7 @@ func (c *contest) mirrored(ctx context.Context, profiles string) (float64, error
 	}
 	var seen object.Observation
 	err = cs.registry.WithClient(ctx, source, func(client *cluster.Client) (err error) {
-		seen, err = client.Live(ctx, append(plan.Ledger(), render.Watches(api.Cluster{}.WithDefaults().Linkerd, nil)...))
+		seen, err = client.Live(ctx, all())
 		return err
 	})
 	took := held(profiles, "watches").less(before)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -283,15 +284,23 @@ func (in Input) theirs(inv inventory.Inventory, k object.Key) bool {
 	})
 }
 
-// relinked says that somebody else links this target now: what a controller made is theirs, or serves them.
-func (in Input) relinked(inv inventory.Inventory) bool { return in.theirs(inv, in.link(inv.End)) }
+// relinked says that somebody else links a target now, from whichever namespace: the labels of mirrors tell of their target, and not of
+// the Link that they were made for, so they are theirs, or serve them.
+func (in Input) relinked(target api.ClusterName) bool {
+	for k, r := range in.Seen.Kind(linkerd.Group, "Link") {
+		if k.Name == string(target) && r.Mark != object.Ours {
+			return true
+		}
+	}
+	return false
+}
 
 // mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
-// our inventory says that we unlink it, and no Link of that name remains that is not ours.
+// our inventory says that we unlink it, and no Link of that name remains that is not ours, in any namespace.
 func (in Input) mirrors(inv inventory.Inventory) gate {
 	end := inv.End
 	return gate{name: "mirrors", left: func() ([]object.Change, []object.Key) {
-		if in.relinked(inv) {
+		if in.relinked(end.Link.Target) {
 			return nil, nil
 		}
 		m := in.Mirrors()[end.Link.Target]
@@ -309,7 +318,7 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 // next, after the mirrors' own was judged again.
 func (in Input) onceMore(inv inventory.Inventory) gate {
 	return gate{name: "second look for mirrors", left: func() ([]object.Change, []object.Key) {
-		if in.relinked(inv) {
+		if in.relinked(inv.End.Link.Target) {
 			return nil, nil
 		}
 		return nil, only(inv.Entries, in.link(inv.End))
@@ -320,7 +329,7 @@ func (in Input) onceMore(inv inventory.Inventory) gate {
 // a controller of somebody else's Link uses the same names, and so does one that the user's chart still runs.
 func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Key) gate {
 	return gate{name: name, left: func() ([]object.Change, []object.Key) {
-		if in.relinked(inv) || in.handedOver(inv) || in.staying(in.Mirrors()[inv.End.Link.Target].Pods) || !in.Saw(in.deployment(inv.End)) {
+		if in.theirs(inv, in.link(inv.End)) || in.handedOver(inv) || in.staying(in.Mirrors()[inv.End.Link.Target].Pods) || !in.Saw(in.deployment(inv.End)) {
 			return nil, nil
 		}
 		keys := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {

@@ -304,6 +304,21 @@ func TestMirrorsOfTheirLink(t *testing.T) {
 	}
 }
 
+// Nor beside one in another namespace: mirrors do not tell of which Link they are. What is ours goes all the same.
+func TestMirrorsOfTheirLinkElsewhere(t *testing.T) {
+	in := input(source, slices.DeleteFunc(external(), func(k object.Key) bool { return k == linkKey }), all())
+	elsewhere := linkKey
+	elsewhere.Namespace = "elsewhere"
+	record(&in.Seen, elsewhere, object.Record{UID: "x"})
+	if got := told(one(t, in, settled())); got != "delete Secret cluster-credentials-east" {
+		t.Errorf("beside a Link in another namespace: %s", got)
+	}
+	record(&in.Seen, elsewhere, ours(elsewhere))
+	if got := told(one(t, in, settled())); !strings.Contains(got, "delete Service web-east") {
+		t.Errorf("beside a Link of ours in another namespace: %s", got)
+	}
+}
+
 // Where the user's chart took the controller over, its pods are not waited for, and it keeps its lease and
 // probe: without the Link it stops to mirror.
 func TestHandedOver(t *testing.T) {

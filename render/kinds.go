@@ -51,13 +51,13 @@ func VersionOf(group, kind string) string {
 }
 
 // Watches lists what has to be looked at so that everything ends hold in a cluster is seen, and
-// everything that stands in its way: whole kinds, not narrowed by our label. The control plane's
+// everything that stands in its way: whole kinds, not narrowed by our label. Links are among linkerd.Watches. The control plane's
 // secrets are asked for by name and never watched, since reading them all would show the issuer's key.
 func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 	var out []object.Watch
 	for _, k := range Kinds() {
 		w := object.Watch{Group: k.Group, Kind: k.Kind, Version: k.Version, Health: k.Kind == "Deployment"}
-		if k.Scope&Multicluster != 0 {
+		if k.Scope&Multicluster != 0 && k.Kind != "Link" {
 			w.Namespace = l.MulticlusterNamespace
 			out = append(out, w)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // The same input gives the same bytes, in the same order, and nothing the goldens show is out of order.
@@ -84,14 +85,15 @@ func TestWatchesOfControlPlane(t *testing.T) {
 func TestWatchesSeeWhatIsInTheWay(t *testing.T) {
 	l := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "links"}
 	seen := map[string]bool{}
-	for _, w := range Watches(l, nil) {
+	facts := slices.DeleteFunc(linkerd.Watches(api.Cluster{Linkerd: l}.WithDefaults()), func(w object.Watch) bool { return len(w.Names) > 0 })
+	for _, w := range append(Watches(l, nil), facts...) {
 		if w.Selector != "" || len(w.Names) > 0 {
 			t.Errorf("Watches: %s in %q is narrowed", w.Kind, w.Namespace)
 		}
 		seen[w.Kind+" in "+w.Namespace] = true
 	}
 	for _, want := range []string{
-		"Deployment in links", "Link in links", "PodDisruptionBudget in links", "Role in links", "RoleBinding in links", "Secret in links",
+		"Deployment in links", "Link in ", "PodDisruptionBudget in links", "Role in links", "RoleBinding in links", "Secret in links",
 		"Secret in linkwright-access", "Service in links", "ServiceAccount in links", "ServiceAccount in linkwright-access", "ClusterRoleBinding in ",
 	} {
 		if !seen[want] {

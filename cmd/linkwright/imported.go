@@ -43,6 +43,9 @@ func declarations(found []imported) ([]byte, error) {
 	}
 	for _, source := range found {
 		for k := range source.seen.Kind(linkerd.Group, "Link") {
+			if k.Namespace != source.spec.Linkerd.MulticlusterNamespace {
+				continue
+			}
 			at := slices.IndexFunc(found, func(c imported) bool { return string(c.name) == k.Name })
 			if at < 0 {
 				strays = append(strays, fmt.Sprintf("# cluster %s has a Link to %s, which is not among the contexts: give its context, too, with --name CONTEXT=%s\n", source.name, k.Name, k.Name))

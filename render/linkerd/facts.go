@@ -82,7 +82,8 @@ func (f *Facts) Lack(r Role) *object.Reason {
 	return nil
 }
 
-// Watches lists what has to be looked at in a cluster so that FactsOf can answer.
+// Watches lists what has to be looked at in a cluster so that FactsOf can answer. Linkerd Links are listed in all namespaces: mirrors
+// tell by their labels of which target they are, and not of which Link.
 func Watches(c api.Cluster) []object.Watch {
 	l := c.Linkerd
 	whole := func(kind, ns string, names ...string) object.Watch {
@@ -91,7 +92,7 @@ func Watches(c api.Cluster) []object.Watch {
 	w := []object.Watch{
 		{Version: "v1", Kind: "Namespace", Names: []string{kubeSystem, l.Namespace, l.MulticlusterNamespace}},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Names: []string{LocalAccessRole, RemoteAccessRole}, Depth: object.Metadata},
-		{Group: Group, Version: LinkVersion, Kind: "Link", Namespace: l.MulticlusterNamespace, Depth: object.Whole},
+		{Group: Group, Version: LinkVersion, Kind: "Link", Depth: object.Whole},
 		whole("ConfigMap", l.Namespace, config),
 		whole("ConfigMap", l.Namespace, trustRoots),
 		whole("ConfigMap", kubeSystem, rootCA),

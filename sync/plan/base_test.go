@@ -89,6 +89,18 @@ func TestBaseWithoutLinks(t *testing.T) {
 	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
 }
 
+// A process that hung may write what an overlay brings in after another one took the whole base of a cluster that leaves: while that is
+// declared, it is found.
+func TestBaseWrittenLateIntoLeaving(t *testing.T) {
+	s := overlaid(t, "")
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", state: Leaving"}, "")
+	s.settle()
+	same(t, "west", []string{"Namespace linkwright-access"}, s.names("west"))
+	record(&s.live["west"].Seen, policyKey, object.Record{UID: "late", ResourceVersion: "1", Mark: object.Ours})
+	s.settle()
+	same(t, "after a late write", []string{"Namespace linkwright-access"}, s.names("west"))
+}
+
 // What stands in the way of the base holds the base, as it is, and nothing else.
 func TestBaseIsHeldAlone(t *testing.T) {
 	unserved := func(s *sim) {

@@ -51,7 +51,7 @@ func (w World) discovering(name api.ClusterName) (targets []api.ClusterName) {
 
 // extras are the kinds of a declared base that no link's end holds, in the version that is wanted of each.
 func (w World) extras(c fleet.Cluster, r Renderer) []object.Watch {
-	if declared, _, _ := w.declared(c.Name); declared == nil || w.leaves(c.Name) {
+	if declared, _, _ := w.declared(c.Name); declared == nil {
 		return nil
 	}
 	var out []object.Watch

@@ -140,13 +140,15 @@ const soon = 40
 
 // settle gives passes until nobody writes.
 func (r *run) settle(f *fault) {
+	rested := false
 	for range soon {
 		r.news = false
 		writes := r.pass(0, f)
 		r.play()
-		if writes == 0 && !r.news || r.broken != "" {
+		if writes == 0 && (rested || !r.news) || r.broken != "" {
 			return
 		}
+		rested = writes == 0
 	}
 	r.breaks("(c) it comes to no rest%s", r.rows())
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -25,6 +26,12 @@ func (w World) checked(row Row) (fleet.Link, bool) {
 		return fleet.Link{}, false
 	}
 	return w.Fleet.Link(row.End.Link)
+}
+
+// Ready says that the link of a source's end is known to work.
+func (r Row) Ready() bool {
+	conditions, _ := pair.Conditions(nil, r.Health, time.Time{})
+	return len(r.Health) > 0 && pair.Condition(conditions, object.Ready).Status == object.True
 }
 
 func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {

@@ -15,6 +15,9 @@ func TestHealthOfEnds(t *testing.T) {
 	if first, failed := pair.First(last.row(westEast).Health); failed || len(last.row(westEast).Health) == 0 {
 		t.Fatalf("all is well, and %s failed: %v", first.Stage, first.Why)
 	}
+	if !last.row(westEast).Ready() || last.row(object.End{Cluster: "west"}).Ready() {
+		t.Error("all is well, and the link is not ready, or a base is")
+	}
 	asks := func(what string, k object.Key, want bool) {
 		t.Helper()
 		ends, whole := Asks(s.now(), last, []object.Key{k})
@@ -36,7 +39,7 @@ func TestHealthOfEnds(t *testing.T) {
 	left.Health = object.HealthOf("Lease", []byte(`{}`))
 	record(seen, lease, left)
 	asks("the controller left", lease, true)
-	if first, _ := pair.First(last.row(westEast).Health); first.Stage != pair.Leads || last.row(westEast).Why != nil {
+	if first, _ := pair.First(last.row(westEast).Health); first.Stage != pair.Leads || last.row(westEast).Why != nil || last.row(westEast).Ready() {
 		t.Errorf("nobody holds the lease: %+v", last.row(westEast))
 	}
 	record(seen, lease, held)

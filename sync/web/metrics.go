@@ -22,6 +22,7 @@ const (
 	counter   = "counter"
 	histogram = "histogram"
 
+	linkReady     = "linkwright_link_ready"
 	requestsTotal = "linkwright_requests_total"
 )
 
@@ -35,6 +36,7 @@ func Metrics() []Metric {
 		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},
 		{"linkwright_last_pass_timestamp_seconds", gauge, "When the last pass ended, as a Unix time; 0 before the first.", nil},
 		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it stands by.", nil},
+		{linkReady, gauge, "1 while the link's condition Ready is True, 0 while it is not, or nobody knows; none of a link that leaves.", []string{"source", "target"}},
 		{"linkwright_links", gauge, "Links by standing after the last pass.", []string{"standing"}},
 		{"linkwright_oldest_debt_timestamp_seconds", gauge, "Since when the oldest of linkwright_debts is owed, as a Unix time; 0: there is none.", nil},
 		{"linkwright_pass_duration_seconds", histogram, "How long passes took, waiting for tokens, pods and mirrors included.", nil},
@@ -53,6 +55,7 @@ type metrics struct {
 	gauges   map[string]*prometheus.GaugeVec
 	counters map[string]*prometheus.CounterVec
 	took     prometheus.Histogram
+	links    map[[2]string]bool // source and target of those that have a sample of linkReady
 }
 
 // newMetrics makes what Metrics lists, so that the two cannot differ.
@@ -124,7 +127,7 @@ func (m *metrics) lead(leading bool) {
 	m.set("linkwright_leading", 0)
 	for _, name := range []string{
 		"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force",
-		"linkwright_debts", "linkwright_oldest_debt_timestamp_seconds",
+		"linkwright_debts", "linkwright_oldest_debt_timestamp_seconds", linkReady,
 	} {
 		m.gauges[name].Reset()
 	}
@@ -152,6 +155,7 @@ func (m *metrics) count(r report.Report, now time.Time) {
 // show sets how things stand.
 func (m *metrics) show(r report.Report) {
 	m.standings(r)
+	m.ready(r)
 	m.states(r)
 	m.debts(r)
 	m.problems(r)
@@ -189,6 +193,28 @@ func (m *metrics) standings(r report.Report) {
 	for _, s := range report.States() {
 		m.set("linkwright_links", float64(n[string(s)]), string(s))
 	}
+}
+
+// ready sets a sample for each link that there is; no scrape finds one that stays without it.
+func (m *metrics) ready(r report.Report) {
+	links := map[[2]string]bool{}
+	for _, l := range report.Links(r) {
+		if l.Leaving {
+			continue
+		}
+		ready, pair := 0.0, [2]string{string(l.Pair.Source), string(l.Pair.Target)}
+		if l.Source.Ready() {
+			ready = 1
+		}
+		links[pair] = true
+		m.set(linkReady, ready, pair[:]...)
+	}
+	for pair := range m.links {
+		if !links[pair] {
+			m.gauges[linkReady].DeleteLabelValues(pair[:]...)
+		}
+	}
+	m.links = links
 }
 
 func (m *metrics) head(r report.Report) {

@@ -18,6 +18,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -41,7 +42,8 @@ func pass() report.Report {
 			{
 				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
 				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
-					{End: end, Standing: plan.InPlace}, {End: object.End{Cluster: "west", Link: wn}, Standing: plan.InPlace},
+					{End: end, Standing: plan.InPlace, Health: []pair.Verdict{{Stage: pair.Reachable, Passing: pair.Passed}}},
+					{End: object.End{Cluster: "west", Link: wn}, Standing: plan.InPlace},
 				}},
 			},
 		},
@@ -205,6 +207,8 @@ func TestMetrics(t *testing.T) {
 			`linkwright_hook_requests_total{result="standby"} 0`,
 			`linkwright_last_pass_timestamp_seconds 9.466848e+08`,
 			`linkwright_leading 1`,
+			`linkwright_link_ready{source="west",target="east"} 1`,
+			`linkwright_link_ready{source="west",target="north"} 0`,
 			`linkwright_links{standing="changing"} 0`,
 			`linkwright_links{standing="held"} 1`,
 			`linkwright_links{standing="in place"} 1`,
@@ -253,6 +257,28 @@ func TestHeadIsNotInForce(t *testing.T) {
 	}
 }
 
+// A link that leaves, or is gone, has no sample any more; one that stays keeps its own.
+func TestReadyOfLinksThatAre(t *testing.T) {
+	s := New(Options{})
+	s.Publish(pass())
+	r := pass()
+	for i, c := range r.Clusters {
+		for j, row := range c.Step.Rows {
+			r.Clusters[i].Step.Rows[j].Leaving = row.End.Link.Target == "north"
+		}
+	}
+	s.Publish(r)
+	var got []string
+	for _, sample := range ours(t, s) {
+		if strings.HasPrefix(sample, "linkwright_link_ready") {
+			got = append(got, sample)
+		}
+	}
+	if diff := cmp.Diff([]string{`linkwright_link_ready{source="west",target="east"} 1`}, got); diff != "" {
+		t.Errorf("samples: -want +got\n%s", diff)
+	}
+}
+
 // A standby's last look at links would stand beside its leader's.
 func TestStandbyShowsNoLinks(t *testing.T) {
 	s := New(Options{})
@@ -260,7 +286,7 @@ func TestStandbyShowsNoLinks(t *testing.T) {
 	s.SetStandby(true)
 	s.Publish(pass()) // the end of a pass that was still going on
 	for _, sample := range ours(t, s) {
-		if strings.HasPrefix(sample, "linkwright_links") || strings.HasPrefix(sample, "linkwright_clusters") {
+		if strings.HasPrefix(sample, "linkwright_link") || strings.HasPrefix(sample, "linkwright_clusters") {
 			t.Errorf("a standby tells %s", sample)
 		}
 	}

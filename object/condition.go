@@ -1,0 +1,32 @@
+package object
+
+import "time"
+
+// Condition is one thing that is told of an end in the manner of Kubernetes: Ready always, others only while they are True.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"` // True, False or Unknown
+	Reason  string `json:"reason"` // one word
+	Message string `json:"message,omitempty"`
+	// Since is when it came to stand so, in UTC and whole seconds.
+	Since time.Time `json:"since"`
+}
+
+// Types of conditions, in their order.
+const (
+	Ready       = "Ready"       // the pair works
+	Reconciling = "Reconciling" // it does not yet, and should by itself before long
+	Stalled     = "Stalled"     // it does not, and somebody must look
+)
+
+// Of a condition.
+const (
+	True    = "True"
+	False   = "False"
+	Unknown = "Unknown"
+)
+
+// Stands says that two conditions tell the same: messages and moments do not count.
+func (c Condition) Stands(d Condition) bool {
+	return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason
+}

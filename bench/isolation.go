@@ -30,7 +30,8 @@ type ring struct {
 	commit   int
 
 	mu    sync.Mutex
-	wrote map[api.ClusterName]time.Time // the Linkerd Link of the commit that is in force
+	want  map[api.ClusterName]string    // what the Linkerd Link of a cluster must hold
+	wrote map[api.ClusterName]time.Time // when one was written that does
 	news  chan struct{}
 }
 
@@ -91,7 +92,7 @@ func newRing(ctx context.Context, clusters int) (_ *ring, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ring{bed: bed, fleet: &declared{}, wrote: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
+	r := &ring{bed: bed, fleet: &declared{}, want: map[api.ClusterName]string{}, wrote: map[api.ClusterName]time.Time{}, news: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, bed.Close())
@@ -151,19 +152,25 @@ func (r *ring) rest(ctx context.Context) error {
 
 // declare makes a commit that changes the Linkerd Link of every cluster, and nothing else.
 func (r *ring) declare() error {
-	r.mu.Lock()
 	r.commit++
-	clear(r.wrote)
-	r.mu.Unlock()
 	var text strings.Builder
 	text.WriteString(policyDoc)
 	for i, c := range r.bed.Clusters {
+		r.await(api.ClusterName(c.Name), fmt.Sprintf(`"commit":"%d"`, r.commit))
 		text.WriteString(clusterDoc(c.Name))
 		next := r.bed.Clusters[(i+1)%len(r.bed.Clusters)].Name
 		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, selector: {matchLabels: {commit: '%d'}}}\n",
 			api.GroupVersion, c.Name, next, c.Name, next, r.commit)
 	}
 	return r.fleet.load(text.String())
+}
+
+// await has a Linkerd Link of a cluster count from now on only if it holds a text.
+func (r *ring) await(name api.ClusterName, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.want[name] = text
+	delete(r.wrote, name)
 }
 
 // round measures a commit while nobody hangs, one while a cluster hangs since just now, and one while it still does.
@@ -209,7 +216,7 @@ func (r *ring) pass(ctx context.Context, what, but string, times map[string][]ti
 	return nil
 }
 
-// reached waits until the commit is written in all clusters but one, and says when.
+// reached waits until what is awaited is written in all clusters but one, and says when.
 func (r *ring) reached(ctx context.Context, but string) (map[api.ClusterName]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -220,7 +227,7 @@ func (r *ring) reached(ctx context.Context, but string) (map[api.ClusterName]tim
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%s lack the commit: %w", strings.Join(missing, ", "), ctx.Err())
+			return nil, fmt.Errorf("%s lack what is awaited: %w", strings.Join(missing, ", "), ctx.Err())
 		case <-r.news:
 		}
 	}
@@ -256,12 +263,12 @@ func (r *ring) WithCluster(ctx context.Context, name api.ClusterName, f func(lw.
 	})
 }
 
-// note takes the time of a Linkerd Link that carries the commit in force.
+// note takes the time of a Linkerd Link that holds what is awaited, the first time.
 func (r *ring) note(name api.ClusterName, c object.Change) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.Key.Kind == "Link" && strings.Contains(string(c.Object.Body.Bytes()), fmt.Sprintf(`"commit":"%d"`, r.commit)) {
+	if _, done := r.wrote[name]; !done && c.Key.Kind == "Link" && strings.Contains(string(c.Object.Body.Bytes()), r.want[name]) {
 		r.wrote[name] = now
 		tell(r.news)
 	}

@@ -295,7 +295,7 @@ func (r *run) stray(name api.ClusterName, k object.Key) bool {
 
 // mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
 func (r *run) mirrored(pl *plane, t *thing) string {
-	foreign := pl.foreign[linkKey(t.key.Namespace, t.target)] || pl.foreign[runner(t.key.Namespace, t.target)]
+	foreign := pl.foreign[linkKey(t.key.Namespace, t.target)] || pl.foreign[runner(t.key.Namespace, t.target)] || pl.spoilt > 0
 	if t.key.Namespace != pl.mc && (pl.charted[t.target] || foreign || pl.serves(t)) && isOwn(t) {
 		return ""
 	}

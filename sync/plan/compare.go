@@ -156,11 +156,12 @@ func (p *planner) peer(end object.End) prune.Peer {
 		return prune.Peer{Known: true, Gone: true}
 	}
 	at := p.today(other)
+	here := object.End{Cluster: at, Link: end.Link}
+	side, closed := p.Sides[at], p.closed(here)
 	if p.stranger(at) != nil {
-		return prune.Peer{Dead: p.dead(object.End{Cluster: at, Link: end.Link}), Unread: unreadable(p.Sides[at])}
+		return prune.Peer{Dead: p.dead(here), Unread: unreadable(side), Closed: closed}
 	}
 	far := object.End{Cluster: other, Link: end.Link}
-	side, closed := p.Sides[at], p.closed(object.End{Cluster: at, Link: end.Link})
 	if own, _ := p.record(end); own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
 		if _, there := inventory.Of(p.Owner, far, side.Seen); there {
 			return prune.Peer{Known: true, Alive: true, Closed: closed}

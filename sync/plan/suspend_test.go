@@ -214,3 +214,15 @@ func TestIgnore(t *testing.T) {
 	}
 	same(t, "the next step", nil, words(s.turn("west")))
 }
+
+// A link does not begin to go while its other end is in a cluster that is suspended, whatever is behind that name by now.
+func TestSuspendedStranger(t *testing.T) {
+	s := linked(t, "")
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, "")
+	remove(s.live["east"], object.Key{Kind: "Namespace", Name: "kube-system"})
+	step := Cluster(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
+	if got := row(t, step, westEast); got.Standing != Suspended {
+		t.Errorf("%s, %v", got.Standing, got.Why)
+	}
+	same(t, "it writes", []string{"update " + baseKey.String()}, words(step)) // the commit
+}

@@ -17,14 +17,16 @@ func Account(owner string, source api.ClusterName) object.Key {
 	return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: owner + "." + string(source)}
 }
 
-// TokenSecret is the key of the Secret that holds the account's token.
+// TokenSecret is the key of the Secret that holds the account's first token that does not expire.
 func TokenSecret(owner string, source api.ClusterName) object.Key {
 	k := Account(owner, source)
-	return object.Key{Kind: "Secret", Namespace: k.Namespace, Name: k.Name + "-token"}
+	return object.Key{Kind: "Secret", Namespace: k.Namespace, Name: k.Name + tokenSuffix}
 }
 
+const tokenSuffix = "-token"
+
 // SourceOf tells by its name to which source's end in a target an object belongs; false for any other object. Secrets end
-// in -token, or in -<n> for the one that the n-th token is bound to.
+// in -token, or in -token.<n> for the n-th such one, or in -<n> for the one that the n-th token is bound to.
 func SourceOf(owner string, k object.Key) (api.ClusterName, bool) {
 	name := k.Name
 	switch {
@@ -50,23 +52,30 @@ func SourceOf(owner string, k object.Key) (api.ClusterName, bool) {
 
 // accountOf is the account whose token a Secret holds, or whose n-th token is bound to it.
 func accountOf(secret string) (string, bool) {
-	if account, ok := strings.CutSuffix(secret, "-token"); ok {
+	if account, ok := strings.CutSuffix(secret, tokenSuffix); ok {
 		return account, true
 	}
 	head := strings.TrimRight(secret, "0123456789")
-	account, ok := strings.CutSuffix(head, "-")
-	return account, ok && head != secret
+	for _, numbered := range []string{tokenSuffix + ".", "-"} {
+		if account, ok := strings.CutSuffix(head, numbered); ok && head != secret {
+			return account, true
+		}
+	}
+	return "", false
 }
 
 // access renders the source's account, its token and its rights (linkerd2
 // multicluster/charts/linkerd-multicluster/templates/remote-access-service-mirror-rbac.yaml).
 func access(b *builder) {
-	account, token := Account(b.owner, b.Link.Source.Name), TokenSecret(b.owner, b.Link.Source.Name)
+	account, tokens := Account(b.owner, b.Link.Source.Name), b.Tokens
+	if b.Link.Spec.Credentials.Mode == api.LegacyToken && len(tokens) == 0 {
+		tokens = []object.Key{TokenSecret(b.owner, b.Link.Source.Name)}
+	}
 
 	sa := coreac.ServiceAccount(account.Name, account.Namespace).WithAutomountServiceAccountToken(false)
 	b.add(named{key: account, version: "v1", phase: object.PhaseRights, meta: &sa.ObjectMetaApplyConfiguration}, sa)
 
-	if b.Link.Spec.Credentials.Mode == api.LegacyToken || b.KeepToken {
+	for _, token := range tokens {
 		s := coreac.Secret(token.Name, token.Namespace).WithType(corev1.SecretTypeServiceAccountToken).
 			WithAnnotations(map[string]string{corev1.ServiceAccountNameKey: account.Name})
 		b.add(named{key: token, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)

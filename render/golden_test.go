@@ -137,7 +137,10 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w world) 
 	var ends []object.Wanted
 	r := Renderer{Owner: w.Owner}
 	for l := range f.Links() {
-		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret, KeepToken: w.KeepToken}
+		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret}
+		if w.KeepToken {
+			in.Tokens = []object.Key{TokenSecret("linkwright", l.Source.Name)}
+		}
 		for _, name := range w.Generations {
 			in.Generations = append(in.Generations, object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: name})
 		}

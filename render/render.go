@@ -27,10 +27,9 @@ type Input struct {
 	// Marked is what the live secret of the source's control plane says of the credential that it holds (linkerd.CredentialMark);
 	// empty: there is none.
 	Marked string
-	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; KeepToken keeps the token of mode
-	// LegacyToken there, whatever the mode is now.
-	Generations []object.Key
-	KeepToken   bool
+	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; Tokens are those that hold tokens of mode
+	// LegacyToken, whatever the mode is now. In that mode none means the first.
+	Generations, Tokens []object.Key
 	// Former are namespaces in which a controller of the link still stands, in order: the multicluster extension was there
 	// before. It keeps its rights until it goes.
 	Former []string

@@ -37,6 +37,7 @@ type Inventory struct {
 	Term     int64
 	Places   []Place       // sorted by key
 	Kept     []object.Key  // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
+	Rotate   *Rotation     // of an end in a target: what people ask for; nil: nothing
 	Was      object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -120,7 +121,7 @@ func decode(body object.Body) (Inventory, error) {
 	}
 	return Inventory{
 		End: end, Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
-		Places: placesRead(w.Places), Kept: sorted(w.Kept),
+		Places: placesRead(w.Places), Kept: sorted(w.Kept), Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
@@ -137,7 +138,7 @@ func sorted(keys []object.Key) []object.Key {
 func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
-		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Places: i.Places, Kept: i.Kept, Entries: i.Entries,
+		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Places: i.Places, Kept: i.Kept, Rotate: i.Rotate, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -204,5 +205,5 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && slices.EqualFunc(i.Approved, j.Approved, Approval.same)
+		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && slices.EqualFunc(i.Approved, j.Approved, Approval.same) && i.Rotate.same(j.Rotate)
 }

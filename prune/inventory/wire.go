@@ -24,6 +24,7 @@ type wire struct {
 	Term     int64           `json:"term,omitempty"`
 	Places   []Place         `json:"places,omitempty"`
 	Kept     []object.Key    `json:"kept,omitempty"`
+	Rotate   *Rotation       `json:"rotate,omitempty"`
 	Entries  []object.Key    `json:"entries,omitempty"`
 }
 

@@ -70,6 +70,8 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"cluster":"a","approved":[{"hash":"h","entries":[{"kind":"a","name":"b","uid":"u"}]}],"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"cluster":"a","commit":"c","term":7,"places":[{"kind":"Namespace","name":"a"},{"group":"g","kind":"k","namespace":"a","name":"b","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"cluster":"a","places":[]}`)
+	f.Add(`{"version":1,"cluster":"a","source":"b","target":"a","rotate":{"after":1,"revoke":true},"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","rotate":{},"rotate":null}`)
 	f.Add(`{"version":1,"cluster":"a","places":[{"kind":"Namespace","name":"a","since":"0001-01-01T00:00:00Z"}]}`)
 	f.Add(`{"version":1,"cluster":"a","places":[{"name":"a","since":"2026-11-22T12:00:00.5+01:00"},{"kind":"k"}],"places":[]}`)
 	f.Fuzz(sameAsDecoded)

@@ -4,16 +4,28 @@ import (
 	"slices"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Access is what a source has in its target: its account, the Secret of a token that does not expire (mode LegacyToken),
-// and the numbers of the account's live generations (see Side.Generations).
+// Access is what a source has in its target: its account, what is live of its tokens, and what people asked for; nil: nothing.
 type Access struct {
-	Account, Token object.Key
-	Live           []int
+	Account object.Key
+	Issued
+	Last  int // of tokens that do not expire, as the target's inventory names them; 0: none, or one is live
+	Asked *Asked
+
+	Blind  bool // nobody tries credentials here: that of the source need not be proven
+	Untold bool // the source's control plane goes on with a former credential until it is told
+}
+
+// Asked is a rotation that people ask for: the source is to use a token past the one of that number. It is met once it does, and, to
+// revoke, once no other is left.
+type Asked struct {
+	Past   int
+	Revoke bool
 }
 
 // Rotation is where the tokens of a link of mode Bound stand.
@@ -21,10 +33,11 @@ type Rotation struct {
 	Use     *linkerd.Credential  // what the source is to hold; nil: none is good
 	Life    time.Duration        // of Use, as granted; zero where that is not known
 	Keep    []object.Key         // generations that the target is to hold, oldest first
-	Token   bool                 // and the token of mode LegacyToken
+	Tokens  []object.Key         // and tokens of mode LegacyToken
 	Need    *object.TokenRequest // to be asked for now; nil: nothing
 	Renewal time.Time            // when the next generation is due; zero: it is
 	Expires time.Time            // when Use is good no more; zero: there is none
+	Met     bool                 // what people asked for is done
 }
 
 // Tokens are renewed once two thirds of their granted life are over, which leaves a third for tries; a change of the
@@ -64,14 +77,14 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 //	           for once its Secret is live, so a token lost in a crash is replaced in the same generation
 //	kept       what the source's Secrets name, what is in use, what is next, and the generation before each of these:
 //	           readers that were not told yet go on until the rotation after next, when that token has expired anyway.
-//	           The token of mode LegacyToken is the generation before the first.
+//	           Tokens of mode LegacyToken are the generation before the first.
+//	asked for  due until one past that number is in use. To revoke, none up to it is kept once the source took that.
 //
 // Where the source's Secrets were not read, nothing is asked for and nothing taken away.
 func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
-	legacy := v.Target.Seen.Record(a.Token).Mark == object.Ours
 	tokens, read := v.tokens()
 	if !read {
-		return Rotation{Keep: a.Former(), Token: legacy}
+		return Rotation{Keep: a.Former(), Tokens: a.Lasting()}
 	}
 	t := choice{View: v, Access: a, named: map[int]bool{}, now: now}
 	for _, token := range tokens {
@@ -90,8 +103,11 @@ func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 	}
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
-	r.Token = legacy && (keep[0] == 0 || t.use == nil)
+	if keep = slices.DeleteFunc(keep, t.revoked()); t.use == nil || slices.Contains(keep, 0) {
+		r.Tokens = a.Lasting()
+	}
 	r.Keep = keysOf(a.Account, slices.DeleteFunc(keep, func(n int) bool { return n == 0 }))
+	r.Met = t.met()
 	return r
 }
 
@@ -140,6 +156,16 @@ func (v View) Took(now *linkerd.Credential) bool {
 	return slices.Contains(entries, linkerd.CredentialEntry(now.Print))
 }
 
+// replaces says that the source took a credential, that it is not known to fail, and that its control plane need not be told any more:
+// no reader needs another one.
+func (v View) replaces(c *linkerd.Credential, a Access) bool {
+	if !v.Took(c) || a.Untold {
+		return false
+	}
+	blind := a.Blind || v.Link.Spec.Credentials.Preflight == api.Skip
+	return blind || v.Withheld(v.Proven(v.Tried(c))) == nil
+}
+
 // choice is one call of Rotate.
 type choice struct {
 	View
@@ -156,14 +182,22 @@ func (t *choice) names(token object.Secret) {
 		t.named[0] = t.named[0] || len(token.Bytes()) > 0
 		return
 	}
-	t.named[numberOf(t.Account, object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name})] = true
+	t.named[t.number(c)] = true
 }
 
 func (t *choice) consider(token object.Secret) {
-	if c, ok := claimsOf(token); ok && t.good(c) && (t.use == nil || c.Issued.After(t.best.Issued)) {
+	if c, ok := claimsOf(token); ok && t.good(c) && (t.use == nil || t.newer(c)) {
 		t.best = c
 		t.use = &linkerd.Credential{Token: token, Print: token.Print(t.Source.Facts.UID)}
 	}
+}
+
+// newer says that a token was issued after the best one so far; times are whole seconds.
+func (t *choice) newer(c claims) bool {
+	if c.Issued.Equal(t.best.Issued) {
+		return t.number(c) > t.number(t.best)
+	}
+	return c.Issued.After(t.best.Issued)
 }
 
 func (t *choice) good(c claims) bool {
@@ -179,7 +213,23 @@ func (t *choice) renewal() time.Time {
 }
 
 func (t *choice) due() bool {
-	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort()
+	return t.use == nil || !t.now.Before(t.renewal()) || t.tooShort() || t.Asked != nil && t.bestNumber() <= t.Asked.Past
+}
+
+// revoked says which generations people asked to revoke, once the source can do without them: none before.
+func (t *choice) revoked() func(int) bool {
+	ready := t.Asked != nil && t.Asked.Revoke && t.passed()
+	return func(n int) bool { return ready && n <= t.Asked.Past }
+}
+
+// passed says that the source uses a token past the number that people gave, and that what they asked for may go on.
+func (t *choice) passed() bool { return t.bestNumber() > t.Asked.Past && t.replaces(t.use, t.Access) }
+
+func (t *choice) met() bool {
+	if t.Asked == nil || !t.passed() {
+		return false
+	}
+	return !t.Asked.Revoke || len(t.Tokens) == 0 && t.Live[0] > t.Asked.Past
 }
 
 // tooShort: once a fresh one of the same length was granted, asking again is of no use.
@@ -187,13 +237,18 @@ func (t *choice) tooShort() bool {
 	return t.Link.Spec.UsesRemoteDiscovery() && t.best.life() < LeastDiscovery && t.named[t.bestNumber()]
 }
 
-func (t *choice) bestNumber() int {
-	return numberOf(t.Account, object.Key{Kind: "Secret", Namespace: t.best.Namespace, Name: t.best.Secret.Name})
+func (t *choice) bestNumber() int { return t.number(t.best) }
+
+func (t *choice) number(c claims) int {
+	return numberOf(t.Account, object.Key{Kind: "Secret", Namespace: c.Namespace, Name: c.Secret.Name})
 }
 
 // next is the generation to ask a token of.
 func (t *choice) next() int {
 	newest := t.bestNumber()
+	if t.Asked != nil {
+		newest = max(newest, t.Asked.Past)
+	}
 	for n := range t.named {
 		newest = max(newest, n)
 	}

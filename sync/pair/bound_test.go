@@ -50,12 +50,12 @@ func rotating(t *testing.T, carried object.Secret, generations ...int) View {
 // access is toEast with what is live.
 func (v View) access() Access {
 	a := toEast
-	a.Live = v.Target.Generations()[a.Account]
+	a.Issued = v.Target.Issued()[a.Account]
 	return a
 }
 
 func TestRotate(t *testing.T) {
-	legacy := func(v *View) { record(&v.Target.Seen, toEast.Token, object.Record{UID: "t", Mark: object.Ours}) }
+	legacy := func(v *View) { record(&v.Target.Seen, tokenKey, object.Record{UID: "t", Mark: object.Ours}) }
 	nothing := func(*View) {}
 	none := object.Secret{}
 	tests := []struct {
@@ -105,6 +105,58 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// Another token is asked for, and what was before may be to go as soon as the source uses that.
+func TestRotateAsAsked(t *testing.T) {
+	taken := func(token object.Secret) func(*View, *Access) { return func(v *View, _ *Access) { v.announce(token) } }
+	tests := []struct {
+		name        string
+		carried     object.Secret
+		generations []int
+		fresh       object.Secret
+		asked       Asked
+		change      func(*View, *Access)
+		want        string
+	}{
+		{"asked for", issued(1, start), []int{1}, object.Secret{}, Asked{Past: 1}, nil, "use 1 keep 1,2 need - due"},
+		{"past one that nobody used", issued(1, start), []int{1, 2}, object.Secret{}, Asked{Past: 2}, nil, "use 1 keep 1,2,3 need - due"},
+		{"its Secret is there", issued(1, start), []int{1, 2}, object.Secret{}, Asked{Past: 1}, nil, "use 1 keep 1,2 need 2 due"},
+		{"granted", issued(1, start), []int{1, 2}, issued(2, start.Add(time.Second)), Asked{Past: 1, Revoke: true}, taken(issued(1, start)), "use 2 keep 1,2 need -"},
+		{"in place, not announced", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, nil, "use 2 keep 1,2 need -"},
+		{"in place", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1}, taken(issued(2, start)), "use 2 keep 1,2 need - met"},
+		{"to revoke", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, taken(issued(2, start)), "use 2 keep 2 need -"},
+		{"revoked", issued(2, start), []int{2}, object.Secret{}, Asked{Past: 1, Revoke: true}, taken(issued(2, start)), "use 2 keep 2 need - met"},
+		{"to revoke, and not told", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, func(v *View, a *Access) {
+			a.Untold = true
+			v.announce(issued(2, start))
+		}, "use 2 keep 1,2 need -"},
+		{"to revoke, and not tried", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, func(v *View, _ *Access) {
+			v.Link.Spec.Credentials.Preflight = api.Require
+			v.announce(issued(2, start))
+		}, "use 2 keep 1,2 need -"},
+	}
+	for _, tt := range tests {
+		v := rotating(t, tt.carried, tt.generations...)
+		v.Link.Spec.Credentials.Preflight = api.Skip
+		a := v.access()
+		a.Asked = &tt.asked
+		if tt.change != nil {
+			tt.change(&v, &a)
+		}
+		if got := wordsOf(v.Rotate(a, tt.fresh, start)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	v := rotating(t, issued(1, start), 1)
+	v.Link.Spec.Credentials.Preflight = api.Skip
+	record(&v.Target.Seen, tokenKey, object.Record{UID: "t", Mark: object.Ours})
+	v.announce(issued(1, start))
+	a := v.access()
+	a.Asked = &Asked{Revoke: true}
+	if got := wordsOf(v.Rotate(a, object.Secret{}, start)); got != "use 1 keep 1 need -" {
+		t.Errorf("the other mode's token is to be revoked: %s", got)
+	}
+}
+
 func wordsOf(r Rotation) string {
 	use, need := "-", "-"
 	if r.Use != nil {
@@ -115,8 +167,8 @@ func wordsOf(r Rotation) string {
 	for _, k := range r.Keep {
 		keep = append(keep, strings.TrimPrefix(k.Name, "linkwright.west-"))
 	}
-	if r.Token {
-		keep = append(keep, "token")
+	for _, k := range r.Tokens {
+		keep = append(keep, strings.TrimPrefix(k.Name, "linkwright.west-"))
 	}
 	if r.Need != nil {
 		need = strings.TrimPrefix(r.Need.Secret.Name, "linkwright.west-")
@@ -124,6 +176,9 @@ func wordsOf(r Rotation) string {
 	out := fmt.Sprintf("use %s keep %s need %s", use, strings.Join(keep, ","), need)
 	if r.Renewal.IsZero() {
 		out += " due"
+	}
+	if r.Met {
+		out += " met"
 	}
 	return out
 }

@@ -99,9 +99,8 @@ func (v View) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 			return inUse("%s is still there", k)
 		}
 	}
-	token, _ := v.Target.Seen.Body(a.Token)
 	for _, k := range Secrets(v.Link) {
-		if body, _ := source.Body(k); carries(body, token) || of(a.Account, linkerd.TokenOf(body)) {
+		if body, _ := source.Body(k); v.carries(body, a) || of(a.Account, linkerd.TokenOf(body)) {
 			return inUse("%s still carries its token", k)
 		}
 	}
@@ -121,6 +120,19 @@ func (v View) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 func of(account object.Key, token object.Secret) bool {
 	c, ok := claimsOf(token)
 	return ok && c.Namespace == account.Namespace && c.Account.Name == account.Name
+}
+
+// carries says that a Secret's kubeconfig holds a token of the account that does not expire.
+func (v View) carries(secret object.Body, a Access) bool {
+	for k := range v.Target.Seen.Kind("", "Secret") {
+		if account, n := lasting(k); n == 0 || account != a.Account {
+			continue
+		}
+		if token, _ := v.Target.Seen.Body(k); carries(secret, token) {
+			return true
+		}
+	}
+	return false
 }
 
 // carries says that a Secret's kubeconfig holds the token of another Secret.

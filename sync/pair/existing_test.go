@@ -16,7 +16,7 @@ import (
 var (
 	mirrorKey = object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "vault-east"}
 	planeKey  = object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
-	toEast    = Access{Account: object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}, Token: tokenKey}
+	toEast    = Access{Account: object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}}
 	tokenKey  = object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
 )
 
@@ -144,6 +144,7 @@ func TestStillUsed(t *testing.T) {
 		record(&v.Source.Seen, linkKey, object.Record{UID: "u", Mark: object.Ours})
 		show(&v.Source.Seen, linkKey, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"vault-east","excludedAnnotations":["a/*","`+
 			linkerd.CredentialEntry(cred.Print)+`"]}}`)))
+		record(&v.Target.Seen, tokenKey, object.Record{UID: "t"})
 		show(&v.Target.Seen, tokenKey, object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`))) // "ours"
 		tt.change(&v)
 		why = v.StillUsed(toEast, cred)

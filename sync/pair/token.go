@@ -59,6 +59,42 @@ func generation(account object.Key, n int) object.Key {
 	return object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-" + strconv.Itoa(n)}
 }
 
+// tokenOf is the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind
+// a hyphen it would be that of a token of another account.
+func tokenOf(account object.Key, n int) object.Key {
+	k := object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-token"}
+	if n > 1 {
+		k.Name += "." + strconv.Itoa(n)
+	}
+	return k
+}
+
+// LastOf is the highest number of the account's tokens that do not expire among keys; 0 for none.
+func LastOf(account object.Key, keys []object.Key) (last int) {
+	for _, k := range keys {
+		if of, n := lasting(k); of == account {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// lasting takes the key of tokenOf apart; 0 for any other key.
+func lasting(k object.Key) (account object.Key, n int) {
+	name, number, counted := strings.Cut(k.Name[strings.LastIndexByte(k.Name, '-')+1:], ".")
+	if name != "token" || k.Kind != "Secret" || k.Group != "" {
+		return object.Key{}, 0
+	}
+	account = object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: k.Name[:strings.LastIndexByte(k.Name, '-')]}
+	if n = 1; counted {
+		n, _ = strconv.Atoi(number)
+	}
+	if n < 1 || tokenOf(account, n) != k {
+		return object.Key{}, 0
+	}
+	return account, n
+}
+
 // numberOf is the n of generation; 0 for any other key.
 func numberOf(account, k object.Key) int {
 	if of, n := numbered(k); of == account {
@@ -81,19 +117,30 @@ func numbered(k object.Key) (account object.Key, n int) {
 	return account, n
 }
 
-// Generations are the numbers of the Secrets of ours that are live in a target, by account, in order.
-func (s Side) Generations() map[object.Key][]int {
-	out := map[object.Key][]int{}
+// Issued are the numbers, in order, of an account's Secrets of ours that are live in a target: of those that tokens are bound to,
+// and of those that hold tokens which do not expire.
+type Issued struct{ Live, Tokens []int }
+
+// Issued tells what is live in a target, by account.
+func (s Side) Issued() map[object.Key]Issued {
+	out := map[object.Key]Issued{}
 	for k, r := range s.Seen.Records() {
 		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Going {
 			continue
 		}
 		if account, n := numbered(k); n > 0 {
-			out[account] = append(out[account], n)
+			of := out[account]
+			of.Live = append(of.Live, n)
+			out[account] = of
+		} else if account, n := lasting(k); n > 0 {
+			of := out[account]
+			of.Tokens = append(of.Tokens, n)
+			out[account] = of
 		}
 	}
-	for _, numbers := range out {
-		slices.Sort(numbers)
+	for _, of := range out {
+		slices.Sort(of.Live)
+		slices.Sort(of.Tokens)
 	}
 	return out
 }
@@ -101,14 +148,22 @@ func (s Side) Generations() map[object.Key][]int {
 // Former are the keys of all generations of the account that are live in the target.
 func (a Access) Former() []object.Key { return keysOf(a.Account, a.Live) }
 
-// With adds the generations that are live to others.
-func (a Access) With(more []object.Key) []object.Key {
-	numbers := slices.Clone(a.Live)
-	for _, k := range more {
-		numbers = append(numbers, numberOf(a.Account, k))
+// Lasting are the keys of all its tokens that do not expire.
+func (a Access) Lasting() []object.Key { return a.tokens(a.Tokens) }
+
+func (a Access) tokens(numbers []int) []object.Key {
+	out := make([]object.Key, len(numbers))
+	for i, n := range numbers {
+		out[i] = tokenOf(a.Account, n)
 	}
-	slices.Sort(numbers)
-	return keysOf(a.Account, slices.Compact(numbers))
+	return out
+}
+
+// With adds what is live to the keys of one kind of tokens.
+func With(live, more []object.Key) []object.Key {
+	out := slices.Concat(live, more)
+	slices.SortFunc(out, object.Key.Compare)
+	return slices.Compact(out)
 }
 
 // Bound says that a token is one that is bound to a Secret, and no stand-in.

@@ -123,9 +123,14 @@ func (i *issuer) inUse() (token object.Secret, secret, uid string, expires int64
 func (i *issuer) accepted() bool {
 	token, secret, uid, expires := i.inUse()
 	if secret == "" {
-		var legacy corev1.Secret
-		return json.Unmarshal(bodyOf(i.live["east"].Seen, tokenKey).Bytes(), &legacy) == nil &&
-			len(legacy.Data["token"]) > 0 && string(legacy.Data["token"]) == string(token.Bytes())
+		for k, body := range i.live["east"].Seen.Bodies() {
+			var legacy corev1.Secret
+			if strings.HasPrefix(k.Name, tokenKey.Name) && json.Unmarshal(body.Bytes(), &legacy) == nil &&
+				len(legacy.Data["token"]) > 0 && string(legacy.Data["token"]) == string(token.Bytes()) {
+				return true
+			}
+		}
+		return false
 	}
 	bound := i.live["east"].Seen.Record(object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: secret})
 	return bound.UID == uid && i.world.Now.Unix() < expires

@@ -47,6 +47,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		changes, want.Held = p.differs(want, p.side)
 		changes = p.wholeLinks(changes)
 		v.Next.Kept, changes = p.keeps(want, v.Next.Kept, changes)
+		v.Next.Rotate = p.unmet(want.End, v.Next.Rotate)
 	}
 	if why := p.closed(want.End); why != nil {
 		p.stay(row, why, len(changes)+len(v.Go))

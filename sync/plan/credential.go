@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -41,11 +42,11 @@ func (p *planner) credential(l fleet.Link) (*linkerd.Credential, *object.Reason)
 		r := p.rotation(l)
 		return r.Use, r.TooShort(l)
 	}
-	c, err := v.Credential(render.TokenSecret(p.Owner, l.Source.Name))
+	c, err := v.Lasting(p.access(l))
 	if err != nil {
 		return nil, object.Because("NoCredential", "%v", err)
 	}
-	return c, nil
+	return c.Use, nil
 }
 
 // Issued says whether a link's source has a credential, or is known to have none that could be used; else it may be one
@@ -113,28 +114,42 @@ func (p *planner) target(l fleet.Link) object.Wanted {
 		}
 	case api.Bound:
 		r := p.rotation(l)
-		in.Generations, in.KeepToken = r.Keep, r.Token
+		in.Generations, in.Tokens = r.Keep, r.Tokens
 	default:
-		in.Generations = p.former(l)
+		in.Generations, in.Tokens = p.former(l), p.lasting(l).Keep
 	}
 	if p.policy().Prune.Policy != api.PruneSync { // nothing may be deleted, so nothing is given up
-		in.Generations = p.access(l).With(in.Generations)
-		in.KeepToken = in.KeepToken || p.Sides[l.Target.Name].Seen.Record(p.access(l).Token).Mark == object.Ours
+		a := p.access(l)
+		in.Generations, in.Tokens = pair.With(a.Former(), in.Generations), pair.With(a.Lasting(), in.Tokens)
 	}
 	return p.renderer.Target(in)
 }
 
+// lasting is where the tokens of a link stand that do not expire. Of a source that is a stranger nothing is known.
+func (p *planner) lasting(l fleet.Link) pair.Lasting {
+	out, _ := p.known(l).Lasting(p.access(l)) // what cannot be read is told at the source
+	return out
+}
+
 func (p *planner) access(l fleet.Link) pair.Access {
-	live, known := p.generations[l.Target.Name]
+	issued, known := p.issued[l.Target.Name]
 	if !known {
-		if p.generations == nil {
-			p.generations = map[api.ClusterName]map[object.Key][]int{}
+		if p.issued == nil {
+			p.issued = map[api.ClusterName]map[object.Key]pair.Issued{}
 		}
-		live = p.Sides[l.Target.Name].Generations()
-		p.generations[l.Target.Name] = live
+		issued = p.Sides[l.Target.Name].Issued()
+		p.issued[l.Target.Name] = issued
 	}
 	account := render.Account(p.Owner, l.Source.Name)
-	return pair.Access{Account: account, Token: render.TokenSecret(p.Owner, l.Source.Name), Live: live[account]}
+	a := pair.Access{Account: account, Issued: issued[account], Blind: p.Proofs == nil || p.Elsewhere[l.Source.Name]}
+	if len(a.Tokens) == 0 && l.Spec.Credentials.Mode == api.LegacyToken {
+		inv, _ := inventory.Of(p.Owner, object.End{Cluster: l.Target.Name, Link: l.Pair()}, p.Sides[l.Target.Name].Seen)
+		a.Last = pair.LastOf(account, inv.Entries)
+	}
+	if a.Asked = p.asked(l); a.Asked != nil || len(a.Tokens) > 1 {
+		a.Untold = p.goesOn(l)
+	}
+	return a
 }
 
 // stillUsed says why a target's end of mode Existing must stay, or nil.
@@ -219,7 +234,7 @@ func (p *planner) remark() {
 		case !ok:
 		case row.End.IsSource():
 			p.step.Rows[i].Why = p.remarks(l, row)
-		case !row.End.IsSource() && l.Spec.Credentials.Mode == api.LegacyToken:
+		case l.Spec.Credentials.Mode != api.Existing:
 			p.step.Rows[i].Why = p.outlived(l)
 		}
 	}
@@ -268,12 +283,19 @@ func (p *planner) fails(l fleet.Link) *object.Reason {
 	return v.Fails(v.Proven(v.Tried(cred)))
 }
 
-// outlived tells of tokens from mode Bound that the source may still use, or nil: so the end is looked at again.
+// outlived tells of tokens that the source may still use, though others are to take their place, or nil: so the end is looked at again.
 func (p *planner) outlived(l fleet.Link) *object.Reason {
-	if len(p.former(l)) == 0 {
+	a, bound := p.access(l), l.Spec.Credentials.Mode == api.Bound
+	switch {
+	case !bound && len(p.former(l)) > 0:
+		return object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
+	case a.Asked == nil && (bound || len(p.lasting(l).Keep) < 2):
 		return nil
+	case a.Untold:
+		return object.Because(pair.InUse, "the former token stays until Linkerd's control plane in %s was told of the new one", l.Source.Name)
 	}
-	return object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
+	p.unproven(l)
+	return object.Because(pair.InUse, "the former token stays until %s uses the new one, and that is known to work", l.Source.Name)
 }
 
 // takes says that the source's end would be written if it had a credential.
@@ -323,8 +345,9 @@ func (p *planner) retired(in prune.Input) map[object.Key]bool {
 func (w World) existing(out []fleet.Link) []object.Watch {
 	var watches []object.Watch
 	for _, l := range out {
-		former := w.Sides[l.Target.Name].Generations()[render.Account(w.Owner, l.Source.Name)]
-		if l.Spec.Credentials.Mode == api.LegacyToken && len(former) == 0 {
+		issued := w.Sides[l.Target.Name].Issued()[render.Account(w.Owner, l.Source.Name)]
+		moves := len(issued.Live) > 0 || len(issued.Tokens) > 1 || (&planner{World: w}).asked(l) != nil
+		if l.Spec.Credentials.Mode == api.LegacyToken && !moves {
 			continue
 		}
 		for _, k := range pair.Secrets(l) {

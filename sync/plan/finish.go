@@ -8,7 +8,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
@@ -110,8 +109,8 @@ func (p *planner) lookAgain(until time.Time) time.Time {
 func (p *planner) comes(r Row) bool {
 	switch r.Why.Code {
 	case "NoCredential":
-		token := p.Sides[r.End.Link.Target].Seen.Record(render.TokenSecret(p.Owner, r.End.Link.Source))
-		return token.Mark == object.Ours || p.Elsewhere[r.End.Link.Target]
+		l, declared := p.Fleet.Link(r.End.Link)
+		return declared && len(p.access(l).Tokens) > 0 || p.Elsewhere[r.End.Link.Target]
 	case NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
 	case prune.WaitingForSuccessor: // objects become ready

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+func rotateCommand() *cobra.Command {
+	var f common
+	var revoke bool
+	c := &cobra.Command{
+		Use:   "rotate --repo URL [LINK...]",
+		Short: "Replace the tokens of links",
+		Long: `Replace the tokens of links, or of all. LINK is the name of a Link or a Mesh, or SOURCE/TARGET.
+
+Another token is asked for in the inventory of each link's end in its target, where "run" and "sync" find
+it: they have the target issue one, write it to the source, and let the former one go once the source
+uses the new one, which was tried, and Linkerd's control plane was told of it. A link is not interrupted. A
+former token of mode Bound stays until the rotation after this one, or until it expires; with --revoke it
+ends as the others do, such as one that leaked.
+
+Asked for twice, before it is done, it is done once. A link that is suspended gets its token when it is
+resumed; what is suspended, refused or pruned elsewhere stops nothing. Nothing else is written, and the
+lease is not needed. A token of mode Existing is replaced by whoever writes it.`,
+		Example: `  linkwright rotate west-east --repo URL --home-kubeconfig home
+  linkwright rotate west/east --revoke --repo URL --home-kubeconfig home`,
+		RunE: func(c *cobra.Command, args []string) error {
+			e, err := f.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer e.close(c.Context())
+			e.readOnly()
+			w, err := e.loop.Look(c.Context(), noTerm)
+			if errors.Is(err, sync.ErrInvalid) {
+				return exit{exitInvalid, err}
+			}
+			if err != nil {
+				return err
+			}
+			links, err := turned(w.Fleet, args)
+			if err != nil {
+				return err
+			}
+			turns := plan.Turns(w, links, revoke, plan.Suspend, plan.PrunePolicy)
+			return e.rotate(c.Context(), turns, c.OutOrStdout())
+		},
+	}
+	f.add(c.Flags())
+	c.Flags().BoolVar(&revoke, "revoke", false, "end every former token once the new one is in use")
+	group(c.Flags(), groupClusters, f.home.addImages)
+	return c
+}
+
+// turned are the links that are named; without a name all whose tokens linkwright issues.
+func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
+	chosen, err := pairs(f, args, false)
+	if err != nil {
+		return nil, err
+	}
+	for l := range f.Links() {
+		if chosen[l.Pair()] || len(args) == 0 && l.Spec.Credentials.Mode != api.Existing {
+			links = append(links, l)
+		}
+	}
+	if len(links) == 0 {
+		return nil, errors.New("no link is declared whose token linkwright issues")
+	}
+	slices.SortFunc(links, func(a, b fleet.Link) int { return a.Pair().Compare(b.Pair()) })
+	return links, nil
+}
+
+// rotate writes every inventory; what fails keeps no other from being written.
+func (e *engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
+	var failed []error
+	for _, t := range turns {
+		switch {
+		case t.Refused != nil:
+			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
+			continue
+		case !t.Already:
+			err := e.loop.Clusters.WithCluster(ctx, t.Link.Target, func(c sync.Cluster) error {
+				_, err := c.Write(ctx, t.Change)
+				return err
+			})
+			if err != nil {
+				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; ask again", t.Link, t.Link.Target, err))
+				continue
+			}
+		}
+		say(out, askedFor(t))
+	}
+	if len(failed) > 0 {
+		return exit{exitPartial, errors.Join(failed...)}
+	}
+	return nil
+}
+
+// askedFor is one line about a rotation.
+func askedFor(t plan.Turn) string {
+	line := fmt.Sprintf("%s: another token is asked for", t.Link)
+	if t.Already {
+		line = fmt.Sprintf("%s: another token is asked for already, and not in use yet", t.Link)
+	}
+	if t.Waits != nil {
+		line += fmt.Sprintf("; it waits: %s: %s", t.Waits.Code, t.Waits.Message)
+	}
+	return line
+}

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// ask has people ask for another token of west→east.
+func (i *issuer) ask(revoke bool, policies ...Policy) Turn {
+	i.t.Helper()
+	w := i.now()
+	l, declared := w.Fleet.Link(westEast.Link)
+	if !declared {
+		i.t.Fatal("no such link")
+	}
+	t := Turns(w, []fleet.Link{l}, revoke, policies...)[0]
+	if t.Refused == nil && !t.Already {
+		*i.live["east"] = After(*i.live["east"], Step{Ahead: []object.Change{t.Change}})
+	}
+	return t
+}
+
+// asked says that a rotation is written down, and not done.
+func (i *issuer) asked() bool {
+	return inventory.Asked(owner, object.End{Cluster: "east", Link: westEast.Link}, i.live["east"].Seen) != nil
+}
+
+// A token is replaced because people say so: the source's is good all the time, what was before goes, and nothing asks for more.
+func TestTurns(t *testing.T) {
+	bound := "  credentials: {mode: Bound}\n"
+	tests := []struct {
+		name, spec    string
+		revoke        bool
+		before, after []string
+	}{
+		{"a token that does not expire", "", false, []string{"token"}, []string{"token.2"}},
+		{"the same, to revoke", "", true, []string{"token"}, []string{"token.2"}},
+		{"with remote discovery", all, false, []string{"token"}, []string{"token.2"}},
+		{"one that expires", bound, false, []string{"1"}, []string{"1", "2"}},
+		{"the same, to revoke", bound, true, []string{"1"}, []string{"2"}},
+	}
+	for _, tt := range tests {
+		i := newIssuer(t, tt.spec)
+		i.inPlace()
+		same(t, tt.name+": before", tt.before, i.tokens())
+		was, _, _, _ := i.inUse()
+		if turn := i.ask(tt.revoke); turn.Refused != nil || turn.Already || turn.Waits != nil {
+			t.Fatalf("%s: %+v", tt.name, turn)
+		}
+		again := i.ask(tt.revoke)
+		if !again.Already {
+			t.Errorf("%s: asked for twice, it is written twice", tt.name)
+		}
+		i.inPlace()
+		same(t, tt.name+": after", tt.after, i.tokens())
+		if now, _, _, _ := i.inUse(); i.asked() || string(now.Bytes()) == string(was.Bytes()) {
+			t.Errorf("%s: asked for still: %t; the token: %s", tt.name, i.asked(), now.Bytes())
+		}
+		if i.ask(tt.revoke); !i.asked() {
+			t.Errorf("%s: it cannot be asked for again", tt.name)
+		}
+	}
+}
+
+// A token that was revoked never comes back: what takes the place of a lost Secret has no earlier number, by which the server would
+// issue the very same token.
+func TestTurnsAreNotTakenBack(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	i.ask(true)
+	i.inPlace()
+	last := tokenKey
+	last.Name += ".2"
+	remove(i.live["east"], last)
+	i.sim.settle()
+	same(t, "tokens", []string{"token.2"}, i.tokens())
+}
+
+// To revoke may be asked for after all, while the new token is on its way.
+func TestTurnsToRevoke(t *testing.T) {
+	i := newIssuer(t, "  credentials: {mode: Bound}\n")
+	i.inPlace()
+	i.ask(false)
+	i.turn("east")
+	if turn := i.ask(true); turn.Already || turn.Past != 1 {
+		t.Errorf("%+v", turn)
+	}
+	if turn := i.ask(false); !turn.Already {
+		t.Errorf("asked for less: %+v", turn)
+	}
+	i.inPlace()
+	same(t, "tokens", []string{"2"}, i.tokens())
+}
+
+// A source that does not take the new token keeps the one that it has, and its end says so.
+func TestTurnsWaitForTheSource(t *testing.T) {
+	for _, spec := range []string{"", "  credentials: {mode: Bound}\n"} {
+		i := newIssuer(t, spec)
+		i.inPlace()
+		i.ask(true)
+		i.down["west"] = true
+		for range 5 {
+			i.turn("east")
+		}
+		step := i.turn("east")
+		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != pair.InUse || !i.asked() || !i.accepted() {
+			t.Errorf("%q: %s %v, tokens %v", spec, got.Standing, got.Why, i.tokens())
+		}
+		i.down["west"] = false
+		i.inPlace()
+		if len(i.tokens()) != 1 || i.asked() {
+			t.Errorf("%q: once it is back: %v", spec, i.tokens())
+		}
+	}
+}
+
+// What is suspended keeps its token until it is resumed; what is suspended elsewhere stops nothing.
+func TestTurnsOfSuspended(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", "  suspend: true\n"))
+	if turn := i.ask(false, Suspend); turn.Refused != nil || turn.Waits == nil || turn.Waits.Code != codeSuspended {
+		t.Errorf("%+v", turn)
+	}
+	i.settle(Suspend)
+	same(t, "while it is suspended", []string{"token"}, i.tokens())
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	i.settle(Suspend)
+	same(t, "resumed", []string{"token.2"}, i.tokens())
+}
+
+// Nothing is deleted where the policy says so: the new token is used, and the former one stays.
+func TestTurnsWithoutDeletes(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	if turn := i.ask(true, PrunePolicy); turn.Refused == nil || turn.Refused.Code != "PrunePolicy" {
+		t.Errorf("to revoke: %+v", turn)
+	}
+	i.ask(false, PrunePolicy)
+	i.settle(PrunePolicy)
+	if token, _, _, _ := i.inUse(); string(token.Bytes()) != "token of linkwright.west-token.2" || i.asked() {
+		t.Errorf("in use: %s, asked for still: %t", token.Bytes(), i.asked())
+	}
+	same(t, "tokens", []string{"token", "token.2"}, i.tokens())
+}
+
+// What cannot be replaced is refused, with what to do.
+func TestTurnsRefused(t *testing.T) {
+	tests := []struct {
+		name, says string
+		do         func(*issuer)
+	}{
+		{"a secret manager's", "secret manager", func(i *issuer) {
+			i.world.Fleet = declare(t, two, linkDoc("west", "east", "  credentials: {mode: Existing}\n"))
+		}},
+		{"the target is down", "down", func(i *issuer) { i.down["east"] = true }},
+		{"another cluster", "kube-system", func(i *issuer) { i.world.UIDs["east"] = "another" }},
+		{"nothing yet", "no token yet", func(i *issuer) {
+			remove(i.live["east"], inventory.Key(owner, object.End{Cluster: "east", Link: westEast.Link}))
+		}},
+	}
+	for _, tt := range tests {
+		i := newIssuer(t, "")
+		i.inPlace()
+		tt.do(i)
+		if turn := i.ask(true); turn.Refused == nil || !strings.Contains(turn.Refused.Message, tt.says) {
+			t.Errorf("%s: %+v", tt.name, turn.Refused)
+		}
+	}
+}
+
+// An inventory that is edited to ask for a rotation is planned as a whole.
+func TestTurnsAskForTheWhole(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	last := i.turn("east")
+	i.ask(false)
+	end := object.End{Cluster: "east", Link: westEast.Link}
+	ends, whole := Asks(i.now(), last, []object.Key{inventory.Key(owner, end)})
+	if !whole && (!slices.Contains(ends, end) || !Drift(i.now(), last, ends, i.renderer()).Whole) {
+		t.Errorf("ends %v, and no whole plan", ends)
+	}
+}

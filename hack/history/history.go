@@ -11,6 +11,7 @@ package history
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -319,10 +321,25 @@ func (r *run) resolved(row plan.Row) bool {
 func (p *plane) ours() (out []string) {
 	for _, t := range p.all() {
 		if t.rec.Mark == object.Ours && t.key != baseKey() && t.key.Kind != "Namespace" && !p.lost(t) {
-			out = append(out, fmt.Sprintf("%s %x", t.key, t.rec.Digest))
+			out = append(out, fmt.Sprintf("%s %x", t.key, t.content()))
 		}
 	}
 	return out
+}
+
+// content is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed.
+func (t *thing) content() uint64 {
+	if t.key.Kind != "Secret" || t.key.Namespace != cp {
+		return t.rec.Digest
+	}
+	plain := t.edited(func(o map[string]any) {
+		annotations := field(o, "metadata", "annotations")
+		delete(annotations, linkerd.CredentialMark)
+		delete(annotations, object.DigestAnnotation)
+	})
+	h := fnv.New64a()
+	h.Write(plain.body.Bytes())
+	return h.Sum64()
 }
 
 // ideal is what the head alone gives on clusters that nothing ever happened to.

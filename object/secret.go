@@ -48,10 +48,14 @@ func (s Secret) Bytes() []byte { return s.value.bytes() }
 func (s Secret) IsZero() bool { return len(s.value.bytes()) == 0 }
 
 // Print is a short keyed hash that shows that a value changed and nothing else:
-// HMAC-SHA-256, 12 hex digits. The key is the uid of the source's kube-system namespace.
-func (s Secret) Print(key string) string {
+// HMAC-SHA-256, 12 hex digits. The key is the uid of the source's kube-system namespace. What is used beside the value and is
+// none itself may count, too.
+func (s Secret) Print(key string, beside ...string) string {
 	m := hmac.New(sha256.New, []byte(key))
 	m.Write(s.value.bytes())
+	for _, part := range beside {
+		m.Write([]byte("\n" + part))
+	}
 	return hex.EncodeToString(m.Sum(nil))[:12]
 }
 

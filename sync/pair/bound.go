@@ -188,7 +188,7 @@ func (t *choice) names(token object.Secret) {
 func (t *choice) consider(token object.Secret) {
 	if c, ok := claimsOf(token); ok && t.good(c) && (t.use == nil || t.newer(c)) {
 		t.best = c
-		t.use = &linkerd.Credential{Token: token, Print: token.Print(t.Source.Facts.UID)}
+		t.use = t.credential(token)
 	}
 }
 

@@ -59,7 +59,7 @@ func covers(w object.Watch, k object.Key) bool {
 }
 
 // Credential is the token that the target's token controller issued for the source's account, read
-// from the Secret token; nil while there is none. Its print is keyed with the source's identity.
+// from the Secret token; nil while there is none.
 func (v View) Credential(token object.Key) (*linkerd.Credential, error) {
 	body, ok := v.Target.Seen.Body(token)
 	if !ok || v.Target.Seen.Record(token).Mark != object.Ours {
@@ -73,7 +73,14 @@ func (v View) Credential(token object.Key) (*linkerd.Credential, error) {
 		return nil, nil //nolint:nilnil // as above
 	}
 	t := object.NewSecret(value)
-	return &linkerd.Credential{Token: t, Print: t.Print(v.Source.Facts.UID)}, nil
+	return v.credential(t), nil
+}
+
+// credential is a token as it is used: with another address or CA of the target it is another credential, for its readers hold all
+// three. Its print is keyed with the source's identity.
+func (v View) credential(token object.Secret) *linkerd.Credential {
+	at := v.Target.Facts.API
+	return &linkerd.Credential{Token: token, Print: token.Print(v.Source.Facts.UID, at.Server, at.CA)}
 }
 
 // dataOf is one value of a Secret, empty where it has none. What stands where every server writes it is found without

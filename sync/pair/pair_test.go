@@ -78,6 +78,15 @@ func TestCredential(t *testing.T) {
 	if first.Print != again.Print || first.Print == other.Print || len(first.Print) != 12 {
 		t.Errorf("prints: %s, %s, of another source %s", first.Print, again.Print, other.Print)
 	}
+	for what, api := range map[string]linkerd.Endpoint{"address": {Server: "https://b", CA: "ca"}, "CA": {Server: "https://a", CA: "cb"}} {
+		v := view("u", object.Ours, filled)
+		v.Target.Facts.API = linkerd.Endpoint{Server: "https://a", CA: "ca"}
+		was, _ := v.Credential(key)
+		v.Target.Facts.API = api
+		if is, _ := v.Credential(key); is.Print == was.Print || string(is.Token.Bytes()) != "secret" {
+			t.Errorf("another %s of the target: print %s, before %s", what, is.Print, was.Print)
+		}
+	}
 	_, err = view("u", object.Ours, `{"data":{"token":"c2VjcmV0!"},"type":7}`).Credential(key)
 	if err == nil || strings.Contains(err.Error(), "c2VjcmV0") || strings.Contains(err.Error(), "secret ") {
 		t.Errorf("no Secret: %v", err)

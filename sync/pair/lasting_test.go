@@ -35,7 +35,7 @@ func wordOf(n int) string { return fmt.Sprintf("word-%d", n) }
 func (v *View) announce(token object.Secret) {
 	key := linkerd.LinkKey(v.Link.Source.Spec.Linkerd, "east")
 	record(&v.Source.Seen, key, object.Record{UID: "u", Mark: object.Ours})
-	entry := linkerd.CredentialEntry(token.Print(v.Source.Facts.UID))
+	entry := linkerd.CredentialEntry(v.credential(token).Print)
 	show(&v.Source.Seen, key, object.NewBody([]byte(`{"spec":{"clusterCredentialsSecret":"x","excludedAnnotations":["`+entry+`"]}}`)))
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -187,4 +188,46 @@ func TestTurnsAskForTheWhole(t *testing.T) {
 	if !whole && (!slices.Contains(ends, end) || !Drift(i.now(), last, ends, i.renderer()).Whole) {
 		t.Errorf("ends %v, and no whole plan", ends)
 	}
+}
+
+// A process that dies after any write of a rotation, again and again, comes to the same end, and the source's token is good all along.
+func TestTurnsCrash(t *testing.T) {
+	for _, spec := range []string{"", all, bound, all + bound} {
+		whole := rotated(t, spec, nil)
+		for seed := range uint64(25) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			if got := rotated(t, spec, random); !slices.Equal(got, whole) {
+				t.Errorf("%q, seed %d: %v, want %v", spec, seed, got, whole)
+			}
+		}
+	}
+}
+
+// rotated is what is left in both clusters of a rotation that is to revoke, where a random number of writes is done of each step.
+func rotated(t *testing.T, spec string, dies *rand.Rand) []string {
+	t.Helper()
+	i := newIssuer(t, spec)
+	i.inPlace()
+	i.ask(true)
+	for range 40 {
+		if dies == nil {
+			break
+		}
+		name := two[dies.IntN(2)]
+		step := Cluster(i.now(), name, i.renderer(), PrunePolicy)
+		done := dies.IntN(step.Writes() + 1)
+		for _, part := range []*[]object.Change{&step.Ahead, &step.Changes, &step.After} {
+			n := min(done, len(*part))
+			*part, done = (*part)[:n], done-n
+		}
+		*i.live[name] = After(*i.live[name], step)
+		for _, play := range i.play {
+			play(i.live[name])
+		}
+		if !i.accepted() {
+			t.Errorf("%q: dead after %v in %s, west has no token that east takes", spec, words(step), name)
+		}
+	}
+	i.inPlace(PrunePolicy)
+	return append(i.names("west"), append(i.names("east"), i.tokens()...)...)
 }

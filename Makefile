@@ -134,9 +134,10 @@ bench: controlplane ## the figures of docs/performance.md
 	for run in 1 2 3; do bin/bench memory -rounds 1; done
 	bin/bench drift
 
-bench-isolation: controlplane ## the figure for which twenty clusters are started: 10 GiB of memory
+bench-isolation: controlplane ## the figures for which twenty clusters are started: 10 GiB of memory
 	$(GO) -C bench build -o ../bin/bench .
 	bin/bench isolation
+	bin/bench facts
 
 tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
 

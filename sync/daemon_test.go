@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -18,6 +19,25 @@ type daemon struct {
 	*bed
 	mu      gosync.Mutex
 	reports []report.Report
+}
+
+// begin has a loop run until it is stopped.
+func (d *daemon) begin(l *sync.Loop) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- l.Run(ctx, 1, nil, func(r report.Report) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.reports = append(d.reports, r)
+		})
+	}()
+	return gosync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			d.t.Error(err)
+		}
+	})
 }
 
 // passes counts the passes so far, and gives the last report.
@@ -58,21 +78,7 @@ func TestDaemon(t *testing.T) {
 	l := b.loop(decl, agent)
 	l.Changes = l.Clusters.(*open).registry //nolint:forcetypeassert // the bed's own
 	decl.set(b.declarations(mesh))
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- l.Run(ctx, 1, nil, func(r report.Report) {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.reports = append(d.reports, r)
-		})
-	}()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
+	defer d.begin(l)()
 	d.more(1, 0)
 	d.more(2, 0)
 	t.Run("three passes over what is unchanged", func(t *testing.T) {

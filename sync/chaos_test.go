@@ -1,0 +1,396 @@
+package sync_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	gosync "sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// chaos is a daemon over east and west. East is reached by a file of its own: north is what it will have become.
+type chaos struct {
+	*daemon
+	decl *text
+	east string // path of its kubeconfig
+}
+
+// TestChaos: what goes wrong with a pair, one thing after the other, on real API servers. What else is shown elsewhere: trust anchors
+// that are rotated half (TestDaemon), clocks that are apart (TestSkewedClocks), clusters that give no answer (TestDeadClusters).
+func TestChaos(t *testing.T) {
+	b := newBed(t)
+	c := &chaos{&daemon{bed: b}, &text{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}
+	c.leads("east")
+	c.decl.set(c.declared("east"))
+	b.clean(c.loop(c.decl, agent), 4)
+	b.mirrored("west", "web-of-east-east")
+	part := func(name string, f func()) {
+		defer func() { b.t = t }()
+		if !t.Run(name, func(t *testing.T) { b.t = t; f() }) {
+			t.FailNow() // each begins where the one before ended
+		}
+	}
+	stop := func() {}
+	defer func() { stop() }()
+	part("a token ended while linkwright was down", func() { stop = c.ended() })
+	flaps := time.Now()
+	part("a gateway's address flaps", c.flaps)
+	part("another CA", c.anotherCA)
+	part("the last address is followed", func() { c.settles(flaps) })
+	stop()
+	part("the destination's store is empty", func() { stop = c.emptied() })
+	part("rebuilt under the same name", func() { stop = c.rebuilt(stop) })
+}
+
+// leads has east's kubeconfig lead to a cluster.
+func (c *chaos) leads(to string) {
+	c.t.Helper()
+	raw, err := os.ReadFile(c.Cluster(to).Kubeconfig)
+	if err == nil {
+		err = os.WriteFile(c.east+".new", raw, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(c.east+".new", c.east)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// declared links east and west both ways; east's API server is that of a cluster.
+func (c *chaos) declared(at string) string {
+	doc := ""
+	for name, of := range map[string][2]string{
+		"east": {c.east, c.Cluster(at).Config.Host}, "west": {c.Cluster("west").Kubeconfig, c.Cluster("west").Config.Host},
+	} {
+		doc += fmt.Sprintf("apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {access: {kubeconfig: {path: %s}}, apiServer: '%s'}\n---\n",
+			name, of[0], of[1])
+	}
+	return doc + linkWith("west", "east", bound+federated) + link("east", "west")
+}
+
+// begun starts a daemon, as a process that remembers nothing.
+func (c *chaos) begun(accepted map[api.ClusterName]string) (stop func()) {
+	c.t.Helper()
+	l := c.loop(c.decl, agent)
+	l.Changes = l.Clusters.(*open).registry //nolint:forcetypeassert // the bed's own
+	l.Tries, l.Accepted = cluster.Trier{UserAgent: trier}, accepted
+	return c.begin(l)
+}
+
+// trier is who tries credentials.
+const trier = "trial-of-credentials"
+
+func (c *chaos) until(what string, f func() bool) {
+	c.t.Helper()
+	c.eventually(what, func(context.Context) (bool, error) { return f(), nil })
+}
+
+// stands waits for a report that says just this of a link; empty: that it is in place.
+func (c *chaos) stands(source, target, code string) {
+	c.t.Helper()
+	c.until(fmt.Sprintf("%s→%s stands with %q", source, target, code), func() bool { return c.says(source, target) == code })
+}
+
+// ended ages the token of west→east while no linkwright runs, until it has ended. The next one renews it, and has west's destination
+// controller told.
+func (c *chaos) ended() (stop func()) {
+	was := c.token()
+	old := c.signed("east", was.token, -300*time.Hour)
+	for _, ns := range []string{testbed.Multicluster, testbed.ControlPlane} {
+		c.rewritten(ns, was.token, old)
+	}
+	c.accepted(old, false)
+	c.accepted(was.token, true)
+	stop = c.begun(nil)
+	c.until("another token", func() bool { return c.token().token != old })
+	c.stands("west", "east", "")
+	now := c.token()
+	if now.secret.Name != "linkwright.west-2" || now.exp < time.Now().Add(100*time.Hour).Unix() {
+		c.t.Errorf("the next token is bound to %s and ends at %d", now.secret.Name, now.exp)
+	}
+	c.accepted(now.token, true)
+	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.told(), ".1") })
+	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {
+		c.t.Fatal(err)
+	}
+	c.mirrored("west", "late-east")
+	return stop
+}
+
+// signed is a token with another time, and a signature by the cluster's own key.
+func (c *chaos) signed(by, token string, later time.Duration) string {
+	c.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(c.Cluster(by).Dir, "account.key"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	block, _ := pem.Decode(raw)
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	parts := strings.Split(token, ".")
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	claims := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(payload, &claims)
+	}
+	for _, at := range []string{"iat", "nbf", "exp"} {
+		claims[at] = int64(claims[at].(float64)) + int64(later.Seconds()) //nolint:forcetypeassert // a number of seconds
+	}
+	if err == nil {
+		payload, err = json.Marshal(claims)
+	}
+	said := parts[0] + "." + base64.RawURLEncoding.EncodeToString(payload)
+	sum := sha256.Sum256([]byte(said))
+	signature, failed := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+	if err != nil || failed != nil {
+		c.t.Fatal(err, failed)
+	}
+	return said + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
+// rewritten has a Secret of west hold another token, just as linkwright would have written it.
+func (c *chaos) rewritten(namespace, was, is string) {
+	c.t.Helper()
+	secrets := c.client("west").CoreV1().Secrets(namespace)
+	live, err := secrets.Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	body, err := json.Marshal(corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: live.Name, Namespace: namespace, Labels: live.Labels, Annotations: live.Annotations},
+		Type:       live.Type, Data: map[string][]byte{"kubeconfig": []byte(strings.Replace(string(live.Data["kubeconfig"]), was, is, 1))},
+	})
+	if err == nil {
+		_, err = secrets.Patch(c.t.Context(), live.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "linkwright"})
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// told is what west's destination controller was told last.
+func (c *chaos) told() string {
+	c.t.Helper()
+	d, err := c.client("west").AppsV1().Deployments(testbed.ControlPlane).Get(c.t.Context(), "linkerd-destination", metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return d.Spec.Template.Annotations["linkwright.dev/credentials"]
+}
+
+// lastAddress is where west's gateway is in the end.
+const lastAddress = "192.0.2.64"
+
+// flaps gives west's gateway another address each second: its link follows the first at once, and then waits.
+func (c *chaos) flaps() {
+	before := len(c.followed())
+	for i := range 5 {
+		if err := testbed.SetGateway(c.t.Context(), c.Cluster("west").Config, fmt.Sprintf("192.0.2.%d", 60+i)); err != nil {
+			c.t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+	}
+	if got := c.linkField("east", "west", "gatewayAddress"); got != "192.0.2.60" {
+		c.t.Errorf("the link follows %s, want the first", got)
+	}
+	if sent := c.followed()[before:]; len(sent) != 1 {
+		c.t.Errorf("%d writes of the Link while the address flaps: %+v", len(sent), sent)
+	}
+	c.stands("east", "west", "Paced")
+}
+
+// settles holds that one more write follows, not before its time.
+func (c *chaos) settles(since time.Time) {
+	c.until("the last address is followed", func() bool { return c.linkField("east", "west", "gatewayAddress") == lastAddress })
+	sent := slices.DeleteFunc(c.followed(), func(r testbed.Request) bool { return r.Received.Before(since) })
+	if len(sent) != 2 || sent[1].Received.Sub(sent[0].Received) < 30*time.Second {
+		c.t.Errorf("writes of the Link: %+v, want two, 30 s apart", sent)
+	}
+	c.stands("east", "west", "")
+}
+
+// followed are the writes of east's Link to west.
+func (c *chaos) followed() []testbed.Request {
+	c.t.Helper()
+	return slices.DeleteFunc(c.writes("east"), func(r testbed.Request) bool { return r.Resource != "links" || r.Name != "west" })
+}
+
+// anotherCA has east tell another CA. One by which its API server is none reaches nobody; one by which it is, too, is written once it
+// was tried, and Linkerd's mirror is told.
+func (c *chaos) anotherCA() {
+	controllers := c.Cluster("east").PIDs["kube-controller-manager"]
+	if err := syscall.Kill(controllers, syscall.SIGSTOP); err != nil { // it would put its own back
+		c.t.Fatal(err)
+	}
+	resume := gosync.OnceFunc(func() {
+		if err := syscall.Kill(controllers, syscall.SIGCONT); err != nil {
+			c.t.Error(err)
+		}
+	})
+	defer resume()
+	other, err := testbed.NewTrustAnchors()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	was, own, announced := c.config(), string(c.Cluster("east").Config.CAData), c.announced()
+	before := c.asked("west")
+	c.certify(other)
+	c.stands("west", "east", "AccessFails")
+	if sent := c.sent("west", before); len(sent) > 0 || c.config() != was {
+		c.t.Errorf("with a CA that does not fit it sent %q", sent)
+	}
+	begun := time.Now()
+	c.certify(own + other)
+	c.until("the CA is written", func() bool { return c.config() != was })
+	c.stands("west", "east", "Untold") // the destination controller started anew some seconds ago
+	c.triedBefore(begun)
+	if now := c.announced(); now == announced {
+		c.t.Errorf("the mirror was told of nothing: %s", now)
+	}
+	resume()
+	c.until("east's own CA is back", func() bool { return c.config() == was })
+}
+
+// certify writes what east's API server is to be verified by.
+func (c *chaos) certify(ca string) {
+	c.t.Helper()
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{"ca.crt": ca}})
+	if err == nil {
+		_, err = c.client("east").CoreV1().ConfigMaps("kube-system").Patch(c.t.Context(), "kube-root-ca.crt", types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// triedBefore holds that since then west's account was tried in east before west's Secrets were written.
+func (c *chaos) triedBefore(since time.Time) {
+	c.t.Helper()
+	late := func(r testbed.Request) bool { return r.Received.Before(since) }
+	tried, err := c.Cluster("east").Requests(trier)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	tried = slices.DeleteFunc(tried, func(r testbed.Request) bool {
+		return late(r) || r.User != "system:serviceaccount:linkwright-access:linkwright.west"
+	})
+	wrote := slices.DeleteFunc(c.writes("west"), func(r testbed.Request) bool { return late(r) || r.Resource != "secrets" })
+	if len(tried) == 0 || len(wrote) != 2 || !tried[0].Received.Before(wrote[0].Received) {
+		c.t.Errorf("tried %+v, wrote %+v", tried, wrote)
+	}
+}
+
+// config is what the control plane of west holds for east.
+func (c *chaos) config() string {
+	c.t.Helper()
+	s, err := c.client("west").CoreV1().Secrets(testbed.ControlPlane).Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(s.Data["kubeconfig"])
+}
+
+// announced is what west's Link to east says of its credential.
+func (c *chaos) announced() string {
+	c.t.Helper()
+	dyn, err := dynamic.NewForConfig(c.Cluster("west").Config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	l, err := dyn.Resource(linkResource).Namespace(testbed.Multicluster).Get(c.t.Context(), "east", metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	entries, _, _ := unstructured.NestedStringSlice(l.Object, "spec", "excludedAnnotations")
+	i := slices.IndexFunc(entries, func(e string) bool { return strings.HasPrefix(e, "linkwright.dev/credential-") })
+	if i < 0 {
+		c.t.Fatalf("no credential is announced: %v", entries)
+	}
+	return entries[i]
+}
+
+// emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing anew.
+func (c *chaos) emptied() (stop func()) {
+	told := c.told()
+	secrets := c.client("west").CoreV1().Secrets(testbed.ControlPlane)
+	if err := secrets.Delete(c.t.Context(), "cluster-credentials-east", metav1.DeleteOptions{}); err != nil {
+		c.t.Fatal(err)
+	}
+	stop = c.begun(nil)
+	c.more(1, 0)
+	c.stands("west", "east", "")
+	s, err := secrets.Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
+	if err != nil || !strings.HasSuffix(s.Annotations["linkwright.dev/credential"], ".0") || s.Labels["multicluster.linkerd.io/cluster-name"] != "east" {
+		c.t.Errorf("the Secret that was made again: %v, %v, %v", s.Labels, s.Annotations, err)
+	}
+	if now := c.told(); now != told {
+		c.t.Errorf("the destination controller was told %s, after %s", now, told)
+	}
+	return stop
+}
+
+// rebuilt has another cluster answer as east: nothing is written anywhere until people accept it.
+func (c *chaos) rebuilt(stop func()) func() {
+	before, former := len(c.writes()), len(c.writes("east"))
+	c.leads("north")
+	c.until("east is another cluster", func() bool { return c.refusal("east") == "ClusterChanged" })
+	c.stands("west", "east", "ClusterChanged")
+	c.more(2, 1)
+	if sent := c.writes()[before:]; len(sent) > 0 {
+		c.t.Errorf("to or because of a cluster that nobody accepted it sent %+v", sent)
+	}
+	stop()
+	c.decl.set(c.declared("north"))
+	stop = c.begun(map[api.ClusterName]string{"east": c.uid("north")})
+	c.mirrored("west", "web-of-north-east")
+	c.mirrored("north", "web-of-west-west")
+	c.stands("west", "east", "Untold")
+	c.stands("east", "west", "")
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(c.config()))
+	if err != nil || config.Host != c.Cluster("north").Config.Host {
+		c.t.Errorf("west logs in to %v, %v", config, err)
+	}
+	if sent := c.writes("east")[former:]; len(sent) > 0 {
+		c.t.Errorf("the former cluster got %+v", sent)
+	}
+	return stop
+}
+
+// refusal is why nothing is written to a cluster.
+func (c *chaos) refusal(name api.ClusterName) string {
+	_, last := c.passes()
+	i := slices.IndexFunc(last.Clusters, func(row report.Cluster) bool { return row.Name == name })
+	if i < 0 || last.Clusters[i].Step.Refused == nil {
+		return ""
+	}
+	return last.Clusters[i].Step.Refused.Code
+}

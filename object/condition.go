@@ -30,3 +30,8 @@ const (
 func (c Condition) Stands(d Condition) bool {
 	return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason
 }
+
+// Same says that writing one over the other would change nothing.
+func (c Condition) Same(d Condition) bool {
+	return c.Stands(d) && c.Message == d.Message && c.Since.Equal(d.Since)
+}

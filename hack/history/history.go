@@ -327,10 +327,11 @@ func (p *plane) ours() (out []string) {
 	return out
 }
 
-// content is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed.
+// content is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed, and of
+// an inventory without conditions.
 func (t *thing) content() uint64 {
 	if t.key.Kind != "Secret" || t.key.Namespace != cp {
-		return t.rec.Digest
+		return t.lasting()
 	}
 	plain := t.edited(func(o map[string]any) {
 		annotations := field(o, "metadata", "annotations")
@@ -340,6 +341,20 @@ func (t *thing) content() uint64 {
 	h := fnv.New64a()
 	h.Write(plain.body.Bytes())
 	return h.Sum64()
+}
+
+// lasting is the digest of what stays as it is while nothing is declared otherwise: conditions tell of the way there, too.
+func (t *thing) lasting() uint64 {
+	seen := object.Observation{}.Edit()
+	seen.Put(t.key, t.rec, t.body)
+	all, err := inventory.Read(owner, seen.Observation())
+	if err != nil || len(all) == 0 {
+		return t.rec.Digest
+	}
+	all[0].Conditions = nil
+	o, err := all[0].Object(owner)
+	must(err)
+	return o.Digest
 }
 
 // ideal is what the head alone gives on clusters that nothing ever happened to.

@@ -16,7 +16,7 @@ import (
 )
 
 // goldens are the ConfigMaps of testdata, each as a commit of this repository once wrote it, and never to be written anew:
-// clusters hold what releases wrote. Those of since and approvals are of 7ef8a5b, debts of dfaba50, places, kept and rotate of the commits
+// clusters hold what releases wrote. Those of since and approvals are of 7ef8a5b, debts of dfaba50, places, kept, rotate and conditions of the commits
 // that brought them, all others of 73ad152, and no commit in between wrote other bytes.
 func goldens() map[string]Inventory {
 	gateway := object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "linkerd-multicluster", Name: "gateway"}
@@ -52,6 +52,13 @@ func goldens() map[string]Inventory {
 		"v1-rotate": {End: object.End{Cluster: "east", Link: west.Link}, Rotate: &Rotation{After: 1, Revoke: true}, Entries: []object.Key{
 			{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"},
 		}},
+		"v1-conditions": {End: west, Conditions: []object.Condition{
+			{Type: object.Ready, Status: object.False, Reason: "GatewayDead", Message: "gateway alive: GatewayDead", Since: began},
+			{Type: object.Stalled, Status: object.True, Reason: "GatewayDead", Message: "gateway alive: GatewayDead", Since: began},
+		}, Entries: []object.Key{secret}},
+		"v1-conditions-ready": {End: west, Conditions: []object.Condition{
+			{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: began},
+		}, Entries: []object.Key{secret}},
 		"v1-leaving-empty":  {End: west, Leaving: true},
 		"v1-since":          {End: west, Leaving: true, Since: began, Entries: []object.Key{secret}},
 		"v1-approved":       {End: west, Approved: approved, Entries: []object.Key{secret}},

@@ -35,10 +35,12 @@ type Inventory struct {
 	Approved []Approval // what people let go, though it is much
 	Commit   api.Commit
 	Term     int64
-	Places   []Place       // sorted by key
-	Kept     []object.Key  // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
-	Rotate   *Rotation     // of an end in a target: what people ask for; nil: nothing
-	Was      object.Record // of the ConfigMap; zero where it does not exist yet
+	Places   []Place      // sorted by key
+	Kept     []object.Key // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
+	Rotate   *Rotation    // of an end in a target: what people ask for; nil: nothing
+	// Conditions are what was told last of the link of an end in a source, in the order of their types.
+	Conditions []object.Condition
+	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
 // Key names the ConfigMap of an end: <owner>.base or <owner>.<source>.<target>.
@@ -119,8 +121,11 @@ func decode(body object.Body) (Inventory, error) {
 		!end.IsBase() && w.Cluster != w.Source && w.Cluster != w.Target {
 		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
 	}
+	if !end.IsSource() {
+		w.Conditions = nil
+	}
 	return Inventory{
-		End: end, Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
+		End: end, Conditions: toldRead(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
 		Places: placesRead(w.Places), Kept: sorted(w.Kept), Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
@@ -138,7 +143,8 @@ func sorted(keys []object.Key) []object.Key {
 func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
-		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Places: i.Places, Kept: i.Kept, Rotate: i.Rotate, Entries: i.Entries,
+		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Conditions: i.Conditions,
+		Places: i.Places, Kept: i.Kept, Rotate: i.Rotate, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -191,7 +197,7 @@ func (i Inventory) Lists(objects []object.Object) bool {
 // Leave is the inventory of an unlink that begins now, or has begun.
 func (i Inventory) Leave(now time.Time) Inventory {
 	if !i.Leaving {
-		i.Leaving, i.Since = true, now.UTC().Truncate(time.Second)
+		i.Leaving, i.Since, i.Conditions = true, now.UTC().Truncate(time.Second), nil
 	}
 	return i
 }
@@ -205,5 +211,6 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && slices.EqualFunc(i.Approved, j.Approved, Approval.same) && i.Rotate.same(j.Rotate)
+		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && slices.EqualFunc(i.Approved, j.Approved, Approval.same) && i.Rotate.same(j.Rotate) &&
+		slices.EqualFunc(i.Conditions, j.Conditions, object.Condition.Same)
 }

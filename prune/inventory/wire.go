@@ -13,19 +13,20 @@ import (
 
 // wire is the persisted form.
 type wire struct {
-	Version  int             `json:"version"`
-	Cluster  api.ClusterName `json:"cluster"`
-	Source   api.ClusterName `json:"source,omitempty"`
-	Target   api.ClusterName `json:"target,omitempty"`
-	Leaving  bool            `json:"leaving,omitempty"`
-	Since    time.Time       `json:"since,omitzero"`
-	Approved []Approval      `json:"approved,omitempty"`
-	Commit   api.Commit      `json:"commit,omitempty"`
-	Term     int64           `json:"term,omitempty"`
-	Places   []Place         `json:"places,omitempty"`
-	Kept     []object.Key    `json:"kept,omitempty"`
-	Rotate   *Rotation       `json:"rotate,omitempty"`
-	Entries  []object.Key    `json:"entries,omitempty"`
+	Version    int                `json:"version"`
+	Cluster    api.ClusterName    `json:"cluster"`
+	Source     api.ClusterName    `json:"source,omitempty"`
+	Target     api.ClusterName    `json:"target,omitempty"`
+	Leaving    bool               `json:"leaving,omitempty"`
+	Since      time.Time          `json:"since,omitzero"`
+	Approved   []Approval         `json:"approved,omitempty"`
+	Commit     api.Commit         `json:"commit,omitempty"`
+	Term       int64              `json:"term,omitempty"`
+	Conditions []object.Condition `json:"conditions,omitempty"`
+	Places     []Place            `json:"places,omitempty"`
+	Kept       []object.Key       `json:"kept,omitempty"`
+	Rotate     *Rotation          `json:"rotate,omitempty"`
+	Entries    []object.Key       `json:"entries,omitempty"`
 }
 
 // began is Since as we would have written it; a moment that cannot be written again is none.
@@ -72,9 +73,10 @@ func canonical(data string) (w wire, ok bool) {
 	data, whole := strings.CutSuffix(data, "}")
 	before, entries, some := strings.Cut(data, `,"entries":[`)
 	before, places, placed := placed(before)
+	before, conditions, told := conditioned(before)
 	w, ok = head(before)
-	ok = ok && placed
-	w.Places = places
+	ok = ok && placed && told
+	w.Places, w.Conditions = places, conditions
 	if !ok || !whole || !plain(data) || !some {
 		return w, ok && whole && plain(data)
 	}

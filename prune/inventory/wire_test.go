@@ -24,6 +24,11 @@ func TestCanonical(t *testing.T) {
 		{End: object.End{Cluster: "west"}, Places: []Place{
 			{Key: object.Key{Kind: "Namespace", Name: "a"}, Since: noon}, {Key: object.Key{Group: "g", Kind: "k", Namespace: "a", Name: "b"}, Since: noon},
 		}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
+		{End: object.End{Cluster: "west", Link: link}, Conditions: []object.Condition{
+			{Type: object.Ready, Status: object.False, Reason: "NotLed", Message: "controller leads: NoLeader", Since: noon},
+			{Type: object.Stalled, Status: object.True, Reason: "NotLed", Since: noon},
+		}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
+		{End: object.End{Cluster: "west", Link: link}, Conditions: []object.Condition{{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: noon}}},
 		{End: object.End{Cluster: "east", Link: link}, Term: -1, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 	} {
 		o, err := inv.Object(object.DefaultOwner)
@@ -74,5 +79,9 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"cluster":"a","rotate":{},"rotate":null}`)
 	f.Add(`{"version":1,"cluster":"a","places":[{"kind":"Namespace","name":"a","since":"0001-01-01T00:00:00Z"}]}`)
 	f.Add(`{"version":1,"cluster":"a","places":[{"name":"a","since":"2026-11-22T12:00:00.5+01:00"},{"kind":"k"}],"places":[]}`)
+	f.Add(`{"version":1,"cluster":"a","source":"a","target":"b","conditions":[{"type":"Ready","status":"False","reason":"NotLed","message":"controller leads: NoLeader","since":"2026-11-22T12:00:00Z"},{"type":"Stalled","status":"True","reason":"NotLed","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","conditions":[]}`)
+	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready","status":"True","reason":"x","since":"2026-11-22T12:00:00.5+01:00"}],"places":[{"kind":"k","name":"n"}]}`)
+	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready"}],"conditions":[{"type":"Ready","status":"True","reason":"x","since":"0001-01-01T00:00:00Z"}]}`)
 	f.Fuzz(sameAsDecoded)
 }

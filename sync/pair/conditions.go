@@ -13,7 +13,7 @@ const (
 	TargetNotRead = "TargetNotRead" // target reachable
 	AnchorsApart  = "AnchorsApart"  // trust anchors shared
 	NotLed        = "NotLed"        // controller leads
-	SettingUp     = "SettingUp"     // of Reconciling
+	Settling      = "Settling"      // one does that should come right by itself before long; also of Reconciling
 	NotSeen       = "NotSeen"       // of Ready, while a stage that counts was not seen
 	noCredential  = "NoCredential"  // of a source's end that waits for its target's token
 )
@@ -40,7 +40,7 @@ func counts() map[Stage]string {
 
 // Beginning is what is told of a link of which nothing is written yet.
 func Beginning(now time.Time) []object.Condition {
-	return unready(nil, now, fault{reason: NotWritten, soon: true})
+	return unready(nil, now, fault{soon: true})
 }
 
 // Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged anew though nothing moved;
@@ -105,12 +105,15 @@ type fault struct {
 	soon            bool
 }
 
+// unready tells of a fault. While it may settle, one fault after another is no news.
 func unready(was []object.Condition, now time.Time, f fault) []object.Condition {
-	ready := object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message}
+	kind := object.Stalled
 	if f.soon {
-		return standing(was, now, ready, object.Condition{Type: object.Reconciling, Status: object.True, Reason: SettingUp})
+		kind, f.reason = object.Reconciling, Settling
 	}
-	return standing(was, now, ready, object.Condition{Type: object.Stalled, Status: object.True, Reason: f.reason, Message: f.message})
+	return standing(was, now,
+		object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message},
+		object.Condition{Type: kind, Status: object.True, Reason: f.reason, Message: f.message})
 }
 
 // standing are conditions, each since it stands so, and in the words in which that was told first.

@@ -22,8 +22,8 @@ func is(all []object.Condition) string {
 }
 
 const (
-	ready   = "Ready=True StagesHold; "
-	setting = "Reconciling=True SettingUp; "
+	ready    = "Ready=True StagesHold; "
+	settling = "Ready=False Settling; Reconciling=True Settling; "
 )
 
 func stalled(reason string) string {
@@ -70,16 +70,16 @@ func TestConditions(t *testing.T) {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 		}, want: stalled(AnchorsApart)},
 		"cannot be rendered":           {with: untouched, held: why, want: stalled(NotRendered)},
-		"no token yet":                 {with: untouched, held: object.Because("NoCredential", ""), want: "Ready=False NotRendered; " + setting, due: Settles},
-		"credentials are not written":  {with: func(v *View, _ *linkerd.Pulse) { lost(v, Secrets(v.Link)[0]) }, want: "Ready=False NotWritten; " + setting, due: Settles},
-		"no controller":                {with: func(v *View, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: "Ready=False NotLed; " + setting, due: Settles},
-		"no leader":                    {with: leaderless, want: "Ready=False NotLed; " + setting, due: Settles},
-		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: "Ready=False NotLed; " + setting, due: Settles - time.Minute},
+		"no token yet":                 {with: untouched, held: object.Because("NoCredential", ""), want: settling, due: Settles},
+		"credentials are not written":  {with: func(v *View, _ *linkerd.Pulse) { lost(v, Secrets(v.Link)[0]) }, want: settling, due: Settles},
+		"no controller":                {with: func(v *View, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: Settles},
+		"no leader":                    {with: leaderless, want: settling, due: Settles},
+		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: Settles - time.Minute},
 		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(NotLed)},
-		"no leader, and there was one": {was: was(Settles, untouched), with: leaderless, want: "Ready=False NotLed; " + setting, due: Settles},
+		"no leader, and there was one": {was: was(Settles, untouched), with: leaderless, want: settling, due: Settles},
 		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(NotLed)},
 		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(GatewayDead)},
-		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: "Ready=False GatewayDead; " + setting, due: Settles - time.Minute},
+		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: settling, due: Settles - time.Minute},
 		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(GatewayDead)},
 		"set up":                       {was: Beginning(now), with: untouched, want: ready},
 	} {

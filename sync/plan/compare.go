@@ -26,6 +26,9 @@ func (p *planner) compare() {
 			continue
 		}
 		next := inventory.Inventory{End: want.End}
+		if want.End.IsSource() {
+			next.Conditions = pair.Beginning(p.Now)
+		}
 		p.declaredEnd(want, prune.Verdict{End: want.End, Next: next.Settle(keys(want), never)})
 	}
 	for _, v := range verdicts {

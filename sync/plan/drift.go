@@ -32,7 +32,7 @@ func Drift(w World, last Step, ends []object.End, r Renderer, policies ...Policy
 	p.sort()
 	p.checkup()
 	p.remark()
-	s.Whole = s.Whole || p.tellable()
+	s.Whole = s.Whole || p.tellable() || p.overdue()
 	p.schedule()
 	return s
 }
@@ -117,5 +117,6 @@ func (s Step) With(drift Step) Step {
 	if s.Next.IsZero() || !drift.Next.IsZero() && drift.Next.Before(s.Next) {
 		s.Next = drift.Next
 	}
+	s.retry(drift.Retry)
 	return s
 }

@@ -85,6 +85,7 @@ func TestFirstLink(t *testing.T) {
 		"create Link.multicluster.linkerd.io linkerd-multicluster/east",
 		"create Deployment.apps linkerd-multicluster/controller-east",
 	}, words(s.turn("west")))
+	same(t, "west's writes once it works", []string{"update ConfigMap linkwright-access/linkwright.west.east"}, words(s.turn("west")))
 	for _, c := range two {
 		if step := s.turn(c); step.Writes() > 0 {
 			t.Errorf("%s has still to do: %v", c, words(step))
@@ -148,7 +149,8 @@ func TestControlPlaneSecretFirst(t *testing.T) {
 	if !discovers() {
 		t.Error("the Linkerd Link does not federate")
 	}
-	same(t, "the third step", nil, words(s.turn("west")))
+	same(t, "the third step", []string{"update ConfigMap linkwright-access/linkwright.west.east"}, words(s.turn("west")))
+	same(t, "the fourth step", nil, words(s.turn("west")))
 }
 
 // A control plane's secret that somebody deleted comes back, and no mirror goes meanwhile.

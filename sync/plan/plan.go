@@ -102,7 +102,7 @@ type Step struct {
 	After   []object.Change // inventories of ends that are through
 	Needs   []Need          // tokens to ask the cluster for, once all of that is done
 	Tries   []Try           // credentials to try now: what comes of it is in the next World
-	Retry   time.Time       // when there may be others to try; zero: never
+	Retry   time.Time       // when there may be others to try, or conditions to tell, for which no pass waits; zero: never
 	Rows    []Row           // sorted by end
 	Next    time.Time       // when it may differ although nothing was written; zero: never
 	Whole   bool            // of Drift: the whole cluster is to be planned
@@ -196,8 +196,9 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.left()
 	p.warn()
 	p.announce()
-	p.finish()
 	p.checkup()
+	p.condition()
+	p.finish()
 	p.rotate()
 	p.settleUp()
 	p.astray()

@@ -43,9 +43,7 @@ func (p *planner) tries(end object.End) (fleet.Link, bool) {
 // try asks for a trial, unless the same was tried and it is not time to do so again.
 func (p *planner) try(v pair.View, want object.Wanted, tried string) {
 	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || p.Now.Before(proof.Next)) {
-		if s := p.step; !proof.Next.IsZero() && (s.Retry.IsZero() || proof.Next.Before(s.Retry)) {
-			s.Retry = proof.Next
-		}
+		p.step.retry(proof.Next)
 		return
 	}
 	secrets, at := pair.Secrets(v.Link), string(v.Link.Target.Name)

@@ -43,15 +43,17 @@ func moments(t *testing.T, f func(s *sim, c api.ClusterName)) {
 	}
 }
 
-// Before a step's Next nothing but what is seen can change it: nobody need ask again.
+// Before a step's Next and Retry nothing but what is seen can change it: nobody need ask again.
 func TestSameStepBeforeNext(t *testing.T) {
 	random, later := rand.New(rand.NewPCG(1, 2)), 0
 	moments(t, func(s *sim, c api.ClusterName) {
 		w := s.now()
 		now := Cluster(w, c, s.renderer(), PrunePolicy, Suspend)
 		room := 10 * 365 * 24 * time.Hour
-		if !now.Next.IsZero() {
-			room = now.Next.Sub(w.Now)
+		for _, at := range []time.Time{now.Next, now.Retry} {
+			if !at.IsZero() {
+				room = min(room, at.Sub(w.Now))
+			}
 		}
 		for _, after := range []time.Duration{0, room / 2, room - 1, time.Duration(random.Int64N(int64(room)))} {
 			w.Now = s.world.Now.Add(after)
@@ -74,7 +76,8 @@ func TestSameStepBeforeNext(t *testing.T) {
 }
 
 // sinceless is a step without the one thing written that tells the time: since when an end of a source leaves, or the source
-// of one of a target is dead, or nothing is declared in a place, in an inventory that did not say so before, and in no other.
+// of one of a target is dead, or nothing is declared in a place, or a condition stands, in an inventory that did not say so before,
+// and in no other.
 func sinceless(t *testing.T, w World, s Step) Step {
 	t.Helper()
 	s.Ahead = slices.Clone(s.Ahead)
@@ -83,8 +86,13 @@ func sinceless(t *testing.T, w World, s Step) Step {
 		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
 		inv, found := inventory.Of(w.Owner, c.End, seen.Observation())
 		old, _ := inventory.Of(w.Owner, c.End, w.Sides[c.End.Cluster].Seen)
-		if !found || !old.Since.IsZero() || !inv.Leaving && !inv.End.IsBase() {
+		if !found || !old.Since.IsZero() || !inv.Leaving && !inv.End.IsBase() && len(inv.Conditions) == 0 {
 			continue
+		}
+		for i, c := range inv.Conditions {
+			if !slices.ContainsFunc(old.Conditions, c.Same) {
+				inv.Conditions[i].Since = time.Unix(0, 0).UTC()
+			}
 		}
 		if inv.Leaving && inv.Since.IsZero() && !old.Leaving && c.End.IsSource() {
 			t.Fatalf("%s leaves since %v", c.End, inv.Since)

@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// condition tells in the inventories of sources' ends what the stages of their links have come to. It is told of ends that are at
+// rest, and only where it differs; what is to be told later has the step asked again then.
+func (p *planner) condition() {
+	for _, row := range p.step.Rows {
+		next, old, at := p.tidings(row)
+		if at.IsZero() || p.Now.Before(at) {
+			p.step.retry(at)
+			continue
+		}
+		if c, why := p.inventory(next, old); why == nil { // why not is told by whoever has more to write there
+			ready := pair.Condition(next.Conditions, object.Ready)
+			c.Why = object.Reason{Code: "Conditions", Message: "Ready is " + ready.Status + ": " + ready.Reason}
+			p.step.Ahead = append(p.step.Ahead, c)
+		}
+	}
+}
+
+// tidings is the inventory that tells of an end how its link stands, what it told, and when it may be written; zero: it need not be.
+func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time) {
+	old, recorded := p.record(row.End)
+	_, declared := p.checked(row)
+	if !declared || !recorded || old.Leaving || p.Elsewhere[p.name] || !slices.Contains([]Standing{InPlace, Waiting, Held}, row.Standing) {
+		return old, old, at
+	}
+	conditions, due := pair.Conditions(old.Conditions, row.Health, p.Now)
+	if pair.Condition(conditions, object.Ready).Status == object.Unknown { // what was told stands until it is known
+		return old, old, at
+	}
+	if next, at = old.Tell(conditions, p.Now); at.IsZero() {
+		p.step.retry(due)
+	}
+	return next, old, at
+}
+
+// overdue says that conditions of the step's rows are to be told now; of those that are to be told later, the step is asked again.
+func (p *planner) overdue() bool {
+	found := false
+	for _, row := range p.step.Rows {
+		_, _, at := p.tidings(row)
+		if found = found || !at.IsZero() && !p.Now.Before(at); !found {
+			p.step.retry(at)
+		}
+	}
+	return found
+}
+
+// retry has the step asked again at a moment, if not earlier, and no pass wait for that; zero: not for this.
+func (s *Step) retry(at time.Time) {
+	if !at.IsZero() && (s.Retry.IsZero() || at.Before(s.Retry)) {
+		s.Retry = at
+	}
+}

@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+var (
+	leaseKey = object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-east"}
+	toldKey  = inventory.Key(object.DefaultOwner, westEast)
+)
+
+// lead has the link's controller lead, or not.
+func (s *sim) lead(leads bool) {
+	r := object.Record{UID: "lease"}
+	if !leads {
+		r.Health = object.HealthOf("Lease", []byte(`{}`))
+	}
+	play := func(side *pair.Side) {
+		if side == s.live["west"] {
+			record(&side.Seen, leaseKey, r)
+		}
+	}
+	play(s.live["west"])
+	s.play = append(s.play, play) // after those that have it lead
+}
+
+// tells is the reason of Ready that stands in west's inventory.
+func (s *sim) tells() string {
+	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
+	return pair.Condition(inv.Conditions, object.Ready).Reason
+}
+
+func (s *sim) later(d time.Duration) { s.world.Now = s.world.Now.Add(d) }
+
+var toldOnce = []string{"update " + toldKey.String()}
+
+// A first link is written with what is told of it, and told once more when it works; then nothing, however long.
+func TestConditionsOfFirstLink(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.turn("east")
+	s.turn("west")
+	if s.tells() != pair.Settling {
+		t.Errorf("with the first write it tells %q", s.tells())
+	}
+	s.lead(false)
+	s.turn("west") // what waits for the control plane's secret
+	same(t, "writes while it settles", nil, words(s.turn("west")))
+	s.lead(true)
+	same(t, "writes once it works", toldOnce, words(s.turn("west")))
+	for range 3 {
+		same(t, "writes later", nil, words(s.turn("west")))
+		s.later(time.Hour)
+	}
+	if s.tells() != pair.StagesHold {
+		t.Errorf("it works, and tells %q", s.tells())
+	}
+}
+
+// What is set up and does not come to an end is told at the end of its time, which the step asks for.
+func TestConditionsStall(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.lead(false)
+	for range 3 {
+		s.turn("east")
+		s.turn("west")
+	}
+	step := s.turn("west")
+	if step.Writes() > 0 || step.Retry.Sub(s.world.Now) != pair.Settles || !step.Next.IsZero() {
+		t.Fatalf("writes %v, next %s, retry in %s", words(step), step.Next, step.Retry.Sub(s.world.Now))
+	}
+	s.world.Now = step.Retry.Add(-time.Second)
+	same(t, "writes before the end of its time", nil, words(s.turn("west")))
+	s.later(time.Second)
+	same(t, "writes at the end of its time", toldOnce, words(s.turn("west")))
+	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != pair.NotLed {
+		t.Errorf("then it writes %v, retry %s, and tells %q", words(step), step.Retry, s.tells())
+	}
+}
+
+// What changes soon after it was told is told half a minute after that, once, and not at all where it is over by then. An end that
+// is compared alone asks for the whole when it is time, and has the step asked again otherwise.
+func TestConditionsAreDamped(t *testing.T) {
+	s := linked(t, all)
+	s.later(20 * time.Second)
+	last := Cluster(s.now(), "west", s.renderer())
+	s.lead(false)
+	drift := Drift(s.now(), last, []object.End{westEast}, s.renderer())
+	if left := drift.Retry.Sub(s.world.Now); drift.Whole || drift.Writes() > 0 || left <= 0 || left > 10*time.Second {
+		t.Fatalf("20 s after it was told, the end alone: %+v", drift)
+	}
+	if all := last.With(drift); !all.Retry.Equal(drift.Retry) {
+		t.Errorf("the step is asked again at %s, want %s", all.Retry, drift.Retry)
+	}
+	whole := s.turn("west")
+	if whole.Writes() > 0 || !whole.Retry.Equal(drift.Retry) {
+		t.Errorf("the whole writes %v and asks at %s, want %s", words(whole), whole.Retry, drift.Retry)
+	}
+	s.lead(true)
+	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() {
+		t.Errorf("it was over, and writes %v, retry %s", words(step), step.Retry)
+	}
+	s.lead(false)
+	s.world.Now = drift.Retry
+	if drift := Drift(s.now(), last, []object.End{westEast}, s.renderer()); !drift.Whole || drift.Writes() > 0 {
+		t.Errorf("it is time, and the end alone: %+v", drift)
+	}
+	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
+	same(t, "writes after that", nil, words(s.turn("west")))
+}
+
+// A process that has just started has tried nothing, and read nothing: what was told stands.
+func TestConditionsOverARestart(t *testing.T) {
+	s := linked(t, all)
+	s.later(time.Hour)
+	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
+	inv.Conditions, _ = pair.Conditions(nil, []pair.Verdict{{Stage: pair.Works, Passing: pair.Failed, Why: object.Because(pair.AccessFails, "")}}, s.world.Now)
+	*s.live["west"] = After(*s.live["west"], Step{Ahead: []object.Change{recorded(t, inv)}})
+	s.later(time.Hour)
+	same(t, "writes before anything was tried", nil, words(s.turn("west")))
+	w := s.now()
+	w.Sides["east"] = pair.Side{}
+	same(t, "writes before the target was read", nil, words(Cluster(w, "west", s.renderer())))
+	s.down["east"] = true
+	same(t, "writes where it does not answer", toldOnce, words(s.turn("west")))
+	if s.tells() != pair.TargetNotRead {
+		t.Errorf("the target does not answer: %q", s.tells())
+	}
+	s.down["east"] = false
+	s.later(time.Minute)
+	same(t, "writes once it does", toldOnce, words(s.turn("west")))
+}
+
+// recorded is the write of an inventory.
+func recorded(t *testing.T, inv inventory.Inventory) object.Change {
+	t.Helper()
+	o, err := inv.Object(object.DefaultOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object.Change{End: inv.End, Action: object.Update, Key: o.Key, Object: o, Was: inv.Was}
+}
+
+// Nothing is told of an end that people declared to be left alone, or that another process writes.
+func TestConditionsOfOthers(t *testing.T) {
+	s := linked(t, all)
+	s.later(time.Hour)
+	s.lead(false)
+	s.world.Elsewhere = map[api.ClusterName]bool{"west": true}
+	same(t, "writes where others write", nil, words(s.turn("west")))
+	s.world.Elsewhere = nil
+	commit := s.world.Fleet.Commit
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
+	s.world.Fleet.Commit = commit
+	same(t, "writes of a suspended end", nil, words(s.turn("west", Suspend)))
+}

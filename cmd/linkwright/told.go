@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// relook is when --watch asks anew for what its watches do not tell: the record of clusters, and those that could not be read.
+const relook = 10 * time.Second
+
+// toldFlags are the flags of `status` that count without a repository, in whose place the home cluster's record names clusters.
+func toldFlags() []string {
+	return []string{
+		"owner", "home-kubeconfig", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
+	}
+}
+
+// told shows what inventories tell: once, or whenever it is another.
+func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
+	var err error
+	c.Flags().Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(toldFlags(), flag.Name) {
+			err = usage("--%s goes with --repo", flag.Name)
+		}
+	})
+	if err == nil {
+		err = h.check()
+	}
+	if err != nil {
+		return err
+	}
+	log, err := h.log(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	cs, err := openClusters(c.Context(), h, log)
+	if err != nil {
+		return err
+	}
+	defer cs.close(c.Context())
+	if watch {
+		return cs.watchTold(c.Context(), c.OutOrStdout(), f)
+	}
+	t, err := cs.links(c.Context(), false)
+	if err != nil {
+		return err
+	}
+	if err := t.Write(c.OutOrStdout(), f); err != nil || t.Clean() {
+		return err
+	}
+	return exit{exitPartial, nil}
+}
+
+// watchTold tells it whenever it is another, until ctx ends.
+func (c *clusters) watchTold(ctx context.Context, out io.Writer, f report.Format) error {
+	var last []byte
+	tick := time.NewTicker(relook)
+	defer tick.Stop()
+	for {
+		t, err := c.links(ctx, true)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && last == nil:
+			return err
+		case err != nil:
+			c.log.Warn("the home cluster was not read", "why", err)
+		default:
+			if last, err = retold(out, f, t, last); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.registry.Moved():
+			c.registry.Take()
+		case <-tick.C:
+		}
+	}
+}
+
+// retold writes what differs from the last, as a whole, and gives it.
+func retold(out io.Writer, f report.Format, t report.Told, last []byte) ([]byte, error) {
+	var now bytes.Buffer
+	if err := t.Write(&now, f); err != nil || bytes.Equal(now.Bytes(), last) {
+		return last, err
+	}
+	between := ""
+	switch {
+	case last == nil:
+	case f == report.AsYAML:
+		between = "---\n"
+	case f != report.JSON:
+		between = "\n"
+	}
+	_, err := io.WriteString(out, between+now.String())
+	return now.Bytes(), err
+}
+
+// links reads all clusters that the home cluster remembers; live: from watches that are kept open.
+func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
+	key := inventory.RecordKey(c.flags.owner, c.flags.namespace)
+	seen, err := c.home.Observe(ctx, []object.Watch{
+		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	})
+	if err != nil {
+		return report.Told{}, fmt.Errorf("read the record of clusters: %w", err)
+	}
+	known, err := inventory.ReadRecord(key, seen)
+	if err != nil {
+		return report.Told{}, err
+	}
+	names := slices.Sorted(maps.Keys(known.Clusters))
+	want := make([]fleet.Cluster, len(names))
+	for i, name := range names {
+		want[i] = fleet.Cluster{Name: name, Spec: api.Cluster{Access: known.Clusters[name].Access, Linkerd: known.Clusters[name].Linkerd}}
+	}
+	failed := c.Follow(ctx, want)
+	found := make([][]inventory.Inventory, len(names))
+	out := report.Told{Clusters: make([]report.ToldCluster, len(names))}
+	side(len(names), func(i int) {
+		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], live)
+		if failed[names[i]] != nil {
+			err = failed[names[i]]
+		}
+		out.Clusters[i] = report.ToldCluster{Name: names[i]}
+		if found[i] = all; err != nil {
+			why := cluster.Explain(err)
+			out.Clusters[i].Why = &why
+		}
+	})
+	out.Links = linksTold(out.Clusters, found)
+	return out, nil
+}
+
+// inventories reads those of one cluster, unless it is another one than is remembered.
+func (c *clusters) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out []inventory.Inventory, err error) {
+	system := object.Key{Kind: "Namespace", Name: "kube-system"}
+	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
+	err = c.WithCluster(ctx, name, func(conn sync.Cluster) error {
+		observe := conn.Observe
+		if live {
+			observe = conn.Live
+		}
+		seen, err := observe(ctx, watches)
+		if err != nil {
+			return err
+		}
+		if uid := seen.Record(system).UID; known.UID != "" && uid != known.UID {
+			return fmt.Errorf("its kube-system has uid %s, and that of the cluster that was written to is %s: see linkwright status --repo", uid, known.UID)
+		}
+		out, err = inventory.Read(c.flags.owner, seen)
+		return err
+	})
+	return out, err
+}
+
+// linksTold are the links of which inventories tell; found are those of each cluster.
+func linksTold(clusters []report.ToldCluster, found [][]inventory.Inventory) []report.ToldLink {
+	unread := map[api.ClusterName]bool{}
+	links := map[api.Pair]report.ToldLink{}
+	for _, c := range clusters {
+		unread[c.Name] = c.Why != nil
+	}
+	for i, all := range found {
+		for _, inv := range all {
+			if inv.End.IsBase() || inv.End.Cluster != clusters[i].Name {
+				continue
+			}
+			l, known := links[inv.End.Link]
+			if !known {
+				l = report.ToldLink{Pair: inv.End.Link, Source: absent(unread, inv.End.Link.Source), Target: absent(unread, inv.End.Link.Target)}
+			}
+			end := report.Recorded
+			if inv.Leaving {
+				end = report.LeavingEnd
+			}
+			if inv.End.IsSource() {
+				l.Source, l.Conditions = end, inv.Conditions
+			} else {
+				l.Target = end
+			}
+			links[inv.End.Link] = l
+		}
+	}
+	return slices.SortedFunc(maps.Values(links), func(a, b report.ToldLink) int { return a.Pair.Compare(b.Pair) })
+}
+
+// absent is an end of which no inventory tells.
+func absent(unread map[api.ClusterName]bool, name api.ClusterName) report.End {
+	if read, known := unread[name]; read || !known {
+		return report.NotRead
+	}
+	return report.Absent
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Of a link the inventories of both its ends tell; where one is missing, its cluster was not read, or nothing is left there.
+func TestLinksTold(t *testing.T) {
+	we, wn := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "west", Target: "north"}
+	ne, we2 := api.Pair{Source: "north", Target: "east"}, api.Pair{Source: "away", Target: "west"}
+	at := func(c api.ClusterName, p api.Pair) object.End { return object.End{Cluster: c, Link: p} }
+	ready := []object.Condition{{Type: object.Ready, Status: object.True}}
+	got := linksTold([]report.ToldCluster{{Name: "east"}, {Name: "north", Why: object.Because("Unreachable", "")}, {Name: "west"}}, [][]inventory.Inventory{
+		{{End: object.End{Cluster: "east"}}, {End: at("east", ne)}, {End: at("east", we)}},
+		nil,
+		{{End: at("north", ne)}, {End: at("west", we2)}, {End: at("west", we), Conditions: ready}, {End: at("west", wn), Leaving: true}},
+	})
+	want := []report.ToldLink{
+		{Pair: we2, Source: report.NotRead, Target: report.Recorded},
+		{Pair: ne, Source: report.NotRead, Target: report.Recorded},
+		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready},
+		{Pair: wn, Source: report.LeavingEnd, Target: report.NotRead},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("links: -want +got\n%s", diff)
+	}
+}
+
+// bare runs the program without a repository.
+func (l *lab) bare(args ...string) (int, string) {
+	l.t.Helper()
+	args = append(args, "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	out, err := exec.CommandContext(l.t.Context(), "linkwright", args...).CombinedOutput()
+	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is what exec gives
+		return failed.ExitCode(), string(out)
+	}
+	return 0, string(out)
+}
+
+// TestToldWithoutRepository: inventories alone tell how links stand; nothing is written by who asks.
+func TestToldWithoutRepository(t *testing.T) {
+	t.Parallel()
+	l := labOf(t, []string{"east", "west"})
+	if code, out := l.bare("status"); code != exitDone || !strings.Contains(out, "no link in 0 clusters") {
+		t.Errorf("before anything: %d %s", code, out)
+	}
+	l.commit(l.clusters() + link("west", "east", ""))
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	before := l.writes()
+	code, out := l.bare("status", "-o", "json")
+	var doc struct {
+		Links []struct {
+			Source, Target, Ready, Reason, SourceEnd, TargetEnd string
+			Since                                               time.Time
+		}
+		Clusters []struct{ Read bool }
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Links) != 1 || len(doc.Clusters) != 2 {
+		t.Fatalf("%d %v: %s", code, err, out)
+	}
+	if got := doc.Links[0]; code != exitPartial || got.Ready != object.False || got.Reason != "Settling" || time.Since(got.Since) > time.Hour ||
+		got.SourceEnd != "recorded" || got.TargetEnd != "recorded" {
+		t.Errorf("nobody leads yet: %d %s", code, out)
+	}
+	if _, out := l.bare("status", "-o", "wide"); !strings.Contains(out, "Reconciling") {
+		t.Errorf("-o wide: %s", out)
+	}
+	if n := l.writes() - before; n != 0 {
+		t.Errorf("it writes %d times", n)
+	}
+	l.watched()
+}
+
+// watched: --watch shows a link that is made meanwhile, and ends well when it is told to.
+func (l *lab) watched() {
+	l.t.Helper()
+	c := exec.CommandContext(l.t.Context(), "linkwright", "status", "--watch", "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	until := func(begins string) {
+		for lines.Scan() {
+			if strings.HasPrefix(strings.Join(strings.Fields(lines.Text()), " "), begins) {
+				return
+			}
+		}
+		l.t.Errorf("--watch never shows %q: %v", begins, lines.Err())
+	}
+	until("west east False Settling")
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+	until("east west False Settling")
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		l.t.Fatal(err)
+	}
+	for lines.Scan() { // so that it is not blocked
+	}
+	if err := c.Wait(); err != nil {
+		l.t.Errorf("--watch was told to end: %v", err)
+	}
+}

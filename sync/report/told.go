@@ -1,0 +1,205 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Formats of what inventories tell, beside Text, Markdown and JSON.
+const (
+	Wide   Format = "wide" // text with all that is known
+	AsYAML Format = "yaml" // what JSON tells
+)
+
+// ToldFormats are those of Told, the first being the default.
+func ToldFormats() []Format { return []Format{Text, Wide, Markdown, JSON, AsYAML} }
+
+// End of a link, by the inventory of it.
+type End string
+
+// Ends.
+const (
+	Recorded   End = "recorded"
+	LeavingEnd End = "leaving"
+	Absent     End = "absent"
+	NotRead    End = "not read" // nobody knows
+)
+
+// ToldLink is a link of which an inventory tells.
+type ToldLink struct {
+	Pair           api.Pair
+	Source, Target End
+	Conditions     []object.Condition // that were told last
+}
+
+// ToldCluster is one that the home cluster remembers; Why says why it could not be read, nil: it was.
+type ToldCluster struct {
+	Name api.ClusterName
+	Why  *object.Reason
+}
+
+// Told is what inventories tell of links, whatever is declared: links sorted by pair, clusters by name.
+type Told struct {
+	Links    []ToldLink
+	Clusters []ToldCluster
+}
+
+// Reasons for which nobody knows whether a link is ready.
+const (
+	notTold   = "NotTold" // an earlier release wrote it last, or nothing is known of it yet
+	notRead   = "NotRead" // its source could not be read
+	leavesNow = "Leaving"
+)
+
+// ready is the condition Ready of a link as it is to be told.
+func (l ToldLink) ready() object.Condition {
+	reason := ""
+	switch i := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready }); {
+	case l.Source == LeavingEnd || l.Target == LeavingEnd:
+		reason = leavesNow
+	case l.Source == NotRead:
+		reason = notRead
+	case i >= 0:
+		return l.Conditions[i]
+	default:
+		reason = notTold
+	}
+	return object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason}
+}
+
+// Clean says that all clusters were read, and every link that stays is ready.
+func (t Told) Clean() bool {
+	for _, l := range t.Links {
+		if c := l.ready(); c.Status != object.True && c.Reason != leavesNow {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool { return c.Why != nil })
+}
+
+// toldDoc is Told as it may be shown.
+type toldDoc struct {
+	Clean    bool             `json:"clean"`
+	Links    []toldLinkDoc    `json:"links"`    // sorted by source, then target
+	Clusters []toldClusterDoc `json:"clusters"` // sorted by name
+	wide     bool
+}
+
+type toldLinkDoc struct {
+	Source     string             `json:"source"`
+	Target     string             `json:"target"`
+	Ready      string             `json:"ready"` // True, False or Unknown
+	Reason     string             `json:"reason"`
+	Message    string             `json:"message,omitempty"`
+	Since      time.Time          `json:"since,omitzero"`
+	SourceEnd  End                `json:"sourceEnd"`
+	TargetEnd  End                `json:"targetEnd"`
+	Conditions []object.Condition `json:"conditions"` // as they were told last
+}
+
+type toldClusterDoc struct {
+	Name   string         `json:"name"`
+	Read   bool           `json:"read"`
+	Reason *object.Reason `json:"reason,omitempty"`
+}
+
+func (t Told) document() toldDoc {
+	m := redacting(nil)
+	d := toldDoc{Clean: t.Clean(), Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}}
+	for _, l := range t.Links {
+		c := l.ready()
+		d.Links = append(d.Links, toldLinkDoc{
+			Source: string(l.Pair.Source), Target: string(l.Pair.Target), Ready: c.Status, Reason: c.Reason, Message: m.line(c.Message),
+			Since: c.Since, SourceEnd: l.Source, TargetEnd: l.Target, Conditions: append([]object.Condition{}, l.Conditions...),
+		})
+	}
+	for _, c := range t.Clusters {
+		d.Clusters = append(d.Clusters, toldClusterDoc{Name: string(c.Name), Read: c.Why == nil, Reason: m.reason(c.Why)})
+	}
+	return d
+}
+
+// Write tells it in one of ToldFormats.
+func (t Told) Write(w io.Writer, f Format) error {
+	d := t.document()
+	switch f {
+	case Wide:
+		d.wide, f = true, Text
+	case AsYAML:
+		out, err := yaml.Marshal(d)
+		if err != nil {
+			return fmt.Errorf("encode status: %w", err)
+		}
+		_, err = w.Write(out)
+		return err
+	}
+	return tell(w, f, d)
+}
+
+func (d toldDoc) text() string { return paragraphs(table(d.rows()), table(d.unread()), d.none()) }
+
+func (d toldDoc) markdown() string {
+	return paragraphs(markdownTable(d.rows()), markdownTable(d.unread()), d.none())
+}
+
+// rows are cells, the first row being the head.
+func (d toldDoc) rows() [][]string {
+	head := []string{"source", "target", "ready", "reason", "since"}
+	if d.wide {
+		head = append(head, "source end", "target end", "also true", "message")
+	}
+	rows := [][]string{head}
+	for _, l := range d.Links {
+		row := []string{l.Source, l.Target, l.Ready, l.Reason, moment(l.Since)}
+		if d.wide {
+			row = append(row, string(l.SourceEnd), string(l.TargetEnd), l.others(), l.Message)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// others are the types of what is True beside Ready.
+func (l toldLinkDoc) others() string {
+	var out []string
+	for _, c := range l.Conditions {
+		if c.Type != object.Ready && c.Status == object.True {
+			out = append(out, c.Type)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// unread are the clusters of which nothing is known.
+func (d toldDoc) unread() [][]string {
+	rows := [][]string{{"cluster", "state", "reason"}}
+	for _, c := range d.Clusters {
+		if !c.Read {
+			rows = append(rows, []string{c.Name, string(Unread), sentence(c.Reason)})
+		}
+	}
+	return rows
+}
+
+func (d toldDoc) none() string {
+	if len(d.Links) > 0 {
+		return ""
+	}
+	return "no link in " + count(len(d.Clusters), "cluster") + "\n"
+}
+
+// moment is a time in UTC; empty for none.
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02 15:04:05Z")
+}

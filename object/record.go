@@ -60,6 +60,19 @@ func (r Record) Sets(member string) bool {
 	return r.Fields.Value() == everything || strings.Contains(r.Fields.Value(), `"f:`+member+`"`)
 }
 
+// AppliedIn is the version of its kind in which we last applied the object; empty: never, or it is made up.
+func (r Record) AppliedIn() string {
+	if r.Fields == (unique.Handle[string]{}) || r.Fields.Value() == everything {
+		return ""
+	}
+	head, _, _ := strings.Cut(r.Fields.Value(), "{")
+	group, version, grouped := strings.Cut(head, "/")
+	if !grouped {
+		return group
+	}
+	return version
+}
+
 // everything is the field set of a record that After makes up: it covers all.
 const everything = "*"
 

@@ -2,6 +2,7 @@ package prune
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/object"
@@ -102,7 +103,8 @@ func emptied(k object.Key, live object.Body) (object.Object, bool) {
 	if !ok {
 		return object.Object{}, false
 	}
-	o, err := object.Seal(object.Spec{Key: k, Version: linkerd.LinkVersion, Phase: object.PhaseLinks, Owner: owner}, content)
+	version := strings.TrimPrefix(content["apiVersion"].(string), linkerd.Group+"/") //nolint:forcetypeassert // Emptied's
+	o, err := object.Seal(object.Spec{Key: k, Version: version, Phase: object.PhaseLinks, Owner: owner}, content)
 	return o, err == nil
 }
 

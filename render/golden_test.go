@@ -67,6 +67,7 @@ func texts(files []txtar.File) []string {
 
 // world is what an archive may say beside declarations and facts.
 type world struct {
+	appliedIn          string
 	Owner              string            `json:"owner"`
 	NoToken            bool              `json:"noToken"`            // no credential was issued yet
 	ControlPlaneSecret bool              `json:"controlPlaneSecret"` // it is live in every source
@@ -88,6 +89,12 @@ type scene struct {
 
 func read(t *testing.T, file string) scene {
 	t.Helper()
+	return readOn(t, file, "")
+}
+
+// readOn is read where live Links were last applied in another version.
+func readOn(t *testing.T, file, appliedIn string) scene {
+	t.Helper()
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +102,7 @@ func read(t *testing.T, file string) scene {
 	if len(bytes.TrimSpace(archive.Comment)) == 0 {
 		t.Error("the first line must say the behaviour in words")
 	}
-	s, w := scene{archive: archive}, world{Owner: object.DefaultOwner}
+	s, w := scene{archive: archive}, world{Owner: object.DefaultOwner, appliedIn: appliedIn}
 	tree, facts := fstest.MapFS{}, map[api.ClusterName]linkerd.Facts{}
 	for _, f := range archive.Files {
 		switch {
@@ -137,7 +144,7 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w world) 
 	var ends []object.Wanted
 	r := Renderer{Owner: w.Owner}
 	for l := range f.Links() {
-		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret}
+		in := Input{Link: l, Source: known[l.Source.Name], Target: known[l.Target.Name], ControlPlaneSecretLive: w.ControlPlaneSecret, AppliedIn: w.appliedIn}
 		if w.KeepToken {
 			in.Tokens = []object.Key{TokenSecret("linkwright", l.Source.Name)}
 		}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -24,12 +25,13 @@ func foreignAnnotations() []string {
 // link renders the Linkerd Link, named after the target, as link-gen would.
 func link(b *builder) {
 	key := linkerd.LinkKey(b.source(), b.target())
-	content, err := b.linkSpec().Encode()
+	version := b.Source.LinkVersion()
+	content, err := b.linkSpec().In(cmp.Or(b.AppliedIn, version)).Encode(version)
 	if err != nil {
 		b.err = err
 		return
 	}
-	b.encoded(named{key: key, version: linkerd.LinkVersion, phase: object.PhaseLinks}, content, nil)
+	b.encoded(named{key: key, version: version, phase: object.PhaseLinks}, content, nil)
 }
 
 func (b *builder) linkSpec() linkerd.LinkSpec {

@@ -24,6 +24,9 @@ type Input struct {
 	// ControlPlaneSecretLive says that the source's control plane holds its credential: only then may
 	// the Linkerd Link name selectors that make it use the credential (else it can panic).
 	ControlPlaneSecretLive bool
+	// AppliedIn is the version in which the live Linkerd Link was last applied, where that is older and its fields are no others
+	// (linkerd.AppliedIn); empty: any.
+	AppliedIn string
 	// Marked is what the live secret of the source's control plane says of the credential that it holds (linkerd.CredentialMark);
 	// empty: there is none.
 	Marked string
@@ -165,6 +168,9 @@ func holdSource(in Input) *object.Reason {
 		return why
 	}
 	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
+		return why
+	}
+	if why := older(in); why != nil {
 		return why
 	}
 	if why := skew(in); why != nil {

@@ -78,7 +78,7 @@ func anyInput(r *rand.Rand) Input {
 			Target: &fleet.Cluster{Name: api.ClusterName(one("a", "b", "east", "target", "controller", "linkwright", "a-name-that-is-much-longer-than-what-stands-for-it"))},
 			Spec:   &spec,
 		},
-		Source:     &linkerd.Facts{Version: one("edge-25.1.1", "edge-25.1.1", "~target~", "x~target~<\"\x00", "~tar")},
+		Source:     &linkerd.Facts{Links: linkerd.LinkVersion, Version: one("edge-25.1.1", "edge-25.1.1", "~target~", "x~target~<\"\x00", "~tar")},
 		Target:     &linkerd.Facts{Gateway: gateway, API: linkerd.Endpoint{Server: "https://a", CA: "ca"}},
 		Credential: &linkerd.Credential{Token: object.NewSecret([]byte("t")), Print: "0123456789ab"},
 	}

@@ -103,6 +103,21 @@ func (u *turn) observe(ctx context.Context, conn Cluster, side *pair.Side) error
 	side.Answered = true
 	rest, err := conn.Observe(ctx, side.Looked[len(plan.Ledger()):])
 	side.Seen = with(rest, ledger)
+	if older := linkerd.OlderWatches(rest); err == nil && len(older) > 0 {
+		return u.older(ctx, conn, side)
+	}
+	return err
+}
+
+// older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
+func (u *turn) older(ctx context.Context, conn Cluster, side *pair.Side) error {
+	before := side.Seen
+	if !u.watches(side, before) {
+		return nil
+	}
+	more, err := conn.Observe(ctx, linkerd.OlderWatches(before))
+	side.Seen = with(more, before)
+	side.Seen.Unserved = slices.Sorted(slices.Values(slices.Concat(before.Unserved, more.Unserved)))
 	return err
 }
 
@@ -116,19 +131,26 @@ func with(seen, before object.Observation) object.Observation {
 	return e.Observation()
 }
 
-// live asks for what was looked at last, and once more only where that is not what is to be looked at now.
+// reads is how often what is seen may tell what else to look at: inventories, then what a cluster serves.
+const reads = 3
+
+// live asks for what was looked at last, and again only where that is not what is to be looked at now.
 func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 	if side.Looked == nil {
 		side.Looked = plan.Ledger()
 	}
-	known := side.Looked
-	seen, err := conn.Live(ctx, known)
-	if err != nil || !u.watches(side, seen) {
-		return err
+	for range reads {
+		known := side.Looked
+		seen, err := conn.Live(ctx, known)
+		if err != nil || !u.watches(side, seen) {
+			return err
+		}
+		if side.Seen = seen; reflect.DeepEqual(side.Looked, known) {
+			return nil
+		}
 	}
-	if side.Seen = seen; !reflect.DeepEqual(side.Looked, known) {
-		side.Seen, err = conn.Live(ctx, side.Looked)
-	}
+	seen, err := conn.Live(ctx, side.Looked)
+	side.Seen = seen
 	return err
 }
 

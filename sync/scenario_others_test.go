@@ -179,7 +179,7 @@ func (s *scenario) linkerd(words []string) {
 		}
 	}
 	s.bad(s.at(words[0]).Dress(d))
-	if !release.Source {
+	if !release.Controllers {
 		s.remove([]string{words[0], "ClusterRole.rbac.authorization.k8s.io", linkerd.LocalAccessRole})
 	}
 }

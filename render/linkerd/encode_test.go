@@ -33,7 +33,7 @@ func TestLinkAsByEncodingJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Encode(); err != nil || string(got) != string(want) {
+		if got, err := s.Encode(LinkVersion); err != nil || string(got) != string(want) {
 			t.Fatalf("seed %d: got %s, %v\nwant %s", seed, got, err, want)
 		}
 	}

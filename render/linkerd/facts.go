@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +21,7 @@ import (
 type Facts struct {
 	UID     string    `json:"uid,omitempty"` // of kube-system: the cluster's identity
 	Version string    `json:"version,omitempty"`
+	Links   string    `json:"links,omitempty"` // version of Linkerd Links that the API serves; empty: that of Version's release
 	Domains Domains   `json:"domains"`
 	Gateway Gateway   `json:"gateway"`
 	API     Endpoint  `json:"api"`
@@ -155,17 +155,16 @@ func (r *reader) roleless(name string) bool {
 }
 
 // writable looks for what links from the cluster are written with. A cluster that is only linked to needs none of it: what
-// sources are given there is as it was since 2.14. What discovery shows counts, and not the version that runs, which names the reason.
+// sources are given there is as it was since 2.14. What discovery shows counts, and not the version that runs.
 func (r *reader) writable() {
-	unserved := slices.Contains(r.seen.Unserved, "Link."+LinkVersion+"."+Group)
-	release, known := Running(r.f.Version)
+	served := Serves(r.seen)
+	if served != r.f.LinkVersion() {
+		r.f.Links = served
+	}
 	switch {
-	case unserved && known && !release.Source:
-		r.miss(AsSource, "OldLinkerd", "Linkerd %s runs, whose controllers read links.%s %s, and %s is written: upgrade Linkerd there to 2.18 or later; until then other clusters can be linked to it, and it to none",
-			r.f.Version, Group, release.Link, LinkVersion)
-	case unserved:
-		r.miss(AsSource, "NotInstalled", "the API does not serve links.%s %s: install the multicluster extension of Linkerd 2.18 or later", Group, LinkVersion)
-	case r.roleless(LocalAccessRole):
+	case served == "":
+		r.miss(AsSource, "NotInstalled", "the API does not serve links.%s: install the multicluster extension of Linkerd", Group)
+	case served == LinkVersion && r.roleless(LocalAccessRole):
 		r.miss(AsSource, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
 	}
 }

@@ -37,11 +37,12 @@ type ProbeSpec struct {
 	Period string `json:"period,omitempty"`
 }
 
-// Encode gives the Linkerd Link, v1alpha3, as declared, but for its metadata: what is empty is left out, and what is not
+// Encode gives the Linkerd Link of a version, as declared, but for its metadata: what is empty is left out, and what is not
 // encodes as encoding/json would (linkerd2 multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers
 // are strings there.
-func (s LinkSpec) Encode() (object.Encoded, error) {
-	m := append(make(object.Members, 0, 1024), `{"kind":"Link","apiVersion":"`+Group+"/"+LinkVersion+`","metadata":{}`...)
+func (s LinkSpec) Encode(version string) (object.Encoded, error) {
+	m := append(make(object.Members, 0, 1024), `{"kind":"Link","apiVersion":"`+Group+"/"...)
+	m = append(append(m, version...), `","metadata":{}`...)
 	m.Open("spec")
 	m.Text("targetClusterName", s.TargetClusterName)
 	m.Text("targetClusterDomain", s.TargetClusterDomain)
@@ -131,10 +132,11 @@ func selectors() []string {
 }
 
 // Emptied is a live Link's content as it is applied to drain it, and whose it is: all that its spec, labels and annotations
-// hold, but for what chooses services; false for what is no Link.
+// hold, in the version in which it was read, but for what chooses services; false for what is no Link.
 func Emptied(link object.Body) (content map[string]any, owner string, ok bool) {
 	var l struct {
-		Metadata struct {
+		APIVersion string `json:"apiVersion"`
+		Metadata   struct {
 			Name        string            `json:"name"`
 			Namespace   string            `json:"namespace"`
 			Labels      map[string]string `json:"labels"`
@@ -144,14 +146,14 @@ func Emptied(link object.Body) (content map[string]any, owner string, ok bool) {
 	}
 	d := json.NewDecoder(bytes.NewReader(link.Bytes()))
 	d.UseNumber()
-	if d.Decode(&l) != nil || l.Spec == nil || l.Metadata.Name == "" {
+	if d.Decode(&l) != nil || l.Spec == nil || l.Metadata.Name == "" || !strings.HasPrefix(l.APIVersion, Group+"/") {
 		return nil, "", false
 	}
 	for _, name := range selectors() {
 		delete(l.Spec, name)
 	}
 	return map[string]any{
-		"apiVersion": Group + "/" + LinkVersion, "kind": "Link", "spec": l.Spec,
+		"apiVersion": l.APIVersion, "kind": "Link", "spec": l.Spec,
 		"metadata": map[string]any{
 			"name": l.Metadata.Name, "namespace": l.Metadata.Namespace,
 			"labels": texts(l.Metadata.Labels), "annotations": texts(l.Metadata.Annotations),
@@ -187,6 +189,7 @@ func specOf(link object.Body) LinkSpec {
 	if json.Unmarshal(link.Bytes(), &l) != nil {
 		return LinkSpec{}
 	}
+	l.Spec.heard()
 	return l.Spec
 }
 

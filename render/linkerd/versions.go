@@ -13,8 +13,9 @@ type Release struct {
 	Edge [2]int
 	// Link is the newest version of links.multicluster.linkerd.io that it serves.
 	Link string
-	// Source says that links from such a cluster are written: its controllers read LinkVersion, and share LocalAccessRole.
-	Source bool
+	// Controllers says that links from such a cluster may have a controller of their own from us: those share LocalAccessRole. Before, the
+	// user's chart brings it.
+	Controllers bool
 	// Servers says that it serves servers.policy.linkerd.io v1beta3, which control planes since 2.16 list in the targets of remote
 	// discovery and federation: where they cannot, they start over again and again (linkerd2 controller/api/destination/watcher).
 	Servers bool
@@ -30,9 +31,9 @@ func Releases() []Release {
 		{Number: [2]int{2, 15}, Edge: [2]int{24, 2}, Link: "v1alpha1"},
 		{Number: [2]int{2, 16}, Edge: [2]int{24, 8}, Link: "v1alpha1", Servers: true},
 		{Number: [2]int{2, 17}, Edge: [2]int{24, 11}, Link: "v1alpha2", Servers: true},
-		{Number: [2]int{2, 18}, Edge: [2]int{25, 4}, Link: LinkVersion, Source: true, Servers: true},
-		{Number: [2]int{2, 19}, Edge: [2]int{25, 10}, Link: LinkVersion, Source: true, Servers: true},
-		{Number: [2]int{2, 20}, Edge: [2]int{26, 6}, Link: LinkVersion, Source: true, Servers: true},
+		{Number: [2]int{2, 18}, Edge: [2]int{25, 4}, Link: LinkVersion, Controllers: true, Servers: true},
+		{Number: [2]int{2, 19}, Edge: [2]int{25, 10}, Link: LinkVersion, Controllers: true, Servers: true},
+		{Number: [2]int{2, 20}, Edge: [2]int{26, 6}, Link: LinkVersion, Controllers: true, Servers: true},
 	}
 }
 

@@ -40,31 +40,40 @@ func TestSkewed(t *testing.T) {
 	}
 }
 
-// A cluster with an older Linkerd is a target like any other, and no source, and is told so by what runs there.
+// What a source's Links are written in is what its API serves, whatever runs; what controllers of ours need is asked for where they may be.
 func TestFactsOfOldLinkerd(t *testing.T) {
-	const remedy = ": upgrade Linkerd there to 2.18 or later; until then other clusters can be linked to it, and it to none"
+	const nothing = "NotInstalled the API does not serve links.multicluster.linkerd.io: install the multicluster extension of Linkerd"
 	for _, tt := range []struct {
-		version      string
-		served, role bool
-		roles, why   string
+		version               string
+		unserved              int // of the versions of Links, the newest first
+		role                  bool
+		roles, why, says, out string
 	}{
-		{"stable-2.14.10", false, false, "source", "OldLinkerd Linkerd stable-2.14.10 runs, whose controllers read links.multicluster.linkerd.io v1alpha1, and v1alpha3 is written" + remedy},
-		{"2.17.1", false, true, "source", "OldLinkerd Linkerd 2.17.1 runs, whose controllers read links.multicluster.linkerd.io v1alpha2, and v1alpha3 is written" + remedy},
-		{"2.18.0", false, true, "source", "NotInstalled the API does not serve links.multicluster.linkerd.io v1alpha3: install the multicluster extension of Linkerd 2.18 or later"},
-		{"mine", false, true, "source", "NotInstalled the API does not serve links.multicluster.linkerd.io v1alpha3: install the multicluster extension of Linkerd 2.18 or later"},
-		{"edge-25.4.4", true, false, "source", "NotInstalled ClusterRole " + LocalAccessRole + " is missing: install the multicluster extension of Linkerd 2.18 or later"},
-		{"edge-25.1.1", true, true, "", ""}, // discovery says more than an edge's month
+		{"stable-2.14.10", 2, false, "", "", "", "v1alpha1"},
+		{"2.16.0", 2, false, "", "", "", "v1alpha1"},
+		{"2.17.1", 1, false, "", "", "", "v1alpha2"},
+		{"2.18.0", 1, true, "", "", "v1alpha2", "v1alpha2"}, // the extension is upgraded apart
+		{"2.17.1", 3, true, "source", nothing, "", "v1alpha2"},
+		{"mine", 3, true, "source", nothing, "", "v1alpha3"},
+		{"mine", 2, false, "", "", "v1alpha1", "v1alpha1"},
+		{"edge-25.4.4", 0, false, "source", "NotInstalled ClusterRole " + LocalAccessRole + " is missing: install the multicluster extension of Linkerd 2.18 or later", "", "v1alpha3"},
+		{"edge-25.1.1", 0, true, "", "", "v1alpha3", "v1alpha3"}, // discovery says more than an edge's month
+		{"2.20.0", 0, true, "", "", "", "v1alpha3"},
 	} {
 		l := installed(t)
 		l.config("clusterDomain: cluster.local\nlinkerdVersion: " + tt.version + "\n")
-		if !tt.served {
-			l.seen.Unserved = []string{"Link.v1alpha3.multicluster.linkerd.io"}
+		for _, v := range LinkVersions()[:tt.unserved] {
+			l.seen.Unserved = append(l.seen.Unserved, "Link."+v+".multicluster.linkerd.io")
 		}
 		if !tt.role {
 			l.remove(roleKey(LocalAccessRole))
 		}
-		if roles, why := lacks(read(l, api.Cluster{})); roles != tt.roles || why != tt.why {
+		f := read(l, api.Cluster{})
+		if roles, why := lacks(f); roles != tt.roles || why != tt.why {
 			t.Errorf("%+v: lacks %q: %s", tt, roles, why)
+		}
+		if f.Links != tt.says || f.LinkVersion() != tt.out {
+			t.Errorf("%+v: Links %q, written in %s", tt, f.Links, f.LinkVersion())
 		}
 	}
 }
@@ -77,8 +86,8 @@ func TestReleasesAreDocumented(t *testing.T) {
 	}
 	var want []string
 	for _, r := range Releases() {
-		from, discovery := "no", "no"
-		if r.Source {
+		from, discovery := "`External`", "no"
+		if r.Controllers {
 			from = "yes"
 		}
 		if r.Servers {

@@ -323,6 +323,11 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 	in.Credential = cred
 	in.ControlPlaneSecretLive = p.discovers(l)
 	in.Former = p.formerly(l)
+	link, seen := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), p.Sides[l.Source.Name].Seen
+	body, _ := seen.Body(link)
+	if in.Source != nil {
+		in.AppliedIn = linkerd.AppliedIn(seen.Record(link), body, in.Source.LinkVersion())
+	}
 	if l.Spec.UsesRemoteDiscovery() {
 		in.Marked = p.marked(l)
 	}

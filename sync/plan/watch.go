@@ -35,6 +35,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	_, links, _ := w.declared(c.Name)
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)
+	extras = append(extras, linkerd.OlderWatches(ledger)...)
 	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded), w.formerPlaces(l, recorded)), nil
 }
 

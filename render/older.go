@@ -1,0 +1,33 @@
+package render
+
+import (
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// older says what of a link its source's Linkerd cannot hold, since its Links are of a version before linkerd.LinkVersion, or nil.
+func older(in Input) *object.Reason {
+	version, spec, source := in.Source.LinkVersion(), in.Link.Spec, in.Link.Source.Name
+	if version == linkerd.LinkVersion {
+		return nil
+	}
+	what, remedy := "", "declare the link without it"
+	switch {
+	case spec.Controller.Mode != api.External:
+		return object.Because("OldLinkerd", "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
+			source, in.Source.Version, version)
+	case chosen(spec.FederatedServiceSelector) != nil && !linkerd.HoldsFederated(version):
+		what = "federatedServiceSelector"
+	case len(spec.ExcludedLabels) > 0:
+		what = "excludedLabels"
+	case len(spec.ExcludedAnnotations) > 0:
+		what = "excludedAnnotations"
+	case !spec.UsesRemoteDiscovery() && (in.Target.Gateway.Disabled || chosen(spec.SelectorFor(in.Link.Target.Spec.Gateway)) == nil):
+		what, remedy = "a link that chooses no services, and be told of its credentials", "declare a selector"
+	default:
+		return nil
+	}
+	return object.Because("OldLinkerd", "cluster %s runs Linkerd %s, whose Links %s cannot hold %s: upgrade Linkerd there, or %s",
+		source, in.Source.Version, version, what, remedy)
+}

@@ -112,7 +112,12 @@ func (r *run) read(p *process, c fleet.Cluster) {
 		return
 	}
 	watches, whole := pl.miss(watches)
-	side := pair.Side{Known: true, Looked: watches, Seen: pl.observe(watches), Pass: p.pass}
+	seen := pl.observe(watches)
+	if older := linkerd.OlderWatches(seen); len(older) > 0 { // asked for once it is known that today's are not served
+		watches = append(watches, older...)
+		seen = pl.observe(watches)
+	}
+	side := pair.Side{Known: true, Looked: watches, Seen: seen, Pass: p.pass}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
 	_, before := p.sides[c.Name]
 	if was, had := p.seen[c.Name]; before && (!had || was != now) {

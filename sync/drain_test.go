@@ -180,7 +180,9 @@ func (b *bed) declaredAgain(l *sync.Loop, d *text) {
 		}
 		return err == nil && len(list.Items) == 1 && list.Items[0].DeletionTimestamp == nil, err
 	})
-	if cm := b.inventory("west", inventory.Key("linkwright", end).Name); strings.Contains(cm.Data["inventory.json"], "leaving") || strings.Contains(cm.Data["inventory.json"], "since") {
+	cm := b.inventory("west", inventory.Key("linkwright", end).Name)
+	// what tells of an unlink stands before conditions, which have moments of their own
+	if left, _, _ := strings.Cut(cm.Data["inventory.json"], `,"conditions":`); strings.Contains(left, "leaving") || strings.Contains(left, "since") {
 		b.t.Errorf("the inventory: %s", cm.Data)
 	}
 }

@@ -112,6 +112,8 @@ func (p *planner) turns(l fleet.Link, end object.End, revoke bool) (inventory.In
 		return inventory.Inventory{}, orElse(p.side.Err, "cluster %s was not read", p.name)
 	case p.stranger(p.name) != nil:
 		return inventory.Inventory{}, p.stranger(p.name)
+	case policy == api.CreateOnly:
+		return inventory.Inventory{}, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: its source would never be given another token", policy)
 	case revoke && policy != api.PruneSync:
 		return inventory.Inventory{}, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: nothing is deleted, no token either", policy)
 	}

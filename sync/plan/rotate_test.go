@@ -161,6 +161,9 @@ func TestTurnsRefused(t *testing.T) {
 		{"a secret manager's", "secret manager", func(i *issuer) {
 			i.world.Fleet = declare(t, two, linkDoc("west", "east", "  credentials: {mode: Existing}\n"))
 		}},
+		{"nothing is changed", "never be given", func(i *issuer) {
+			i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: CreateOnly"))
+		}},
 		{"the target is down", "down", func(i *issuer) { i.down["east"] = true }},
 		{"another cluster", "kube-system", func(i *issuer) { i.world.UIDs["east"] = "another" }},
 		{"nothing yet", "no token yet", func(i *issuer) {

@@ -173,11 +173,11 @@ func (p *plane) lent(t *thing) bool {
 
 // summary is what of a thing must be the same, whoever died meanwhile: not how it is numbered, nor the term in a base.
 func (t *thing) summary() string {
-	digest := t.rec.Digest
+	digest := t.lasting()
 	if t.key == baseKey() {
 		digest = 0
 	}
-	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v", t.by, t.rec.Mark, digest, t.rec.Keep, t.rec.Going, members(t))
+	return fmt.Sprintf("by %d, %s, digest %x, kept %t, going %t, members %v, %s", t.by, t.rec.Mark, digest, t.rec.Keep, t.rec.Going, members(t), t.conditions())
 }
 
 func (r *run) summary(b *strings.Builder, p *plane) {

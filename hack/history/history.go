@@ -168,7 +168,7 @@ func (r *run) calm() {
 // waits says that something may go on by the time alone.
 func (r *run) waits() bool {
 	for _, s := range r.last {
-		if s.Refused != nil || !s.Next.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Standing == plan.Waiting }) {
+		if s.Refused != nil || !s.Next.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Standing == plan.Waiting }) {
 			return true
 		}
 	}
@@ -355,6 +355,18 @@ func (t *thing) lasting() uint64 {
 	o, err := all[0].Object(owner)
 	must(err)
 	return o.Digest
+}
+
+// conditions are those of an inventory, but for the moment since which they stand.
+func (t *thing) conditions() (out string) {
+	seen := object.Observation{}.Edit()
+	seen.Put(t.key, t.rec, t.body)
+	if all, err := inventory.Read(owner, seen.Observation()); err == nil && len(all) > 0 {
+		for _, c := range all[0].Conditions {
+			out += fmt.Sprintf("%s %s %s;", c.Type, c.Status, c.Reason)
+		}
+	}
+	return out
 }
 
 // ideal is what the head alone gives on clusters that nothing ever happened to.

@@ -345,6 +345,9 @@ func (t *thing) content() uint64 {
 
 // lasting is the digest of what stays as it is while nothing is declared otherwise: conditions tell of the way there, too.
 func (t *thing) lasting() uint64 {
+	if !isInventory(t.key) {
+		return t.rec.Digest
+	}
 	seen := object.Observation{}.Edit()
 	seen.Put(t.key, t.rec, t.body)
 	all, err := inventory.Read(owner, seen.Observation())
@@ -359,6 +362,9 @@ func (t *thing) lasting() uint64 {
 
 // conditions are those of an inventory, but for the moment since which they stand.
 func (t *thing) conditions() (out string) {
+	if !isInventory(t.key) {
+		return ""
+	}
 	seen := object.Observation{}.Edit()
 	seen.Put(t.key, t.rec, t.body)
 	if all, err := inventory.Read(owner, seen.Observation()); err == nil && len(all) > 0 {

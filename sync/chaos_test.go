@@ -270,7 +270,8 @@ func (c *chaos) anotherCA() {
 	before := c.asked("west")
 	c.certify(other)
 	c.stands("west", "east", "AccessFails")
-	if sent := c.sent("west", before); len(sent) > 0 || c.config() != was {
+	noted := func(sent string) bool { return sent == "patch configmaps linkwright.west.east" } // Ready: False, once that lasts
+	if sent := slices.DeleteFunc(c.sent("west", before), noted); len(sent) > 0 || c.config() != was {
 		c.t.Errorf("with a CA that does not fit it sent %q", sent)
 	}
 	begun := time.Now()

@@ -6,6 +6,18 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
+// OldLinkerd is the code of a link that Linkerd in one of its clusters is too old for.
+const OldLinkerd = "OldLinkerd"
+
+// TooOld says what of a link Linkerd in one of its clusters is too old for, by the facts of both, or nil. Of facts it reads versions
+// and whether there is a gateway; of a version that it does not know it expects all.
+func TooOld(in Input) *object.Reason {
+	if why := older(in); why != nil {
+		return why
+	}
+	return skew(in)
+}
+
 // older says what of a link its source's Linkerd cannot hold, since its Links are of a version before linkerd.LinkVersion, or nil.
 func older(in Input) *object.Reason {
 	version, spec, source := in.Source.LinkVersion(), in.Link.Spec, in.Link.Source.Name
@@ -15,7 +27,7 @@ func older(in Input) *object.Reason {
 	what, remedy := "", "declare the link without it"
 	switch {
 	case spec.Controller.Mode != api.External:
-		return object.Because("OldLinkerd", "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
+		return object.Because(OldLinkerd, "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
 			source, in.Source.Version, version)
 	case chosen(spec.FederatedServiceSelector) != nil && !linkerd.HoldsFederated(version):
 		what = "federatedServiceSelector"
@@ -28,6 +40,6 @@ func older(in Input) *object.Reason {
 	default:
 		return nil
 	}
-	return object.Because("OldLinkerd", "cluster %s runs Linkerd %s, whose Links %s cannot hold %s: upgrade Linkerd there, or %s",
+	return object.Because(OldLinkerd, "cluster %s runs Linkerd %s, whose Links %s cannot hold %s: upgrade Linkerd there, or %s",
 		source, in.Source.Version, version, what, remedy)
 }

@@ -68,8 +68,14 @@ func (k *kustomize) load(ctx context.Context, o origin) (*fleet.Fleet, []api.Pro
 }
 
 // validate is load, and every overlay tried on all that its clusters would hold.
-func (k *kustomize) validate(ctx context.Context, o origin) (*fleet.Fleet, []api.Problem, error) {
-	return k.fleet(ctx, o, k.rehearse)
+func (k *kustomize) validate(ctx context.Context, from origin, o *offline) (*fleet.Fleet, []api.Problem, error) {
+	return k.fleet(ctx, from, func(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
+		var all findings
+		problems, err := k.rehearse(ctx, f)
+		all.add(problems...)
+		all.add(o.tooOld(f)...)
+		return all.sorted(), err
+	})
 }
 
 // look judges the overlays of a fleet.

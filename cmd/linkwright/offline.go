@@ -54,6 +54,30 @@ func (o *offline) side(c fleet.Cluster) pair.Side {
 	return pair.Side{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
 }
 
+// tooOld tells, for each declaration and source, of the first link that Linkerd in one of its clusters is too old for.
+func (o *offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
+	for _, c := range f.Clusters {
+		like := map[api.Pos]int{}
+		begun := len(out)
+		for _, l := range f.Out(c.Name) {
+			source, target := o.side(*l.Source).Facts, o.side(*l.Target).Facts
+			why := render.TooOld(render.Input{Link: l, Source: &source, Target: &target})
+			if why == nil {
+				continue
+			}
+			if like[*l.At]++; like[*l.At] == 1 {
+				out = append(out, api.Problem{Pos: *l.At, Code: why.Code, Message: l.Pair().String() + ": " + why.Message})
+			}
+		}
+		for i, p := range out[begun:] {
+			if more := like[p.Pos] - 1; more > 0 {
+				out[begun+i].Message += fmt.Sprintf("; the like for %d more links from there", more)
+			}
+		}
+	}
+	return out
+}
+
 // standInCredentials are the same on both sides of a diff.
 func standInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credential {
 	out := map[api.Pair]linkerd.Credential{}

@@ -107,7 +107,7 @@ func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) e
 	if err != nil {
 		return fmt.Errorf("write facts: %w", err)
 	}
-	text = append([]byte("# Facts of clusters, for linkwright render --facts and diff --facts. Nothing in it is secret.\n"), bytes.TrimLeft(text, "\n")...)
+	text = append([]byte("# Facts of clusters, for --facts of linkwright validate, render and diff. Nothing in it is secret.\n"), bytes.TrimLeft(text, "\n")...)
 	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // facts are public
 		return fmt.Errorf("write --save-facts: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -15,6 +16,7 @@ func validateCommand() *cobra.Command {
 	var g gitFlags
 	var out format
 	var o kustomizeFlags
+	var factsFile string
 	var strict bool
 	c := &cobra.Command{
 		Use:   "validate [PATH | REPO@REV]",
@@ -22,7 +24,7 @@ func validateCommand() *cobra.Command {
 		Long: `Check declarations, without any cluster: all problems of all files in one run, each with
 file:line:col and what to do. PATH is a directory or one file; files are named from the working
 directory or, of REPO@REV, from the repository's root. Overlays are built, and tried on what every
-cluster would hold.
+cluster would hold. With --facts, links that a cluster's Linkerd is too old for are errors, too.
 
   -o text     a line for each problem, and one that sums up
   -o json     the same for machines
@@ -39,12 +41,16 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 			if err != nil {
 				return err
 			}
+			facts, err := newOffline(object.DefaultOwner, factsFile)
+			if err != nil {
+				return err
+			}
 			k, err := o.open(c.Context(), object.DefaultOwner, warner(c.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
 			defer k.close()
-			fl, problems, err := k.validate(c.Context(), from)
+			fl, problems, err := k.validate(c.Context(), from, facts)
 			if err != nil {
 				return err
 			}
@@ -62,6 +68,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 	g.add(c.Flags())
 	group(c.Flags(), groupClusters, o.add)
 	out.add(c.Flags(), report.ProblemFormats())
+	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts, as render --save-facts writes it: see that Linkerd there can hold every link")
 	c.Flags().BoolVar(&strict, "strict", false, "let warnings count as errors")
 	return c
 }
@@ -72,7 +79,9 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	for _, r := range slices.Concat(fleet.Rules(), fleet.SecretRules()) {
 		p.Rules = append(p.Rules, report.Rule(r))
 	}
-	p.Rules = append(p.Rules, report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."})
+	p.Rules = append(p.Rules,
+		report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
+		report.Rule{Code: render.OldLinkerd, Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
 	if f == nil {
 		return p
 	}

@@ -19,7 +19,8 @@ type Watch struct {
 	Names                []string
 	Depth                Depth
 	// Polled, with Names: these are only ever asked for by name, never watched; live they are asked for again after own
-	// writes of them and every 10 minutes. It is for namespaces in which we may not list or watch.
+	// writes of them and every 10 minutes, with Health sooner while it is not zero. It is for namespaces in which we may not
+	// list or watch.
 	Polled bool
 	// Versions: live, every change of an object moves it, also one of its resourceVersion alone. It is for who keeps what
 	// was read of it elsewhere.

@@ -30,6 +30,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -136,11 +137,28 @@ func (c *chaos) ended() (stop func()) {
 	}
 	c.accepted(now.token, true)
 	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.told(), ".1") })
+	c.until("it has loaded the token", func() bool { return c.stage("west", "east", pair.Loaded) == pair.Passed })
 	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {
 		c.t.Fatal(err)
 	}
 	c.mirrored("west", "late-east")
 	return stop
+}
+
+// stage is how a stage of a link stands in the last report.
+func (c *chaos) stage(source, target string, stage pair.Stage) pair.Passing {
+	_, last := c.passes()
+	for _, l := range report.Links(last) {
+		if string(l.Pair.Source) != source || string(l.Pair.Target) != target {
+			continue
+		}
+		for _, v := range l.Source.Health {
+			if v.Stage == stage {
+				return v.Passing
+			}
+		}
+	}
+	return ""
 }
 
 // signed is a token with another time, and a signature by the cluster's own key.

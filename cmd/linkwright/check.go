@@ -22,7 +22,7 @@ func checkCommand() *cobra.Command {
 		Short: "Check every cluster and every link once, in the manner of linkerd check",
 		Long: `Check every cluster and every link once, live, in the manner of "linkerd check": it reads the repository and
 the clusters, and writes nothing. Of each link it tells the stages in which it may fail, in their order: it renders,
-its target is reachable, trust anchors are shared, access works, credentials are written, its controller leads, the
+its target is reachable, trust anchors are shared, access works, credentials are written and loaded, its controller leads, the
 gateway is alive, its mirrors have endpoints (docs/health.md).
 
 Put under the name linkerd-linkwright into the PATH, this program is an extension of Linkerd's command line:

@@ -12,6 +12,8 @@ import (
 const (
 	// pollEvery is how often what may only be asked for by name is asked for.
 	pollEvery = 10 * time.Minute
+	// pollSoon is when it is asked for again where it was not ready; then after twice as long, up to pollEvery.
+	pollSoon = 5 * time.Second
 	// brief is a watch that did not last.
 	brief = time.Second
 	// tooBrief so many of them in a row are a fault.
@@ -125,9 +127,9 @@ func (c *Client) served(ctx context.Context, s scope) (resource, bool, error) {
 	return r, ok, nil
 }
 
-// poll asks for one object by name, again after writes of ours.
+// poll asks for one object by name, again after writes of ours, and soon where it is not ready.
 func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
-	for {
+	for unready := 0; ; {
 		writes := c.feeds.written()
 		l, err := c.get(ctx, r, f.scope)
 		if err != nil {
@@ -137,10 +139,21 @@ func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
 		c.pack(f.scope, l.items)
 		c.feeds.fill(f, l, writes)
 		c.feeds.stand(f, complete, nil)
-		if !idle(ctx, pollEvery, f.again) {
+		if unready++; len(l.items) == 0 || l.items[0].Record.Health.IsZero() {
+			unready = 0
+		}
+		if !idle(ctx, nextPoll(unready), f.again) {
 			return nil
 		}
 	}
+}
+
+// nextPoll is how long to wait after so many polls in a row that found something that is not ready.
+func nextPoll(unready int) time.Duration {
+	if unready == 0 {
+		return pollEvery
+	}
+	return min(pollSoon<<min(unready-1, 10), pollEvery)
 }
 
 // idle waits for a time, or until there is a word in again; false: ctx ended first.

@@ -103,3 +103,47 @@ func TestPolledIsAskedForEveryTenMinutesAndAfterOwnWrites(t *testing.T) {
 		until(48, 0, map[string][]int{"a": {2340}, "b": {1800, 2400}})
 	})
 }
+
+// What is not ready is asked for again soon, and less and less often.
+func TestPolledIsAskedForSoonWhileItIsNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var asked []int
+		server := says(func(q *http.Request) (*http.Response, error) {
+			to := httptest.NewRecorder()
+			if q.URL.Path == "/apis/apps/v1" {
+				say(http.StatusOK, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","namespaced":true,"kind":"Deployment","verbs":["get"]}]}`)(to, q)
+				return to.Result(), nil
+			}
+			at := int(time.Since(begun).Seconds())
+			asked = append(asked, at)
+			ready := 0
+			if at > 40 && at < 700 || at > 5000 {
+				ready = 1
+			}
+			say(http.StatusOK, fmt.Sprintf(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a","namespace":"linkerd","uid":"u","resourceVersion":"%d"},`+
+				`"spec":{"replicas":1},"status":{"observedGeneration":1,"replicas":1,"updatedReplicas":1,"availableReplicas":%d}}`, len(asked), ready))(to, q)
+			return to.Result(), nil
+		})
+		c, err := connect(&rest.Config{Host: "http://east.invalid"}, Options{Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper { return server }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		watches := []object.Watch{{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "linkerd", Names: []string{"a"}, Depth: object.Whole, Polled: true, Health: true}}
+		seen, err := c.Live(t.Context(), watches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd", Name: "a"}
+		if _, whole := seen.Body(key); seen.Record(key).Health.IsZero() || !whole {
+			t.Errorf("it was seen as %s, whole %t", seen.Record(key).Health, whole)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		want := []int{0, 5, 15, 35, 75, 675, 1275, 1280, 1290, 1310, 1350, 1430, 1590, 1910, 2510, 3110, 3710, 4310, 4910, 5510, 6110, 6710}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+}

@@ -20,6 +20,7 @@ const (
 	Trusted   Stage = "trust anchors shared"
 	Works     Stage = "access works"
 	Written   Stage = "credentials written"
+	Loaded    Stage = "credentials loaded"
 	Leads     Stage = "controller leads"
 	Gateway   Stage = "gateway alive"
 	Serving   Stage = "mirrors have endpoints"
@@ -28,6 +29,7 @@ const (
 // Reasons of stages that fail.
 const (
 	NotWritten   = "NotWritten"   // a credential is not where Linkerd reads it
+	NotLoaded    = "NotLoaded"    // the control plane has not started anew with it
 	NoController = "NoController" // there is none, or it is not ready
 	NoLeader     = "NoLeader"     // it holds no lease
 	GatewayDead  = "GatewayDead"  // its probe fails
@@ -79,12 +81,13 @@ func First(all []Verdict) (Verdict, bool) {
 //	trust anchors shared    as Trust; not asked with trustAnchors: Skip
 //	access works            as the last try of the credential; unknown before one
 //	credentials written     every Secret of the link is there
+//	credentials loaded      as the view has it; not asked where nothing is seen of it
 //	controller leads        its Deployment is ready, and its lease has a holder
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
 func (v View) Health(held *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
 	return []Verdict{
-		v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.leads(), v.gateway(pulse), v.serving(pulse),
+		v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded(), v.leads(), v.gateway(pulse), v.serving(pulse),
 	}
 }
 
@@ -143,6 +146,13 @@ func (v View) written() Verdict {
 		}
 	}
 	return Verdict{Stage: Written, Passing: Passed}
+}
+
+func (v View) loaded() Verdict {
+	if v.Loading == (Verdict{}) {
+		return Verdict{Stage: Loaded, Passing: NotAsked}
+	}
+	return v.Loading
 }
 
 func (v View) leads() Verdict {

@@ -34,7 +34,8 @@ type Side struct {
 type View struct {
 	Link           fleet.Link
 	Source, Target Side
-	Proof          *Proof // of its credential; nil: none was tried yet
+	Proof          *Proof  // of its credential; nil: none was tried yet
+	Loading        Verdict // whether its source's control plane runs with its credential; zero: it always does, once that is written
 }
 
 // Saw says whether the key was looked for: only then does "not seen" mean "not there". Namespaced

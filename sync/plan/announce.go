@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // Untold is the code of an end in place whose credential Linkerd's destination controller has not read yet: it reads a secret
@@ -31,7 +32,7 @@ func (w World) told(c fleet.Cluster) []object.Watch {
 	}
 	k := linkerd.Destination(c.Spec.Linkerd)
 	return []object.Watch{{
-		Group: k.Group, Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole, Polled: true,
+		Group: k.Group, Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole, Polled: true, Health: true,
 	}}
 }
 
@@ -137,4 +138,23 @@ func (p *planner) untold(l fleet.Link) *object.Reason {
 	}
 	p.until(p.nextTelling())
 	return p.silenced()
+}
+
+// loaded judges whether the control plane of a link's source runs with the credential that changed in place: it was told of that, and
+// all its pods started after it. What was never changed it read when it appeared.
+func (p *planner) loaded(l fleet.Link) pair.Verdict {
+	mark, k := p.changed(l), linkerd.Destination(p.spec(p.name).Linkerd)
+	health := p.side.Seen.Record(k).Health
+	switch {
+	case mark == "":
+		return pair.Verdict{}
+	case !p.side.Saw(k):
+		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Unknown, Why: object.Because(Untold, "nobody lets linkwright look at %s", k)}
+	case slices.Contains(p.news().untold, mark):
+		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Failed, Why: object.Because(Untold, "%s goes on with the credential that it read before", k)}
+	case !health.IsZero():
+		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Failed, Why: object.Because(pair.NotLoaded,
+			"%s starts anew with the credential, and is not through: %s", k, health)}
+	}
+	return pair.Verdict{Stage: pair.Loaded, Passing: pair.Passed}
 }

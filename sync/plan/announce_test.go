@@ -129,6 +129,40 @@ func TestDestinationIsTold(t *testing.T) {
 	r.is("it comes back", 2)
 }
 
+// A link's stage tells whether destination runs with the credential, where that changed in place. It makes no link unready: the former
+// credential still holds.
+func TestDestinationHasLoaded(t *testing.T) {
+	r := newReader(t, "")
+	is := func(what string, want pair.Passing, code string) {
+		t.Helper()
+		row := r.settle()["west"].row(westEnd())
+		at := slices.IndexFunc(row.Health, func(v pair.Verdict) bool { return v.Stage == pair.Loaded })
+		if v := row.Health[at]; v.Passing != want || (v.Why == nil) != (code == "") || v.Why != nil && v.Why.Code != code {
+			t.Errorf("%s: %s %v, want %s %s", what, v.Passing, v.Why, want, code)
+		}
+		if first, reason := pair.First(row.Health); reason && first.Stage == pair.Loaded && !row.Ready() {
+			t.Errorf("%s: the link is not ready for it", what)
+		}
+	}
+	rolls := func(body string) {
+		seen := &r.live["west"].Seen
+		rec := seen.Record(destinationKey)
+		rec.Health = object.HealthOf("Deployment", []byte(body))
+		record(seen, destinationKey, rec)
+	}
+	is("it read what appeared", pair.NotAsked, "")
+	r.moves("east", "second")
+	is("it was told", pair.Passed, "")
+	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":4,"updatedReplicas":1,"availableReplicas":3}}`)
+	is("it starts anew", pair.Failed, pair.NotLoaded)
+	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"availableReplicas":3}}`)
+	is("it is through", pair.Passed, "")
+	r.moves("east", "third")
+	is("too soon", pair.Failed, Untold)
+	r.world.Untellable = true
+	is("nobody may look", pair.Unknown, Untold)
+}
+
 // Whatever write of a step is the last before a crash, the next step goes on from what is live.
 func TestDestinationIsToldAfterACrash(t *testing.T) {
 	for at := range 4 {

@@ -46,6 +46,7 @@ func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
 	if cred, why := p.credential(l); cred != nil && why == nil {
 		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
 	}
+	v.Loading = p.loaded(l)
 	if l.Spec.TrustAnchors != api.Skip {
 		p.until(v.Trust(p.Now).Next)
 	}
@@ -65,7 +66,7 @@ func (r Row) ails() *object.Reason {
 
 // ailing are the ends in place whose stages stand otherwise than was told.
 func (a *asker) ailing() {
-	p := &planner{World: a.World, name: a.name, step: &Step{}} // what it asks for by the clock was told
+	p := &planner{World: a.World, name: a.name, side: a.Sides[a.name], step: &Step{}} // what it asks for by the clock was told
 	for end, row := range a.rows {
 		if l, ok := a.checked(row); ok && row.inPlace() && !reflect.DeepEqual(p.health(l, row), row.Health) {
 			a.found[end] = true

@@ -213,10 +213,10 @@ func (c *canaries) silent() {
 		}
 	}
 	for _, at := range []string{
-		"east: linkwright-access/linkwright.west-token", "east: linkwright-access/linkwright.west-1", "west: linkerd/cluster-credentials-east",
+		"east: linkwright-access/linkwright.west-token", "east: linkwright-access/linkwright.west-2", "west: linkerd/cluster-credentials-east",
 		"west: linkerd-multicluster/vault", "west: linkwright/east", "west: linkwright/own",
 	} {
-		if _, name, _ := strings.Cut(at, "/"); !c.seen[at] && name != "linkwright.west-1" || !strings.Contains(told, name) {
+		if _, name, _ := strings.Cut(at, "/"); !c.seen[at] && name != "linkwright.west-2" || !strings.Contains(told, name) {
 			c.t.Errorf("%s held no credential, or nothing is told of it: this test sees nothing", at)
 		}
 	}

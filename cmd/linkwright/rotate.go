@@ -25,7 +25,7 @@ func rotateCommand() *cobra.Command {
 
 Another token is asked for in the inventory of each link's end in its target, where "run" and "sync" find
 it: they have the target issue one, write it to the source, and let the former one go once the source
-uses the new one, which was tried, and Linkerd's control plane was told of it. A link is not interrupted. A
+uses the new one, which is not known to fail, and Linkerd's control plane was told of it. A link is not interrupted. A
 former token of mode Bound stays until the rotation after this one, or until it expires; with --revoke it
 ends as the others do, such as one that leaked.
 
@@ -114,6 +114,9 @@ func askedFor(t plan.Turn) string {
 	}
 	if t.Waits != nil {
 		line += fmt.Sprintf("; it waits: %s: %s", t.Waits.Code, t.Waits.Message)
+	}
+	if t.Minds != nil {
+		line += fmt.Sprintf("; mind: %s: %s", t.Minds.Code, t.Minds.Message)
 	}
 	return line
 }

@@ -20,10 +20,16 @@ func (r *Rotation) same(o *Rotation) bool {
 // Asked is the rotation that the inventory of an end asks for, or nil. It is asked of every link in every pass, and hardly one asks:
 // an inventory that does not hold the word is not decoded.
 func Asked(owner string, end object.End, seen object.Observation) *Rotation {
-	body, _ := seen.Body(Key(owner, end))
-	if !bytes.Contains(body.Bytes(), []byte(`\"rotate\"`)) {
+	if !Mentions(owner, end, seen, `\"rotate\"`) {
 		return nil
 	}
 	inv, _ := Of(owner, end, seen)
 	return inv.Rotate
+}
+
+// Mentions says that the text of an end's inventory holds a word: what is looked for in every pass, and hardly ever there, is decoded only
+// then.
+func Mentions(owner string, end object.End, seen object.Observation, word string) bool {
+	body, _ := seen.Body(Key(owner, end))
+	return bytes.Contains(body.Bytes(), []byte(word))
 }

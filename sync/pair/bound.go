@@ -14,8 +14,10 @@ import (
 type Access struct {
 	Account object.Key
 	Issued
-	Last  int // of tokens that do not expire, as the target's inventory names them; 0: none, or one is live
-	Asked *Asked
+	// Last and Bound are the highest numbers of tokens that do not expire and of those of mode Bound that the target's inventory names. They
+	// need not be told where something is live, and the inventory does not hold Later.
+	Last, Bound int
+	Asked       *Asked
 
 	Blind  bool // nobody tries credentials here: that of the source need not be proven
 	Untold bool // the source's control plane goes on with a former credential until it is told
@@ -37,6 +39,7 @@ type Rotation struct {
 	Need    *object.TokenRequest // to be asked for now; nil: nothing
 	Renewal time.Time            // when the next generation is due; zero: it is
 	Expires time.Time            // when Use is good no more; zero: there is none
+	Number  int                  // of Use
 	Met     bool                 // what people asked for is done
 }
 
@@ -71,14 +74,14 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 // that was issued and is not seen in place yet; empty: none.
 //
 //	good       its account and its Secret are the live ones, by uid, and it has not expired
-//	in use     the good one that was issued last, of the source's Secrets and fresh
+//	in use     the good one of the highest number, of that the one that was issued last, of the source's Secrets and fresh
 //	due        none is in use, or two thirds of its life are over, or it is too short for the control plane
 //	next       when due: the newest generation that no token of the source names, else a new one; a token is asked
 //	           for once its Secret is live, so a token lost in a crash is replaced in the same generation
 //	kept       what the source's Secrets name, what is in use, what is next, and the generation before each of these:
 //	           readers that were not told yet go on until the rotation after next, when that token has expired anyway.
 //	           Tokens of mode LegacyToken are the generation before the first.
-//	asked for  due until one past that number is in use. To revoke, none up to it is kept once the source took that.
+//	asked for  due until one past that number is in use; nothing goes before every reader has it. To revoke, none up to it is kept then.
 //
 // Where the source's Secrets were not read, nothing is asked for and nothing taken away.
 func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
@@ -92,7 +95,7 @@ func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 		t.consider(token)
 	}
 	t.consider(fresh)
-	r := Rotation{Use: t.use, Life: t.best.life(), Expires: t.best.Expires}
+	r := Rotation{Use: t.use, Number: t.bestNumber(), Life: t.best.life(), Expires: t.best.Expires}
 	keep := t.kept()
 	if t.due() {
 		next := t.next()
@@ -100,6 +103,9 @@ func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 		r.Need = t.need(next)
 	} else {
 		r.Renewal = t.renewal()
+	}
+	if a.Asked != nil && !t.replaces(t.use, a) { // a reader may go on with any of them
+		keep = append(keep, a.Live...)
 	}
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
@@ -192,10 +198,10 @@ func (t *choice) consider(token object.Secret) {
 	}
 }
 
-// newer says that a token was issued after the best one so far; times are whole seconds.
+// newer says that a token was asked for after the best one so far. Numbers tell it; of one number the time does, by the target's clock.
 func (t *choice) newer(c claims) bool {
-	if c.Issued.Equal(t.best.Issued) {
-		return t.number(c) > t.number(t.best)
+	if n, best := t.number(c), t.bestNumber(); n != best {
+		return n > best
 	}
 	return c.Issued.After(t.best.Issued)
 }
@@ -245,7 +251,10 @@ func (t *choice) number(c claims) int {
 
 // next is the generation to ask a token of.
 func (t *choice) next() int {
-	newest := t.bestNumber()
+	newest := max(t.bestNumber(), t.Last)
+	for _, n := range t.Tokens {
+		newest = max(newest, n)
+	}
 	if t.Asked != nil {
 		newest = max(newest, t.Asked.Past)
 	}

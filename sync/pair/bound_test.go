@@ -83,7 +83,9 @@ func TestRotate(t *testing.T) {
 		{"the ttl was lowered", issued(1, start), []int{1, 2}, none, 2 * day, func(v *View) { v.Link.Spec.Credentials.TTL = "72h" }, "use 1 keep 1,2 need 2 due"},
 		{"the ttl was raised", issued(1, start), []int{1, 2}, none, 2 * day, func(v *View) { v.Link.Spec.Credentials.TTL = "1440h" }, "use 1 keep 1 need -"},
 		{"issued in the future", issued(1, start.Add(day)), []int{1}, none, 0, nothing, "use 1 keep 1 need -"},
-		{"with the other mode's token", none, []int{1}, none, 0, legacy, "use - keep 1,token need 1 due"},
+		{"numbers go past the other mode's", none, nil, none, 0, legacy, "use - keep 2,token need - due"},
+		{"with the other mode's token", none, []int{2}, none, 0, legacy, "use - keep 2,token need 2 due"},
+		{"issued by a clock that was ahead", issued(1, start.Add(time.Hour)), []int{1, 2}, issued(2, start), 0, nothing, "use 2 keep 1,2 need -"},
 		{"the other mode's token is generation zero", issued(1, start), []int{1}, none, 0, legacy, "use 1 keep 1,token need -"},
 		{"which goes after the second", issued(2, start), []int{1, 2}, none, 0, legacy, "use 2 keep 1,2 need -"},
 		{"while it is carried", object.NewSecret([]byte("legacy")), []int{1, 2}, none, 0, legacy, "use - keep 1,2,token need 2 due"},
@@ -129,6 +131,10 @@ func TestRotateAsAsked(t *testing.T) {
 			a.Untold = true
 			v.announce(issued(2, start))
 		}, "use 2 keep 1,2 need -"},
+		{"past one that nobody used, and not told", issued(3, start), []int{1, 2, 3}, object.Secret{}, Asked{Past: 2}, func(v *View, a *Access) {
+			a.Untold = true
+			v.announce(issued(3, start))
+		}, "use 3 keep 1,2,3 need -"},
 		{"to revoke, and not tried", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, func(v *View, _ *Access) {
 			v.Link.Spec.Credentials.Preflight = api.Require
 			v.announce(issued(2, start))

@@ -61,7 +61,12 @@ func TestLasting(t *testing.T) {
 		{"asked for again", 2, []int{2}, none, asking(2, false), "use word-2 keep token.2,token.3"},
 		{"it is lost", 2, none, none, func(_ *View, a *Access) { a.Last = 2 }, "use - keep token.2"},
 		{"a tenth", 9, []int{9}, none, asking(9, false), "use word-9 keep token.9,token.10"},
-		{"all are lost", 3, none, none, asking(3, false), "use - keep token,token.4"},
+		{"all are lost", 3, none, none, asking(3, false), "use - keep token.4"},
+		{"the last is lost, and another is asked for", 3, none, none, func(_ *View, a *Access) { a.Last, a.Asked = 3, &Asked{Past: 3, Revoke: true} }, "use - keep token.4"},
+		{"the next is lost", 3, none, none, func(_ *View, a *Access) { a.Last, a.Asked = 4, &Asked{Past: 3} }, "use - keep token.4"},
+		{"after the other mode's", 0, none, none, func(_ *View, a *Access) { a.Live = []int{3, 4} }, "use - keep token.5"},
+		{"which are lost", 0, none, none, func(_ *View, a *Access) { a.Bound = 4 }, "use - keep token.5"},
+
 		{"the source was not read", 2, []int{1, 2}, none, func(v *View, _ *Access) { v.Source.Known = false }, "use word-2 keep token,token.2"},
 		{"its control plane was not told", 2, []int{1, 2}, none, func(_ *View, a *Access) { a.Untold = true }, "use word-2 keep token,token.2"},
 		{"nobody tried it yet", 2, []int{1, 2}, none, func(v *View, _ *Access) { v.Link.Spec.Credentials.Preflight = api.Warn }, "use word-2 keep token,token.2"},

@@ -59,6 +59,9 @@ func generation(account object.Key, n int) object.Key {
 	return object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-" + strconv.Itoa(n)}
 }
 
+// Later is in the name of each token that does not expire but the first.
+const Later = "-token."
+
 // tokenOf is the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind
 // a hyphen it would be that of a token of another account.
 func tokenOf(account object.Key, n int) object.Key {
@@ -69,14 +72,15 @@ func tokenOf(account object.Key, n int) object.Key {
 	return k
 }
 
-// LastOf is the highest number of the account's tokens that do not expire among keys; 0 for none.
-func LastOf(account object.Key, keys []object.Key) (last int) {
+// LastOf are the highest numbers among keys: of the account's tokens that do not expire, and of those of mode Bound; 0 for none.
+func LastOf(account object.Key, keys []object.Key) (last, bound int) {
 	for _, k := range keys {
 		if of, n := lasting(k); of == account {
 			last = max(last, n)
 		}
+		bound = max(bound, numberOf(account, k))
 	}
-	return last
+	return last, bound
 }
 
 // lasting takes the key of tokenOf apart; 0 for any other key.

@@ -142,12 +142,14 @@ func (p *planner) access(l fleet.Link) pair.Access {
 	}
 	account := render.Account(p.Owner, l.Source.Name)
 	a := pair.Access{Account: account, Issued: issued[account], Blind: p.Proofs == nil || p.Elsewhere[l.Source.Name]}
-	if len(a.Tokens) == 0 && l.Spec.Credentials.Mode == api.LegacyToken {
-		inv, _ := inventory.Of(p.Owner, object.End{Cluster: l.Target.Name, Link: l.Pair()}, p.Sides[l.Target.Name].Seen)
-		a.Last = pair.LastOf(account, inv.Entries)
+	end, seen := object.End{Cluster: l.Target.Name, Link: l.Pair()}, p.Sides[l.Target.Name].Seen
+	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
+	if lost || inventory.Mentions(p.Owner, end, seen, pair.Later) {
+		inv, _ := inventory.Of(p.Owner, end, seen)
+		a.Last, a.Bound = pair.LastOf(account, inv.Entries)
 	}
 	if a.Asked = p.asked(l); a.Asked != nil || len(a.Tokens) > 1 {
-		a.Untold = p.goesOn(l)
+		a.Untold = p.goesOn(l, a.Asked)
 	}
 	return a
 }
@@ -291,6 +293,10 @@ func (p *planner) outlived(l fleet.Link) *object.Reason {
 		return object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
 	case a.Asked == nil && (bound || len(p.lasting(l).Keep) < 2):
 		return nil
+	case a.Asked != nil && p.policy().Prune.Policy != api.PruneSync:
+		return object.Because(pair.InUse, "the former token stays, since the SyncPolicy's prune.policy is %s: nothing is deleted", p.policy().Prune.Policy)
+	case a.Untold && p.untellable(l):
+		return object.Because(pair.InUse, "the former token stays, since linkwright may not tell Linkerd's control plane in %s of the new one: restart it there, then rotate with --revoke", l.Source.Name)
 	case a.Untold:
 		return object.Because(pair.InUse, "the former token stays until Linkerd's control plane in %s was told of the new one", l.Source.Name)
 	}

@@ -18,19 +18,19 @@ func TestLegacyTokenToBoundAndBack(t *testing.T) {
 	i.refuse = true
 	last := i.settle()
 	same(t, "west's rows without a grant", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(last["west"]))
-	same(t, "tokens without a grant", []string{"1", "token"}, i.tokens())
+	same(t, "tokens without a grant", []string{"2", "token"}, i.tokens())
 	i.refuse = false
 	i.inPlace()
-	same(t, "tokens of the first generation", []string{"1", "token"}, i.tokens())
+	same(t, "tokens of the first generation", []string{"2", "token"}, i.tokens())
 	i.world.Now = i.world.Now.Add(api.DefaultTTL * 2 / 3)
 	i.inPlace()
-	same(t, "tokens of the second generation", []string{"1", "2"}, i.tokens())
+	same(t, "tokens of the second generation", []string{"2", "3"}, i.tokens())
 
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
 	i.turn("east")
-	same(t, "tokens before west's turn", []string{"1", "2", "token"}, i.tokens())
+	same(t, "tokens before west's turn", []string{"2", "3", "token.4"}, i.tokens())
 	i.inPlace()
-	same(t, "tokens of the other mode", []string{"token"}, i.tokens())
+	same(t, "tokens of the other mode", []string{"token.4"}, i.tokens())
 }
 
 func TestBoundToExisting(t *testing.T) {
@@ -93,7 +93,7 @@ func TestModeChangesWithATokenUnderWay(t *testing.T) {
 	i = underWay("")
 	same(t, "west's rows without a token", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(i.turn("west")))
 	i.inPlace()
-	same(t, "tokens in east", []string{"token"}, i.tokens())
+	same(t, "tokens in east", []string{"token.3"}, i.tokens())
 }
 
 // An overlay changes digests, and not what the source logs in by: tokens of the former mode go nevertheless, once it is
@@ -105,11 +105,11 @@ func TestFormerTokensWithAnOverlay(t *testing.T) {
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", all))
 	i.turn("east")
 	i.turn("east")
-	same(t, "tokens before west's turn", []string{"1", "token"}, i.tokens())
+	same(t, "tokens before west's turn", []string{"1", "token.2"}, i.tokens())
 	last := i.turn("east")
 	same(t, "east's rows before west's turn", []string{"east base: in place", "west→east in east: in place InUse"}, standings(last))
 	i.inPlace()
-	same(t, "tokens of the other mode", []string{"token"}, i.tokens())
+	same(t, "tokens of the other mode", []string{"token.2"}, i.tokens())
 }
 
 // labelled plays an overlay that labels every object of a cluster.

@@ -36,11 +36,21 @@ func (p *planner) unmet(end object.End, asked *inventory.Rotation) *inventory.Ro
 	return asked
 }
 
-// goesOn says that the control plane of a link's source reads a former credential until it is told: what can be told to it is seen.
-func (p *planner) goesOn(l fleet.Link) bool {
+// goesOn says that the control plane of a link's source reads a former credential until it is told. Where nobody can tell it, it goes on
+// until people restart it: to revoke, they said that they would not wait for that.
+func (p *planner) goesOn(l fleet.Link, asked *pair.Asked) bool {
 	mark := p.changed(l)
+	if mark != "" && p.untellable(l) {
+		return asked == nil || !asked.Revoke
+	}
 	body, seen := p.Sides[l.Source.Name].Seen.Body(linkerd.Destination(l.Source.Spec.Linkerd))
 	return mark != "" && seen && len(linkerd.ToldOf(p.Owner, body).Lacks([]string{mark})) > 0
+}
+
+// untellable says that the source's control plane uses a link's credential, and that nobody lets us see what it was told.
+func (p *planner) untellable(l fleet.Link) bool {
+	source := p.Sides[l.Source.Name]
+	return l.Spec.UsesRemoteDiscovery() && source.Known && !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd))
 }
 
 // unproven has the step asked again soon where the source took a new token, and nobody knows yet whether it works: no watch tells.
@@ -51,13 +61,14 @@ func (p *planner) unproven(l fleet.Link) {
 }
 
 // Turn is a rotation of one link that people ask for. Refused: why it cannot be. Already: it is asked for, and not done yet. Else
-// Change is what is written to ask for it, fenced, in the cluster of its End. Waits tells what keeps it from beginning, or nil.
+// Change is what is written to ask for it, fenced, in the cluster of its End. Waits tells what keeps it from beginning, and Minds what
+// people must see to themselves, or nil.
 type Turn struct {
-	Link           api.Pair
-	Past           int
-	Already        bool
-	Change         object.Change
-	Refused, Waits *object.Reason
+	Link                  api.Pair
+	Past                  int
+	Already               bool
+	Change                object.Change
+	Refused, Waits, Minds *object.Reason
 }
 
 // Turns asks for another token of each of these links than it has, and to revoke, for the end of all that it has.
@@ -82,17 +93,20 @@ func (p *planner) turn(l fleet.Link, revoke bool) Turn {
 	if far := p.closed(object.End{Cluster: l.Source.Name, Link: t.Link}); t.Waits == nil {
 		t.Waits = far
 	}
-	newest, err := p.known(l).Newest(p.access(l))
+	if p.untellable(l) {
+		t.Minds = object.Because(Untold, "linkwright may not tell Linkerd's control plane in %s of the new token: restart it once that is in use", l.Source.Name)
+	}
+	newest, err := p.newest(l, old)
 	switch {
-	case old.Rotate != nil:
+	case old.Rotate != nil && p.using(l) <= old.Rotate.After:
 		t.Past, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
-		revoke = revoke || old.Rotate.Revoke
 	case err != nil:
 		t.Refused = object.Because("Unknown", "%v", err)
 		return t
 	default:
 		t.Past = newest
 	}
+	revoke = revoke || old.Rotate != nil && old.Rotate.Revoke
 	if t.Already {
 		return t
 	}
@@ -100,6 +114,26 @@ func (p *planner) turn(l fleet.Link, revoke bool) Turn {
 	next.Rotate = &inventory.Rotation{After: t.Past, Revoke: revoke}
 	t.Change, t.Refused = p.inventory(next, old)
 	return t
+}
+
+// newest is the number of the last token that a link has, or is to have by what its target's end has recorded.
+func (p *planner) newest(l fleet.Link, recorded inventory.Inventory) (int, error) {
+	a := p.access(l)
+	a.Last, _ = pair.LastOf(a.Account, recorded.Entries)
+	return p.known(l).Newest(a)
+}
+
+// using is the number of the token that a link's source took; 0: of none.
+func (p *planner) using(l fleet.Link) int {
+	used, number := p.lasting(l).Use, p.lasting(l).Number
+	if l.Spec.Credentials.Mode == api.Bound {
+		r := p.rotation(l)
+		used, number = r.Use, r.Number
+	}
+	if !p.known(l).Took(used) {
+		return 0
+	}
+	return number
 }
 
 // turns gives the inventory of a link's end in its target, or why its token cannot be replaced.

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// used is the token that west uses.
+func (i *issuer) used() string {
+	token, _, _, _ := i.inUse()
+	return string(token.Bytes())
+}
+
+// The Secret of a token that leaked is what people delete first. What they ask for then is another token, and not the same again,
+// which is what the server would give.
+func TestTurnsOfDeletedTokens(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	leaked := i.used()
+	remove(i.live["east"], tokenKey)
+	if turn := i.ask(true); turn.Past != 1 {
+		t.Errorf("deleted, then asked: %+v", turn)
+	}
+	i.settle()
+	same(t, "deleted, then asked", []string{"token.2"}, i.tokens())
+	if i.used() == leaked || i.asked() {
+		t.Errorf("it uses %s, asked for still: %t", i.used(), i.asked())
+	}
+
+	i = newIssuer(t, "")
+	i.inPlace()
+	i.ask(true)
+	remove(i.live["east"], tokenKey)
+	i.down["west"] = true
+	for range 4 {
+		i.turn("east")
+		same(t, "asked, then deleted", []string{"token.2"}, i.tokens())
+	}
+}
+
+// Both modes have one count: the way there and back brings no former token.
+func TestTurnsAfterModes(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	leaked := i.used()
+	i.ask(true)
+	i.inPlace()
+	for _, want := range []struct{ spec, token string }{{bound, "4"}, {"", "token.6"}, {bound, "8"}, {"", "token.10"}} {
+		i.world.Fleet = declare(t, two, linkDoc("west", "east", want.spec))
+		i.inPlace()
+		i.ask(true)
+		i.inPlace()
+		if now := i.used(); now == leaked {
+			t.Errorf("%q: the first token again", want.spec)
+		}
+		same(t, want.spec+": tokens", []string{want.token}, i.tokens())
+	}
+}
+
+// A control plane that nobody may tell goes on with the former token: that ends only where people say so, and they are told before.
+func TestTurnsWithoutTelling(t *testing.T) {
+	for _, revoke := range []bool{false, true} {
+		i := newIssuer(t, all)
+		i.inPlace()
+		i.world.Untellable = true
+		if turn := i.ask(revoke); turn.Minds == nil || turn.Minds.Code != Untold {
+			t.Errorf("revoke %t: nobody was told of it: %+v", revoke, turn)
+		}
+		i.settle()
+		want := []string{"token", "token.2"}
+		if revoke {
+			want = want[1:]
+		}
+		same(t, "tokens", want, i.tokens())
+		if i.asked() == revoke {
+			t.Errorf("revoke %t: asked for still: %t", revoke, i.asked())
+		}
+		if revoke {
+			continue
+		}
+		if turn := i.ask(true); turn.Already {
+			t.Error("to revoke after all: it is asked for already")
+		}
+		i.settle()
+		if left := i.tokens(); len(left) != 1 || i.asked() {
+			t.Errorf("to revoke after all: %v, asked for still: %t", left, i.asked())
+		}
+	}
+}
+
+// The new token is in use, and the former one cannot go yet: who asks now means another one.
+func TestTurnsOfWhatIsInUse(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	i.ask(false, PrunePolicy)
+	i.settle(PrunePolicy)
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	i.ask(true)
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	last := i.settle(PrunePolicy)
+	same(t, "tokens", []string{"token", "token.2", "token.3"}, i.tokens())
+	why := row(t, last["east"], object.End{Cluster: "east", Link: westEast.Link}).Why
+	if why == nil || why.Code != pair.InUse || !strings.Contains(why.Message, "UpsertOnly") {
+		t.Errorf("what keeps the former ones: %v", why)
+	}
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	if turn := i.ask(true); turn.Already || turn.Past != 3 {
+		t.Errorf("asked again: %+v", turn)
+	}
+	i.settle()
+	same(t, "in the end", []string{"token.4"}, i.tokens())
+}
+
+// The clock of a target was ahead when it issued the token in use: one with an earlier time is the later one all the same.
+func TestTurnsByAClockThatWasAhead(t *testing.T) {
+	for _, revoke := range []bool{false, true} {
+		i := newIssuer(t, bound)
+		i.world.Now = i.world.Now.Add(10 * time.Minute)
+		i.inPlace()
+		i.world.Now = i.world.Now.Add(-5 * time.Minute)
+		i.ask(revoke)
+		issued := i.issued
+		i.inPlace()
+		if _, secret, _, _ := i.inUse(); i.asked() || i.issued-issued != 1 || !strings.HasSuffix(secret, "-2") {
+			t.Errorf("revoke %t: asked for still: %t, %d were issued, in use %s", revoke, i.asked(), i.issued-issued, secret)
+		}
+	}
+}
+
+// The last token is deleted while the one before it is still there: it is made again, and what people ask for is past both.
+func TestTurnsOfTheLastDeleted(t *testing.T) {
+	i := newIssuer(t, "")
+	i.inPlace()
+	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
+	i.ask(false, PrunePolicy)
+	i.settle(PrunePolicy)
+	second := tokenKey
+	second.Name += ".2"
+	remove(i.live["east"], second)
+	if turn := i.ask(false, PrunePolicy); turn.Past != 2 {
+		t.Errorf("%+v", turn)
+	}
+	i.settle(PrunePolicy)
+	same(t, "tokens", []string{"token", "token.3"}, i.tokens())
+	i.sim.settle(PrunePolicy)
+	remove(i.live["east"], object.Key{Kind: "Secret", Namespace: second.Namespace, Name: tokenKey.Name + ".3"})
+	i.sim.settle(PrunePolicy)
+	same(t, "nobody asked", []string{"token", "token.3"}, i.tokens())
+}

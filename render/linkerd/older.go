@@ -22,6 +22,10 @@ func (f *Facts) LinkVersion() string {
 // HoldsFederated says that Links of a version may make members of federated Services: since 2.17.
 func HoldsFederated(version string) bool { return version != "v1alpha1" }
 
+// NeedsGateway says that Links of a version must name a gateway: before 2.17 their readers demand its address, port, identity and probe, and
+// read no Link of the cluster where one lacks them (linkerd2 pkg/multicluster/link.go).
+func NeedsGateway(version string) bool { return version == "v1alpha1" }
+
 // HoldsExcludes says that Links of a version have lists of what is not copied to mirrors: since 2.18.
 func HoldsExcludes(version string) bool { return version == LinkVersion }
 

@@ -86,7 +86,7 @@ func TestReleasesAreDocumented(t *testing.T) {
 	}
 	var want []string
 	for _, r := range Releases() {
-		from, discovery := "`External`", "no"
+		from, discovery := "`External`", "remote discovery from 2.14 and 2.15"
 		if r.Controllers {
 			from = "yes"
 		}

@@ -51,6 +51,7 @@ type board struct {
 	answers   map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
 	corrected map[api.ClusterName]map[object.Key]*correction
+	failing   map[api.ClusterName]map[object.End]bool         // see fail
 	closed    map[api.ClusterName]closing                     // what of them may not be looked at
 	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
 	followed  map[api.Pair]followed

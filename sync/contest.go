@@ -55,6 +55,7 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 	if len(outcomes) > 0 {
 		b.derived.contested = nil
 	}
+	b.fail(name, outcomes, drifts)
 	for _, o := range outcomes {
 		b.fix(name, o)
 		b.follow(o, now)
@@ -71,6 +72,33 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 		}
 		c.correct(now)
 	}
+}
+
+// fail remembers of which ends a write failed in a turn; one about keys that moved tells nothing of others. b.mu is held. Worlds hold the
+// map: it is never changed.
+func (b *board) fail(name api.ClusterName, outcomes []object.Outcome, drifts bool) {
+	now := map[object.End]bool{}
+	if drifts {
+		maps.Copy(now, b.failing[name])
+	}
+	for _, o := range outcomes {
+		delete(now, o.Change.End)
+	}
+	for _, o := range outcomes {
+		if o.Err != nil && !untried(o) {
+			now[o.Change.End] = true
+		}
+	}
+	if maps.Equal(now, b.failing[name]) {
+		return
+	}
+	all := map[api.ClusterName]map[object.End]bool{name: now}
+	for other, ends := range b.failing {
+		if other != name {
+			all[other] = ends
+		}
+	}
+	b.failing = all
 }
 
 // fix remembers which field of an object cannot be changed, as the last write of it was refused; b.mu is held.

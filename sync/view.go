@@ -204,7 +204,7 @@ func (b *board) bare() plan.World {
 		b.derived.followed = b.lately()
 	}
 	return plan.World{
-		Contested: b.derived.contested, Immutable: b.derived.immutable, Followed: b.derived.followed,
+		Contested: b.derived.contested, Immutable: b.derived.immutable, Failing: b.failing, Followed: b.derived.followed,
 		Probe: b.loop.Probe, Elsewhere: b.elsewhere, Barred: b.bars(), Pass: b.pass, Fresh: b.fresh.all(),
 		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		UIDs: b.uids, Accepted: b.loop.Accepted, Debts: b.debts, Forget: b.loop.Forget, Grace: b.loop.Grace, Now: time.Now(),

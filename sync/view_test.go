@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -151,7 +152,7 @@ func TestWorldStays(t *testing.T) {
 	link := api.Pair{Source: "west", Target: "east"}
 	b.put("east", pair.Side{Known: true}, b.now())
 	b.issued(link, object.NewSecret([]byte("token")))
-	refused := object.Outcome{Err: errSkipped, Change: object.Change{Key: probe}}
+	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: probe, End: object.End{Cluster: "east"}}}
 	b.loop.Immutable = func(error) (string, bool) { return "spec", true }
 	b.correct("east", []object.Outcome{refused}, false)
 	w := b.world()
@@ -170,8 +171,10 @@ func TestWorldStays(t *testing.T) {
 		t.Errorf("remembered %v, barred %v", w.UIDs, w.Barred)
 	case len(w.Immutable["east"]) != 1:
 		t.Errorf("immutable: %v", w.Immutable)
+	case !w.Failing["east"][refused.Change.End]:
+		t.Errorf("failing: %v", w.Failing)
 	}
-	if now := b.world(); len(now.Sides) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
+	if now := b.world(); len(now.Failing["east"]) > 0 || len(now.Sides) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
 		t.Errorf("and now: %v %v %v", now.Sides, now.UIDs, now.Immutable)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -147,6 +148,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 		}
 	})
 	out.Links = linksTold(out.Clusters, found)
+	out.Clusters = forgotten(out)
 	return out, nil
 }
 
@@ -201,6 +203,21 @@ func linksTold(clusters []report.ToldCluster, found [][]inventory.Inventory) []r
 		}
 	}
 	return slices.SortedFunc(maps.Values(links), func(a, b report.ToldLink) int { return a.Pair.Compare(b.Pair) })
+}
+
+// forgotten adds the clusters that links tell of, and that the home cluster does not remember: nobody read them.
+func forgotten(t report.Told) []report.ToldCluster {
+	all := t.Clusters
+	for _, l := range t.Links {
+		for _, name := range []api.ClusterName{l.Pair.Source, l.Pair.Target} {
+			if !slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
+				why := object.Because("NotRead", "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
+				all = append(all, report.ToldCluster{Name: name, Why: why})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b report.ToldCluster) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // absent is an end of which no inventory tells.

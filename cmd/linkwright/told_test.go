@@ -37,6 +37,13 @@ func TestLinksTold(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("links: -want +got\n%s", diff)
 	}
+	told := report.Told{Clusters: []report.ToldCluster{{Name: "east"}, {Name: "west"}}, Links: []report.ToldLink{
+		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready}, {Pair: wn, Source: report.Recorded, Target: report.NotRead, Conditions: ready},
+	}}
+	told.Clusters = forgotten(told)
+	if len(told.Clusters) != 3 || told.Clusters[1].Name != "north" || told.Clusters[1].Why == nil || told.Clean() {
+		t.Errorf("a cluster that nobody remembers: %+v, clean %t", told.Clusters, told.Clean())
+	}
 }
 
 // bare runs the program without a repository.

@@ -10,7 +10,7 @@ import (
 )
 
 // condition tells in the inventories of sources' ends what the stages of their links have come to. It is told of ends that are at
-// rest, and only where it differs; what is to be told later has the step asked again then.
+// rest, or do not come to rest since a write fails, and only where it differs; what is to be told later has the step asked again then.
 func (p *planner) condition() {
 	for _, row := range p.step.Rows {
 		next, old, at := p.tidings(row)
@@ -18,7 +18,7 @@ func (p *planner) condition() {
 			p.step.retry(at)
 			continue
 		}
-		if c, why := p.inventory(next, old); why == nil { // why not is told by whoever has more to write there
+		if c, why := p.inventory(next, old); why == nil && !p.writes(c.Key) { // why not is told by whoever has more to write there
 			ready := pair.Condition(next.Conditions, object.Ready)
 			c.Why = object.Reason{Code: "Conditions", Message: "Ready is " + ready.Status + ": " + ready.Reason}
 			p.step.Ahead = append(p.step.Ahead, c)
@@ -30,7 +30,7 @@ func (p *planner) condition() {
 func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time) {
 	old, recorded := p.record(row.End)
 	_, declared := p.checked(row)
-	if !declared || !recorded || old.Leaving || p.Elsewhere[p.name] || !slices.Contains([]Standing{InPlace, Waiting, Held}, row.Standing) {
+	if !declared || !recorded || old.Leaving || p.Elsewhere[p.name] || !p.rests(row) {
 		return old, old, at
 	}
 	conditions, due := pair.Conditions(old.Conditions, row.Health, p.Now)
@@ -41,6 +41,16 @@ func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time)
 		p.step.retry(due)
 	}
 	return next, old, at
+}
+
+// rests says that an end is as it will be for a while.
+func (p *planner) rests(row Row) bool {
+	return slices.Contains([]Standing{InPlace, Waiting, Held}, row.Standing) || row.Standing == Changing && p.Failing[p.name][row.End]
+}
+
+// writes says that the step writes an object ahead of all else.
+func (p *planner) writes(k object.Key) bool {
+	return slices.ContainsFunc(p.step.Ahead, func(c object.Change) bool { return c.Key == k })
 }
 
 // overdue says that conditions of the step's rows are to be told now; of those that are to be told later, the step is asked again.

@@ -1,11 +1,11 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
-
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -159,4 +159,39 @@ func TestConditionsOfOthers(t *testing.T) {
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all+suspended))
 	s.world.Fleet.Commit = commit
 	same(t, "writes of a suspended end", nil, words(s.turn("west", Suspend)))
+}
+
+// An end of which one write fails again and again does not come to rest: what its link has come to is told all the same.
+func TestConditionsOfWhatFails(t *testing.T) {
+	refused := object.Key{Group: "apps", Kind: "Deployment", Namespace: mc, Name: "controller-east"}
+	for what, s := range map[string]*sim{
+		"from the first": newSim(t, declare(t, two, linkDoc("west", "east", all)), two...),
+		"later":          linked(t, all),
+	} {
+		s.lead(false)
+		refuse := func(side *pair.Side) {
+			if side == s.live["west"] {
+				remove(side, refused)
+			}
+		}
+		refuse(s.live["west"])
+		s.play = append(s.play, refuse)
+		s.later(time.Hour)
+		for range 3 {
+			s.turn("east")
+			if step := s.turn("west"); slices.Contains(words(step), toldOnce[0]) {
+				t.Errorf("%s: it is told before anything failed: %v", what, words(step))
+			}
+		}
+		s.world.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
+		s.turn("west")
+		if s.tells() != pair.Settling {
+			t.Errorf("%s: at first it tells %q", what, s.tells())
+		}
+		s.later(pair.Settles)
+		s.turn("west")
+		if s.tells() != pair.NotLed {
+			t.Errorf("%s: in the end it tells %q", what, s.tells())
+		}
+	}
 }

@@ -48,6 +48,8 @@ type World struct {
 	// which the server refused the last write, with the field that it calls immutable.
 	Contested map[api.ClusterName]map[object.Key]Contest
 	Immutable map[api.ClusterName]map[object.Key]Refusal
+	// Failing are the ends of which a write failed in the last turn of their cluster: they change for as long as it does.
+	Failing map[api.ClusterName]map[object.End]bool
 	// Followed is when a link was last changed for nothing but its target's facts, since the fleet's commit is in force.
 	Followed map[api.Pair]time.Time
 	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side

@@ -37,8 +37,14 @@ var names = []string{"east", "north", "west"}
 
 func newBed(t *testing.T) *bed {
 	t.Helper()
+	return bedApart(t, nil)
+}
+
+// bedApart is a bed whose clusters' clocks go ahead of ours.
+func bedApart(t *testing.T, ahead map[string]time.Duration) *bed {
+	t.Helper()
 	testbed.Need(t)
-	b, err := testbed.Start(t.Context(), testbed.Options{Names: names})
+	b, err := testbed.Start(t.Context(), testbed.Options{Names: names, Ahead: ahead})
 	if err != nil {
 		t.Fatal(err)
 	}

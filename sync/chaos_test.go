@@ -41,10 +41,11 @@ type chaos struct {
 	east string // path of its kubeconfig
 }
 
-// TestChaos: what goes wrong with a pair, one thing after the other, on real API servers. What else is shown elsewhere: trust anchors
-// that are rotated half (TestDaemon), clocks that are apart (TestSkewedClocks), clusters that give no answer (TestDeadClusters).
+// TestChaos: what goes wrong with a pair, one thing after the other, on real API servers whose clocks are ten minutes from ours, either
+// way. What else is shown elsewhere: trust anchors that are rotated half (TestDaemon), a clock that is put right (TestSkewedClocks),
+// clusters that give no answer (TestDeadClusters).
 func TestChaos(t *testing.T) {
-	b := newBed(t)
+	b := bedApart(t, map[string]time.Duration{"east": apart, "west": -apart})
 	c := &chaos{&daemon{bed: b}, &text{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}
 	c.leads("east")
 	c.decl.set(c.declared("east"))
@@ -67,6 +68,9 @@ func TestChaos(t *testing.T) {
 	part("the destination's store is empty", func() { stop = c.emptied() })
 	part("rebuilt under the same name", func() { stop = c.rebuilt(stop) })
 }
+
+// apart is how far clocks are from ours.
+const apart = 10 * time.Minute
 
 // leads has east's kubeconfig lead to a cluster.
 func (c *chaos) leads(to string) {
@@ -136,6 +140,9 @@ func (c *chaos) ended() (stop func()) {
 		c.t.Errorf("the next token is bound to %s and ends at %d", now.secret.Name, now.exp)
 	}
 	c.accepted(now.token, true)
+	if late := time.Until(time.Unix(now.exp, 0)) - 200*time.Hour; late < apart-time.Minute || late > apart {
+		c.t.Errorf("east's clock is ahead by %s only: this test shows nothing", late)
+	}
 	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.told(), ".1") })
 	c.until("it has loaded the token", func() bool { return c.stage("west", "east", pair.Loaded) == pair.Passed })
 	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {

@@ -27,6 +27,10 @@ func main() {
 // run never builds two components in one process: their flags and feature
 // gates are global to it.
 func run(name string) int {
+	if err := setClock(); err != nil {
+		fmt.Fprintln(os.Stderr, "controlplane:", err)
+		return 2
+	}
 	switch name {
 	case apiserverName:
 		return component(apiserver.NewAPIServerCommand())

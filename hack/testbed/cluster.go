@@ -36,6 +36,7 @@ type Cluster struct {
 	PIDs map[string]int
 
 	owned    bool // Dir is ours to remove, also when the supervisor could not
+	ahead    time.Duration
 	auditLog string
 	stdin    io.Closer // the supervisor lives as long as this is open
 	cmd      *exec.Cmd
@@ -65,7 +66,7 @@ func start(ctx context.Context, p plan) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, err)
 	}
-	c := &Cluster{Name: p.name, Dir: dir, owned: p.opts.Dir == "", stderr: &bytes.Buffer{}, ended: make(chan struct{})}
+	c := &Cluster{Name: p.name, Dir: dir, ahead: p.opts.Ahead[p.name], owned: p.opts.Dir == "", stderr: &bytes.Buffer{}, ended: make(chan struct{})}
 	stdout, err := c.launch(p)
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", p.name, errors.Join(err, c.remove()))
@@ -98,6 +99,7 @@ func (p plan) args(dir string) []string {
 func (c *Cluster) launch(p plan) (io.Reader, error) {
 	c.cmd = exec.Command(filepath.Join(p.bin, "controlplane"), p.args(c.Dir)...)
 	c.cmd.Stderr = c.stderr
+	c.cmd.Env = append(os.Environ(), "CONTROLPLANE_AHEAD="+c.ahead.String())
 	// An interrupt at the terminal reaches the parent only; its end is enough.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := c.cmd.StdinPipe()

@@ -24,7 +24,7 @@ type Request struct {
 	// ImpersonatedUser is whom User acted as, or "".
 	ImpersonatedUser string
 	UserAgent        string
-	Received         time.Time
+	Received         time.Time // by this machine's clock
 }
 
 // event is the part of an audit event that a Request is made of.
@@ -64,6 +64,9 @@ func (c *Cluster) Requests(userAgentPrefix string) ([]Request, error) {
 	requests, err := readRequests(file, userAgentPrefix)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("read requests of %s: %w", c.Name, err)
+	}
+	for i := range requests {
+		requests[i].Received = requests[i].Received.Add(-c.ahead)
 	}
 	return requests, nil
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Options say which clusters to start.
@@ -21,6 +22,10 @@ type Options struct {
 	// Light starts an API server with service account tokens only: no pods, no
 	// Deployments, no garbage collection. For many clusters at once.
 	Light bool
+	// Ahead is by how much the clock of a cluster goes ahead of this machine's,
+	// in whole seconds; behind where it is negative. Its components stamp, issue
+	// and refuse by that clock.
+	Ahead map[string]time.Duration
 	// AtOnce bounds how many clusters start at a time; zero means all.
 	AtOnce int
 }

@@ -2,14 +2,7 @@ package sync_test
 
 import (
 	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,11 +13,8 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/api"
@@ -168,60 +158,6 @@ func (c *chaos) stage(source, target string, stage pair.Stage) pair.Passing {
 	return ""
 }
 
-// signed is a token with another time, and a signature by the cluster's own key.
-func (c *chaos) signed(by, token string, later time.Duration) string {
-	c.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(c.Cluster(by).Dir, "account.key"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	block, _ := pem.Decode(raw)
-	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	parts := strings.Split(token, ".")
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	claims := map[string]any{}
-	if err == nil {
-		err = json.Unmarshal(payload, &claims)
-	}
-	for _, at := range []string{"iat", "nbf", "exp"} {
-		claims[at] = int64(claims[at].(float64)) + int64(later.Seconds()) //nolint:forcetypeassert // a number of seconds
-	}
-	if err == nil {
-		payload, err = json.Marshal(claims)
-	}
-	said := parts[0] + "." + base64.RawURLEncoding.EncodeToString(payload)
-	sum := sha256.Sum256([]byte(said))
-	signature, failed := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-	if err != nil || failed != nil {
-		c.t.Fatal(err, failed)
-	}
-	return said + "." + base64.RawURLEncoding.EncodeToString(signature)
-}
-
-// rewritten has a Secret of west hold another token, just as linkwright would have written it.
-func (c *chaos) rewritten(namespace, was, is string) {
-	c.t.Helper()
-	secrets := c.client("west").CoreV1().Secrets(namespace)
-	live, err := secrets.Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	body, err := json.Marshal(corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Name: live.Name, Namespace: namespace, Labels: live.Labels, Annotations: live.Annotations},
-		Type:       live.Type, Data: map[string][]byte{"kubeconfig": []byte(strings.Replace(string(live.Data["kubeconfig"]), was, is, 1))},
-	})
-	if err == nil {
-		_, err = secrets.Patch(c.t.Context(), live.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "linkwright"})
-	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // told is what west's destination controller was told last.
 func (c *chaos) told() string {
 	c.t.Helper()
@@ -338,35 +274,6 @@ func (c *chaos) triedBefore(since time.Time) {
 	if len(tried) == 0 || len(wrote) != 2 || !tried[0].Received.Before(wrote[0].Received) {
 		c.t.Errorf("tried %+v, wrote %+v", tried, wrote)
 	}
-}
-
-// config is what the control plane of west holds for east.
-func (c *chaos) config() string {
-	c.t.Helper()
-	s, err := c.client("west").CoreV1().Secrets(testbed.ControlPlane).Get(c.t.Context(), "cluster-credentials-east", metav1.GetOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return string(s.Data["kubeconfig"])
-}
-
-// announced is what west's Link to east says of its credential.
-func (c *chaos) announced() string {
-	c.t.Helper()
-	dyn, err := dynamic.NewForConfig(c.Cluster("west").Config)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	l, err := dyn.Resource(linkResource).Namespace(testbed.Multicluster).Get(c.t.Context(), "east", metav1.GetOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	entries, _, _ := unstructured.NestedStringSlice(l.Object, "spec", "excludedAnnotations")
-	i := slices.IndexFunc(entries, func(e string) bool { return strings.HasPrefix(e, "linkwright.dev/credential-") })
-	if i < 0 {
-		c.t.Fatalf("no credential is announced: %v", entries)
-	}
-	return entries[i]
 }
 
 // emptied deletes what west's destination controller reads. It is made again, which tells the controller, and starts nothing anew.

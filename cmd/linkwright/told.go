@@ -205,16 +205,17 @@ func linksTold(clusters []report.ToldCluster, found [][]inventory.Inventory) []r
 	return slices.SortedFunc(maps.Values(links), func(a, b report.ToldLink) int { return a.Pair.Compare(b.Pair) })
 }
 
-// forgotten adds the clusters that links tell of, and that the home cluster does not remember: nobody read them.
+// forgotten adds the sources of links that stay which the home cluster does not remember, so that nobody read them. A target need not be
+// remembered: with tokens of people's own nothing is ever written there.
 func forgotten(t report.Told) []report.ToldCluster {
 	all := t.Clusters
 	for _, l := range t.Links {
-		for _, name := range []api.ClusterName{l.Pair.Source, l.Pair.Target} {
-			if !slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
-				why := object.Because("NotRead", "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
-				all = append(all, report.ToldCluster{Name: name, Why: why})
-			}
+		name := l.Pair.Source
+		if l.Source != report.NotRead || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
+			continue
 		}
+		why := object.Because("NotRead", "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
+		all = append(all, report.ToldCluster{Name: name, Why: why})
 	}
 	slices.SortFunc(all, func(a, b report.ToldCluster) int { return cmp.Compare(a.Name, b.Name) })
 	return all

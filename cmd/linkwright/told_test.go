@@ -38,8 +38,12 @@ func TestLinksTold(t *testing.T) {
 		t.Errorf("links: -want +got\n%s", diff)
 	}
 	told := report.Told{Clusters: []report.ToldCluster{{Name: "east"}, {Name: "west"}}, Links: []report.ToldLink{
-		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready}, {Pair: wn, Source: report.Recorded, Target: report.NotRead, Conditions: ready},
+		{Pair: we2, Source: report.NotRead, Target: report.LeavingEnd}, {Pair: wn, Source: report.Recorded, Target: report.NotRead, Conditions: ready},
 	}}
+	if told.Clusters = forgotten(told); len(told.Clusters) != 2 || !told.Clean() {
+		t.Errorf("a source that leaves, and a target that was never written: %+v, clean %t", told.Clusters, told.Clean())
+	}
+	told.Links = append(told.Links, report.ToldLink{Pair: ne, Source: report.NotRead, Target: report.Recorded})
 	told.Clusters = forgotten(told)
 	if len(told.Clusters) != 3 || told.Clusters[1].Name != "north" || told.Clusters[1].Why == nil || told.Clean() {
 		t.Errorf("a cluster that nobody remembers: %+v, clean %t", told.Clusters, told.Clean())

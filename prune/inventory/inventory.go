@@ -6,6 +6,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,22 +58,26 @@ func Watch() object.Watch {
 	return object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: object.AccessNamespace, Depth: object.Whole}
 }
 
-// Read gives the owner's inventories among what was seen in a cluster, sorted by end. One that we
-// cannot read is an error, and the cluster must then not be written: its content is unknown.
-func Read(owner string, seen object.Observation) ([]Inventory, error) {
-	var out []Inventory
+// Read gives the owner's inventories among what was seen in a cluster, sorted by end. Each that we
+// cannot read is an error beside them, and the cluster must then not be written: its content is unknown.
+func Read(owner string, seen object.Observation) (out []Inventory, err error) {
+	var failed []string
 	for key := range seen.Kind("", "ConfigMap") {
 		if key.Namespace != object.AccessNamespace || !strings.HasPrefix(key.Name, owner+".") {
 			continue
 		}
 		inv, err := read(owner, key, seen)
 		if err != nil {
-			return nil, err
+			failed = append(failed, err.Error())
+			continue
 		}
 		out = append(out, inv)
 	}
 	slices.SortFunc(out, func(a, b Inventory) int { return a.End.Compare(b.End) })
-	return out, nil
+	if slices.Sort(failed); len(failed) > 0 {
+		err = errors.New(strings.Join(failed, "; "))
+	}
+	return out, err
 }
 
 func read(owner string, key object.Key, seen object.Observation) (Inventory, error) {

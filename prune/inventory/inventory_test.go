@@ -65,6 +65,19 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// What can be read is given beside what cannot.
+func TestReadBesideDamaged(t *testing.T) {
+	base, source := Inventory{End: object.End{Cluster: "west"}}, Inventory{End: west, Entries: []object.Key{a}}
+	seen := stored(t, owner, source, base).Edit()
+	for _, name := range []string{"linkwright.west.south", "linkwright.west.north"} {
+		seen.Put(object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}, object.Record{UID: "x", Mark: object.Ours}, object.NewBody([]byte(`]`)))
+	}
+	got, err := Read(owner, seen.Observation())
+	if len(got) != 2 || err == nil || !strings.Contains(err.Error(), "north") || strings.Index(err.Error(), "north") > strings.Index(err.Error(), "south") {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // The name and the bytes are a persisted format.
 func TestObject(t *testing.T) {
 	tests := []struct {

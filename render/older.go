@@ -30,7 +30,7 @@ func older(in Input) *object.Reason {
 		return object.Because(OldLinkerd, "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
 			source, in.Source.Version, version)
 	case in.Target.Gateway.Disabled && linkerd.NeedsGateway(version):
-		what, remedy = "a link to a cluster without a gateway", "give it one"
+		what, remedy = "a link to a cluster without a gateway", "install one in "+string(in.Link.Target.Name)
 	case chosen(spec.FederatedServiceSelector) != nil && !linkerd.HoldsFederated(version):
 		what = "federatedServiceSelector"
 	case len(spec.ExcludedLabels) > 0:

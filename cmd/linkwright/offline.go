@@ -71,7 +71,7 @@ func (o *offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
 		}
 		for i, p := range out[begun:] {
 			if more := like[p.Pos] - 1; more > 0 {
-				out[begun+i].Message += fmt.Sprintf("; the like for %d more links from there", more)
+				out[begun+i].Message += fmt.Sprintf("; the like for more links from there, %d in all", more+1)
 			}
 		}
 	}

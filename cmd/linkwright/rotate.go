@@ -25,7 +25,8 @@ func rotateCommand() *cobra.Command {
 
 Another token is asked for in the inventory of each link's end in its target, where "run" and "sync" find
 it: they have the target issue one, write it to the source, and let the former one go once the source
-uses the new one, which is not known to fail, and Linkerd's control plane was told of it. A link is not interrupted. A
+uses the new one, which is not known to fail, and Linkerd's control plane was told of it. A link is not interrupted, but
+for remote discovery where "--revoke" may not tell the control plane: the command says so. A
 former token of mode Bound stays until the rotation after this one, or until it expires; with --revoke it
 ends as the others do, such as one that leaked.
 

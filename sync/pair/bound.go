@@ -105,7 +105,7 @@ func (v View) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 		r.Renewal = t.renewal()
 	}
 	if a.Asked != nil && !t.replaces(t.use, a) { // a reader may go on with any of them
-		keep = append(keep, a.Live...)
+		keep = append(append(keep, 0), a.Live...)
 	}
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
@@ -261,10 +261,11 @@ func (t *choice) next() int {
 	for n := range t.named {
 		newest = max(newest, n)
 	}
-	if len(t.Live) > 0 && t.Live[len(t.Live)-1] > newest {
-		return t.Live[len(t.Live)-1]
+	made := t.Bound // as far as is recorded: it may be lost, and is made again
+	if len(t.Live) > 0 {
+		made = max(made, t.Live[len(t.Live)-1])
 	}
-	return newest + 1
+	return max(made, newest+1)
 }
 
 func (t *choice) need(next int) *object.TokenRequest {

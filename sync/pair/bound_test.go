@@ -135,6 +135,10 @@ func TestRotateAsAsked(t *testing.T) {
 			a.Untold = true
 			v.announce(issued(3, start))
 		}, "use 3 keep 1,2,3 need -"},
+		{"the other mode's token, and not told", issued(3, start), []int{2, 3}, object.Secret{}, Asked{Past: 2}, func(v *View, a *Access) {
+			a.Tokens, a.Untold = []int{1}, true
+			v.announce(issued(3, start))
+		}, "use 3 keep 2,3,token need -"},
 		{"to revoke, and not tried", issued(2, start), []int{1, 2}, object.Secret{}, Asked{Past: 1, Revoke: true}, func(v *View, _ *Access) {
 			v.Link.Spec.Credentials.Preflight = api.Require
 			v.announce(issued(2, start))

@@ -56,17 +56,17 @@ func (v View) Lasting(a Access) (out Lasting, err error) {
 // lost is the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so that
 // none comes again when the mode changes there and back.
 func (a Access) lost() int {
-	if n := len(a.Tokens); a.Last > 0 || n > 0 {
-		if n > 0 && a.Last <= a.Tokens[n-1] {
+	if n := len(a.Tokens); n > 0 {
+		if a.Last <= a.Tokens[n-1] {
 			return 0
 		}
 		return a.Last
 	}
-	n := a.Bound
+	bound := a.Bound
 	for _, live := range a.Live {
-		n = max(n, live)
+		bound = max(bound, live)
 	}
-	return n + 1
+	return max(a.Last, bound+1)
 }
 
 // Newest is the number of the last token that a link has, of its mode; 0: none. Where the source's Secrets were not read, nobody knows.

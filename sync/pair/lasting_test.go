@@ -65,6 +65,7 @@ func TestLasting(t *testing.T) {
 		{"the last is lost, and another is asked for", 3, none, none, func(_ *View, a *Access) { a.Last, a.Asked = 3, &Asked{Past: 3, Revoke: true} }, "use - keep token.4"},
 		{"the next is lost", 3, none, none, func(_ *View, a *Access) { a.Last, a.Asked = 4, &Asked{Past: 3} }, "use - keep token.4"},
 		{"after the other mode's", 0, none, none, func(_ *View, a *Access) { a.Live = []int{3, 4} }, "use - keep token.5"},
+		{"it is lost, and the other mode's number is higher", 0, none, none, func(_ *View, a *Access) { a.Live, a.Last = []int{3, 4}, 2 }, "use - keep token.5"},
 		{"which are lost", 0, none, none, func(_ *View, a *Access) { a.Bound = 4 }, "use - keep token.5"},
 
 		{"the source was not read", 2, []int{1, 2}, none, func(v *View, _ *Access) { v.Source.Known = false }, "use word-2 keep token,token.2"},

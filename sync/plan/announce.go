@@ -144,17 +144,19 @@ func (p *planner) untold(l fleet.Link) *object.Reason {
 // all its pods started after it. What was never changed it read when it appeared.
 func (p *planner) loaded(l fleet.Link) pair.Verdict {
 	mark, k := p.changed(l), linkerd.Destination(p.spec(p.name).Linkerd)
-	health := p.side.Seen.Record(k).Health
+	live := p.side.Seen.Record(k)
 	switch {
 	case mark == "":
 		return pair.Verdict{}
 	case !p.side.Saw(k):
 		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Unknown, Why: object.Because(Untold, "nobody lets linkwright look at %s", k)}
+	case live.IsZero():
+		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Unknown, Why: object.Because(Untold, "there is no %s", k)}
 	case slices.Contains(p.news().untold, mark):
 		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Failed, Why: object.Because(Untold, "%s goes on with the credential that it read before", k)}
-	case !health.IsZero():
+	case !live.Health.IsZero():
 		return pair.Verdict{Stage: pair.Loaded, Passing: pair.Failed, Why: object.Because(pair.NotLoaded,
-			"%s starts anew with the credential, and is not through: %s", k, health)}
+			"%s was told of the credential, and is not ready: %s", k, live.Health)}
 	}
 	return pair.Verdict{Stage: pair.Loaded, Passing: pair.Passed}
 }

@@ -172,7 +172,7 @@ func (p *planner) rotation(l fleet.Link) pair.Rotation {
 }
 
 // former gives the Secrets of tokens from mode Bound that the source may still use: all, until it took what the mode that
-// is declared now gives it. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
+// is declared now gives it, and its control plane was told. Live bodies are asked, not digests: an overlay changes those, and not what is logged in by.
 func (p *planner) former(l fleet.Link) []object.Key {
 	generations := p.access(l).Former()
 	if len(generations) == 0 {
@@ -182,7 +182,7 @@ func (p *planner) former(l fleet.Link) []object.Key {
 	if p.stranger(l.Source.Name) != nil {
 		v.Source.Known = false
 	}
-	if now, _ := p.credential(l); v.Took(now) {
+	if now, _ := p.credential(l); v.Took(now) && !p.behind(l) {
 		return nil
 	}
 	return generations
@@ -293,7 +293,7 @@ func (p *planner) outlived(l fleet.Link) *object.Reason {
 		return object.Because(pair.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name)
 	case a.Asked == nil && (bound || len(p.lasting(l).Keep) < 2):
 		return nil
-	case a.Asked != nil && p.policy().Prune.Policy != api.PruneSync:
+	case a.Asked != nil && a.Asked.Revoke && p.policy().Prune.Policy != api.PruneSync:
 		return object.Because(pair.InUse, "the former token stays, since the SyncPolicy's prune.policy is %s: nothing is deleted", p.policy().Prune.Policy)
 	case a.Untold && p.untellable(l):
 		return object.Because(pair.InUse, "the former token stays, since linkwright may not tell Linkerd's control plane in %s of the new one: restart it there, then rotate with --revoke", l.Source.Name)

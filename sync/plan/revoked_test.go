@@ -61,33 +61,33 @@ func TestTurnsAfterModes(t *testing.T) {
 	}
 }
 
-// A control plane that nobody may tell goes on with the former token: that ends only where people say so, and they are told before.
+// A control plane that nobody may tell goes on with the former token: that stays for a generation, or until people say that it goes.
 func TestTurnsWithoutTelling(t *testing.T) {
-	for _, revoke := range []bool{false, true} {
-		i := newIssuer(t, all)
+	for _, tt := range []struct {
+		spec        string
+		revoke      bool
+		want, later []string
+	}{
+		{all, false, []string{"token", "token.2"}, []string{"token.2"}},
+		{all, true, []string{"token.2"}, []string{"token.3"}},
+		{all + bound, false, []string{"1", "2"}, []string{"3"}},
+		{all + bound, true, []string{"2"}, []string{"3"}},
+	} {
+		i := newIssuer(t, tt.spec)
 		i.inPlace()
 		i.world.Untellable = true
-		if turn := i.ask(revoke); turn.Minds == nil || turn.Minds.Code != Untold {
-			t.Errorf("revoke %t: nobody was told of it: %+v", revoke, turn)
+		if turn := i.ask(tt.revoke); turn.Minds == nil || turn.Minds.Code != Untold {
+			t.Errorf("%q, revoke %t: nobody was told of it: %+v", tt.spec, tt.revoke, turn)
 		}
 		i.settle()
-		want := []string{"token", "token.2"}
-		if revoke {
-			want = want[1:]
-		}
-		same(t, "tokens", want, i.tokens())
-		if i.asked() == revoke {
-			t.Errorf("revoke %t: asked for still: %t", revoke, i.asked())
-		}
-		if revoke {
-			continue
-		}
-		if turn := i.ask(true); turn.Already {
-			t.Error("to revoke after all: it is asked for already")
+		same(t, tt.spec+": tokens", tt.want, i.tokens())
+		if turn := i.ask(true); turn.Already { // people restarted it
+			t.Errorf("%q: to revoke after all: it is asked for already", tt.spec)
 		}
 		i.settle()
-		if left := i.tokens(); len(left) != 1 || i.asked() {
-			t.Errorf("to revoke after all: %v, asked for still: %t", left, i.asked())
+		same(t, tt.spec+": to revoke after all", tt.later, i.tokens())
+		if i.asked() {
+			t.Errorf("%q: it has no end", tt.spec)
 		}
 	}
 }

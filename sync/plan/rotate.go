@@ -37,12 +37,17 @@ func (p *planner) unmet(end object.End, asked *inventory.Rotation) *inventory.Ro
 }
 
 // goesOn says that the control plane of a link's source reads a former credential until it is told. Where nobody can tell it, it goes on
-// until people restart it: to revoke, they said that they would not wait for that.
+// until people restart it: tokens of mode Bound stay for a generation, and those of mode LegacyToken until people say that they go.
 func (p *planner) goesOn(l fleet.Link, asked *pair.Asked) bool {
-	mark := p.changed(l)
-	if mark != "" && p.untellable(l) {
-		return asked == nil || !asked.Revoke
+	if p.untellable(l) {
+		return p.changed(l) != "" && l.Spec.Credentials.Mode == api.LegacyToken && (asked == nil || !asked.Revoke)
 	}
+	return p.behind(l)
+}
+
+// behind says that the control plane of a link's source is yet to be told of its credential.
+func (p *planner) behind(l fleet.Link) bool {
+	mark := p.changed(l)
 	body, seen := p.Sides[l.Source.Name].Seen.Body(linkerd.Destination(l.Source.Spec.Linkerd))
 	return mark != "" && seen && len(linkerd.ToldOf(p.Owner, body).Lacks([]string{mark})) > 0
 }
@@ -98,7 +103,7 @@ func (p *planner) turn(l fleet.Link, revoke bool) Turn {
 	}
 	newest, err := p.newest(l, old)
 	switch {
-	case old.Rotate != nil && p.using(l) <= old.Rotate.After:
+	case old.Rotate != nil && (revoke && !old.Rotate.Revoke || p.using(l) <= old.Rotate.After):
 		t.Past, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
 	case err != nil:
 		t.Refused = object.Because("Unknown", "%v", err)

@@ -13,7 +13,10 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/linkwright/linkwright/hack/testbed"
 )
 
 const bound = `, credentials: {mode: Bound, ttl: 200h}`
@@ -61,6 +64,10 @@ func TestBound(t *testing.T) {
 		d.set(b.declarations(linkWith("west", "east", federated)))
 		b.tell(log, b.clean(l, 2))
 		b.accepted(b.token().token, true)
+		b.accepted(bound2, true) // west's control plane was told a moment ago, and goes on with it until it may be told again
+		b.toldEarlier("west")
+		b.tell(log, b.clean(l, 2))
+		b.tell(log, b.clean(l, 2))
 		b.accepted(bound2, false)
 		d.set(b.declarations(linkWith("west", "east", bound+federated)))
 		b.tell(log, b.clean(l, 2))
@@ -81,6 +88,26 @@ func TestBound(t *testing.T) {
 				t.Errorf("logs and reports hold a part of a token:\n%s", log)
 			}
 		}
+	}
+}
+
+// toldEarlier has a destination controller told what it was told ten minutes before that.
+func (b *bed) toldEarlier(cluster string) {
+	b.t.Helper()
+	const annotation = "linkwright.dev/credentials"
+	deployments := b.client(cluster).AppsV1().Deployments(testbed.ControlPlane)
+	d, err := deployments.Get(b.t.Context(), "linkerd-destination", metav1.GetOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	at, marks, _ := strings.Cut(d.Spec.Template.Annotations[annotation], " ")
+	moment, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:"%s %s"}}}}}`, annotation, moment.Add(-10*time.Minute).Format(time.RFC3339), marks)
+	if _, err := deployments.Patch(b.t.Context(), d.Name, types.MergePatchType, []byte(body), metav1.PatchOptions{}); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

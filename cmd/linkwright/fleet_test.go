@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,6 +174,21 @@ func (l *lab) run(args ...string) result {
 	return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
+// conditionsAlone says that all that was written tells how a link stands: on a busy machine that may be due at any time.
+func conditionsAlone(out string) bool {
+	told := 0
+	for line := range strings.Lines(out) {
+		switch verb, what, _ := strings.Cut(strings.TrimSpace(line), "  "); {
+		case !strings.HasPrefix(line, "  "):
+		case verb == "update" && strings.Contains(what, "  Ready is "):
+			told++
+		default:
+			return false
+		}
+	}
+	return told > 0
+}
+
 // must runs the program, which must end with the code and say all the words.
 func (l *lab) must(code int, words []string, args ...string) result {
 	l.t.Helper()
@@ -181,7 +197,7 @@ func (l *lab) must(code int, words []string, args ...string) result {
 		l.t.Errorf("%v: exit code %d, want %d\n%s%s", args, r.code, code, r.out, r.stderr)
 	}
 	for _, w := range words {
-		if !bytes.Contains([]byte(r.out+r.stderr), []byte(w)) {
+		if !bytes.Contains([]byte(r.out+r.stderr), []byte(w)) && (w != "nothing to write" || !conditionsAlone(r.out)) {
 			l.t.Errorf("%v: does not say %q:\n%s%s", args, w, r.out, r.stderr)
 		}
 	}

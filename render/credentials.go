@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/base64"
-	"slices"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -28,8 +27,7 @@ func credentials(b *builder) {
 
 // print is the keyed hash of all that Linkerd's destination controller reads of its secret.
 func (b *builder) print(kubeconfig []byte) string {
-	all := slices.Concat(kubeconfig, []byte("\n"+b.Target.Domains.Trust+"\n"+b.Target.Domains.Cluster))
-	return object.NewSecret(all).Print(b.Source.UID)
+	return object.NewSecret(kubeconfig).Print(b.Source.UID, b.Target.Domains.Trust, b.Target.Domains.Cluster)
 }
 
 func (b *builder) secret(key object.Key, content object.Encoded, labels, annotations map[string]string) {

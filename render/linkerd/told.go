@@ -54,6 +54,9 @@ func marked(mark string) (fingerprint string, n int) {
 
 // MarkOf is the mark in a secret's metadata, empty where there is none.
 func MarkOf(secret object.Body) string {
+	if mark, ok := secret.Text("metadata", "annotations", CredentialMark); ok {
+		return mark
+	}
 	var s struct {
 		Metadata struct{ Annotations map[string]string }
 	}

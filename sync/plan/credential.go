@@ -26,6 +26,24 @@ func (p *planner) view(l fleet.Link) pair.View {
 // credential is what a link's source is to use, or why it cannot be had; neither where facts hold the end already, or
 // no token was issued yet.
 func (p *planner) credential(l fleet.Link) (*linkerd.Credential, *object.Reason) {
+	known, ok := p.credentials[l.Pair()]
+	if !ok {
+		if p.credentials == nil {
+			p.credentials = map[api.Pair]given{}
+		}
+		known.use, known.why = p.taken(l)
+		p.credentials[l.Pair()] = known
+	}
+	return known.use, known.why
+}
+
+// given is a link's credential, or why there is none.
+type given struct {
+	use *linkerd.Credential
+	why *object.Reason
+}
+
+func (p *planner) taken(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 	v, mode := p.view(l), l.Spec.Credentials.Mode
 	if mode == api.Existing && v.OwnSecret() != nil {
 		return nil, v.OwnSecret()

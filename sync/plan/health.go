@@ -43,7 +43,7 @@ func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
 		held = nil
 	}
 	v := p.known(l)
-	if cred, why := p.credential(l); cred != nil && why == nil {
+	if cred, why := p.credential(l); v.Proof != nil && cred != nil && why == nil {
 		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
 	}
 	v.Loading = p.loaded(l)

@@ -222,17 +222,18 @@ type planner struct {
 	formerBase bool                 // the base is of the cluster's former name
 	base       *inventory.Inventory // to be written, its commit and term aside; nil: its entries are as they should be
 
-	coverage   object.Coverage
-	strays     []Stray
-	granted    time.Time                                      // when the first access of a dead source goes; zero: none does
-	calmed     time.Time                                      // when the first contested object is corrected again; zero: none
-	recalls    time.Time                                      // when the base need not remember the first place any more; zero: none
-	strangers  map[api.ClusterName]*object.Reason             // memo of stranger
-	issued     map[api.ClusterName]map[object.Key]pair.Issued // memo of pair.Side.Issued
-	elsewhere  map[api.ClusterName]map[string][]string        // memo of formerly
-	declaredAs map[string][]api.ClusterName                   // memo of called
-	heard      *news                                          // memo of news
-	pulses     map[api.ClusterName]linkerd.Pulse              // memo of what the cluster tells of its targets' gateways
+	coverage    object.Coverage
+	strays      []Stray
+	granted     time.Time                                      // when the first access of a dead source goes; zero: none does
+	calmed      time.Time                                      // when the first contested object is corrected again; zero: none
+	recalls     time.Time                                      // when the base need not remember the first place any more; zero: none
+	strangers   map[api.ClusterName]*object.Reason             // memo of stranger
+	issued      map[api.ClusterName]map[object.Key]pair.Issued // memo of pair.Side.Issued
+	elsewhere   map[api.ClusterName]map[string][]string        // memo of formerly
+	declaredAs  map[string][]api.ClusterName                   // memo of called
+	credentials map[api.Pair]given                             // memo of credential
+	heard       *news                                          // memo of news
+	pulses      map[api.ClusterName]linkerd.Pulse              // memo of what the cluster tells of its targets' gateways
 }
 
 func (w World) commit() api.Commit {

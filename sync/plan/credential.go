@@ -330,6 +330,7 @@ func (p *planner) takes(l fleet.Link) bool {
 	}
 	side := p.Sides[l.Source.Name]
 	granted := *p
+	granted.credentials = nil // those of the stand-in are others
 	if granted.Fresh = maps.Clone(p.Fresh); granted.Fresh == nil {
 		granted.Fresh = map[api.Pair]linkerd.Credential{}
 	}

@@ -31,6 +31,16 @@ func TestTurnsOfDeletedTokens(t *testing.T) {
 		t.Errorf("it uses %s, asked for still: %t", i.used(), i.asked())
 	}
 
+	i = newIssuer(t, bound)
+	i.inPlace()
+	leaked = i.used()
+	remove(i.live["east"], generation(1))
+	i.ask(true)
+	i.settle()
+	if i.used() == leaked || i.asked() {
+		t.Errorf("mode Bound, deleted, then asked: it uses %s, asked for still: %t", i.used(), i.asked())
+	}
+
 	i = newIssuer(t, "")
 	i.inPlace()
 	i.ask(true)

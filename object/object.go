@@ -147,6 +147,9 @@ type Reason struct {
 
 // Because makes a reason; the message is formatted as by fmt.Sprintf.
 func Because(code, format string, a ...any) *Reason {
+	if len(a) == 0 { // nothing to make: the text is the program's
+		return &Reason{Code: code, Message: format}
+	}
 	return &Reason{Code: code, Message: fmt.Sprintf(format, a...)}
 }
 

@@ -155,7 +155,7 @@ func (c *chaos) stage(source, target string, stage pair.Stage) pair.Passing {
 			}
 		}
 	}
-	return ""
+	return 0
 }
 
 // told is what west's destination controller was told last.

@@ -151,7 +151,7 @@ func settles(v Verdict, settingUp bool) bool {
 // about is the stage and the code of what failed: what a server said is for reports, which take secrets out.
 func about(v Verdict) string {
 	if v.Why == nil {
-		return string(v.Stage)
+		return v.Stage.String()
 	}
-	return string(v.Stage) + ": " + v.Why.Code
+	return v.Stage.String() + ": " + v.Why.Code
 }

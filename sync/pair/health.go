@@ -10,21 +10,29 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Stage is one thing that must hold for a link to work, after those before it.
-type Stage string
+// Stage is one thing that must hold for a link to work, after those before it. It is kept for each link, and as small as that asks for.
+type Stage uint8
 
 // Stages, in their order.
 const (
-	Renders   Stage = "renders"
-	Reachable Stage = "target reachable"
-	Trusted   Stage = "trust anchors shared"
-	Works     Stage = "access works"
-	Written   Stage = "credentials written"
-	Loaded    Stage = "credentials loaded"
-	Leads     Stage = "controller leads"
-	Gateway   Stage = "gateway alive"
-	Serving   Stage = "mirrors have endpoints"
+	Renders Stage = iota + 1
+	Reachable
+	Trusted
+	Works
+	Written
+	Loaded
+	Leads
+	Gateway
+	Serving
 )
+
+// String is what people call it.
+func (s Stage) String() string {
+	return [...]string{
+		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", Written: "credentials written",
+		Loaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
+	}[s]
+}
 
 // Reasons of stages that fail.
 const (
@@ -46,15 +54,20 @@ const (
 const mostMirrors = 3 // are named
 
 // Passing says how a stage came out.
-type Passing string
+type Passing uint8
 
 // Of a stage.
 const (
-	Passed   Passing = "passed"
-	Failed   Passing = "failed"
-	Unknown  Passing = "unknown"   // it was not seen
-	NotAsked Passing = "not asked" // it does not apply, or is declared not to count
+	Passed Passing = iota + 1
+	Failed
+	Unknown  // it was not seen
+	NotAsked // it does not apply, or is declared not to count
 )
+
+// String is how it is told.
+func (p Passing) String() string {
+	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
+}
 
 // Verdict is how a stage of a link came out, and why.
 type Verdict struct {

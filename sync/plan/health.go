@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -11,12 +12,28 @@ import (
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
-// checkup tells of every declared link's end in its source how its stages stand. It changes nothing of what is planned.
+// checkup tells of every declared link's end in its source how its stages stand. It changes nothing of what is planned. Links that stand
+// alike share what is told of them, which is kept for as long as they do: mostly all is well with all.
 func (p *planner) checkup() {
+	reasons, before := map[object.Reason]*object.Reason{}, []pair.Verdict(nil)
 	for i, row := range p.step.Rows {
-		if l, ok := p.checked(row); ok {
-			p.step.Rows[i].Health = p.health(l, row)
+		l, ok := p.checked(row)
+		if !ok {
+			continue
 		}
+		health := p.health(l, row)
+		for j, v := range health {
+			if v.Why != nil && reasons[*v.Why] == nil {
+				reasons[*v.Why] = v.Why
+			}
+			if v.Why != nil {
+				health[j].Why = reasons[*v.Why]
+			}
+		}
+		if slices.Equal(health, before) {
+			health = before
+		}
+		p.step.Rows[i].Health, before = health, health
 	}
 }
 

@@ -205,7 +205,7 @@ type stageDoc struct {
 func stageDocs(m mask, row plan.Row) []stageDoc {
 	out := make([]stageDoc, 0, len(row.Health))
 	for _, v := range row.Health {
-		out = append(out, stageDoc{string(v.Stage), string(v.Passing), m.reason(v.Why)})
+		out = append(out, stageDoc{v.Stage.String(), v.Passing.String(), m.reason(v.Why)})
 	}
 	return out
 }

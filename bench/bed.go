@@ -149,8 +149,31 @@ func content(o *unstructured.Unstructured) ([sha256.Size]byte, error) {
 	for _, field := range []string{"clusterIP", "clusterIPs"} {
 		unstructured.RemoveNestedField(o.Object, "spec", field)
 	}
+	if err := untold(o); err != nil {
+		return [sha256.Size]byte{}, err
+	}
 	text, err := json.Marshal(o.Object)
 	return sha256.Sum256(text), err
+}
+
+// untold leaves out of an inventory what it tells of how its link does, which depends on the moment.
+func untold(o *unstructured.Unstructured) error {
+	const file = "inventory.json"
+	text, ok, err := unstructured.NestedString(o.Object, "data", file)
+	if !ok || err != nil {
+		return err
+	}
+	var inv map[string]any
+	if err := json.Unmarshal([]byte(text), &inv); err != nil {
+		return fmt.Errorf("read inventory %s: %w", o.GetName(), err)
+	}
+	delete(inv, "conditions")
+	plain, err := json.Marshal(inv)
+	if err != nil {
+		return err
+	}
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", object.DigestAnnotation)
+	return unstructured.SetNestedField(o.Object, string(plain), "data", file)
 }
 
 // differ says how two prints differ, or nil.

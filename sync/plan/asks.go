@@ -40,15 +40,15 @@ func Asks(w World, last Step, keys []object.Key) (ends []object.End, whole bool)
 	if slices.ContainsFunc(keys, a.asksWhole) {
 		return nil, true
 	}
-	if slices.ContainsFunc(keys, tells) {
+	if slices.ContainsFunc(keys, a.tells) {
 		a.ailing()
 	}
 	return slices.SortedFunc(maps.Keys(a.found), object.End.Compare), false
 }
 
-// tells says that a link's stages may be read from an object that Linkerd's controllers write.
-func tells(k object.Key) bool {
-	return k.Kind == "Endpoints" || k.Kind == "Lease" || k.Kind == "Service" && k.Group == ""
+// tells says that a link's stages may be read from an object, which Linkerd's controllers write: a Service of ours is no mirror.
+func (a *asker) tells(k object.Key) bool {
+	return k.Kind == "Endpoints" || k.Kind == "Lease" || k.Kind == "Service" && k.Group == "" && a.Sides[a.name].Seen.Record(k).Mark != object.Ours
 }
 
 // inPlace says that all of an end is as declared, or was left so on purpose, and is compared alone when it drifts.

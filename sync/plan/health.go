@@ -52,9 +52,6 @@ func (r Row) Ready() bool {
 }
 
 func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
-	if p.pulses == nil {
-		p.pulses = linkerd.Pulses(p.spec(p.name).Linkerd, p.Sides[p.name].Seen)
-	}
 	held := row.Why
 	if row.Standing != Held {
 		held = nil
@@ -67,7 +64,7 @@ func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
 	if l.Spec.TrustAnchors != api.Skip {
 		p.until(v.Trust(p.Now).Next)
 	}
-	return v.Health(held, p.pulses[l.Target.Name], p.Now)
+	return v.Health(held, p.pulse(l), p.Now)
 }
 
 // ails tells of a link in place that its controller finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
@@ -81,11 +78,25 @@ func (r Row) ails() *object.Reason {
 	return nil
 }
 
-// ailing are the ends in place whose stages stand otherwise than was told.
+// beats says that a link's last stages stand as was told.
+func (p *planner) beats(l fleet.Link, row Row) bool {
+	now := p.view(l).Beats(p.pulse(l))
+	return len(row.Health) >= len(now) && reflect.DeepEqual(now, row.Health[len(row.Health)-len(now):])
+}
+
+// pulse is what the cluster tells of a link's gateway.
+func (p *planner) pulse(l fleet.Link) linkerd.Pulse {
+	if p.pulses == nil {
+		p.pulses = linkerd.Pulses(p.spec(p.name).Linkerd, p.side.Seen)
+	}
+	return p.pulses[l.Target.Name]
+}
+
+// ailing are the ends in place whose stages stand otherwise than was told, by what Linkerd's controllers write.
 func (a *asker) ailing() {
 	p := &planner{World: a.World, name: a.name, side: a.Sides[a.name], step: &Step{}} // what it asks for by the clock was told
 	for end, row := range a.rows {
-		if l, ok := a.checked(row); ok && row.inPlace() && !reflect.DeepEqual(p.health(l, row), row.Health) {
+		if l, ok := a.checked(row); ok && row.inPlace() && !p.beats(l, row) {
 			a.found[end] = true
 		}
 	}

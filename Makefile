@@ -23,7 +23,7 @@ RUN ?= .
 PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
 FUZZTIME ?= 3s
-# For `make soak-histories`: how many in memory, in memory with renamed clusters, and on real API servers, from which seed on.
+# For `make soak-histories`: how many in memory, in memory with renamed clusters and with other tokens each, and on real API servers, from which seed on.
 HISTORIES ?= 100000
 RENAMES ?= 20000
 HISTORIES_REAL ?= 200
@@ -119,7 +119,7 @@ soak-histories: controlplane ## random histories at full size (docs/soak.md)
 	GOGC=400 HISTORIES=$(HISTORIES) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestHistories$$' ./hack/history
 	GOGC=400 HISTORIES=$(RENAMES) HISTORY_SEED=$(HISTORY_SEED) \
-		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRenames$$' ./hack/history
+		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRenames$$|^TestRotations$$' ./hack/history
 	LINKWRIGHT_CLUSTERS=1 HISTORIES_REAL=$(HISTORIES_REAL) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRealHistories$$' ./hack/history
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -62,17 +63,18 @@ func markOf(labels map[string]string) object.Mark {
 // kubernetes is its token controller: a token Secret gets a token, or goes with its account.
 func (p *plane) kubernetes() {
 	for _, t := range p.of(kind{"", "Secret"}) {
-		name, ok := strings.CutSuffix(t.key.Name, "-token")
-		if !ok || t.key.Namespace != object.AccessNamespace {
+		of, n, ok := tokenOf(t.key)
+		if !ok {
 			continue
 		}
-		account := p.things[object.Key{Kind: "ServiceAccount", Namespace: t.key.Namespace, Name: name}]
+		account := p.things[of]
 		switch {
 		case account == nil, t.account != "" && t.account != account.rec.UID:
 			p.drop(t.key)
 		case t.token == "" && !p.late && !t.rec.Going:
 			next := *t
-			next.token, next.account = "token of "+name+" in "+p.uid, account.rec.UID
+			next.token, next.account = fmt.Sprintf("token %d of %s in %s", n, of.Name, p.uid), account.rec.UID
+			p.again = p.again || t.by == ours && p.spoilt == 0 && p.ended[t.key] == account.rec.UID
 			next.rec.ResourceVersion = p.next()
 			p.put(next.withToken())
 		}

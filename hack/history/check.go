@@ -24,6 +24,9 @@ func (r *run) breaks(format string, a ...any) {
 // declared, held, kept or suspended.
 func (r *run) judge(p *process, c object.Change, was *thing) string {
 	pl := r.planes[r.called(c.End.Cluster)]
+	if p.asks {
+		return asked(c, was)
+	}
 	if p.adopts != nil || p.releases != nil {
 		return p.commanded(c, was)
 	}
@@ -57,10 +60,10 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 	case c.Action == object.Replace:
 		return ""
 	}
-	if why := cmp.Or(r.granted(p, c), r.inherits(p, c, was), p.commit.succeeds(pl, p.sides[pl.name].Seen, c)); why != "" {
+	if why := cmp.Or(r.granted(p, c), r.inherits(p, c, was), p.commit.succeeds(pl, p.sides[pl.name].Seen, c), r.interrupts(p, c, was)); why != "" {
 		return why
 	}
-	if link, ok := p.commit.wants(pl.name, c.Key); ok {
+	if link, ok := p.commit.wants(pl.name, c.Key); ok && !isToken(c.Key) {
 		return "(b) " + link.String() + " is declared, and needs it"
 	}
 	return ""
@@ -343,7 +346,11 @@ func (r *run) holds(pl *plane, e object.End, keys []object.Key) {
 		return
 	}
 	for _, k := range append(keys, inventoryKey(e.Link)) {
-		if t := pl.things[k]; t == nil || t.rec.Mark != object.Ours {
+		t := pl.things[k]
+		if isToken(k) {
+			t = pl.newest(e.Link.Source)
+		}
+		if t == nil || t.rec.Mark != object.Ours {
 			r.breaks("at rest %s lacks %s of %s, which no row tells%s", pl.name, k, e, r.rows())
 		}
 	}

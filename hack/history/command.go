@@ -86,7 +86,7 @@ func (p *process) commanded(c object.Change, was *thing) string {
 
 // adoptable says that a thing is what Linkerd's own tools make of a link, or linkwright's own access by its names.
 func (t *thing) adoptable(e object.End) bool {
-	access := slices.Contains(targetKeys(e.Link.Source), t.key)
+	access := slices.Contains(targetKeys(e.Link.Source), t.key) || isTokenOf(t.key, e.Link.Source)
 	return t.by == others && t.rec.Mark != object.Theirs && (t.shaped || access || t.key.Kind == "Link" || t.key.Kind == "Secret")
 }
 

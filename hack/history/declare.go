@@ -80,7 +80,7 @@ func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
 		if l, ok := c.of(out); ok && slices.Contains(sourceKeys(c.clusters[name].mc(), other, l), k) {
 			return out, true
 		}
-		if _, ok := c.of(in); ok && slices.Contains(targetKeys(other), k) {
+		if _, ok := c.of(in); ok && (slices.Contains(targetKeys(other), k) || isTokenOf(k, other)) {
 			return in, true
 		}
 	}

@@ -18,6 +18,8 @@ func (r *run) do(e Event) {
 	case r.planes[e.At] == nil: // of another world: a script that was cut
 	case e.Do == "rename":
 		r.rename(e)
+	case e.Do == "rotate", e.Do == "revoke":
+		r.turns(e)
 	case r.declares(e) || r.befalls(e) || r.runs(e):
 	default:
 		r.foreign(e)

@@ -47,6 +47,7 @@ func (p *plane) fork() *plane {
 	f := *p
 	f.things, f.sorted, f.older = maps.Clone(p.things), maps.Clone(p.sorted), slices.Clone(p.older)
 	f.linked, f.charted, f.relinked = maps.Clone(p.linked), maps.Clone(p.charted), maps.Clone(p.relinked)
+	f.ended = maps.Clone(p.ended)
 	f.approved, f.foreign = maps.Clone(p.approved), maps.Clone(p.foreign)
 	f.began, f.lagging = maps.Clone(p.began), maps.Clone(p.lagging)
 	return &f
@@ -157,7 +158,7 @@ func (r *run) left() string {
 			if r.planes[name].lent(t) {
 				continue
 			}
-			fmt.Fprintf(&b, "%s: %s %s\n", name, t.key, t.summary())
+			fmt.Fprintf(&b, "%s: %s %s\n", name, t.key, t.summary(r.rotated))
 		}
 		r.summary(&b, r.planes[name])
 	}
@@ -171,9 +172,13 @@ func (p *plane) lent(t *thing) bool {
 	return t.by == mirroring && isOwn(t) && d != nil && d.by == others
 }
 
-// summary is what of a thing must be the same, whoever died meanwhile: not how it is numbered, nor the term in a base.
-func (t *thing) summary() string {
+// summary is what of a thing must be the same, whoever died meanwhile: not how it is numbered, nor the term in a base, nor, once tokens
+// rotate, how often a control plane's secret changed, which may be made with the second token.
+func (t *thing) summary(rotated bool) string {
 	digest := t.lasting()
+	if rotated {
+		digest = t.content()
+	}
 	if t.key == baseKey() {
 		digest = 0
 	}
@@ -187,6 +192,9 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 	}
 	for _, row := range s.Rows {
 		why := cmp.Or(row.Why, &object.Reason{})
+		if why.Code == plan.Untold && r.rotated {
+			why = &object.Reason{}
+		}
 		if why.Code == plan.Forgotten { // told by the one pass that gives it up, which may have been the one that died
 			continue
 		}

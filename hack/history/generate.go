@@ -42,6 +42,9 @@ func Generate(seed uint64) []Event { return generate(seed, nil) }
 // GenerateRenames makes a history in which clusters get other names, too.
 func GenerateRenames(seed uint64) []Event { return generate(seed, renames()) }
 
+// GenerateRotations makes a history in which links get other tokens, too.
+func GenerateRotations(seed uint64) []Event { return generate(seed, rotations()) }
+
 func generate(seed uint64, more []string) []Event {
 	g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), commits: append(commits(), more...)}
 	all := worlds()

@@ -11,7 +11,6 @@ package history
 
 import (
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -77,6 +75,7 @@ type run struct {
 	news          bool // a cluster was not as it was read last: who had his turn by then has not seen it
 	hung, hangs   bool // a process hung, and wrote late; it hangs now
 	forked        bool // it is played beside another, to be compared
+	rotated       bool // a link got another token
 	grace         time.Duration
 	forget        map[api.ClusterName]bool
 	specs         map[api.ClusterName]api.Linkerd     // of the record
@@ -278,6 +277,7 @@ func (r *run) strict() {
 			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Refused.Message)
 		}
 	}
+	r.current()
 	if r.broken == "" && !waits && !r.rebuilt && r.Servers == nil {
 		r.alike()
 	}
@@ -299,7 +299,11 @@ func (r *run) alike() {
 		if r.planes[name].given {
 			continue
 		}
-		if got := r.planes[name].ours(); !slices.Equal(want, got) {
+		got := r.planes[name].ours()
+		if r.rotated {
+			want, got = plain(want), plain(got)
+		}
+		if !slices.Equal(want, got) {
 			r.breaks("(c) %s ended otherwise than without any faults: want\n  %s\ngot\n  %s", name, strings.Join(want, "\n  "), strings.Join(got, "\n  "))
 		}
 	}
@@ -322,54 +326,6 @@ func (p *plane) ours() (out []string) {
 	for _, t := range p.all() {
 		if t.rec.Mark == object.Ours && t.key != baseKey() && t.key.Kind != "Namespace" && !p.lost(t) {
 			out = append(out, fmt.Sprintf("%s %x", t.key, t.content()))
-		}
-	}
-	return out
-}
-
-// content is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed, and of
-// an inventory without conditions.
-func (t *thing) content() uint64 {
-	if t.key.Kind != "Secret" || t.key.Namespace != cp {
-		return t.lasting()
-	}
-	plain := t.edited(func(o map[string]any) {
-		annotations := field(o, "metadata", "annotations")
-		delete(annotations, linkerd.CredentialMark)
-		delete(annotations, object.DigestAnnotation)
-	})
-	h := fnv.New64a()
-	h.Write(plain.body.Bytes())
-	return h.Sum64()
-}
-
-// lasting is the digest of what stays as it is while nothing is declared otherwise: conditions tell of the way there, too.
-func (t *thing) lasting() uint64 {
-	if !isInventory(t.key) {
-		return t.rec.Digest
-	}
-	seen := object.Observation{}.Edit()
-	seen.Put(t.key, t.rec, t.body)
-	all, err := inventory.Read(owner, seen.Observation())
-	if err != nil || len(all) == 0 {
-		return t.rec.Digest
-	}
-	all[0].Conditions = nil
-	o, err := all[0].Object(owner)
-	must(err)
-	return o.Digest
-}
-
-// conditions are those of an inventory, but for the moment since which they stand.
-func (t *thing) conditions() (out string) {
-	if !isInventory(t.key) {
-		return ""
-	}
-	seen := object.Observation{}.Edit()
-	seen.Put(t.key, t.rec, t.body)
-	if all, err := inventory.Read(owner, seen.Observation()); err == nil && len(all) > 0 {
-		for _, c := range all[0].Conditions {
-			out += fmt.Sprintf("%s %s %s;", c.Type, c.Status, c.Reason)
 		}
 	}
 	return out

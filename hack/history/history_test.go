@@ -48,6 +48,9 @@ func TestHistories(t *testing.T) { playAll(t, Generate, slice) }
 // So do those in which clusters are renamed.
 func TestRenames(t *testing.T) { playAll(t, GenerateRenames, slice/3) }
 
+// And those in which links get other tokens.
+func TestRotations(t *testing.T) { playAll(t, GenerateRotations, slice/3) }
+
 func playAll(t *testing.T, generate func(uint64) []Event, otherwise uint64) {
 	t.Helper()
 	count, from, began := number(t, envCount, otherwise), number(t, envSeed, 0), time.Now()

@@ -27,6 +27,7 @@ type process struct {
 
 	adopts   map[api.Pair]bool // it is a command of people's, which adopts these links
 	releases *plan.Releasing   // or gives these up
+	asks     bool              // or asks for other tokens
 }
 
 // looked is what a side was read from: the same gives the same.
@@ -98,7 +99,9 @@ func (r *run) read(p *process, c fleet.Cluster) {
 		delete(p.seen, c.Name)
 		return
 	}
-	if side := p.sides[c.Name]; p.seen[c.Name] == now && pl.half == 0 && r.Servers == nil {
+	more := r.rotated && !r.sees(p, c)
+	r.news = r.news || more
+	if side := p.sides[c.Name]; p.seen[c.Name] == now && pl.half == 0 && r.Servers == nil && !more {
 		side.Pass = p.pass
 		p.sides[c.Name] = side
 		return
@@ -128,44 +131,6 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	if !whole {
 		delete(p.seen, c.Name)
 	}
-}
-
-// known are facts of a look, with what they were read from.
-type known struct {
-	dressed int
-	noCRD   bool
-	linkerd api.Linkerd
-	facts   linkerd.Facts
-}
-
-// facts are read once from the same installation; those of half a look are not remembered.
-func (pl *plane) facts(c api.Cluster, seen object.Observation, whole bool) linkerd.Facts {
-	now := known{dressed: pl.dressed, noCRD: pl.noCRD, linkerd: c.Linkerd}
-	if was := pl.known; whole && was.dressed == now.dressed && was.noCRD == now.noCRD && was.linkerd == now.linkerd {
-		return was.facts
-	}
-	now.facts = linkerd.FactsOf(c, "https://"+string(pl.born)+".example.com:6443", seen)
-	if whole {
-		pl.known = now
-	}
-	return now.facts
-}
-
-// miss leaves one kind out of a look: what is not looked for is not known. What would be an error of the whole look – mirrors
-// are read by labels, inventories come first – is never left out.
-func (pl *plane) miss(watches []object.Watch) ([]object.Watch, bool) {
-	if pl.half == 0 {
-		return watches, true
-	}
-	var may []int
-	for i, w := range watches {
-		if w.Selector == "" && (w.Kind != "ConfigMap" || w.Namespace != object.AccessNamespace) {
-			may = append(may, i)
-		}
-	}
-	at := may[pl.half%len(may)]
-	pl.half = 0
-	return slices.Delete(slices.Clone(watches), at, at+1), false
 }
 
 // pass gives each cluster a turn, beginning somewhere; the fault befalls the first turn that writes enough.
@@ -198,11 +163,7 @@ func (r *run) single(name api.ClusterName, f *fault) {
 func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 	r.read(p, c)
 	all := r.clusters(p.commit.fleet)
-	for _, other := range all {
-		if _, known := p.sides[other.Name]; !known {
-			r.read(p, other)
-		}
-	}
+	r.meet(p, c, all)
 	s := r.plan(p, c)
 	for range 3 {
 		if len(s.Look) == 0 {
@@ -236,6 +197,18 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 		r.read(p, c)
 	}
 	return s.Writes()
+}
+
+// meet reads clusters that were never read, and this one again where they ask for more.
+func (r *run) meet(p *process, c fleet.Cluster, all []fleet.Cluster) {
+	for _, other := range all {
+		if _, known := p.sides[other.Name]; !known {
+			r.read(p, other)
+		}
+	}
+	if r.rotated && !r.sees(p, c) {
+		r.read(p, c)
+	}
 }
 
 func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
@@ -383,6 +356,9 @@ func (r *run) write(p *process, c object.Change) error {
 		}
 	}
 	err := pl.write(c, r.event)
+	if _, declared := p.commit.of(c.End.Link); err == nil && declared {
+		pl.ends(c, was)
+	}
 	r.writes++
 	r.send(p, pl, c, err)
 	if r.Trace != nil {

@@ -2,6 +2,8 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -161,4 +164,52 @@ func content(k object.Key, labels map[string]string, more map[string]any) map[st
 // isInventory says that a key has the name of one of our inventories.
 func isInventory(k object.Key) bool {
 	return k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".")
+}
+
+// content is a thing's digest; of a control plane's secret one of what it holds, since it also counts how often that changed, and of
+// an inventory without conditions.
+func (t *thing) content() uint64 {
+	if t.key.Kind != "Secret" || t.key.Namespace != cp {
+		return t.lasting()
+	}
+	plain := t.edited(func(o map[string]any) {
+		annotations := field(o, "metadata", "annotations")
+		delete(annotations, linkerd.CredentialMark)
+		delete(annotations, object.DigestAnnotation)
+	})
+	h := fnv.New64a()
+	h.Write(plain.body.Bytes())
+	return h.Sum64()
+}
+
+// lasting is the digest of what stays as it is while nothing is declared otherwise: conditions tell of the way there, too.
+func (t *thing) lasting() uint64 {
+	if !isInventory(t.key) {
+		return t.rec.Digest
+	}
+	seen := object.Observation{}.Edit()
+	seen.Put(t.key, t.rec, t.body)
+	all, err := inventory.Read(owner, seen.Observation())
+	if err != nil || len(all) == 0 {
+		return t.rec.Digest
+	}
+	all[0].Conditions = nil
+	o, err := all[0].Object(owner)
+	must(err)
+	return o.Digest
+}
+
+// conditions are those of an inventory, but for the moment since which they stand.
+func (t *thing) conditions() (out string) {
+	if !isInventory(t.key) {
+		return ""
+	}
+	seen := object.Observation{}.Edit()
+	seen.Put(t.key, t.rec, t.body)
+	if all, err := inventory.Read(owner, seen.Observation()); err == nil && len(all) > 0 {
+		for _, c := range all[0].Conditions {
+			out += fmt.Sprintf("%s %s %s;", c.Type, c.Status, c.Reason)
+		}
+	}
+	return out
 }

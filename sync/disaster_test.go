@@ -231,7 +231,7 @@ func (d *disaster) crdRemoved() {
 	d.at("west").Serve("multicluster.linkerd.io", "Link", true)
 	d.pass(nil)
 	d.says("west")
-	d.wrote()
+	d.wrote("west update ConfigMap linkwright-access/linkwright.west.east") // its conditions
 	d.stand("west", disasterSecret, disasterProbe)
 	d.stand("east", disasterAccount)
 	d.declare(disasterNothing)

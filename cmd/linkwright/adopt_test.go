@@ -105,6 +105,9 @@ func TestAdopt(t *testing.T) {
 	holder := leader(adopted)
 
 	l.must(exitDone, []string{"1 link in place"}, "sync")
+	if code, out := l.bare("status", "-o", "wide"); code != exitDone || !strings.Contains(out, "StagesHold") {
+		t.Errorf("right after the sync: exit code %d, want a link that is ready\n%s", code, out)
+	}
 	l.must(exitDone, []string{"no difference"}, "diff")
 	l.must(exitDone, []string{"nothing to adopt"}, "adopt", "--all", "--yes")
 	after := l.inLink("west")

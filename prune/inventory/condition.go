@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	damped      = 30 * time.Second // for how long conditions stand before they are written anew
+	damped      = 30 * time.Second // for how long conditions stand before another reason alone is written
 	longestWord = 64               // of a reason
 	longest     = 256              // of a message
 )
@@ -37,26 +37,35 @@ func readable(c object.Condition) bool {
 }
 
 // Tell is the inventory in which these conditions stand, and when it may be written: zero where it need not be, since it tells the
-// same already. What gets ready while it is set up is told at once; all else is told anew half a minute after the last time.
+// same already. A transition is written at once; another reason alone half a minute after the last time.
 func (i Inventory) Tell(next []object.Condition, now time.Time) (Inventory, time.Time) {
-	if slices.EqualFunc(i.Conditions, next, object.Condition.Stands) {
+	was := i.Conditions
+	i.Conditions = next
+	switch last := newest(was); {
+	case slices.EqualFunc(was, next, object.Condition.Stands):
+		i.Conditions = was
 		return i, time.Time{}
+	case transition(was, next), last.After(now): // of a clock that was ahead
+		return i, now
+	default:
+		return i, last.Add(damped)
 	}
-	var last time.Time
-	settingUp := false
-	for _, c := range i.Conditions {
+}
+
+// transition says that one of the conditions is there or not, or has another status. No rate limit holds it back: who reads
+// conditions acts on it.
+func transition(was, next []object.Condition) bool {
+	return !slices.EqualFunc(was, next, func(a, b object.Condition) bool { return a.Type == b.Type && a.Status == b.Status })
+}
+
+// newest is when the last of some conditions began to stand.
+func newest(all []object.Condition) (last time.Time) {
+	for _, c := range all {
 		if c.Since.After(last) {
 			last = c.Since
 		}
-		settingUp = settingUp || c.Type == object.Reconciling
 	}
-	done := settingUp && len(next) == 1 && next[0].Status == object.True
-	at := last.Add(damped)
-	if done || last.IsZero() || last.After(now) { // of a clock that was ahead
-		at = now
-	}
-	i.Conditions = next
-	return i, at
+	return last
 }
 
 // conditions reads what Object wrote of them.

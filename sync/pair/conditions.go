@@ -25,7 +25,7 @@ const Settles = 5 * time.Minute
 // of the link.
 //
 //	stage                  reason         settles by itself
-//	renders                NotRendered    while the target has given no token yet
+//	renders                NotRendered    while the target has given no token yet, or it is about to be verified
 //	target reachable       TargetNotRead  no
 //	trust anchors shared   AnchorsApart   no
 //	access works           AccessFails    no
@@ -145,7 +145,7 @@ func settles(v Verdict, settingUp bool) bool {
 	case Gateway:
 		return settingUp
 	}
-	return v.Stage == Renders && v.Why != nil && v.Why.Code == noCredential
+	return v.Stage == Renders && v.Why != nil && (v.Why.Code == noCredential || v.Why.Code == Untried)
 }
 
 // about is the stage and the code of what failed: what a server said is for reports, which take secrets out.

@@ -71,6 +71,7 @@ func TestConditions(t *testing.T) {
 		}, want: stalled(AnchorsApart)},
 		"cannot be rendered":           {with: untouched, held: why, want: stalled(NotRendered)},
 		"no token yet":                 {with: untouched, held: object.Because("NoCredential", ""), want: settling, due: Settles},
+		"it is to be verified first":   {with: untouched, held: object.Because(Untried, ""), want: settling, due: Settles},
 		"credentials are not written":  {with: func(v *View, _ *linkerd.Pulse) { lost(v, Secrets(v.Link)[0]) }, want: settling, due: Settles},
 		"no controller":                {with: func(v *View, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: Settles},
 		"no leader":                    {with: leaderless, want: settling, due: Settles},

@@ -37,8 +37,11 @@ func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time)
 	if pair.Condition(conditions, object.Ready).Status == object.Unknown { // what was told stands until it is known
 		return old, old, at
 	}
-	if next, at = old.Tell(conditions, p.Now); at.IsZero() {
+	switch next, at = old.Tell(conditions, p.Now); {
+	case at.IsZero():
 		p.step.retry(due)
+	case p.Once:
+		at = p.Now
 	}
 	return next, old, at
 }

@@ -84,35 +84,49 @@ func TestConditionsStall(t *testing.T) {
 	}
 }
 
-// What changes soon after it was told is told half a minute after that, once, and not at all where it is over by then. An end that
-// is compared alone asks for the whole when it is time, and has the step asked again otherwise.
-func TestConditionsAreDamped(t *testing.T) {
+// A transition is written at once, whenever the last one was: by the whole step, for which an end that is compared alone asks.
+func TestTransitionsAreNotDamped(t *testing.T) {
 	s := linked(t, all)
+	for _, leads := range []bool{false, true, false} {
+		s.later(time.Second)
+		last := Cluster(s.now(), "west", s.renderer())
+		s.lead(leads)
+		if drift := Drift(s.now(), last, []object.End{westEast}, s.renderer()); !drift.Whole || drift.Writes() > 0 {
+			t.Errorf("it leads: %t, and the end alone: %+v", leads, drift)
+		}
+		same(t, "writes at once", toldOnce, words(s.turn("west")))
+		same(t, "writes after that", nil, words(s.turn("west")))
+	}
+}
+
+// Another reason alone is written half a minute after the last time, once, and not at all if it is over by then. Who runs once
+// does not wait for that.
+func TestReasonsAreDamped(t *testing.T) {
+	s := linked(t, all)
+	s.lead(false)
+	s.turn("west")
+	s.later(pair.Settles)
+	same(t, "writes once it stalls", toldOnce, words(s.turn("west")))
 	s.later(20 * time.Second)
-	last := Cluster(s.now(), "west", s.renderer())
-	s.lead(false)
-	drift := Drift(s.now(), last, []object.End{westEast}, s.renderer())
-	if left := drift.Retry.Sub(s.world.Now); drift.Whole || drift.Writes() > 0 || left <= 0 || left > 10*time.Second {
-		t.Fatalf("20 s after it was told, the end alone: %+v", drift)
+	s.down["east"] = true
+	step := s.turn("west")
+	if left := step.Retry.Sub(s.world.Now); step.Writes() > 0 || left <= 0 || left > 10*time.Second {
+		t.Fatalf("20 s after it was told it writes %v and asks in %s", words(step), left)
 	}
-	if all := last.With(drift); !all.Retry.Equal(drift.Retry) {
-		t.Errorf("the step is asked again at %s, want %s", all.Retry, drift.Retry)
+	s.down["east"] = false
+	if over := s.turn("west"); over.Writes() > 0 || !over.Retry.IsZero() {
+		t.Errorf("it was over, and writes %v, retry %s", words(over), over.Retry)
 	}
-	whole := s.turn("west")
-	if whole.Writes() > 0 || !whole.Retry.Equal(drift.Retry) {
-		t.Errorf("the whole writes %v and asks at %s, want %s", words(whole), whole.Retry, drift.Retry)
-	}
-	s.lead(true)
-	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() {
-		t.Errorf("it was over, and writes %v, retry %s", words(step), step.Retry)
-	}
-	s.lead(false)
-	s.world.Now = drift.Retry
-	if drift := Drift(s.now(), last, []object.End{westEast}, s.renderer()); !drift.Whole || drift.Writes() > 0 {
-		t.Errorf("it is time, and the end alone: %+v", drift)
-	}
+	s.down["east"] = true
+	s.world.Once = true
+	same(t, "writes of who runs once", toldOnce, words(Cluster(s.now(), "west", s.renderer())))
+	s.world.Once = false
+	s.world.Now = step.Retry
 	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
 	same(t, "writes after that", nil, words(s.turn("west")))
+	if s.tells() != pair.TargetNotRead {
+		t.Errorf("it tells %q", s.tells())
+	}
 }
 
 // A process that has just started has tried nothing, and read nothing: what was told stands.

@@ -38,7 +38,7 @@ func TestContested(t *testing.T) {
 		at := Cluster(s.now(), "west", s.renderer())
 		way()
 		step := s.turn("west")
-		same(t, name, nil, words(step))
+		same(t, name, nil, deeds(step))
 		got := row(t, step, westEast)
 		if got.Standing != Waiting || got.Why.Code != Contested || !strings.Contains(got.Why.Message, "6 times") ||
 			!strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) || !strings.Contains(got.Why.Message, deployment("east").String()) {
@@ -117,13 +117,13 @@ func TestImmutable(t *testing.T) {
 		switch {
 		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
-		case !tt.goes && (step.Writes() > 0 || got.Standing != Held || got.Why.Code != Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
+		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
 		}
 		if d := Drift(s.now(), last, []object.End{westEast}, s.renderer()); len(d.Changes) > 0 || !d.Whole {
 			t.Errorf("%s of %s: drift alone plans %v", tt.field, tt.key, words(d))
 		}
-		if old := Cluster(aged(s.now(), "west"), "west", s.renderer()); old.Writes() > 0 || tt.goes && len(old.Look) == 0 {
+		if old := Cluster(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {
 			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, words(old))
 		}
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))

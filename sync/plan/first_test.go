@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,13 @@ func words(s Step) []string {
 		}
 	}
 	return out
+}
+
+// deeds are the words of a step's writes but those that tell nothing but conditions.
+func deeds(s Step) []string {
+	conditions := func(c object.Change) bool { return c.Why.Code == "Conditions" }
+	s.Ahead = slices.DeleteFunc(slices.Clone(s.Ahead), conditions)
+	return words(s)
 }
 
 // standings lists the rows of a step; codes of reasons stand behind.

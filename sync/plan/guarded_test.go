@@ -86,7 +86,7 @@ func TestOccupiedLater(t *testing.T) {
 	r := s.live["west"].Seen.Record(deployment("east"))
 	r.Mark = object.Theirs
 	record(&s.live["west"].Seen, deployment("east"), r)
-	same(t, "writes", nil, words(s.turn("west")))
+	same(t, "writes", nil, deeds(s.turn("west")))
 	same(t, "live", before, s.names("west"))
 }
 
@@ -114,7 +114,7 @@ func TestDrift(t *testing.T) {
 		tt.change(&r)
 		record(&s.live["west"].Seen, deployment("east"), r)
 		step := s.turn("west")
-		same(t, tt.name, tt.want, words(step))
+		same(t, tt.name, tt.want, deeds(step))
 		if tt.code != "" && step.Changes[0].Why.Code != tt.code {
 			t.Errorf("%s: %v, want %s", tt.name, step.Changes[0].Why, tt.code)
 		}
@@ -227,7 +227,7 @@ func TestHeldKeepsEverything(t *testing.T) {
 		before := s.names("west")
 		tt.do(s)
 		step := s.turn("west")
-		same(t, tt.name, nil, words(step))
+		same(t, tt.name, nil, deeds(step))
 		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != tt.code {
 			t.Errorf("%s: %s %v, want %s", tt.name, got.Standing, got.Why, tt.code)
 		}

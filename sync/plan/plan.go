@@ -56,6 +56,8 @@ type World struct {
 	// of another one.
 	Pass int
 	Now  time.Time
+	// Once has no rate limit hold conditions back: a sync that runs once ends when it has persisted what it knows.
+	Once bool
 	// Narrow has former places not looked at but for what is recorded there: nobody lets us.
 	Narrow bool
 	// Untellable has Linkerd's destination controllers not looked at: nobody lets us.

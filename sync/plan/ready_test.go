@@ -24,10 +24,10 @@ func (s *sim) health(c api.ClusterName, k object.Key, raw string) {
 func TestNotReady(t *testing.T) {
 	s := linked(t, "")
 	s.health("west", deployment("east"), coming)
-	step := Cluster(s.now(), "west", s.renderer())
+	step := s.turn("west") // which tells of it in conditions
 	got := row(t, step, westEast)
 	if got.Standing != Waiting || got.Why.Code != NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
-		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || step.Writes() > 0 || step.Next.IsZero() {
+		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || len(deeds(step)) > 0 || step.Next.IsZero() {
 		t.Errorf("not ready: %s %v, %v, next %s", got.Standing, got.Why, got.Unready, step.Next)
 	}
 	s.health("west", deployment("east"), givenUp)

@@ -52,7 +52,7 @@ func TestReplaceIsLet(t *testing.T) {
 			t.Errorf("%s of %s with {%s}: %s, %v", tt.field, tt.key, tt.spec, got.Standing, got.Why)
 		}
 		if tt.want != Changing {
-			same(t, "of what is not replaced", nil, words(step))
+			same(t, "of what is not replaced", nil, deeds(step))
 			continue
 		}
 		same(t, "a replacement", []string{"replace " + tt.key.String()}, words(step))

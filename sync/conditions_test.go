@@ -1,0 +1,95 @@
+package sync
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// westEast is the source's end of west→east.
+var westEast = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
+
+// leads has somebody lead the link west→east.
+func (r *rig) leads() {
+	r.t.Helper()
+	lease := map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "service-mirror-write-east", "namespace": "linkerd-multicluster"},
+		"spec": map[string]any{"holderIdentity": "controller-east-0"},
+	}
+	if err := r.Cluster("west").Put("service-mirror", lease); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// persisted is the condition Ready of west→east that a reader of inventories finds.
+func (r *rig) persisted() object.Condition {
+	r.t.Helper()
+	seen, err := r.Cluster("west").Observe(r.t.Context(), plan.Ledger())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	inv, ok := inventory.Of("linkwright", westEast, seen)
+	if !ok {
+		r.t.Fatal("west→east has no inventory")
+	}
+	return pair.Condition(inv.Conditions, object.Ready)
+}
+
+// A sync that runs once ends when it has persisted what it knows: also where a credential was verified in it, of a link whose
+// inventory was there before, as after an adoption.
+func TestOncePersistsWhatItKnows(t *testing.T) {
+	discovering := strings.Replace(rigLink("west", "east"), "target: east", "target: east, remoteDiscoverySelector: {matchLabels: {a: b}}", 1)
+	single(t, memcluster.Options{}, discovering, func(r *rig) {
+		once := func() {
+			r.t.Helper()
+			l := r.loop()
+			l.Tries = r
+			if got, err := l.Once(r.t.Context(), 1); err != nil || !got.Clean() {
+				r.t.Fatalf("%+v: %v%s", got.Counts(), err, rows(got))
+			}
+		}
+		r.leads()
+		once()
+		if c := r.persisted(); c.Status != object.True {
+			r.t.Errorf("a new link: %+v", c)
+		}
+		time.Sleep(time.Hour)
+		if err := r.Cluster("west").Remove(object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}); err != nil {
+			r.t.Fatal(err)
+		}
+		once()
+		if c := r.persisted(); c.Status != object.True || time.Since(c.Since) > time.Minute {
+			r.t.Errorf("a link whose credential was verified in the sync: %+v", c)
+		}
+	})
+}
+
+// In a daemon, too, no rate limit holds a transition back: a link that is ready, fails and is ready again says so at once.
+func TestTransitionsArePersistedAtOnce(t *testing.T) {
+	turns(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+		lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "linkerd-multicluster", Name: "service-mirror-write-east"}
+		r.leads()
+		time.Sleep(10 * time.Second)
+		for range 3 {
+			if c := r.persisted(); c.Status != object.True {
+				r.t.Fatalf("somebody leads: %+v", c)
+			}
+			if err := r.Cluster("west").Remove(lease); err != nil {
+				r.t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+			if c := r.persisted(); c.Status != object.False {
+				r.t.Errorf("nobody leads: %+v", c)
+			}
+			r.leads()
+			time.Sleep(2 * time.Second)
+		}
+	})
+}

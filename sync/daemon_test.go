@@ -60,7 +60,7 @@ func (d *daemon) more(passes, unread int) {
 	before, _ := d.passes()
 	d.eventually(fmt.Sprintf("%d more passes", passes), func(context.Context) (bool, error) {
 		n, last := d.passes()
-		return n >= before+passes && last.Counts().ClustersRefused == unread && (unread > 0 || last.Clean()), nil
+		return n >= before+passes && last.Counts().ClustersUnread == unread && (unread > 0 || last.Clean()), nil
 	})
 }
 

@@ -236,7 +236,7 @@ func (r *rewind) meanwhile(t *testing.T) {
 	r.h.force(r.first)
 	r.begin()
 	got := r.untouched("while north is down", "--allow-rewind")
-	if got.Commit != r.last || got.Counts().ClustersRefused != 1 {
+	if got.Commit != r.last || got.Counts().ClustersUnread != 1 {
 		t.Errorf("while north is down: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.resume("north")

@@ -129,7 +129,7 @@ func (b *bed) paused(t *testing.T, l *sync.Loop) {
 		t.Fatal(err)
 	}
 	c := r.Counts()
-	if sent := aside(b.writes()[before:]); c.ClustersRefused != 1 || c.Failed != 0 || len(sent) != 1 {
+	if sent := aside(b.writes()[before:]); c.ClustersUnread != 1 || c.Failed != 0 || len(sent) != 1 {
 		t.Errorf("with north paused: %+v\n%s", sent, dump(r))
 	}
 	if r := b.once(l); !r.Clean() || r.Counts().InPlace != 12 {

@@ -112,7 +112,7 @@ func (r *rewind) unseen(*testing.T) {
 	r.pause("east", "north")
 	r.h.force(r.first)
 	r.begin("east", "north") // west, the home, is not theirs to ask
-	if got := r.untouched("while they are down"); got.Commit != r.first || got.Counts().ClustersRefused != 2 {
+	if got := r.untouched("while they are down"); got.Commit != r.first || got.Counts().ClustersUnread != 2 {
 		r.t.Errorf("while they are down: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.resume("east", "north")

@@ -45,11 +45,20 @@ func (w World) checked(row Row) (fleet.Link, bool) {
 	return w.Fleet.Link(row.End.Link)
 }
 
-// Ready says that the link of a source's end is known to work.
-func (r Row) Ready() bool {
+// Settling is the reason of Condition while what keeps a link from being ready should come right by itself.
+const Settling = pair.Settling
+
+// Condition is Ready of the link of a source's end, by its stages as if nothing was told of it before; zero: none are known.
+func (r Row) Condition() object.Condition {
+	if len(r.Health) == 0 {
+		return object.Condition{}
+	}
 	conditions, _ := pair.Conditions(nil, r.Health, time.Time{})
-	return len(r.Health) > 0 && pair.Condition(conditions, object.Ready).Status == object.True
+	return pair.Condition(conditions, object.Ready)
 }
+
+// Ready says that the link of a source's end is known to work.
+func (r Row) Ready() bool { return r.Condition().Status == object.True }
 
 func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
 	held := row.Why

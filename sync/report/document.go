@@ -13,10 +13,11 @@ import (
 // document is a report as it may be shown: JSON is exactly this, the other formats are made of it.
 type document struct {
 	Commit   string       `json:"commit,omitempty"`
-	Head     string       `json:"head,omitempty"`  // the newest that was seen, in force or not
-	Error    string       `json:"error,omitempty"` // why there was no pass, or only one of the last good commit
-	ReadOnly bool         `json:"readOnly"`        // nothing was written anywhere
-	Clean    bool         `json:"clean"`           // everything declared is in place or suspended, and nothing failed
+	Head     string       `json:"head,omitempty"`    // the newest that was seen, in force or not
+	Error    string       `json:"error,omitempty"`   // why there was no pass, or only one of the last good commit
+	ReadOnly bool         `json:"readOnly"`          // nothing was written anywhere
+	Syncing  bool         `json:"syncing,omitempty"` // a pass is under way: clusters that it has not looked at yet are unread
+	Clean    bool         `json:"clean"`             // everything declared is in place or suspended, and nothing failed
 	Seconds  float64      `json:"seconds,omitempty"`
 	Summary  summary      `json:"summary"`
 	Problems []problemDoc `json:"problems"`
@@ -103,7 +104,7 @@ func (r Report) document() document {
 	m := redacting(bodiesOf(r))
 	counts := r.Counts()
 	d := document{
-		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Clean: r.Clean(), Seconds: r.Took.Seconds(),
+		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Syncing: r.Syncing, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
 			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed, Debts: counts.Debts,
 		},

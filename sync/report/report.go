@@ -3,6 +3,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -28,9 +29,15 @@ type Report struct {
 	ReadOnly bool
 	At       time.Time     // when it was made, to tell ages; zero: none is told
 	Between  bool          // passes: what was done since the last report, and how all stands now
+	Syncing  bool          // a pass is under way, and Between is set: how all stands so far. What was done is in the next report, too
 	Since    time.Time     // when Commit was put in force, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the pass; zero: not measured
+}
+
+// Partial says that a pass has not looked at every cluster yet.
+func (r Report) Partial() bool {
+	return r.Syncing && (len(r.Clusters) == 0 || slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return !c.looked() }))
 }
 
 // Write tells what the pass did. No format shows a body, or a value of a Secret in any message.
@@ -43,7 +50,7 @@ func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, statusOf
 type Counts struct {
 	Written, Failed                                      int // writes
 	InPlace, Changing, Suspended, Held, Waiting, Refused int // ends
-	ClustersRefused                                      int
+	ClustersUnread, ClustersRefused                      int
 	Debts                                                int // ends of removed links that wait in clusters that could not be read
 }
 
@@ -58,7 +65,10 @@ func (r Report) Counts() Counts {
 				c.Written++
 			}
 		}
-		if cl.Step.Refused != nil {
+		switch cl.State() {
+		case Unread:
+			c.ClustersUnread++
+		case Refused:
 			c.ClustersRefused++
 		}
 		c.Debts += len(cl.Debts)
@@ -88,13 +98,9 @@ func (c *Counts) count(s plan.Standing) {
 	}
 }
 
-// Clean says that everything declared is in place, or suspended as declared, and nothing failed.
+// Clean says that everything declared is in place, or suspended as declared, and nothing failed. While a pass is under way
+// nobody knows.
 func (r Report) Clean() bool {
-	for _, cl := range r.Clusters {
-		if cl.Step.Cluster == "" {
-			return false // not looked at
-		}
-	}
 	c := r.Counts()
-	return r.Err == "" && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersRefused+c.Debts == 0
+	return r.Err == "" && !r.Syncing && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersUnread+c.ClustersRefused+c.Debts == 0
 }

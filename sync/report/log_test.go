@@ -1,0 +1,23 @@
+package report
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// docs/log.md has a row for every message.
+func TestMessagesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/log.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []string{
+		ObjectWritten, ObjectNotWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, HasProblem,
+		RevisionApplied, RevisionNotApplied, SyncFailed, SyncRecovered, SyncDone,
+	} {
+		if !strings.Contains(string(doc), "\n| `"+message+"` |") {
+			t.Errorf("%q has no row", message)
+		}
+	}
+}

@@ -58,6 +58,9 @@ type board struct {
 
 	epoch int // of the declared fleet: another one, another epoch
 
+	opened  report.Report // what is told of the pass under way, beside its clusters
+	version int           // of what is told: another one with each change of it
+
 	asking    sync.Mutex // held while whether one commit follows another is asked
 	recording sync.Mutex // held while the record is written, or read to be taken over
 }
@@ -170,6 +173,7 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	}
 	b.fleet, b.departed = f, departed(f, record)
 	b.keep(record)
+	b.version++
 	clusters, table := slices.Concat(f.Clusters, b.departed), map[api.ClusterName]*report.Cluster{}
 	for _, c := range clusters {
 		table[c.Name] = &report.Cluster{Name: c.Name}
@@ -316,6 +320,7 @@ func (b *board) tell(name api.ClusterName, step plan.Step) {
 	defer b.mu.Unlock()
 	if row := b.table[name]; row != nil {
 		row.Step = step
+		b.version++
 		if b.waiting[name] = waits(step); b.waiting[name] == nil {
 			delete(b.waiting, name)
 		}
@@ -342,6 +347,7 @@ func (b *board) did(name api.ClusterName, outcomes []object.Outcome) {
 	if row := b.table[name]; row != nil {
 		done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
 		row.Outcomes = append(done, b.loop.advised(outcomes)...)
+		b.version++
 	}
 }
 
@@ -360,6 +366,7 @@ func (b *board) refuse(name api.ClusterName, why *object.Reason) {
 	defer b.mu.Unlock()
 	if row := b.table[name]; row != nil {
 		row.Step.Refused = why
+		b.version++
 	}
 }
 

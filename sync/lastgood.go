@@ -16,6 +16,7 @@ func (b *board) accept(f *fleet.Fleet) {
 	defer b.mu.Unlock()
 	if b.good == nil || b.good.Commit != f.Commit {
 		b.since, b.root = time.Now(), ""
+		b.version++
 	}
 	b.good = f
 }

@@ -29,10 +29,11 @@ type rig struct {
 	poke  chan struct{}
 	ended func() // once the term is over
 
-	mu      sync.Mutex
-	fleet   *fleet.Fleet
-	reports []report.Report
-	wholes  map[api.ClusterName]int
+	mu        sync.Mutex
+	fleet     *fleet.Fleet
+	reports   []report.Report
+	meanwhile []report.Report // of passes under way
+	wholes    map[api.ClusterName]int
 }
 
 // counting notes plans of whole clusters.
@@ -166,6 +167,10 @@ func (r *rig) run(l *Loop) (stop func()) {
 		ended <- l.Run(ctx, 1, r.poke, func(p report.Report) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
+			if p.Syncing {
+				r.meanwhile = append(r.meanwhile, p)
+				return
+			}
 			r.reports = append(r.reports, p)
 		})
 	}()

@@ -11,7 +11,7 @@ import (
 
 // Run is one term: pass after pass until ctx ends. poke asks for a poll now; one that finds something new begins a pass,
 // and ends what the pass before still waits for. What comes while a poke is answered is answered after it; many that wait
-// are one, if the channel holds one. publish gets every report. What cannot be read, or must not be applied, keeps the last
+// are one, if the channel holds one. publish gets every report, one at a time, also while a pass waits. What cannot be read, or must not be applied, keeps the last
 // good fleet in force.
 func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
 	t, logged := newTerm(l, term), journal{log: l.Log}
@@ -20,12 +20,14 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 		publish(r)
 	}
 	defer t.close()
+	stop := t.meanwhile()
+	defer func() { stop() }()
 	head := t.poll(ctx)
 	for ctx.Err() == nil {
 		start := time.Now()
 		w := l.watch(ctx, poke, head)
 		r, err := t.pass(ctx, head, w.news)
-		if ctx.Err() == nil {
+		if stop(); ctx.Err() == nil {
 			t.report(r, err)
 			t.rest(ctx, w.news, l.again(t.board, start))
 		}
@@ -34,6 +36,7 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 		} else if ctx.Err() == nil {
 			head = t.poll(ctx)
 		}
+		stop = t.meanwhile()
 	}
 	return nil
 }

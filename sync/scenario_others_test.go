@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // What happens to a scenario's clusters and repository from outside.
@@ -181,5 +182,12 @@ func (s *scenario) linkerd(words []string) {
 	s.bad(s.at(words[0]).Dress(d))
 	if !release.Controllers {
 		s.remove([]string{words[0], "ClusterRole.rbac.authorization.k8s.io", linkerd.LocalAccessRole})
+	}
+}
+
+// ended keeps a report of a pass that has ended, or of what was done since.
+func (s *scenario) ended(r report.Report) {
+	if !r.Syncing {
+		s.last = r
 	}
 }

@@ -374,7 +374,7 @@ func (s *scenario) run([]string) {
 	l := s.loop(true)
 	go func() {
 		defer close(ended)
-		if err := l.Run(ctx, 1, s.poke, func(r report.Report) { s.last = r }); err != nil {
+		if err := l.Run(ctx, 1, s.poke, s.ended); err != nil {
 			s.Error(err)
 		}
 	}()

@@ -160,6 +160,10 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 	if head.err == nil || head.Commit != "" {
 		r.Polled = start
 	}
+	if head.err != nil {
+		r.Err = head.err.Error()
+	}
+	b.opens(r)
 	t.open = false
 	ok, err := t.choose(ctx, head)
 	if t.open = ok; ok {
@@ -167,8 +171,7 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 		err = errors.Join(err, t.run(ctx, news))
 		r.Clusters = b.rows()
 	}
-	r.At = time.Now()
-	if err != nil {
+	if r.At, r.Err = time.Now(), ""; err != nil {
 		r.Err = err.Error()
 	}
 	if f, since := b.inForce(); f != nil {

@@ -30,7 +30,7 @@ const (
 func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label tells the version.", []string{"version"}},
-		{"linkwright_clusters", gauge, "Clusters by state after the last pass: ready, unread, or refused (read, and not written by a rule).", []string{"state"}},
+		{"linkwright_clusters", gauge, "Clusters by state: ready, unread (unreachable, or linkwright may not read it), or refused (read, and denied by a rule).", []string{"state"}},
 		{"linkwright_debts", gauge, "Ends of removed links that are still in clusters which could not be read when the rest of the link went.", nil},
 		{"linkwright_drift_repairs_total", counter, "Writes that took back what somebody else had changed in an object of ours.", nil},
 		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},

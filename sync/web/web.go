@@ -37,7 +37,8 @@ func New(o Options) *Server {
 	return &Server{maxAge: o.MaxAge, metrics: newMetrics(o), fresh: time.Now()}
 }
 
-// Publish shows a report in place of the last one, and counts what its pass did: each report once.
+// Publish shows a report in place of the last one, and counts what its pass did: each report once. A pass that is under way is
+// shown, and counted when it ends; metrics stay as they are until it has looked at every cluster.
 func (s *Server) Publish(r report.Report) {
 	now := time.Now()
 	var b bytes.Buffer
@@ -45,16 +46,18 @@ func (s *Server) Publish(r report.Report) {
 		b.Reset()
 		b.WriteString("{}\n") // does not happen: a report encodes
 	}
-	s.metrics.count(r, now)
+	if !r.Syncing { // what was done is in the next report, too
+		s.metrics.count(r, now)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.standby {
+	if !s.standby && !r.Partial() {
 		s.metrics.show(r)
 	}
 	if !r.Between {
 		s.fresh = now
 	}
-	s.ready, s.body = true, b.Bytes()
+	s.ready, s.body = s.ready || !r.Syncing, b.Bytes()
 }
 
 // SetStandby says whether another replica holds the lease. A standby is ready and healthy without any
@@ -118,7 +121,7 @@ func (s *Server) report(w http.ResponseWriter, _ *http.Request) {
 	body := s.body
 	s.mu.Unlock()
 	if body == nil {
-		http.Error(w, "There is no report yet: this replica has not ended a pass.", http.StatusNotFound)
+		http.Error(w, "There is no report yet: this replica has not led.", http.StatusNotFound)
 		return
 	}
 	head(w, "application/json")

@@ -185,6 +185,41 @@ func TestBetweenIsNoPass(t *testing.T) {
 	})
 }
 
+// A report of a pass under way is shown, and is no pass: what was done counts once, when it ends, and links that were not looked
+// at yet do not turn unready.
+func TestSyncingIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{MaxAge: time.Minute})
+		before := pass()
+		before.Syncing, before.Between, before.Clusters = true, true, nil
+		s.Publish(before)
+		status(t, s, "/readyz", http.StatusServiceUnavailable)
+		if got := ask(s, http.MethodGet, "/report.json"); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"syncing": true`) {
+			t.Errorf("/report.json: %d %s", got.Code, got.Body)
+		}
+		s.Publish(pass())
+		links := func() (out []string) {
+			for _, line := range ours(t, s) {
+				if strings.HasPrefix(line, "linkwright_link") || strings.HasPrefix(line, "linkwright_clusters") || strings.Contains(line, "_total") {
+					out = append(out, line)
+				}
+			}
+			return out
+		}
+		ended := links()
+		time.Sleep(2 * time.Minute)
+		next := pass()
+		next.Syncing, next.Between = true, true
+		next.Clusters[0].Step = plan.Step{}
+		s.Publish(next)
+		if got := links(); !slices.Equal(got, ended) {
+			t.Errorf("metrics of a pass under way: %q, want %q", got, ended)
+		}
+		status(t, s, "/readyz", http.StatusOK)
+		status(t, s, "/healthz", http.StatusServiceUnavailable)
+	})
+}
+
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Version: "v1.2.3", Requests: requests})

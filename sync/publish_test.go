@@ -1,0 +1,82 @@
+package sync
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// sofar are the reports of passes under way since this was asked last.
+func (r *rig) sofar() []report.Report {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.meanwhile
+	r.meanwhile = nil
+	return out
+}
+
+// Two seconds after a start there is a report, whatever the first pass waits for: it says that nothing was looked at yet.
+func TestReportWithinTwoSeconds(t *testing.T) {
+	hang := func(r *rig) {
+		for _, name := range r.Names() {
+			if name != "home" {
+				r.Cluster(name).Fault(func(f *memcluster.Faults) { f.Hanging = true })
+			}
+		}
+	}
+	begun(t, memcluster.Options{Timeout: 30 * time.Second}, rigLink("west", "east"), hang, func(r *rig) {
+		time.Sleep(2 * time.Second)
+		all := r.sofar()
+		if len(all) == 0 || len(r.told()) > 0 {
+			r.t.Fatalf("%d reports of the pass under way", len(all))
+		}
+		last := all[len(all)-1]
+		if len(last.Clusters) != 3 || last.Clean() || last.Head != "c1" || last.Counts().InPlace > 0 {
+			r.t.Errorf("commit %q, head %q, clean %t, %+v", last.Commit, last.Head, last.Clean(), last.Counts())
+		}
+		for _, c := range last.Clusters {
+			if why := c.Why(); c.State() != report.Unread || !strings.Contains(why.Message, "was not looked at yet") {
+				r.t.Errorf("%s is %s: %v", c.Name, c.State(), why)
+			}
+		}
+		if links := report.Links(last); len(links) != 1 || links[0].Standing != report.Unknown {
+			r.t.Errorf("links: %+v", links)
+		}
+	})
+}
+
+// While a pass waits, reports say which revision it applies and what it waits for, once a second at most, and only if something
+// changed.
+func TestReportsWhileAPassWaits(t *testing.T) {
+	turns(t, memcluster.Options{TokenAfter: 40 * time.Second}, rigLink("west", "east"), func(r *rig) {
+		r.clean(2*time.Minute, 2)
+		r.sofar()
+		r.declare("c2", rigLink("west", "east")+rigLink("west", "north"))
+		time.Sleep(2 * time.Second)
+		all := r.sofar()
+		if len(all) == 0 || len(all) > 2 {
+			r.t.Fatalf("%d reports in 2 s", len(all))
+		}
+		last := all[len(all)-1]
+		states := map[string]plan.Standing{}
+		for _, l := range report.Links(last) {
+			states[l.Pair.String()] = l.State()
+		}
+		if last.Commit != "c2" || !last.Syncing || last.Clean() || states["west→east"] != plan.InPlace || states["west→north"] == plan.InPlace {
+			r.t.Errorf("commit %s, syncing %t, clean %t, links %v", last.Commit, last.Syncing, last.Clean(), states)
+		}
+		if last.Counts().Written == 0 {
+			r.t.Error("what was written so far is not told")
+		}
+		time.Sleep(30 * time.Second)
+		if all := r.sofar(); len(all) > 5 {
+			r.t.Errorf("%d reports in 30 s in which little changes", len(all))
+		}
+	})
+}

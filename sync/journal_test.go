@@ -2,35 +2,19 @@ package sync
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unique"
 
-	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/sync/report"
 )
-
-// That values of somebody's are taken back is told once, and again when they are another's.
-func TestTakeoverIsToldOnce(t *testing.T) {
-	var out bytes.Buffer
-	j := journal{log: slog.New(slog.NewTextHandler(&out, nil))}
-	taken := func(rivals string) report.Report {
-		c := write(at("east"), "probe", 1)
-		c.Why = object.Reason{Code: "Drift", Message: "changed"}
-		c.Was = object.Record{UID: "1", Rivals: unique.Make(rivals)}
-		return report.Report{Clusters: []report.Cluster{{Name: "west", Outcomes: []object.Outcome{{Change: c}}}}}
-	}
-	for _, rivals := range []string{"argocd", "argocd", "helm", "argocd"} {
-		j.tell(taken(rivals), nil)
-	}
-	if n := strings.Count(out.String(), "taken back"); n != 2 {
-		t.Errorf("told %d times, want once of each:\n%s", n, out.String())
-	}
-}
 
 // What is wrong with the head lasts until a pass says otherwise: what is done meanwhile ends nothing.
 func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
@@ -40,7 +24,7 @@ func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
 		tm := newTerm(&Loop{Owner: "linkwright", Clusters: far{}}, 1)
 		tm.open = true
 		tm.publish = func(r report.Report, err error) { logged.tell(r, err) }
-		pass := report.Report{Commit: "a", Head: "b", Clusters: []report.Cluster{{Name: "west"}}}
+		pass := report.Report{Commit: "a", Head: "b", Polled: time.Now(), Clusters: []report.Cluster{{Name: "west"}}}
 		between := func() {
 			time.Sleep(2 * every)
 			tm.news = true
@@ -50,13 +34,87 @@ func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
 		between()
 		between()
 		tm.report(pass, errors.New("the history was rewound"))
-		if got := out.String(); strings.Count(got, "between passes") != 2 || strings.Count(got, "head not in force") != 1 || strings.Contains(got, "msg=over") {
+		if got := out.String(); strings.Count(got, "revision not applied") != 1 || strings.Contains(got, "sync recovered") {
 			t.Errorf("while the head is refused:\n%s", got)
 		}
 		tm.report(pass, nil)
 		between()
-		if got := out.String(); strings.Count(got, "msg=over") != 1 {
+		if got := out.String(); strings.Count(got, "sync recovered") != 1 {
 			t.Errorf("once it is not:\n%s", got)
+		}
+	})
+}
+
+// lines are a log in JSON.
+func lines(t *testing.T, log *bytes.Buffer) (out []map[string]any) {
+	t.Helper()
+	for line := range bytes.Lines(log.Bytes()) {
+		var e map[string]any
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		out = append(out, e)
+	}
+	log.Reset()
+	return out
+}
+
+// logs makes a pass, in which all must come to be in place, and gives what it logs.
+func (r *rig) logs(level slog.Level) []map[string]any {
+	r.t.Helper()
+	var log bytes.Buffer
+	l := r.loop()
+	l.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: level}))
+	got, err := l.Once(r.t.Context(), 1)
+	if err != nil || !got.Clean() {
+		r.t.Fatalf("%v%s", err, rows(got))
+	}
+	return lines(r.t, &log)
+}
+
+// writes are the writes among requests, and those among the lines of a log, spelled alike and in order.
+func writes(asked []string, logged []map[string]any) (sent, told []string) {
+	for _, q := range asked {
+		name, what, _ := strings.Cut(q, ": ")
+		if strings.Contains(what, " ") {
+			sent = append(sent, strings.TrimPrefix(name, "home")+" "+what)
+		}
+	}
+	for _, e := range logged {
+		if name, _ := e["cluster"].(string); e["msg"] == report.ObjectWritten {
+			told = append(told, fmt.Sprint(name, " ", e["verb"], " ", e["object"]))
+		}
+	}
+	slices.Sort(sent)
+	slices.Sort(told)
+	return sent, told
+}
+
+// Each write is one line, with whose change it takes back; a sync that changes nothing logs nothing above debug.
+func TestEachWriteIsOneLine(t *testing.T) {
+	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
+		r.leads()
+		r.asked()
+		first := r.logs(slog.LevelInfo)
+		if sent, told := writes(r.asked(), first); len(sent) < 10 || !slices.Equal(sent, told) {
+			r.t.Errorf("writes %q, lines %q", sent, told)
+		}
+		if quiet := r.logs(slog.LevelInfo); len(quiet) > 0 {
+			r.t.Errorf("a quiet sync logs %v", quiet)
+		}
+		if quiet := r.logs(slog.LevelDebug); len(quiet) != 1 || quiet[0]["msg"] != report.SyncDone || quiet[0]["seconds"] != 0.0 {
+			r.t.Errorf("with debug, a quiet sync logs %v", quiet)
+		}
+		r.edit("west", probe, 1)
+		drift := slices.DeleteFunc(r.logs(slog.LevelInfo), func(e map[string]any) bool { return e["reason"] != "Drift" })
+		want := map[string]any{"cluster": "west", "link": "west→east", "object": probe.String(), "verb": "update", "commit": "c1", "manager": "hand"}
+		if len(drift) != 1 {
+			r.t.Fatalf("what is taken back is logged as %v", drift)
+		}
+		for key, value := range want {
+			if drift[0][key] != value {
+				r.t.Errorf("what is taken back is logged as %v, want %s %v", drift[0], key, value)
+			}
 		}
 	})
 }

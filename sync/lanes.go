@@ -80,6 +80,7 @@ func (t *term) end(u *turn) {
 		t.answered, t.slowest = true, max(t.slowest, u.read)
 	}
 	l.drifts = false
+	t.loop.wrote(u.cluster.Name, u.step.Commit, u.outcomes)
 	t.board.correct(u.cluster.Name, u.outcomes, u.drifts)
 	if t.board.did(u.cluster.Name, u.outcomes); len(u.outcomes) > 0 {
 		t.news = true
@@ -136,6 +137,11 @@ func stands(a, b plan.Row) bool {
 // untried says that a write was not begun because its turn was cut short.
 func untried(o object.Outcome) bool {
 	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, errSkipped) || errors.Is(o.Err, context.Canceled)
+}
+
+// unbegun says that a write was not begun, for whatever reason.
+func unbegun(o object.Outcome) bool {
+	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, errSkipped)
 }
 
 // next says who has a turn after this one: the cluster itself while it writes, its neighbours when what

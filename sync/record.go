@@ -213,5 +213,8 @@ func (l *Loop) writeRecord(ctx context.Context, r inventory.Record) (object.Reco
 	if !r.Was.IsZero() {
 		action = object.Update
 	}
-	return l.Home.Cluster.Write(ctx, object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true})
+	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: "Record", Message: "which clusters are written, and what they hold of removed links"}}
+	now, err := l.Home.Cluster.Write(ctx, c)
+	l.wrote("", "", []object.Outcome{{Change: c, Now: now, Err: err}})
+	return now, err
 }

@@ -119,7 +119,11 @@ type Loop struct {
 func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
 	t := newTerm(l, term)
 	defer t.close()
-	return t.pass(ctx, l.poll(ctx), nil)
+	r, err := t.pass(ctx, l.poll(ctx), nil)
+	if !l.ReadOnly {
+		(&journal{log: l.Log}).tell(r, err)
+	}
+	return r, err
 }
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
@@ -188,7 +192,7 @@ func (t *term) strangers() {
 	t.warned = true
 	for _, name := range slices.Sorted(maps.Keys(t.loop.Forget)) {
 		if t.lane(name) == nil {
-			t.loop.Log.Warn("--forget-cluster does nothing: no such cluster is declared or remembered; was it given up before, or is it called otherwise?", "cluster", name)
+			t.loop.Log.Warn("--forget-cluster does nothing: no such cluster is declared or remembered; was it given up before, or is it called otherwise?", "cluster", string(name))
 		}
 	}
 }

@@ -40,6 +40,7 @@ func TestCanaries(t *testing.T) {
 	}
 	c.broken()
 	c.prints()
+	c.run("sync", "--log-format", "json", "--log-level", "debug")
 	c.serves("text")
 	c.serves("json")
 	c.everyFormat("uninstall")
@@ -156,7 +157,7 @@ func (c *canaries) serves(format string) {
 	ctx, stop := context.WithCancel(c.t.Context())
 	defer stop()
 	log := c.t.TempDir() + "/log"
-	daemon, at := c.daemonAt(ctx, log, "--log-format", format)
+	daemon, at := c.daemonAt(ctx, log, "--log-format", format, "--log-level", "debug")
 	c.eventually("the daemon is ready", func() bool { return get(at+"/readyz").status == 200 })
 	c.note()
 	for _, page := range []string{"/", "/report.json", "/metrics", "/healthz", "/readyz", "/nowhere"} {
@@ -164,6 +165,11 @@ func (c *canaries) serves(format string) {
 	}
 	stop()
 	_ = daemon.Wait() // how it ends is another test's matter
+	for _, told := range []string{"sync done", "leadership begins", "leadership ends", "stopping", "signal received"} {
+		if !strings.Contains(c.file(log), told) {
+			c.t.Errorf("the log in %s does not say %q:\n%s", format, told, c.file(log))
+		}
+	}
 	c.told.WriteString(c.file(log))
 }
 

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -29,7 +27,7 @@ type homeFlags struct {
 	forget                       []string
 	grace                        time.Duration
 	images                       []string
-	logFormat                    string
+	log                          logFlags
 }
 
 func (h *homeFlags) add(f *pflag.FlagSet) {
@@ -77,20 +75,6 @@ func (h *homeFlags) addImages(f *pflag.FlagSet) {
 // renderer renders what may be written here.
 func (h *homeFlags) renderer(k *kustomize) plan.Renderer {
 	return overlays{images{render.New(h.owner), h.images}, k}
-}
-
-func (h *homeFlags) addLog(f *pflag.FlagSet) {
-	f.StringVar(&h.logFormat, "log-format", "text", "text or json, on standard error")
-}
-
-func (h *homeFlags) log(stderr io.Writer) (*slog.Logger, error) {
-	switch h.logFormat {
-	case "", "text":
-		return slog.New(slog.NewTextHandler(stderr, nil)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(stderr, nil)), nil
-	}
-	return nil, usage("--log-format %s: want text or json", h.logFormat)
 }
 
 // check refuses words that could not stand in every name made of them.

@@ -26,6 +26,7 @@ func (f *common) add(flags *pflag.FlagSet) {
 	group(flags, groupCredentials, f.git.auth.addSecret)
 	group(flags, groupTrust, f.git.verify.addHome)
 	group(flags, groupClusters, f.home.add)
+	f.home.log.add(flags)
 	group(flags, groupClusters, f.overlays.add)
 }
 
@@ -49,7 +50,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err := f.home.check(); err != nil {
 		return nil, err
 	}
-	log, err := f.home.log(stderr)
+	log, err := f.home.log.open(stderr)
 	if err != nil {
 		return nil, err
 	}

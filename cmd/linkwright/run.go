@@ -52,7 +52,6 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addOnly)
 	group(c.Flags(), groupClusters, f.home.addDead)
-	f.home.addLog(c.Flags())
 	s.add(c.Flags())
 	group(c.Flags(), groupForge, status.add)
 	return c
@@ -96,6 +95,12 @@ func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
 		server.Publish(r)
 		posted(r)
 	}
+	told := ctx // of the group, and ends with what told it to stop
+	g.Go(func() error {
+		<-told.Done()
+		e.loop.Log.Info("stopping", "why", said(context.Cause(told)))
+		return nil
+	})
 	g.Go(func() error { return e.terms(ctx, h, s.observe, daemon{server, poke, publish}) })
 	return g.Wait()
 }
@@ -110,11 +115,12 @@ type daemon struct {
 // terms leads, pass after pass, whenever the lease is ours.
 func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
 	e.loop.Patience, e.loop.Changes = defaultWait, e.clusters
-	term := func(ctx context.Context, term int64) error {
+	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
-		e.loop.Log.Info("term begins", "term", term)
-		ctx, end := context.WithCancel(ctx)
+		e.loop.Log.Info("leadership begins", "term", term)
+		defer func() { ended(leading, e.loop.Log, term, err) }()
+		ctx, end := context.WithCancel(leading)
 		var renewing gosync.WaitGroup
 		if !observe {
 			renewing.Go(func() { e.renewals(ctx) })

@@ -46,7 +46,7 @@ func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
 	if err != nil {
 		return err
 	}
-	log, err := h.log(c.ErrOrStderr())
+	log, err := h.log.open(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -71,3 +71,8 @@ func placed(before string) (rest string, out []Place, ok bool) {
 	out, ok = places(list)
 	return rest, out, ok
 }
+
+// Remembers says that a base remembers this very object as one that an inventory held.
+func (inv Inventory) Remembers(k object.Key) bool {
+	return slices.ContainsFunc(inv.Places, func(p Place) bool { return p.Key == k })
+}

@@ -28,16 +28,46 @@ func laid(s *sim, c api.ClusterName, mark object.Mark, keys ...object.Key) {
 	}
 }
 
-// Account, token and binding of a source that nobody declares, remembers or recorded go, though their inventory is lost.
-func TestJanitorAccessThatNoLinkUses(t *testing.T) {
+// Copies of objects of ours under other names, restored with their managed fields, were never in an inventory: they are
+// reported as orphans, and none of them is recorded or deleted.
+func TestCopiesStay(t *testing.T) {
 	s := linked(t, all)
-	before := s.names("east")
-	laid(s, "east", object.Ours, ghost("ServiceAccount", "linkwright.ghost"), ghost("Secret", "linkwright.ghost-token"),
-		ghost("Secret", "linkwright.ghost-3"), ghost("ClusterRoleBinding", "linkwright-access.linkwright.ghost"))
+	copies := map[api.ClusterName][]object.Key{
+		"east": {
+			ghost("ServiceAccount", "linkwright.west-copy"), ghost("Secret", "linkwright.west-copy-token"),
+			ghost("Secret", "linkwright.ghost-3"), ghost("ClusterRoleBinding", "linkwright-access.linkwright.ghost"),
+		},
+		"west": {
+			{Kind: "Secret", Namespace: mc, Name: "cluster-credentials-east-copy"},
+			{Kind: "Role", Group: "rbac.authorization.k8s.io", Namespace: mc, Name: "controller-read-remote-creds-east-copy"},
+			{Kind: "ServiceAccount", Namespace: mc, Name: "restored"},
+		},
+	}
+	want := map[api.ClusterName][]string{}
+	for _, c := range two {
+		laid(s, c, object.Ours, copies[c]...)
+		want[c] = s.names(c)
+	}
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
+		same(t, string(c), want[c], s.names(c))
+		reported := map[object.Key]bool{}
+		for _, o := range step.Strays {
+			reported[o.Key] = true
+		}
+		for _, k := range copies[c] {
+			if !reported[k] {
+				t.Errorf("%s: %s is not reported", c, k)
+			}
+		}
+		for _, inv := range inventories(t, s.live[c].Seen) {
+			for _, k := range copies[c] {
+				if slices.Contains(inv.Entries, k) {
+					t.Errorf("%s: %s is recorded in %s", c, k, inv.End)
+				}
+			}
+		}
 	}
-	same(t, "east", before, s.names("east"))
 }
 
 // An end whose link nobody declares, and whose other cluster nobody declares or remembers, goes from its inventory alone.

@@ -11,8 +11,9 @@ import (
 )
 
 // rebuilt adds to what a cluster has recorded what carries our mark there and stands in no inventory: one
-// was lost, or written anew since. Names tell to which end an object belongs; what they do not tell is
-// left alone, and told as a stray. It is written down, as any inventory, before anything of it goes.
+// was lost, or written anew since. Names tell to which end an object belongs, and something other than the
+// object must tell of that end (see vouched). Everything else is left alone and reported: it may be a copy
+// that somebody restored under another name. The inventory is written before anything of the end goes.
 func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory, stray func(object.Key, object.Record)) []inventory.Inventory {
 	size := 0
 	for _, inv := range recorded {
@@ -33,7 +34,7 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory, str
 			continue
 		}
 		end, ok := w.endOf(name, k)
-		if !ok {
+		if !ok || !w.vouched(end, k, recorded) {
 			stray(k, r)
 			continue
 		}
@@ -60,6 +61,27 @@ func (w World) implied(end object.End) []object.Key {
 		return nil
 	}
 	return []object.Key{linkerd.ControlPlaneSecret(w.spec(end.Cluster).Linkerd, end.Link.Target)}
+}
+
+// vouched says that something other than a live object tells that it belongs to an end of a link:
+//
+//	an inventory of the end in this cluster, which lacks the object
+//	the link's other cluster is declared, or stands in the record
+//	the base, which remembers the very object for a while (see places)
+//
+// A mark and a name alone are no proof: whoever copies an object under another name may copy its managed fields, too. The names of
+// what an overlay brought in say nothing at all, so a base is never rebuilt.
+func (w World) vouched(end object.End, k object.Key, recorded []inventory.Inventory) bool {
+	for _, inv := range recorded {
+		if inv.Remembers(k) || inv.End == end && !end.IsBase() {
+			return true
+		}
+	}
+	peer := end.Link.Target
+	if !end.IsSource() {
+		peer = end.Link.Source
+	}
+	return !end.IsBase() && w.remembered(peer)
 }
 
 // endOf tells the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster

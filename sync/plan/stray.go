@@ -37,14 +37,21 @@ func (p *planner) strayIn(name api.ClusterName) func(object.Key, object.Record) 
 func (p *planner) provesNothing(k object.Key, r object.Record) (why, do string) {
 	ledger := inventory.Named(p.Owner, k) || k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}
 	switch {
-	case ledger && r.Mark == object.Ours:
+	case r.Mark == object.Ours && (ledger || p.desires(k)):
 		return "", ""
 	case r.Mark == object.Copied:
 		return "our label is on it, and was set by others (" + rivals(r) + "), or copied onto a mirror",
 			"take the label " + object.OwnerLabel + " off, or delete it if nobody needs it"
 	}
-	return "it carries our mark, stands in no inventory, and has the name of nothing that linkwright writes",
+	return "it carries linkwright's mark, but no inventory lists it: it is a copy, or its inventory was deleted",
 		"delete it if nobody needs it, or take the label " + object.OwnerLabel + " off"
+}
+
+// desires says that an end of the planner's own cluster wants an object: it is recorded before it is written again.
+func (p *planner) desires(k object.Key) bool {
+	return slices.ContainsFunc(p.wanted, func(w object.Wanted) bool {
+		return slices.ContainsFunc(w.Objects, func(o object.Object) bool { return o.Key == k })
+	})
 }
 
 // astray tells the first strays, by key: those with our label before others.

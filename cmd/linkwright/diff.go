@@ -86,6 +86,9 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	if d.Different() {
 		return exit{exitDifferent, nil}
 	}
+	if d.Unfinished() {
+		return exit{exitPartial, nil}
+	}
 	return nil
 }
 

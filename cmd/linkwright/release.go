@@ -78,11 +78,10 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 	if err := mistaken(w, e.loop.Release.Links); err != nil {
 		return err
 	}
-	n, refused := 0, false
+	n := 0
 	for _, name := range sortedNames(w) {
 		s := plan.Cluster(w, name, e.loop.Renderer)
 		if s.Refused != nil {
-			refused = true
 			say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
 		}
 		for _, c := range append(s.Changes, s.After...) {
@@ -90,8 +89,10 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 			say(out.told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
 		}
 	}
+	left := e.unreleased(w)
 	switch {
-	case n == 0 && refused:
+	case n == 0 && len(left) > 0:
+		sayLeft(out, left)
 		return exit{exitPartial, nil}
 	case n == 0:
 		say(out.told, "nothing to give up")
@@ -106,6 +107,13 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 	}
 	say(out.told, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
 	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
+}
+
+// unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.
+func (e *engine) unreleased(w plan.World) []plan.LeftOver {
+	asked := e.loop.Release
+	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
+	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Touches(l.Cluster) })
 }
 
 // mistaken says that a link names a cluster that nobody knows.

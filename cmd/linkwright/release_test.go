@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -83,10 +84,41 @@ func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
 	l.must(exitDone, []string{"1 link in place"}, "sync")
 	l.must(exitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
+	l.uninstallsBegun()
 	if told := l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
 	}
 	l.uninstalled()
+}
+
+// uninstallsBegun: nobody takes a mirror away, so that the drain goes on. Until it ends all that is live is told of, however often it is
+// asked, and the record stays.
+func (l *lab) uninstallsBegun() {
+	l.t.Helper()
+	stuck := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "stuck-west", Labels: map[string]string{"mirror.linkerd.io/mirrored-service": "true", "mirror.linkerd.io/cluster-name": "west"},
+			Annotations: map[string]string{"mirror.linkerd.io/remote-svc-fq-name": "stuck.default.svc.cluster.local", "mirror.linkerd.io/remote-resource-version": "1"},
+		},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	services := l.client("east").CoreV1().Services("default")
+	if _, err := services.Create(l.t.Context(), stuck, metav1.CreateOptions{FieldManager: "controller"}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.must(exitPartial, []string{"east: left: ", "west: left: "}, "uninstall", "--yes", "--wait", "2s")
+	for _, more := range [][]string{nil, {"--yes", "--wait", "1s"}} {
+		told := l.must(exitPartial, []string{"east→west in east: is being removed: Draining", "east: left: ", "west: left: "}, append([]string{"uninstall"}, more...)...)
+		if strings.Contains(told.out, "nothing of linkwright is left") {
+			l.t.Errorf("uninstall %v, with a drain that goes on:\n%s", more, told.out)
+		}
+	}
+	if record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{}); err != nil {
+		l.t.Errorf("the record, while something is left: %v, %v", record, err)
+	}
+	if err := services.Delete(l.t.Context(), stuck.Name, metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // uninstalled: nothing that carries a mark of ours is left anywhere, nor the record.

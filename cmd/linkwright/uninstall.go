@@ -28,7 +28,8 @@ func uninstallCommand() *cobra.Command {
 		Long: `Unlink everything: in every cluster that the repository declares, and in those that the home cluster's
 record remembers, all that is this installation's goes, mirrors included, in the order of any unlink, as if
 every Cluster were declared with state: Leaving. Without --yes it shows what goes and stops: exit code 4
-where there is something, 0 where there is nothing.
+where there is something, 0 where there is nothing. Run again, it goes on with what was begun, and waits for
+it: the exit code is 0 only once nothing is left.
 
 What a cluster holds that cannot be read is told, and owed as ever (exit code 4): run it again once that is
 back, or, if it never will be, take its declaration out and give it up with --forget-cluster, which says what
@@ -104,12 +105,14 @@ func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printe
 	if w, err = e.loop.Look(ctx, term); err != nil {
 		return err
 	}
-	n, stopped := e.going(w, out)
-	switch {
-	case n == 0 && !stopped:
+	left := plan.Left(w, nil)
+	if len(left) == 0 {
 		say(out.told, "nothing of linkwright is left")
 		return e.dropIf(ctx, yes)
-	case !yes:
+	}
+	e.going(w, out)
+	if !yes {
+		sayLeft(out, left)
 		say(out.told, "\nNothing was written: take this away with --yes.")
 		return exit{exitPartial, nil}
 	}
@@ -118,7 +121,38 @@ func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printe
 		return err
 	}
 	say(out.told, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
-	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
+	if w, err = e.loop.Look(ctx, term); err != nil {
+		return errors.Join(verdict(r, failed), err)
+	}
+	left = plan.Left(w, nil)
+	sayLeft(out, left)
+	err = verdict(r, failed)
+	if err == nil && len(left) > 0 {
+		err = exit{exitPartial, nil}
+	}
+	return errors.Join(err, e.dropRecord(ctx))
+}
+
+func objects(n int) string {
+	if n == 1 {
+		return "1 object"
+	}
+	return fmt.Sprintf("%d objects", n)
+}
+
+// sayLeft tells what clusters still hold: a line for each.
+func sayLeft(out printer, left []plan.LeftOver) {
+	for _, l := range left {
+		switch {
+		case l.Unread != nil:
+			say(out.told, fmt.Sprintf("%s: nobody knows what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
+		case len(l.Objects) > 0:
+			say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
+		}
+		for _, o := range l.Cleanup {
+			say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
+		}
+	}
 }
 
 func (e *engine) dropIf(ctx context.Context, yes bool) error {
@@ -128,32 +162,29 @@ func (e *engine) dropIf(ctx context.Context, yes bool) error {
 	return e.dropRecord(ctx)
 }
 
-// going tells, from a removal in the mind, what goes and what is in its way.
-func (e *engine) going(w plan.World, out printer) (n int, stopped bool) {
+// going tells, from a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
+func (e *engine) going(w plan.World, out printer) {
 	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Refused != nil {
-			stopped = true
 			say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
 		}
 		for _, r := range cd.Rows {
 			switch {
 			case r.Why == nil:
 			case r.Standing == plan.Refused:
-				stopped = true
 				say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+			case r.Standing == plan.Waiting && r.Leaving:
+				say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Why.Code == plan.Forgotten:
-				n++
 				say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {
 			if c.Action == object.Delete || c.Action == object.Release {
-				n++
 				say(out.told, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
 			}
 		}
 	}
-	return n, stopped
 }

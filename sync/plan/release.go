@@ -16,7 +16,8 @@ type Releasing struct {
 
 func (r *Releasing) has(p api.Pair) bool { return r.All || r.Links[p] }
 
-func (r *Releasing) touches(name api.ClusterName) bool {
+// Touches says that something may be given up in a cluster.
+func (r *Releasing) Touches(name api.ClusterName) bool {
 	for p := range r.Links {
 		if p.Source == name || p.Target == name {
 			return true
@@ -34,7 +35,7 @@ func (p *planner) untouched(s Step) Step {
 // release plans, in place of everything else, to take our marks off what World.Release names. An inventory goes once none of
 // its objects is ours any more, and the base after all others: whatever was interrupted is found again.
 func (p *planner) release(s Step) Step {
-	if !p.Release.touches(p.name) {
+	if !p.Release.Touches(p.name) {
 		return p.untouched(s)
 	}
 	if s.Refused = p.refusal(); s.Refused != nil {

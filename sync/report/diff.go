@@ -53,6 +53,13 @@ func stops(s plan.Standing, why *object.Reason) bool {
 	return s == plan.Refused || s == plan.Held && (why == nil || why.Code != "NoCredential")
 }
 
+// Unfinished says that an end whose removal began before is still there, and waits: such as for mirrors that are being drained.
+func (d Diff) Unfinished() bool {
+	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool {
+		return slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return r.Leaving && r.Standing == plan.Waiting })
+	})
+}
+
 func (o ObjectDiff) differs() bool { return o.Going || o.Action != object.None }
 
 // Write tells the differences. key gives what the secrets of a cluster are hashed with (the uid of its

@@ -80,8 +80,24 @@ func refused() Diff {
 	}}}}
 }
 
+// unfinished is what a commit changes while the removal of a link, which began before, waits: nothing, and that is no agreement.
+func unfinished() Diff {
+	draining := object.Because("Draining", "61 mirrored objects left")
+	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
+		base("west"), {End: at("west", link("west", "old")), Standing: plan.Waiting, Leaving: true, Why: draining},
+	}}}}
+}
+
+func TestUnfinished(t *testing.T) {
+	for want, d := range map[bool]Diff{true: unfinished(), false: refused()} {
+		if got := d.Unfinished(); got != want || d.Different() || d.Stopped() == want {
+			t.Errorf("%+v: unfinished %t, different %t, stopped %t", d, got, d.Different(), d.Stopped())
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
-	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}, "diff-suspended": stays(), "diff-refused": refused()} {
+	for name, d := range map[string]Diff{"diff": changed(), "diff-none": {Clusters: changed().Clusters[:1]}, "diff-suspended": stays(), "diff-refused": refused(), "diff-unfinished": unfinished()} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, Formats(), func(b *strings.Builder, f Format) error { return d.Write(b, f, keyOf) })
 		})

@@ -140,12 +140,12 @@ func (d diffDoc) sum() string {
 	return strings.Join(append([]string{line}, ends...), "; ")
 }
 
-// stopped counts the ends that are refused or held, beside those of clusters that are refused whole.
+// stopped counts the ends that are refused, held, or being removed, beside those of clusters that are refused whole.
 func (d diffDoc) stopped() (out []string) {
 	n := map[plan.Standing]int{}
 	for _, c := range d.Clusters {
 		for _, r := range c.Ends {
-			if c.Reason == nil && stops(r.Standing, r.Reason) {
+			if c.Reason == nil && (stops(r.Standing, r.Reason) || r.Leaving && r.Standing == plan.Waiting) {
 				n[r.Standing]++
 			}
 		}
@@ -154,6 +154,9 @@ func (d diffDoc) stopped() (out []string) {
 		if n[s] > 0 {
 			out = append(out, count(n[s], "end")+" "+string(s))
 		}
+	}
+	if n[plan.Waiting] > 0 {
+		out = append(out, count(n[plan.Waiting], "end")+" still being removed")
 	}
 	return out
 }

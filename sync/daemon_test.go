@@ -54,13 +54,13 @@ func (d *daemon) passes() (n int, last report.Report) {
 	return n, last
 }
 
-// more waits for so many more passes, the last of which must be clean but for so many clusters.
-func (d *daemon) more(passes, unread int) {
+// more waits for so many more passes, the last of which must be clean but for so many clusters, which are unread or refused.
+func (d *daemon) more(passes, closed int) {
 	d.t.Helper()
 	before, _ := d.passes()
 	d.eventually(fmt.Sprintf("%d more passes", passes), func(context.Context) (bool, error) {
 		n, last := d.passes()
-		return n >= before+passes && last.Counts().ClustersUnread == unread && (unread > 0 || last.Clean()), nil
+		return n >= before+passes && last.Counts().ClustersUnread+last.Counts().ClustersRefused == closed && (closed > 0 || last.Clean()), nil
 	})
 }
 
@@ -129,14 +129,18 @@ func (d *daemon) drift() {
 	})
 }
 
+// sentButConditions are writes but those of links' inventories, which tell what links have come to.
+func (d *daemon) sentButConditions(name string, since int) []string {
+	d.t.Helper()
+	return slices.DeleteFunc(d.sent(name, since), func(s string) bool { return strings.HasPrefix(s, "patch configmaps linkwright.") })
+}
+
 func (d *daemon) repaired(what, want string, move func()) {
 	d.t.Helper()
 	before := d.asked("west")
 	move()
 	start := time.Now()
-	sent := func() []string { // but for what is told of links that settle
-		return slices.DeleteFunc(d.sent("west", before), func(s string) bool { return strings.HasPrefix(s, "patch configmaps linkwright.") })
-	}
+	sent := func() []string { return d.sentButConditions("west", before) }
 	d.eventually(what+" is taken back", func(context.Context) (bool, error) { return len(sent()) > 0, nil })
 	d.t.Logf("%s: noticed after %v", what, time.Since(start))
 	time.Sleep(500 * time.Millisecond) // for what must not come

@@ -132,7 +132,8 @@ func (l *lab) stuck() {
 func (l *lab) daemon() {
 	ctx, stop := context.WithCancel(l.t.Context())
 	log := l.t.TempDir() + "/log"
-	c, at := l.daemonAt(ctx, log)
+	before := l.writes()
+	c, at := l.daemonAt(ctx, log, "--log-format", "json")
 	l.eventually("the daemon is ready", func() bool {
 		return get(at+"/readyz").status == http.StatusOK && strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
 	})
@@ -143,13 +144,43 @@ func (l *lab) daemon() {
 		l.t.Errorf("report: %+v", got)
 	}
 	l.must(exitHeld, []string{"held"}, "sync")
+	l.drifts("controller-east")
+	l.eventually("what drifted is taken back", func() bool { return l.logged(log, "object written", "Drift") > 0 })
 	stop()
 	err := c.Wait()
+	if lines, n := l.logged(log, "object written", ""), l.writes()-before-1; lines != n || // one is the test's own
+		l.logged(log, "leadership ends", "LeaseReleased") != 1 {
+		l.t.Errorf("%d lines of %d writes:\n%s", lines, n, l.file(log))
+	}
 	if code := c.ProcessState.ExitCode(); code != exitDone {
 		raw, _ := os.ReadFile(log)
 		l.t.Errorf("the daemon ended with exit code %d, %v\n%s", code, err, raw)
 	}
 	l.must(exitDone, []string{"2 links in place"}, "sync")
+}
+
+// drifts has somebody else change a field of a controller in west.
+func (l *lab) drifts(controller string) {
+	l.t.Helper()
+	patch := []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"labels":{"linkwright.dev/owner":"linkwright"}},"spec":{"replicas":0}}`)
+	force := true
+	_, err := l.client("west").AppsV1().Deployments("linkerd-multicluster").Patch(l.t.Context(), controller, types.ApplyPatchType, patch,
+		metav1.PatchOptions{FieldManager: "somebody", Force: &force})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// logged counts the lines of a log in JSON that have a message, and a reason (empty: any).
+func (l *lab) logged(log, message, reason string) (n int) {
+	l.t.Helper()
+	for line := range strings.Lines(l.file(log)) {
+		var e struct{ Msg, Reason string }
+		if json.Unmarshal([]byte(line), &e) == nil && e.Msg == message && (reason == "" || e.Reason == reason) {
+			n++
+		}
+	}
+	return n
 }
 
 type answer struct {

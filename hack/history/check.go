@@ -261,7 +261,7 @@ func (r *run) leftover(pl *plane, t *thing) string {
 	if isInventory(t.key) {
 		_, wanted = r.head.of(t.end.Link)
 	}
-	if (linked || t.end.IsBase()) && wanted || r.explained(end) || r.goesOn(end) {
+	if (linked || t.end.IsBase()) && wanted || r.explained(end) || r.goesOn(end) || r.orphan(pl.name, t) {
 		return ""
 	}
 	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"
@@ -294,6 +294,15 @@ func isOwn(t *thing) bool {
 func (r *run) stray(name api.ClusterName, k object.Key) bool {
 	s := r.last[name]
 	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
+}
+
+// orphan says that a report names a thing of a link whose other cluster nobody knows any more: a process that hung wrote it after all
+// else of the link was gone. Only people take it away.
+func (r *run) orphan(name api.ClusterName, t *thing) bool {
+	s := r.last[name]
+	told := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == t.key })
+	link := r.today(t.end.Link)
+	return told && (r.forgotten(link.Source) || r.forgotten(link.Target))
 }
 
 // mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.

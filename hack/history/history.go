@@ -190,6 +190,7 @@ func (r *run) end() {
 	if r.calm(); r.broken != "" {
 		return
 	}
+	r.tidy()
 	r.rest()
 	r.strict()
 	if r.broken != "" {
@@ -259,6 +260,18 @@ func (r *run) heal() {
 	}
 	r.commit(c)
 	r.play()
+}
+
+// tidy is what people do with orphans that reports name: they delete them.
+func (r *run) tidy() {
+	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
+		pl := r.planes[name]
+		for _, t := range pl.all() {
+			if t.by == ours && t.rec.Mark == object.Ours && !isInventory(t.key) && t.key != baseKey() && r.orphan(name, t) {
+				pl.drop(t.key)
+			}
+		}
+	}
 }
 
 // strict: nothing stands in the way of anything, so that all is as if nothing had ever happened but the last commit.

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unique"
@@ -37,6 +38,7 @@ type Record struct {
 	Keep                 bool                  // linkwright.dev/prune: disabled
 	HelmKeeps            bool                  // helm.sh/resource-policy: keep, which an adoption of ours may have set
 	Going                bool                  // being deleted
+	Selects              bool                  // of what has Linkerd's label of mirrors: some manager set spec.selector
 	Rivals               unique.Handle[string] // other managers, comma separated
 	Health               Health                // of a Watch that asks for it
 }
@@ -46,10 +48,15 @@ func (r Record) IsZero() bool { return r.UID == "" }
 
 // WrittenBy says that one of these field managers wrote some of the object.
 func (r Record) WrittenBy(managers ...string) bool {
-	if r.Rivals == (unique.Handle[string]{}) {
-		return false
+	return slices.ContainsFunc(r.Managers(), func(m string) bool { return slices.Contains(managers, m) })
+}
+
+// Managers are the field managers other than ours that wrote some of the object, sorted.
+func (r Record) Managers() []string {
+	if r.Rivals == (unique.Handle[string]{}) || r.Rivals.Value() == "" {
+		return nil
 	}
-	return slices.ContainsFunc(strings.Split(r.Rivals.Value(), ","), func(m string) bool { return slices.Contains(managers, m) })
+	return strings.Split(r.Rivals.Value(), ",")
 }
 
 // Sets says that our own entry holds a member of that name, at whatever depth: nobody else changed its value since.
@@ -104,8 +111,27 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Going:           m.DeletionTimestamp != nil,
+		Selects:         selects(m),
 		Rivals:          unique.Make(rivals),
 	}
+}
+
+// selects says that some manager of a Service that has Linkerd's label of mirrors set its selector. A mirror has none. The spec of a
+// Service is not read for that: managed fields list every field that was ever set.
+func selects(m *metav1.ObjectMeta) bool {
+	if _, mirrored := m.Labels[mirroredLabel]; !mirrored {
+		return false
+	}
+	return slices.ContainsFunc(m.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		var fields struct {
+			Spec map[string]json.RawMessage `json:"f:spec"`
+		}
+		if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil {
+			return false
+		}
+		_, set := fields.Spec["f:selector"]
+		return set
+	})
 }
 
 // managed gives the version and field set we applied, and the names of all other managers.

@@ -55,6 +55,32 @@ func TestMark(t *testing.T) {
 	}
 }
 
+// A mirror selects nothing: whoever set a selector is listed with that field. Of what is no mirror nobody asks.
+func TestSelects(t *testing.T) {
+	entry := func(fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "any", FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	mirrored := map[string]string{mirroredLabel: "true"}
+	tests := []struct {
+		name    string
+		labels  map[string]string
+		managed []metav1.ManagedFieldsEntry
+		want    bool
+	}{
+		{"a selector", mirrored, []metav1.ManagedFieldsEntry{entry(`{"f:spec":{"f:ports":{}}}`), entry(`{"f:spec":{"f:selector":{}}}`)}, true},
+		{"no selector", mirrored, []metav1.ManagedFieldsEntry{entry(`{"f:spec":{"f:ports":{}}}`)}, false},
+		{"a label of that name", mirrored, []metav1.ManagedFieldsEntry{entry(`{"f:metadata":{"f:labels":{"f:selector":{}}}}`)}, false},
+		{"no mirror", nil, []metav1.ManagedFieldsEntry{entry(`{"f:spec":{"f:selector":{}}}`)}, false},
+		{"no managed fields", mirrored, nil, false},
+		{"fields that cannot be read", mirrored, []metav1.ManagedFieldsEntry{entry(`{`), {Manager: "any"}}, false},
+	}
+	for _, tt := range tests {
+		if got := Reduce(&metav1.ObjectMeta{Labels: tt.labels, ManagedFields: tt.managed}, "linkwright").Selects; got != tt.want {
+			t.Errorf("%s: Reduce: selects %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestReduce(t *testing.T) {
 	apply, put := metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
 	status := entry("kube-controller-manager", put)

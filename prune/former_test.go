@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -153,8 +154,8 @@ func TestProbeOfOthersInFormerNamespace(t *testing.T) {
 	ends := object.Key{Kind: "Endpoints", Namespace: "former", Name: service.Name}
 	in := input(source, moved(perLink()), linkerd.Mirror{})
 	in.Recorded[0].Entries = moved([]object.Key{accountKey})
-	body := object.NewBody([]byte(`{"metadata":{"labels":{"` + linkerd.ClusterNameLabel + `":"east"}}}`))
-	put(&in.Seen, ends, object.Record{UID: "ends"}, body)
+	body := object.NewBody([]byte(`{"metadata":{"labels":{"` + linkerd.ClusterNameLabel + `":"east"},"annotations":{"mirror.linkerd.io/remote-gateway-identity":"gateway"}}}`))
+	put(&in.Seen, ends, object.Record{UID: "ends", Rivals: unique.Make("controller")}, body)
 	takes := func() bool {
 		drop(&in.Seen, moved([]object.Key{accountKey})[0])
 		return slices.ContainsFunc(one(t, in, settled()).Go, func(c object.Change) bool { return c.Key == ends })

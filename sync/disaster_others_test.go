@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
@@ -63,8 +65,8 @@ func (foreign) Follows(_ context.Context, commit, last api.Commit) error {
 	return fmt.Errorf("commit %s does not descend from %s", commit, last)
 }
 
-// likeAMirror: names prove nothing, nor does the cluster's label alone, nor ours that somebody copied. What has all labels of a
-// mirror is one: Linkerd's controller, too, deletes what has them.
+// likeAMirror: names prove nothing, nor do labels, Linkerd's or ours, nor all of a mirror but one of its marks. Only what a controller
+// of Linkerd's provably made is swept.
 func (d *disaster) likeAMirror() {
 	d.linked()
 	d.put1("west", object.Key{Kind: "Namespace", Name: "shop"}, "")
@@ -73,11 +75,33 @@ func (d *disaster) likeAMirror() {
 	d.put1("west", service("api-east"), `mirror.linkerd.io/cluster-name: east`)
 	d.put1("west", service("db-east"), `mirror.linkerd.io/mirrored-service: "true", mirror.linkerd.io/cluster-name: north`)
 	d.put1("west", service("old-east"), object.OwnerLabel+": linkwright")
-	d.put1("west", service("mirror-east"), `mirror.linkerd.io/mirrored-service: "true", mirror.linkerd.io/cluster-name: east`)
+	d.put1("west", service("labelled-east"), mirrorLabels)
+	d.mirrored("mirror-east", "mirror", "controller", "")
+	d.mirrored("selects-east", "selects", "controller", ", selector: {app: mine}")
+	d.mirrored("renamed-east", "mirror", "controller", "")
+	d.mirrored("restored-east", "restored", "velero-server", "")
 	d.declare(disasterNothing)
 	d.unlinked(service("old-east"))
-	d.stand("west", service("web-east"), service("api-east"), service("db-east"), service("old-east"))
+	d.stand("west", service("web-east"), service("api-east"), service("db-east"), service("old-east"), service("labelled-east"),
+		service("selects-east"), service("renamed-east"), service("restored-east"))
 	if d.at("west").Object(service("mirror-east")) != nil {
 		d.Error("the mirror was left behind")
 	}
+}
+
+const mirrorLabels = `mirror.linkerd.io/mirrored-service: "true", mirror.linkerd.io/cluster-name: east`
+
+// mirrored makes a Service with the labels and annotations that Linkerd gives a mirror of a service in east.
+func (d *disaster) mirrored(name, service, manager, spec string) {
+	d.Helper()
+	d.archive.Files = []txtar.File{{Name: "o", Data: fmt.Appendf(nil, `apiVersion: v1
+kind: Service
+metadata:
+  name: %s
+  namespace: shop
+  labels: {%s}
+  annotations: {mirror.linkerd.io/remote-svc-fq-name: %s.shop.svc.cluster.local, mirror.linkerd.io/remote-resource-version: "1"}
+spec: {ports: [{port: 80}]%s}
+`, name, mirrorLabels, service, spec)}}
+	d.put([]string{"west", "o", manager})
 }

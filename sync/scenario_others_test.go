@@ -121,7 +121,11 @@ func (s *scenario) put(words []string) {
 	s.Helper()
 	var content map[string]any
 	s.bad(yaml.Unmarshal(s.file(words[1]), &content))
-	s.bad(s.at(words[0]).Put("kubectl", content))
+	manager := "kubectl"
+	if len(words) > 2 {
+		manager = words[2]
+	}
+	s.bad(s.at(words[0]).Put(manager, content))
 }
 
 func (s *scenario) apply(words []string) {

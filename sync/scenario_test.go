@@ -96,7 +96,7 @@ func commands() map[string]func(*scenario, []string) {
 		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|unauthorized|forbids KIND [NS]|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
 		"linkerd": (*scenario).linkerd, // NAME VERSION: that is installed there, with the CRD and roles that it has
-		"put":     (*scenario).put,     // NAME FILE: somebody else makes an object
+		"put":     (*scenario).put,     // NAME FILE [MANAGER]: somebody else makes an object, by this field manager, else kubectl
 		"apply":   (*scenario).apply,   // NAME FILE: another version of ours makes an object
 		"patch":   (*scenario).patch,   // NAME KIND [NS/]NAME JSON: somebody else changes one
 		"remove":  (*scenario).remove,  // NAME KIND [NS/]NAME: somebody else deletes one

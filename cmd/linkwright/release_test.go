@@ -88,6 +88,7 @@ func (l *lab) uninstalls() {
 	if told := l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
 	}
+	l.keepsLookalike()
 	l.uninstalled()
 }
 
@@ -116,8 +117,25 @@ func (l *lab) uninstallsBegun() {
 	if record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{}); err != nil {
 		l.t.Errorf("the record, while something is left: %v, %v", record, err)
 	}
+	mine := stuck.DeepCopy()
+	mine.Name, mine.ResourceVersion, mine.Spec.Selector = "mine-west", "", map[string]string{"app": "mine"}
+	if _, err := services.Create(l.t.Context(), mine, metav1.CreateOptions{FieldManager: "kubectl-create"}); err != nil {
+		l.t.Fatal(err)
+	}
 	if err := services.Delete(l.t.Context(), stuck.Name, metav1.DeleteOptions{}); err != nil {
 		l.t.Fatal(err)
+	}
+}
+
+// keepsLookalike: a Service with Linkerd's labels and a selector of its own outlived the link that its labels name.
+func (l *lab) keepsLookalike() {
+	l.t.Helper()
+	services := l.client("east").CoreV1().Services("default")
+	if _, err := services.Get(l.t.Context(), "mine-west", metav1.GetOptions{}); err != nil {
+		l.t.Errorf("a Service that only looks like a mirror: %v", err)
+	}
+	if err := services.Delete(l.t.Context(), "mine-west", metav1.DeleteOptions{}); err != nil {
+		l.t.Error(err)
 	}
 }
 

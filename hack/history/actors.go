@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -126,12 +127,20 @@ func (p *plane) make(k object.Key, target api.ClusterName, labels, annotations m
 		return false
 	}
 	t := p.theirs(k, labels, nil)
-	t.by, t.target = mirroring, target
+	t.by, t.target, t.rec.Rivals = mirroring, target, unique.Make(mirrorManager)
 	if annotations != nil {
 		t = t.edited(func(o map[string]any) { field(o, "metadata")["annotations"] = annotations })
 	}
 	p.put(t)
 	return true
+}
+
+// mirrorManager is the field manager of a mirror controller.
+const mirrorManager = "controller"
+
+// mirrorOf are the annotations of a mirror of a service.
+func mirrorOf(service string) map[string]string {
+	return map[string]string{linkerd.RemoteServiceName: service + "." + shop + ".svc.cluster.local", linkerd.RemoteResourceVersion: "1"}
 }
 
 // mirror does what one running controller does: it has there what its Link selects, and takes away what it does not; the
@@ -140,7 +149,7 @@ func (p *plane) mirror(l *thing, target api.ClusterName, reached bool) {
 	name, spec := string(target), l.link()
 	of := map[string]string{linkerd.ClusterNameLabel: name}
 	p.make(leaseKey(l.key.Namespace, target), target, nil, nil)
-	p.make(probeKey(l.key.Namespace, target), target, of, nil)
+	p.make(probeKey(l.key.Namespace, target), target, of, map[string]string{"mirror.linkerd.io/remote-gateway-identity": "gateway." + name})
 	if !reached {
 		return
 	}
@@ -173,7 +182,7 @@ func chooses(s *metav1.LabelSelector) bool {
 func (p *plane) have(target api.ClusterName, chosen bool, kind, name string, labels map[string]string) bool {
 	k := object.Key{Kind: kind, Namespace: shop, Name: name + "-" + string(target)}
 	if chosen {
-		return p.make(k, target, labels, nil)
+		return p.make(k, target, labels, mirrorOf(name))
 	}
 	if t := p.things[k]; t == nil || t.by != mirroring {
 		return false

@@ -212,7 +212,7 @@ func (r *apiServer) create(now *Live) error {
 	if now.Held {
 		u.SetFinalizers([]string{"example.com/hold"})
 	}
-	_, err := r.at(now.Key).Create(r.ctx, &u, metav1.CreateOptions{FieldManager: "foreign"})
+	_, err := r.at(now.Key).Create(r.ctx, &u, metav1.CreateOptions{FieldManager: now.Manager})
 	if err != nil {
 		return fmt.Errorf("make %s: %w", now.Key, err)
 	}

@@ -26,13 +26,18 @@ type Live struct {
 	Body        object.Body
 	UID         string
 	Held, Going bool
+	Manager     string // the field manager of who made it
 }
 
 func (t *thing) live() *Live {
 	if t == nil {
 		return nil
 	}
-	return &Live{Key: t.key, Body: t.body, UID: t.rec.UID, Held: t.hung, Going: t.rec.Going}
+	manager := "foreign"
+	if t.by == mirroring {
+		manager = mirrorManager
+	}
+	return &Live{Key: t.key, Body: t.body, UID: t.rec.UID, Held: t.hung, Going: t.rec.Going, Manager: manager}
 }
 
 // twin puts a server beside a cluster in memory, which takes its installation of Linkerd over from there: facts are the same

@@ -11,7 +11,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Mirror is what Linkerd's controller of one link has made and left, by key in order.
+// Mirror is what Linkerd's controller of one link has made and left, by key in order: but for Discovered and Unproven, only what
+// that provably made (see proof).
 type Mirror struct {
 	Pods       []object.Key // of the controller, also of one that `linkerd multicluster link` made
 	Services   []object.Key // mirrors of the target's services
@@ -20,6 +21,7 @@ type Mirror struct {
 	Probe      []object.Key // the probe's Endpoints
 	Lease      []object.Key
 	Federated  []Membership
+	Unproven   []object.Key // carry Linkerd's labels for the target, and nothing shows that a controller of Linkerd's made them
 }
 
 // Membership is one federated Service that lists the target.
@@ -67,7 +69,7 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 				Metadata metav1.ObjectMeta `json:"metadata"`
 			}
 			if json.Unmarshal(body.Bytes(), &o) == nil {
-				file(out, l, key, o.Metadata)
+				file(out, l, made{key, o.Metadata, seen.Record(key)})
 			}
 		}
 	}
@@ -81,6 +83,13 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 	return out
 }
 
+// made is one object of a source that a controller of Linkerd's may have made.
+type made struct {
+	key    object.Key
+	meta   metav1.ObjectMeta
+	record object.Record
+}
+
 // file puts one object where it belongs:
 //
 //	Pod        cluster-name: foo                             foo's controller
@@ -88,11 +97,13 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 //	Endpoints  cluster-name: foo                             of a mirror
 //	Service    mirrored, cluster-name: foo                   a mirror
 //	Service    mirrored, lists svc@foo                       a federated service with foo as member
-func file(out map[api.ClusterName]Mirror, l api.Linkerd, key object.Key, meta metav1.ObjectMeta) {
-	name := api.ClusterName(meta.Labels[ClusterNameLabel])
-	mirrored := meta.Labels[MirroredLabel] != ""
-	if mirrored && key.Kind == "Service" && name == "" {
-		members(out, key, meta)
+//
+// Of all but pods only what passes proof.go counts. The control plane resolves whatever Service has its label, whoever made it.
+func file(out map[api.ClusterName]Mirror, l api.Linkerd, o made) {
+	name := api.ClusterName(o.meta.Labels[ClusterNameLabel])
+	mirrored := o.meta.Labels[MirroredLabel] != ""
+	if mirrored && o.key.Kind == "Service" && name == "" {
+		members(out, o)
 		return
 	}
 	if name == "" {
@@ -100,24 +111,32 @@ func file(out map[api.ClusterName]Mirror, l api.Linkerd, key object.Key, meta me
 	}
 	m := out[name]
 	switch {
-	case key.Kind == "Pod":
-		m.Pods = append(m.Pods, key)
-	case key.Kind == "Endpoints" && key.Namespace == l.MulticlusterNamespace && (key.Name == ProbeService(name) || key.Name == LegacyProbeService(name)):
-		m.Probe = append(m.Probe, key)
-	case key.Kind == "Endpoints" && mirrored:
-		m.Endpoints = append(m.Endpoints, key)
-	case key.Kind == "Service" && mirrored:
-		m.Services = append(m.Services, key)
-		if meta.Labels[RemoteDiscovery] != "" {
-			m.Discovered = append(m.Discovered, key)
+	case o.key.Kind == "Pod":
+		m.Pods = append(m.Pods, o.key)
+	case o.key.Kind == "Endpoints" && o.key.Namespace == l.MulticlusterNamespace && (o.key.Name == ProbeService(name) || o.key.Name == LegacyProbeService(name)):
+		o.into(&m.Probe, &m.Unproven, o.isProbe())
+	case o.key.Kind == "Endpoints" && mirrored:
+		o.into(&m.Endpoints, &m.Unproven, o.isMirror(name))
+	case o.key.Kind == "Service" && mirrored:
+		o.into(&m.Services, &m.Unproven, o.isMirror(name))
+		if o.meta.Labels[RemoteDiscovery] != "" {
+			m.Discovered = append(m.Discovered, o.key)
 		}
 	}
 	out[name] = m
 }
 
-func members(out map[api.ClusterName]Mirror, key object.Key, meta metav1.ObjectMeta) {
-	all := splitMembers(meta.Annotations[RemoteDiscovery])
-	local := meta.Annotations[LocalDiscovery] != ""
+// into adds the object to one of two lists.
+func (o made) into(proven, unproven *[]object.Key, proof bool) {
+	if !proof {
+		proven = unproven
+	}
+	*proven = append(*proven, o.key)
+}
+
+func members(out map[api.ClusterName]Mirror, o made) {
+	all := splitMembers(o.meta.Annotations[RemoteDiscovery])
+	local := o.meta.Annotations[LocalDiscovery] != ""
 	seen := map[api.ClusterName]bool{}
 	for _, member := range all {
 		_, cluster, _ := strings.Cut(member, "@")
@@ -126,9 +145,13 @@ func members(out map[api.ClusterName]Mirror, key object.Key, meta metav1.ObjectM
 			continue
 		}
 		seen[name] = true
-		rest := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.HasSuffix(s, "@"+cluster) })
 		m := out[name]
-		m.Federated = append(m.Federated, Membership{key, strings.Join(rest, ","), local || len(rest) > 0})
+		if o.isFederated() {
+			rest := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.HasSuffix(s, "@"+cluster) })
+			m.Federated = append(m.Federated, Membership{o.key, strings.Join(rest, ","), local || len(rest) > 0})
+		} else {
+			m.Unproven = append(m.Unproven, o.key)
+		}
 		out[name] = m
 	}
 }

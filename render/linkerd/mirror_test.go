@@ -3,7 +3,9 @@ package linkerd
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"unique"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,11 +39,84 @@ func of(cluster string, more ...string) map[string]string {
 }
 
 func observed(t *testing.T, things []thing) object.Observation {
+	t.Helper()
 	l := live{t: t}
 	for _, x := range things {
+		if x.notes == nil {
+			x.notes = asMade(x)
+		}
 		l.put(x.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: x.labels, Annotations: x.notes}})
+		e, r := l.seen.Edit(), l.seen.Record(x.key)
+		body, _ := l.seen.Body(x.key)
+		r.UID, r.Rivals = "uid", unique.Make("controller")
+		e.Put(x.key, r, body)
+		l.seen = e.Observation()
 	}
 	return l.seen
+}
+
+// asMade are the annotations by which a controller of Linkerd's says what it made a thing for.
+func asMade(x thing) map[string]string {
+	target := x.labels[ClusterNameLabel]
+	switch service, named := strings.CutSuffix(x.key.Name, "-"+target); {
+	case strings.HasPrefix(x.key.Name, "probe-"):
+		return map[string]string{remoteIdentity: ""}
+	case named:
+		return map[string]string{RemoteServiceName: service + ".shop.svc.cluster.local", RemoteResourceVersion: "1"}
+	}
+	return nil
+}
+
+// Whatever lacks one mark of what a controller of Linkerd's makes is not taken for that, though it has all labels.
+func TestProof(t *testing.T) {
+	web, probe, federated := core("Service", "shop", "web-east"), core("Endpoints", mc, "probe-east"), core("Service", "shop", "web-federated")
+	mirrored, member := of("east", MirroredLabel, "true"), map[string]string{MirroredLabel: "true"}
+	fq := func(name string) map[string]string {
+		return map[string]string{RemoteServiceName: name, RemoteResourceVersion: "1"}
+	}
+	lists := map[string]string{RemoteDiscovery: "web@east"}
+	tests := []struct {
+		name    string
+		key     object.Key
+		labels  map[string]string
+		notes   map[string]string
+		manager string
+		selects bool
+		proven  bool
+	}{
+		{"a mirror", web, mirrored, fq("web.shop.svc.cluster.local"), "controller", false, true},
+		{"of a program of one's own", web, mirrored, fq("web.shop.svc.cluster.local"), "service-mirror", false, true},
+		{"one that others wrote, too", web, mirrored, fq("web.shop.svc.cluster.local"), "controller,kubectl-label", false, true},
+		{"of a pod", core("Service", "shop", "web-0-east"), mirrored, fq("web-0.web.shop.svc.cluster.local"), "controller", false, true},
+		{"Endpoints of a mirror", core("Endpoints", "shop", "web-east"), mirrored, map[string]string{RemoteServiceName: "web.shop.svc"}, "controller", false, true},
+		{"labels alone", web, mirrored, map[string]string{}, "controller", false, false},
+		{"without a version", web, mirrored, map[string]string{RemoteServiceName: "web.shop.svc"}, "controller", false, false},
+		{"a copy under another name", core("Service", "shop", "copy-east"), mirrored, fq("web.shop.svc.cluster.local"), "controller", false, false},
+		{"of another target", core("Service", "shop", "web-west"), mirrored, fq("web.shop.svc.cluster.local"), "controller", false, false},
+		{"one that selects pods", web, mirrored, fq("web.shop.svc.cluster.local"), "controller", true, false},
+		{"written by kubectl", web, mirrored, fq("web.shop.svc.cluster.local"), "kubectl-create", false, false},
+		{"by a controller of Kubernetes", web, mirrored, fq("web.shop.svc.cluster.local"), "kube-controller-manager", false, false},
+		{"by nobody that is known", web, mirrored, fq("web.shop.svc.cluster.local"), "", false, false},
+		{"a probe", probe, of("east"), map[string]string{remoteIdentity: ""}, "controller", false, true},
+		{"a probe of somebody's chart", probe, of("east"), map[string]string{}, "helm", false, false},
+		{"a probe that a person copied", probe, of("east"), map[string]string{remoteIdentity: "gw"}, "kubectl-create", false, false},
+		{"a federated Service", federated, member, lists, "controller", false, true},
+		{"one of another name", core("Service", "shop", "web"), member, lists, "controller", false, false},
+		{"one that selects pods", federated, member, lists, "controller", true, false},
+		{"one that a person made", federated, member, lists, "kubectl-create", false, false},
+	}
+	for _, tt := range tests {
+		l := live{t: t}
+		l.put(tt.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: tt.labels, Annotations: tt.notes}})
+		body, _ := l.seen.Body(tt.key)
+		e := l.seen.Edit()
+		e.Put(tt.key, object.Record{UID: "uid", Rivals: unique.Make(tt.manager), Selects: tt.selects}, body)
+		got := MirrorsOf(api.Cluster{}.WithDefaults().Linkerd, e.Observation())["east"]
+		proven := len(got.Services)+len(got.Endpoints)+len(got.Probe)+len(got.Federated) == 1
+		if unproven := slices.Equal(got.Unproven, []object.Key{tt.key}); proven != tt.proven || unproven == tt.proven {
+			t.Errorf("%s: proven %t, want %t: %+v", tt.name, proven, tt.proven, got)
+		}
+	}
 }
 
 func TestMirrorsOf(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,9 +25,29 @@ func put(s *pair.Side, k object.Key, body map[string]any, more metav1.ObjectMeta
 	if body == nil {
 		body = map[string]any{}
 	}
+	if meta.Annotations == nil {
+		meta.Annotations = asMade(k, meta.Labels)
+	}
 	body["metadata"] = meta
-	record(&s.Seen, k, object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"})
+	r := object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"}
+	if meta.Labels[linkerd.MirroredLabel]+meta.Labels[linkerd.ClusterNameLabel] != "" {
+		r.Rivals = unique.Make("controller")
+	}
+	record(&s.Seen, k, r)
 	show(&s.Seen, k, encoded(body))
+}
+
+// asMade are the annotations that a controller of Linkerd's gives what has its labels: for a probe's Endpoints, and for a mirror.
+func asMade(k object.Key, labels map[string]string) map[string]string {
+	target := labels[linkerd.ClusterNameLabel]
+	service, mirrored := strings.CutSuffix(k.Name, "-"+target)
+	switch {
+	case k.Kind == "Endpoints" && strings.HasPrefix(k.Name, "probe-"):
+		return map[string]string{"mirror.linkerd.io/remote-gateway-identity": "gateway." + target}
+	case target != "" && mirrored:
+		return map[string]string{linkerd.RemoteServiceName: service + ".shop.svc.cluster.local", linkerd.RemoteResourceVersion: "1"}
+	}
+	return nil
 }
 
 // dressed is a cluster that Linkerd and its multicluster extension are installed in.

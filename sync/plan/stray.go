@@ -57,7 +57,9 @@ func (p *planner) desires(k object.Key) bool {
 // astray tells the first strays, by key: those with our label before others.
 func (p *planner) astray() {
 	slices.SortFunc(p.strays, func(a, b Stray) int { return a.Key.Compare(b.Key) })
-	left := p.abandoned()
+	left := slices.Concat(p.abandoned(), p.lookalikes())
+	slices.SortFunc(left, func(a, b Stray) int { return a.Key.Compare(b.Key) })
+	left = slices.CompactFunc(left, func(a, b Stray) bool { return a.Key == b.Key })
 	p.strays = append(slices.DeleteFunc(p.strays, func(s Stray) bool { // a label that was copied onto a mirror tells less
 		_, ok := slices.BinarySearchFunc(left, s.Key, func(l Stray, k object.Key) int { return l.Key.Compare(k) })
 		return ok
@@ -92,6 +94,30 @@ func (p *planner) abandoned() (out []Stray) {
 		}
 	}
 	slices.SortFunc(out, func(a, b Stray) int { return a.Key.Compare(b.Key) })
+	return out
+}
+
+// lookalikes are what has Linkerd's labels for a link that is being removed, or is gone, and that no controller of Linkerd's provably
+// made: it stays, whatever becomes of the link.
+func (p *planner) lookalikes() (out []Stray) {
+	targets := p.unclaimed()
+	for _, row := range p.step.Rows {
+		if row.Leaving && row.End.IsSource() {
+			targets = append(targets, row.End.Link.Target)
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	mirrors := linkerd.MirrorsOf(p.spec(p.name).Linkerd, p.side.Seen)
+	for _, target := range targets {
+		for _, k := range mirrors[target].Unproven {
+			out = append(out, Stray{
+				k, "it has the labels of what Linkerd mirrors from " + string(target) + ", but not the name, annotations and field manager, or it has a selector",
+				"delete it if nobody needs it, or take those labels off",
+			})
+		}
+	}
 	return out
 }
 

@@ -47,7 +47,8 @@ func (c *correction) over(now time.Time) bool {
 	return len(c.last) == 0 || now.Sub(later(c.last[len(c.last)-1], c.until)) > contestWindow
 }
 
-// correct counts what a turn corrected: in one about keys that moved every write, else those that say so.
+// correct counts what a turn corrected: in one about keys that moved every write, else those that say so. An object that was deleted
+// is no quarrel over its content, and is not counted.
 func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts bool) {
 	now := time.Now()
 	b.mu.Lock()
@@ -59,7 +60,7 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 	for _, o := range outcomes {
 		b.fix(name, o)
 		b.follow(o, now)
-		if o.Err != nil || !drifts && o.Change.Why.Code != "Drift" {
+		if o.Err != nil || o.Change.Action == object.Create || !drifts && o.Change.Why.Code != "Drift" {
 			continue
 		}
 		if b.corrected[name] == nil {

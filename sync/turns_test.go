@@ -243,6 +243,23 @@ func TestLookIsObeyed(t *testing.T) {
 	})
 }
 
+// What somebody deletes again and again is created each time, at once.
+func TestDeletedAgainAndAgain(t *testing.T) {
+	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {
+		r.clean(30*time.Second, 12)
+		r.asked()
+		for i := range 12 {
+			if err := r.Cluster("west").Remove(probe); err != nil {
+				r.t.Fatal(err)
+			}
+			time.Sleep(500 * time.Millisecond)
+			if n := len(memcluster.Written(r.asked())); n != 1 {
+				t.Errorf("deletion %d: %d writes, want one", i, n)
+			}
+		}
+	})
+}
+
 // What somebody changes again and again is left alone for a while, and then corrected once more.
 func TestContested(t *testing.T) {
 	turns(t, memcluster.Options{}, rigMesh, func(r *rig) {

@@ -18,12 +18,12 @@ type Contest struct {
 const Contested = "Contested"
 
 // calm leaves the writes of contested objects out, whatever they are for: who overwrites an object whole changes its
-// digest, too. It says what was left out, or nil.
+// digest, too. An object that is missing is created at once, however often somebody deleted it. It says what was left out, or nil.
 func (p *planner) calm(changes []object.Change) ([]object.Change, *object.Reason) {
 	var why *object.Reason
 	left := slices.DeleteFunc(changes, func(c object.Change) bool {
 		contest, ok := p.Contested[c.End.Cluster][c.Key]
-		if !ok || !p.Now.Before(contest.Until) {
+		if !ok || c.Action == object.Create || !p.Now.Before(contest.Until) {
 			return false
 		}
 		if why == nil {

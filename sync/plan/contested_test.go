@@ -31,7 +31,6 @@ func TestContested(t *testing.T) {
 			r.Digest++
 			record(&s.live["west"].Seen, deployment("east"), r)
 		},
-		"a removal": func() { remove(s.live["west"], deployment("east")) },
 	}
 	for name, way := range ways {
 		s.world.Now = until.Add(-time.Minute)
@@ -68,6 +67,16 @@ func TestContested(t *testing.T) {
 	s.settle()
 	if !s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("what is contested is never removed")
+	}
+}
+
+// Who deletes an object quarrels about nothing: it is created at once, however often that was.
+func TestDeletedIsCreatedAtOnce(t *testing.T) {
+	s := linked(t, "")
+	s.world.Contested = map[api.ClusterName]map[object.Key]Contest{"west": {deployment("east"): {Until: s.world.Now.Add(time.Hour), Times: 60}}}
+	for range 3 {
+		remove(s.live["west"], deployment("east"))
+		same(t, "deleted", []string{"create " + deployment("east").String()}, deeds(s.turn("west")))
 	}
 }
 

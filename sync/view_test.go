@@ -243,7 +243,8 @@ func TestAppliedFollows(t *testing.T) {
 		{"this one is", func() { remember("2", "uid") }, "c2"},
 		{"another cluster is read", func() { read("other", "c2") }, ""},
 		{"and this one again", func() { read("uid", "c2") }, "c2"},
-		{"another name for it", func() { b.put("west", pair.Side{Known: true, Facts: linkerd.Facts{UID: "uid"}}, b.now()) }, ""},
+		{"another name for it", func() { b.put("west", pair.Side{Known: true, Facts: linkerd.Facts{UID: "uid"}}, b.now()) }, "c2"},
+		{"and none is remembered by it", func() { remember("3", "") }, ""},
 		{"which is dropped", func() { b.drop("west") }, "c2"},
 		{"all is forgotten", b.forgetSides, ""},
 	} {

@@ -16,7 +16,7 @@ import (
 //
 //	not read                         unknown is not absent
 //	no identity                      it must be told from others
-//	two names for one cluster        neither counts; but see renamed
+//	two names for one cluster        neither counts; but see renamed and misled
 //	another cluster than remembered  until --accept-cluster
 //	a base of another name           until --accept-cluster
 func (p *planner) stranger(name api.ClusterName) *object.Reason {
@@ -78,6 +78,10 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	if shared {
 		twin = w.twin(name, uid)
 	}
+	if twin != "" && w.misled(name, twin) {
+		return object.Because("SameCluster", "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
+			name, twin, uid, twin)
+	}
 	if twin != "" {
 		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name, allow it with --accept-cluster NEWNAME=%s",
 			name, twin, uid, name, uid)
@@ -138,12 +142,19 @@ func (w World) renamedBase(name api.ClusterName) *object.Reason {
 	return nil
 }
 
+// misled says that the access of one name leads to the cluster of another: the record remembers that cluster by the other name, which
+// is declared still, and not by this one, and nobody accepted it by this one. Only the name with the wrong access is then in doubt.
+func (w World) misled(name, owner api.ClusterName) bool {
+	uid := w.Sides[owner].Facts.UID
+	return w.UIDs[owner] == uid && w.UIDs[name] != uid && w.Accepted[name] != uid && !w.departed(owner)
+}
+
 // twin gives another name with the same identity, the first in order; the former name of a cluster that
-// people accepted under its new one is none, nor is the new one of that.
+// people accepted under its new one is none, nor is the new one of that, nor is a name whose access leads here by mistake.
 func (w World) twin(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
 	for other, side := range w.Sides {
-		if other != name && side.Known && side.Facts.UID == uid && (!w.departed(other) || !w.accepts(name)) {
+		if other != name && side.Known && side.Facts.UID == uid && (!w.departed(other) || !w.accepts(name)) && !w.misled(other, name) {
 			found = append(found, other)
 		}
 	}

@@ -110,6 +110,40 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// One access Secret that leads to another cluster blocks its own name and what is linked to that. The cluster that it leads to, and
+// all other links of it, go on.
+func TestMisledAccess(t *testing.T) {
+	names := []api.ClusterName{"east", "north", "west"}
+	s := newSim(t, declare(t, names, linkDoc("west", "east", all)+linkDoc("west", "north", all)+linkDoc("north", "east", all)), names...)
+	s.settle()
+	world := s.now()
+	world.UIDs = map[api.ClusterName]string{}
+	for _, name := range names {
+		world.UIDs[name] = world.Sides[name].Facts.UID
+	}
+	world.Sides["north"] = world.Sides["east"]
+	if step := Cluster(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
+		t.Errorf("north: %v, %v", step.Refused, words(step))
+	}
+	if step := Cluster(world, "east", s.renderer()); step.Refused != nil || step.Writes() > 0 {
+		t.Errorf("east: %v, %v", step.Refused, words(step))
+	}
+	west := Cluster(world, "west", s.renderer())
+	if got := row(t, west, westEast); west.Refused != nil || got.Standing != InPlace {
+		t.Errorf("west→east: %v, %s %v", west.Refused, got.Standing, got.Why)
+	}
+	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
+	if got := row(t, west, north); got.Standing != Held || got.Why.Code != "SameCluster" {
+		t.Errorf("west→north: %s %v", got.Standing, got.Why)
+	}
+	world.UIDs = nil // nobody knows whose it is: neither is written
+	for _, name := range []api.ClusterName{"north", "east"} {
+		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" {
+			t.Errorf("%s, not remembered: %v", name, step.Refused)
+		}
+	}
+}
+
 // Two clusters that swap their names in one commit would wait for each other's links for ever: that is refused, accepted or not,
 // and says how to go on. One that merely got the former name of a cluster that cannot be read is as any other.
 func TestSwappedNames(t *testing.T) {

@@ -58,12 +58,14 @@ func Watch() object.Watch {
 	return object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: object.AccessNamespace, Depth: object.Whole}
 }
 
-// Read gives the owner's inventories among what was seen in a cluster, sorted by end. Each that we
-// cannot read is an error beside them, and the cluster must then not be written: its content is unknown.
+// Read gives the owner's inventories among what was seen in a cluster, sorted by end. Each of ours that we
+// cannot read is an error beside them, and the cluster must then not be written: its content is unknown. So is a ConfigMap of
+// others that has the name of the base. One that has the name of another inventory is none: it only stands in the way of its end.
 func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 	var failed []string
 	for key := range seen.Kind("", "ConfigMap") {
-		if key.Namespace != object.AccessNamespace || !strings.HasPrefix(key.Name, owner+".") {
+		foreign := seen.Record(key).Mark != object.Ours && key != Key(owner, object.End{})
+		if !Named(owner, key) || foreign {
 			continue
 		}
 		inv, err := read(owner, key, seen)

@@ -157,9 +157,9 @@ func TestReadErrors(t *testing.T) {
 		want string
 	}{
 		{"as written", object.Ours, body(good), ""},
-		{"without a mark", object.Unmarked, body(good), "unmarked"},
-		{"another installation's", object.Theirs, body(good), "another installation's"},
-		{"a copy", object.Copied, body(good), "a copy"},
+		{"without a mark", object.Unmarked, body(good), ""},
+		{"another installation's", object.Theirs, body(good), ""},
+		{"a copy", object.Copied, body(good), ""},
 		{"a later version", object.Ours, body(`{"version":2,"cluster":"west","source":"west","target":"east"}`), "version 2"},
 		{"no version", object.Ours, body(`{}`), "version 0"},
 		{"of another end", object.Ours, body(`{"version":1,"cluster":"west","source":"west","target":"north"}`), "west→north"},

@@ -49,7 +49,9 @@ func TestHandedOverByNames(t *testing.T) {
 	for name, done := range map[string]bool{"linkwright.a.b": true, "linkwright.gone.b": false, "linkwright.a.gone": false} {
 		w := linked(t, "").now()
 		east := w.Sides["east"]
-		put(&east, object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}, nil, metav1.ObjectMeta{})
+		k := object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}
+		put(&east, k, nil, metav1.ObjectMeta{})
+		record(&east.Seen, k, object.Record{UID: "broken", ResourceVersion: "1", Mark: object.Ours})
 		w.Sides["east"] = east
 		p := &planner{World: w, name: "gone"}
 		if why := p.handingOver(); (why == nil) != done {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -234,4 +235,30 @@ func TestLostInventoryOfCredentials(t *testing.T) {
 	if !s.live["west"].Seen.Record(secret).IsZero() {
 		t.Error("the control plane's secret is left")
 	}
+}
+
+// Somebody else's ConfigMap that has the name of an inventory is an orphan, or stands in the way of the one end that needs the name:
+// all else of the cluster goes on.
+func TestInventoryNameOfOthers(t *testing.T) {
+	s := newSim(t, declare(t, []api.ClusterName{"east", "north", "west"}, linkDoc("west", "east", all)+linkDoc("west", "north", all)), "east", "north", "west")
+	s.settle()
+	stranger := object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.of.nobody"}
+	taken := inventory.Key(owner, westEast)
+	for _, k := range []object.Key{stranger, taken} {
+		put(s.live["west"], k, nil, metav1.ObjectMeta{})
+		record(&s.live["west"].Seen, k, object.Record{UID: "theirs", ResourceVersion: "1", Mark: object.Copied, Rivals: unique.Make("velero")})
+	}
+	remove(s.live["west"], deployment("north"))
+	step := s.settle()["west"]
+	if step.Refused != nil || s.live["west"].Seen.Record(deployment("north")).IsZero() {
+		t.Errorf("the cluster: %v, %v", step.Refused, standings(step))
+	}
+	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != "Occupied" || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
+		t.Errorf("the end whose name is taken: %s %v", got.Standing, got.Why)
+	}
+	if !slices.ContainsFunc(step.Strays, func(o Stray) bool { return o.Key == stranger }) {
+		t.Errorf("orphans: %v", step.Strays)
+	}
+	remove(s.live["west"], taken)
+	allInPlace(t, "west", s.settle()["west"])
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,28 +10,80 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
-// pairs are the links that arguments name: SOURCE/TARGET, or the name of a Link or a Mesh, which is all links of that. Undeclared
-// ones can be named by their clusters, if loose.
+// pairs are the links that arguments name, in any spelling that an output shows: SOURCE/TARGET, SOURCE → TARGET,
+// SOURCE->TARGET, SOURCE-TARGET, or the name of a Link or a Mesh, which is all links of that. Undeclared ones can be named by
+// their clusters, if loose; not with a hyphen, which names of clusters may hold.
 func pairs(f *fleet.Fleet, args []string, loose bool) (map[api.Pair]bool, error) {
 	out := map[api.Pair]bool{}
 	for _, arg := range args {
-		source, target, isPair := strings.Cut(arg, "/")
-		pair := api.Pair{Source: api.ClusterName(source), Target: api.ClusterName(target)}
-		if _, declared := f.Link(pair); isPair && (declared || loose) {
+		found, err := linksNamed(f, arg, loose)
+		if err != nil {
+			return nil, err
+		}
+		for _, pair := range found {
 			out[pair] = true
-			continue
-		}
-		found := false
-		for l := range f.Links() {
-			if _, name, _ := strings.Cut(l.From, " "); !isPair && name == arg {
-				out[l.Pair()], found = true, true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("no link %s is declared: name a Link or a Mesh of the repository, or SOURCE/TARGET", arg)
 		}
 	}
 	return out, nil
+}
+
+// linksNamed gives the links that one argument names; an argument that names none, or could name several things, is an error
+// that lists what there is.
+func linksNamed(f *fleet.Fleet, arg string, loose bool) ([]api.Pair, error) {
+	if pair, ok := pairOf(arg); ok {
+		if _, declared := f.Link(pair); declared || loose {
+			return []api.Pair{pair}, nil
+		}
+		return nil, noLink(f, arg)
+	}
+	meanings := map[string][]api.Pair{}
+	for l := range f.Links() {
+		if _, name, _ := strings.Cut(l.From, " "); name == arg {
+			meanings[l.From] = append(meanings[l.From], l.Pair())
+		}
+	}
+	for l := range f.Links() {
+		pair, from := l.Pair(), meanings[l.From]
+		if string(pair.Source)+"-"+string(pair.Target) == arg && !slices.Contains(from, pair) {
+			meanings[string(pair.Source)+"/"+string(pair.Target)] = []api.Pair{pair}
+		}
+	}
+	names := slices.Sorted(maps.Keys(meanings))
+	switch len(names) {
+	case 0:
+		return nil, noLink(f, arg)
+	case 1:
+		return meanings[names[0]], nil
+	}
+	return nil, fmt.Errorf("%s is ambiguous, it names %s: write SOURCE/TARGET", arg, strings.Join(names, " and "))
+}
+
+// pairOf reads a link that is written with a separator, which no name of a cluster holds.
+func pairOf(arg string) (api.Pair, bool) {
+	for _, separator := range []string{"→", "->", "/"} {
+		if source, target, ok := strings.Cut(arg, separator); ok {
+			return api.Pair{Source: api.ClusterName(strings.TrimSpace(source)), Target: api.ClusterName(strings.TrimSpace(target))}, true
+		}
+	}
+	return api.Pair{}, false
+}
+
+// noLink lists the declared links, as many as anybody reads.
+func noLink(f *fleet.Fleet, arg string) error {
+	const most = 10
+	var names []string
+	for l := range f.Links() {
+		pair := l.Pair()
+		names = append(names, string(pair.Source)+"/"+string(pair.Target))
+	}
+	listed := strings.Join(names[:min(len(names), most)], ", ")
+	switch {
+	case len(names) == 0:
+		listed = "none"
+	case len(names) > most:
+		listed += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return fmt.Errorf("no link %s is declared: name a Link or a Mesh of the repository, or SOURCE/TARGET; declared are %s", arg, listed)
 }
 
 // chosenClusters are those that are named, or all; in order.

@@ -61,7 +61,7 @@ must be those that the links use. Put what is printed into a repository, look at
 			return err
 		},
 	}
-	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: KUBECONFIG, or ~/.kube/config)")
+	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
 	c.Flags().StringArrayVar(&f.names, "name", nil, "CONTEXT=NAME: what its cluster is called (default: like the context; repeatable)")
 	c.Flags().StringVar(&f.access, "access", "secret", "how linkwright is to reach the clusters: secret (access.kubeconfigSecret) or path (access.kubeconfig)")
@@ -146,13 +146,42 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]impo
 
 // operatorsFile is the kubeconfig of who runs the command: the one that is named, or that of kubectl.
 func operatorsFile(named string) (file string, raw []byte, err error) {
-	if file = named; file == "" {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if file = named; file == "" && len(rules.Precedence) > 1 {
+		return mergedFiles(rules)
+	}
+	if file == "" {
 		file = clientcmd.NewDefaultPathOptions().GetDefaultFilename()
 	}
 	if raw, err = os.ReadFile(file); err != nil {
 		return "", nil, fmt.Errorf("read --kubeconfig: %w", err)
 	}
 	return file, raw, nil
+}
+
+// mergedFiles merges the files that KUBECONFIG lists, as kubectl does: of what two declare, the first one's counts. Paths in
+// them become absolute.
+func mergedFiles(rules *clientcmd.ClientConfigLoadingRules) (name string, raw []byte, err error) {
+	name = strings.Join(rules.Precedence, string(filepath.ListSeparator))
+	merged, err := rules.Load()
+	if err != nil {
+		return "", nil, fmt.Errorf("read KUBECONFIG %s: %w", name, err)
+	}
+	if len(merged.Contexts) == 0 {
+		return "", nil, fmt.Errorf("read KUBECONFIG %s: no file of these holds a context: give --kubeconfig", name)
+	}
+	raw, err = clientcmd.Write(*merged)
+	return name, raw, err
+}
+
+// fileOf is the one file that holds a context, of a list of them.
+func fileOf(files, context string) string {
+	for _, file := range filepath.SplitList(files) {
+		if config, err := clientcmd.LoadFromFile(file); err == nil && config.Contexts[context] != nil {
+			return file
+		}
+	}
+	return files
 }
 
 // operatorsLogin is one context of it: what it refers to is the operator's own.
@@ -167,7 +196,7 @@ func operatorsLogin(file string, raw []byte, context string) (*rest.Config, erro
 // reach says how linkwright is to reach a cluster.
 func (f *importFlags) reach(c *imported, file, context string) {
 	if f.access == "path" {
-		c.spec.Access = api.Access{Kubeconfig: &api.KubeconfigFile{Path: file, Context: context}}
+		c.spec.Access = api.Access{Kubeconfig: &api.KubeconfigFile{Path: fileOf(file, context), Context: context}}
 		c.access = "counts only with --allow-kubeconfig-paths"
 		return
 	}

@@ -28,7 +28,7 @@ import (
 type login struct{ kubeconfig, context string }
 
 func (l *login) add(f *pflag.FlagSet) {
-	f.StringVar(&l.kubeconfig, "kubeconfig", "", "file with the context (default: KUBECONFIG, or ~/.kube/config)")
+	f.StringVar(&l.kubeconfig, "kubeconfig", "", "file with the context (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	f.StringVar(&l.context, "context", "", "context of the cluster, with a login that may give rights there")
 }
 

@@ -34,7 +34,7 @@ left, and facts come from --facts, else from declared values, else they are the 
 Values of secrets are shown as short hashes. Exit code 1: there are differences; 4: something is refused
 or held, or could not be tried.`,
 		Example: `  linkwright diff --repo URL --home-kubeconfig home
-  linkwright diff --repo . --allow-file-repo main..my-branch -o markdown`,
+  linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.home.check(); err != nil {
@@ -57,6 +57,7 @@ or held, or could not be tried.`,
 			return d.finish(c, out.Format)
 		},
 	}
+	f.git.here = true
 	f.add(c.Flags())
 	group(c.Flags(), groupClusters, f.home.addImages)
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")

@@ -12,6 +12,7 @@ type gitFlags struct {
 	auth    gitAuth
 	verify  verifyFlags
 	all     *pflag.FlagSet // the command's
+	here    bool           // a person runs the command in a checkout: a directory needs no flag
 }
 
 func (g *gitFlags) add(f *pflag.FlagSet) {
@@ -23,7 +24,7 @@ func (g *gitFlags) add(f *pflag.FlagSet) {
 
 func (g *gitFlags) addRepository(f *pflag.FlagSet) {
 	o := &g.options
-	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path; by --allow-insecure-repo http://… and git://…, by --allow-file-repo a directory")
+	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path; by --allow-insecure-repo http://… and git://…, by --allow-file-repo a directory of this machine")
 	f.StringVar(&o.Ref, "ref", "", "branch, tag, refs/…, commit or semver:RANGE of tags to follow (default: the remote's HEAD)")
 	f.StringVar(&o.Path, "path", "", "directory of the declarations inside the repository (default: all of it)")
 	f.StringArrayVar(&o.Include, "include", nil, "read only what this pattern chooses, in .gitignore's syntax, below --path (repeatable)")
@@ -32,7 +33,7 @@ func (g *gitFlags) addRepository(f *pflag.FlagSet) {
 	o.Timeout = source.DefaultTimeout
 	f.Var(&span{at: &o.Timeout}, "git-timeout", "bound of one poll")
 	f.BoolVar(&o.AllowInsecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")
-	f.BoolVar(&o.AllowFile, "allow-file-repo", false, "let --repo be a directory of this machine: for demos and tests")
+	f.BoolVar(&o.AllowFile, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do without")
 }
 
 // plain refuses what says nothing about a directory or a file: whoever sets it believes that it counts.
@@ -55,6 +56,7 @@ func (g *gitFlags) open() (*source.Source, error) {
 	if g.options.Repo == "" {
 		return nil, usage("--repo is missing: the Git repository that declares the fleet")
 	}
+	g.local()
 	o, err := g.auth.options(g.options)
 	if err != nil {
 		return nil, err

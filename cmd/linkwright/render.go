@@ -44,6 +44,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			})
 		},
 	}
+	f.git.here = true
 	f.add(c.Flags())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts: cluster name → facts, as --save-facts writes it")
 	c.Flags().StringVar(&saveFacts, "save-facts", "", "read the clusters of --repo and write their facts to this file")

@@ -56,6 +56,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 			return verdict(r, failed)
 		},
 	}
+	f.git.here = true
 	f.add(c.Flags())
 	group(c.Flags(), groupClusters, f.home.addImages)
 	out.add(c.Flags(), report.ToldFormats())

@@ -65,6 +65,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 			return nil
 		},
 	}
+	g.here = true
 	g.add(c.Flags())
 	group(c.Flags(), groupClusters, o.add)
 	out.add(c.Flags(), report.ProblemFormats())

@@ -26,10 +26,19 @@ func TestPush(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	c, at := l.daemonAt(ctx, t.TempDir()+"/log", "--hook-secret-file", secret, "--only-write", "west")
-	head := func() string {
-		var doc struct{ Commit string }
+	reported := func() (commit string, syncing bool) {
+		var doc struct {
+			Commit  string
+			Syncing bool
+		}
 		_ = json.Unmarshal([]byte(get(at+"/").body), &doc) // there is none yet
-		return doc.Commit
+		return doc.Commit, doc.Syncing
+	}
+	head := func() string { // of a pass that has ended
+		if commit, syncing := reported(); !syncing {
+			return commit
+		}
+		return ""
 	}
 	l.eventually("the first pass", func() bool { return head() != "" })
 	l.commit(l.clusters() + hourly + "# more\n")
@@ -40,10 +49,10 @@ func TestPush(t *testing.T) {
 
 	l.commit(l.clusters() + link("west", "east", "") + hourly) // whose other end nobody writes
 	l.poke(at+"/hook", secret)
-	time.Sleep(2 * time.Second) // twice as long as any pass here that does not wait; it has nothing to write or to ask
-	if head() == l.tip() {
-		t.Error("the pass does not wait")
-	}
+	l.eventually("a report of the pass that waits", func() bool {
+		commit, syncing := reported()
+		return commit == l.tip() && syncing
+	})
 	l.commit(l.clusters() + hourly + "# no link\n")
 	l.noticed("while a pass waits", at, secret, head)
 	stop()

@@ -192,7 +192,7 @@ func (r *rewoundLab) underDaemon() {
 	stop()
 	_ = c.Wait() // it was told to end
 	raw, err := os.ReadFile(log)
-	if n := strings.Count(string(raw), "head not in force"); err != nil || n != 1 || !strings.Contains(string(raw), "msg=over") {
+	if n := strings.Count(string(raw), `"revision not applied" commit=`+r.first+" applied="+r.last); err != nil || n != 1 || !strings.Contains(string(raw), "sync recovered") {
 		r.t.Errorf("the log tells %d times of the refused head, want once, and that it is over: %v\n%s", n, err, raw)
 	}
 }

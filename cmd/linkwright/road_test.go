@@ -29,6 +29,7 @@ func TestRoad(t *testing.T) {
 	t.Run("the home cluster is watched", func(t *testing.T) { l.t = t; l.watchesHome() })
 	t.Run("the home cluster is read", func(t *testing.T) { l.t = t; l.readsHome() })
 	t.Run("a daemon holds the lease", func(t *testing.T) { l.t = t; l.daemon() })
+	t.Run("a repository that gives no answer", func(t *testing.T) { l.t = t; l.silentRepository() })
 	t.Run("a kubeconfig that leads nowhere", func(t *testing.T) { l.t = t; l.nowhere() })
 	t.Run("a daemon without passes", func(t *testing.T) { l.t = t; l.stuck() })
 	t.Run("a typo prunes nothing", func(t *testing.T) { l.t = t; l.typo() })

@@ -31,7 +31,7 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	named := func(of string, name string) lease.Lock {
 		return lease.Lock{Client: client.CoordinationV1(), Namespace: h.namespace, Name: name, Identity: identity(), Of: of}
 	}
-	main := "linkwright-" + h.owner
+	main := leaseOf(h.owner)
 	if len(h.only) == 0 {
 		return []lease.Lock{named("--owner "+h.owner, main)}, nil
 	}
@@ -41,6 +41,9 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	}
 	return locks, nil
 }
+
+// leaseOf is the name of an installation's lease.
+func leaseOf(owner string) string { return "linkwright-" + owner }
 
 // unhurried is how often a command renews leases that it holds beside the installation's own: there may be many.
 const unhurried = 4 * time.Second

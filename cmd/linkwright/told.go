@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -125,6 +127,10 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 		return report.Told{}, fmt.Errorf("read the record of clusters: %w", err)
 	}
 	known, err := inventory.ReadRecord(key, seen)
+	if err == nil && known.Was.IsZero() {
+		err = fmt.Errorf("no record %s in the management cluster: nothing of --owner %s was applied by a linkwright in --namespace %s; name the right ones, or apply something first: linkwright sync",
+			key, c.flags.owner, c.flags.namespace)
+	}
 	if err != nil {
 		return report.Told{}, err
 	}
@@ -135,13 +141,16 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	}
 	failed := c.Follow(ctx, want)
 	found := make([][]inventory.Inventory, len(names))
-	out := report.Told{Clusters: make([]report.ToldCluster, len(names))}
+	out := report.Told{Clusters: make([]report.ToldCluster, len(names)), Leader: c.leader(ctx), At: time.Now(), Ages: !live}
 	side(len(names), func(i int) {
 		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], live)
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
 		}
-		out.Clusters[i] = report.ToldCluster{Name: names[i]}
+		out.Clusters[i] = report.ToldCluster{Name: names[i], Applied: appliedIn(all)}
+		for _, d := range known.Clusters[names[i]].Debts {
+			out.Clusters[i].Cleanup = append(out.Clusters[i].Cleanup, d.Link())
+		}
 		if found[i] = all; err != nil {
 			why := cluster.Explain(err)
 			out.Clusters[i].Why = &why
@@ -150,6 +159,40 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	out.Links = linksTold(out.Clusters, found)
 	out.Clusters = forgotten(out)
 	return out, nil
+}
+
+// appliedIn is the revision that the base among a cluster's inventories carries; empty: none.
+func appliedIn(all []inventory.Inventory) api.Commit {
+	for _, inv := range all {
+		if inv.End.IsBase() {
+			return inv.Commit
+		}
+	}
+	return ""
+}
+
+// leader reads the installation's lease; nil: there is none, or who asks may not read it.
+func (c *clusters) leader(ctx context.Context) *report.Leader {
+	key := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: c.flags.namespace, Name: leaseOf(c.flags.owner)}
+	seen, err := c.home.Observe(ctx, []object.Watch{
+		{Group: key.Group, Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	})
+	if err != nil {
+		return nil
+	}
+	body, found := seen.Body(key)
+	var l coordinationv1.Lease
+	if !found || json.Unmarshal(body.Bytes(), &l) != nil || l.Spec.RenewTime == nil {
+		return nil
+	}
+	out := &report.Leader{Renewed: l.Spec.RenewTime.Time}
+	if l.Spec.HolderIdentity != nil {
+		out.Holder = *l.Spec.HolderIdentity
+	}
+	if l.Spec.LeaseDurationSeconds != nil {
+		out.Lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+	}
+	return out
 }
 
 // inventories reads those of one cluster, unless it is another one than is remembered.

@@ -40,8 +40,11 @@ func TestLinksTold(t *testing.T) {
 	told := report.Told{Clusters: []report.ToldCluster{{Name: "east"}, {Name: "west"}}, Links: []report.ToldLink{
 		{Pair: we2, Source: report.NotRead, Target: report.LeavingEnd}, {Pair: wn, Source: report.Recorded, Target: report.NotRead, Conditions: ready},
 	}}
-	if told.Clusters = forgotten(told); len(told.Clusters) != 2 || !told.Clean() {
+	if told.Clusters = forgotten(told); len(told.Clusters) != 2 || told.Clean() {
 		t.Errorf("a source that leaves, and a target that was never written: %+v, clean %t", told.Clusters, told.Clean())
+	}
+	if told.Links = told.Links[1:]; !told.Clean() {
+		t.Error("a target that was never written is no fault")
 	}
 	told.Links = append(told.Links, report.ToldLink{Pair: ne, Source: report.NotRead, Target: report.Recorded})
 	told.Clusters = forgotten(told)
@@ -65,7 +68,7 @@ func (l *lab) bare(args ...string) (int, string) {
 func TestToldWithoutRepository(t *testing.T) {
 	t.Parallel()
 	l := labOf(t, []string{"east", "west"})
-	if code, out := l.bare("status"); code != exitDone || !strings.Contains(out, "no link in 0 clusters") {
+	if code, out := l.bare("status"); code != exitError || !strings.Contains(out, "no record ConfigMap linkwright/linkwright-fleet") || !strings.Contains(out, "--namespace linkwright") {
 		t.Errorf("before anything: %d %s", code, out)
 	}
 	l.commit(l.clusters() + link("west", "east", ""))
@@ -86,8 +89,12 @@ func TestToldWithoutRepository(t *testing.T) {
 		got.SourceEnd != "recorded" || got.TargetEnd != "recorded" {
 		t.Errorf("nobody leads yet: %d %s", code, out)
 	}
-	if _, out := l.bare("status", "-o", "wide"); !strings.Contains(out, "Reconciling") {
+	if _, out := l.bare("status", "-o", "wide"); !strings.Contains(out, "Reconciling") ||
+		!strings.HasPrefix(out, "Revision "+l.headOf()[:12]+" is applied in all 2 clusters. The last sync ended at ") {
 		t.Errorf("-o wide: %s", out)
+	}
+	if code, out := l.bare("status", "--namespace", "default"); code != exitError || !strings.Contains(out, "no record") {
+		t.Errorf("in another namespace: %d %s", code, out)
 	}
 	if n := l.writes() - before; n != 0 {
 		t.Errorf("it writes %d times", n)

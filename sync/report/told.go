@@ -42,14 +42,19 @@ type ToldLink struct {
 
 // ToldCluster is one that the home cluster remembers; Why says why it could not be read, nil: it was.
 type ToldCluster struct {
-	Name api.ClusterName
-	Why  *object.Reason
+	Name    api.ClusterName
+	Why     *object.Reason
+	Applied api.Commit // the revision that its base inventory carries; empty: none, or it was not read
+	Cleanup []api.Pair // removed links of which it still holds an end, as the record says; sorted
 }
 
 // Told is what inventories tell of links, whatever is declared: links sorted by pair, clusters by name.
 type Told struct {
 	Links    []ToldLink
 	Clusters []ToldCluster
+	Leader   *Leader   // nil: there is no lease, or it could not be read
+	At       time.Time // when all of it was read
+	Ages     bool      // say how long ago moments were: not where what is unchanged is shown once
 }
 
 // Reasons for which nobody knows whether a link is ready.
@@ -75,22 +80,28 @@ func (l ToldLink) ready() object.Condition {
 	return object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason}
 }
 
-// Clean says that all clusters were read, and every link that stays is ready.
+// Clean says that all is as declared, as far as inventories tell: all clusters were read, every link is ready and
+// none is being removed or left in a cluster, and whoever leads is alive.
 func (t Told) Clean() bool {
 	for _, l := range t.Links {
-		if c := l.ready(); c.Status != object.True && c.Reason != leavesNow {
+		if c := l.ready(); c.Status != object.True {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool { return c.Why != nil })
+	if t.Leader != nil && t.Leader.lost(t.At) {
+		return false
+	}
+	return !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool { return c.Why != nil || len(c.Cleanup) > 0 })
 }
 
 // toldDoc is Told as it may be shown.
 type toldDoc struct {
 	Clean    bool             `json:"clean"`
+	Leader   *leaderDoc       `json:"leader,omitempty"`
 	Links    []toldLinkDoc    `json:"links"`    // sorted by source, then target
 	Clusters []toldClusterDoc `json:"clusters"` // sorted by name
 	wide     bool
+	at       time.Time // what ages are counted to; zero: none are told
 }
 
 type toldLinkDoc struct {
@@ -106,14 +117,19 @@ type toldLinkDoc struct {
 }
 
 type toldClusterDoc struct {
-	Name   string         `json:"name"`
-	Read   bool           `json:"read"`
-	Reason *object.Reason `json:"reason,omitempty"`
+	Name    string         `json:"name"`
+	Read    bool           `json:"read"`
+	Applied string         `json:"applied,omitempty"`        // revision
+	Cleanup []string       `json:"pendingCleanup,omitempty"` // links
+	Reason  *object.Reason `json:"reason,omitempty"`
 }
 
 func (t Told) document() toldDoc {
 	m := redacting(nil)
-	d := toldDoc{Clean: t.Clean(), Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}}
+	d := toldDoc{Clean: t.Clean(), Leader: leaderAt(t.Leader, t.At), Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}}
+	if t.Ages {
+		d.at = t.At
+	}
 	for _, l := range t.Links {
 		c := l.ready()
 		d.Links = append(d.Links, toldLinkDoc{
@@ -122,7 +138,11 @@ func (t Told) document() toldDoc {
 		})
 	}
 	for _, c := range t.Clusters {
-		d.Clusters = append(d.Clusters, toldClusterDoc{Name: string(c.Name), Read: c.Why == nil, Reason: m.reason(c.Why)})
+		doc := toldClusterDoc{Name: string(c.Name), Read: c.Why == nil, Applied: string(c.Applied), Reason: m.reason(c.Why)}
+		for _, p := range c.Cleanup {
+			doc.Cleanup = append(doc.Cleanup, p.String())
+		}
+		d.Clusters = append(d.Clusters, doc)
 	}
 	return d
 }
@@ -144,10 +164,12 @@ func (t Told) Write(w io.Writer, f Format) error {
 	return tell(w, f, d)
 }
 
-func (d toldDoc) text() string { return paragraphs(table(d.rows()), table(d.unread()), d.none()) }
+func (d toldDoc) text() string {
+	return paragraphs(d.head(), table(d.rows()), table(d.unread()), d.none())
+}
 
 func (d toldDoc) markdown() string {
-	return paragraphs(markdownTable(d.rows()), markdownTable(d.unread()), d.none())
+	return paragraphs(d.head(), markdownTable(d.rows()), markdownTable(d.unread()), d.none())
 }
 
 // rows are cells, the first row being the head.
@@ -178,12 +200,15 @@ func (l toldLinkDoc) others() string {
 	return strings.Join(out, ",")
 }
 
-// unread are the clusters of which nothing is known.
+// unread are the clusters of which nothing is known, and those that still hold something of removed links.
 func (d toldDoc) unread() [][]string {
 	rows := [][]string{{"cluster", "state", "reason"}}
 	for _, c := range d.Clusters {
 		if !c.Read {
 			rows = append(rows, []string{c.Name, string(Unread), sentence(c.Reason)})
+		}
+		if len(c.Cleanup) > 0 {
+			rows = append(rows, []string{c.Name, "pending cleanup", "of removed links: " + strings.Join(c.Cleanup, ", ")})
 		}
 	}
 	return rows

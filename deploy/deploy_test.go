@@ -341,6 +341,30 @@ func (b *bed) drift() {
 		}
 		return err
 	})
+	b.secretBack()
+}
+
+// secretBack deletes a Secret of the control plane: it is watched by its name, so it is back in a moment.
+func (b *bed) secretBack() {
+	b.Helper()
+	secrets := b.client("west").CoreV1().Secrets(testbed.ControlPlane)
+	const name = "cluster-credentials-east"
+	was, err := secrets.Get(b.Context(), name, metav1.GetOptions{})
+	b.must(err)
+	begun := time.Now()
+	b.must(secrets.Delete(b.Context(), name, metav1.DeleteOptions{}))
+	b.eventually("the Secret that somebody deleted is back", func(ctx context.Context) error {
+		now, err := secrets.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && now.UID == was.UID {
+			err = errors.New("it is not deleted")
+		}
+		return err
+	})
+	took := time.Since(begun)
+	b.Logf("a deleted Secret of the control plane was back after %s", took)
+	if took > 5*time.Second {
+		b.Errorf("a deleted Secret of the control plane was back after %s", took)
+	}
 }
 
 // joinLocally gives a federated Service a member of its own cluster, so that it outlives the link.

@@ -11,17 +11,13 @@ const (
 )
 
 // Watch is one thing to look at: a kind in a namespace (empty: all, or cluster-scoped), narrowed by
-// a label selector, or single objects by Names. A namespace or name that is absent is simply not seen.
+// a label selector, or single objects by Names, each of which is read and watched alone. A namespace or name that is absent is simply not seen.
 // Without a Version the kind is looked for in whichever the server serves.
 type Watch struct {
 	Group, Version, Kind string
 	Namespace, Selector  string
 	Names                []string
 	Depth                Depth
-	// Polled, with Names: these are only ever asked for by name, never watched; live they are asked for again after own
-	// writes of them and every 10 minutes, with Health sooner while it is not zero. It is for namespaces in which we may not
-	// list or watch.
-	Polled bool
 	// Versions: live, every change of an object moves it, also one of its resourceVersion alone. It is for who keeps what
 	// was read of it elsewhere.
 	Versions bool

@@ -40,8 +40,10 @@ func (l Layer) compare(m Layer) int {
 // It is a value that nobody changes, so that copies of it cost nothing; the zero one is empty.
 type Observation struct {
 	Unserved []string // as Watch.Called, sorted
-	Server   string   // URL of the API server that showed it
-	layers   []Layer  // by kind, none of them empty
+	// Unwatched are single objects that the account may read and not watch, so that they are read every 30 s; sorted.
+	Unwatched []Key
+	Server    string  // URL of the API server that showed it
+	layers    []Layer // by kind, none of them empty
 }
 
 // NewObservation is what the looks show together: of items of one key, that of the first layer counts.
@@ -234,7 +236,7 @@ func (e *Edit) Observation() Observation {
 		layers, rest = append(layers, kind), rest[n:]
 	}
 	out := NewObservation(e.of.Unserved, layers...)
-	out.Server = e.of.Server
+	out.Server, out.Unwatched = e.of.Server, e.of.Unwatched
 	return out
 }
 

@@ -52,7 +52,7 @@ func VersionOf(group, kind string) string {
 
 // Watches lists what has to be looked at so that everything ends hold in a cluster is seen, and
 // everything that stands in its way: whole kinds, not narrowed by our label. Links are among linkerd.Watches. The control plane's
-// secrets are asked for by name and never watched, since reading them all would show the issuer's key.
+// secrets are named one by one, since reading them all would show the issuer's key.
 func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 	var out []object.Watch
 	for _, k := range Kinds() {
@@ -78,7 +78,7 @@ func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 		for i, t := range targets {
 			names[i] = linkerd.Credentials(t)
 		}
-		out = append(out, object.Watch{Version: "v1", Kind: "Secret", Namespace: l.Namespace, Names: names, Depth: object.Metadata, Polled: true})
+		out = append(out, object.Watch{Version: "v1", Kind: "Secret", Namespace: l.Namespace, Names: names, Depth: object.Metadata})
 	}
 	return out
 }

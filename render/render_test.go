@@ -65,7 +65,7 @@ func TestWatchesOfControlPlane(t *testing.T) {
 		{nil, nil},
 		{[]api.ClusterName{"east", "north"}, []object.Watch{{
 			Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"cluster-credentials-east", "cluster-credentials-north"},
-			Depth: object.Metadata, Polled: true,
+			Depth: object.Metadata,
 		}}},
 	}
 	for _, tt := range tests {

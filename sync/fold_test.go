@@ -12,7 +12,7 @@ import (
 // What may go on by itself is looked at by name where that is little of its kind, and else listed. What is only ever asked for
 // by name is never listed.
 func TestLooksAgain(t *testing.T) {
-	named := object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a", "b"}, Polled: true}
+	named := object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a", "b"}}
 	listed := object.Watch{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "mc", Health: true}
 	for name, tt := range map[string]struct {
 		watch        object.Watch

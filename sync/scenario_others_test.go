@@ -89,6 +89,8 @@ func (s *scenario) fault(words []string) {
 				return
 			}
 			f.Forbidden = append(f.Forbidden, kindOf(more[0]))
+		case "denies":
+			f.Denied = map[string][]schema.GroupKind{more[0]: {kindOf(more[1])}}
 		case "refuses":
 			f.Refused = map[object.Key]string{keyOf(more): "spec: Invalid value: it does not like it"}
 		default:

@@ -93,7 +93,7 @@ func commands() map[string]func(*scenario, []string) {
 		"run":     (*scenario).run,     // begins a daemon
 		"wait":    (*scenario).wait,    // DURATION: lets time go by
 		"stop":    (*scenario).stop,    // ends the daemon
-		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|unauthorized|forbids KIND [NS]|refuses KIND [NS/]NAME
+		"cluster": (*scenario).fault,   // NAME up|down|hangs|slow DURATION|throttled N|unauthorized|forbids KIND [NS]|denies VERB KIND|refuses KIND [NS/]NAME
 		"gateway": (*scenario).gateway, // NAME ADDRESS…: its load balancer's
 		"linkerd": (*scenario).linkerd, // NAME VERSION: that is installed there, with the CRD and roles that it has
 		"put":     (*scenario).put,     // NAME FILE [MANAGER]: somebody else makes an object, by this field manager, else kubectl

@@ -77,7 +77,7 @@ func Test(t *testing.T, open func(t *testing.T) World) {
 		"a version alone is not told":                     toldVersion,
 		"what is not asked any more is not told":          toldAsked,
 		"kinds come and go":                               kinds,
-		"polled objects are asked for again":              polled,
+		"single objects show what others do":              single,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{T: t, World: open(t), keys: map[object.Key]bool{}}

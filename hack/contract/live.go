@@ -34,10 +34,8 @@ func liveSame(s *scene) {
 	s.must(s.Foreign.Put(of(s.key("Secret", "theirs"), map[string]any{"type": "Opaque"})))
 	selected := s.watch("ConfigMap", object.Metadata)
 	selected.Selector = object.OwnerLabel
-	polled := s.watch("Secret", object.Reduced, "theirs", "absent")
-	polled.Polled = true
 	w := []object.Watch{
-		s.watch("ConfigMap", object.Reduced), s.watch("ConfigMap", object.Whole, "mine", "absent"), selected, polled,
+		s.watch("ConfigMap", object.Reduced), s.watch("ConfigMap", object.Whole, "mine", "absent"), selected, s.watch("Secret", object.Reduced, "theirs", "absent"),
 		{Version: "v1", Kind: "Namespace", Names: []string{s.Namespace, "absent"}},
 		{Group: "example.com", Version: "v1", Kind: "Widget"},
 	}
@@ -164,9 +162,8 @@ func kinds(s *scene) {
 	}
 }
 
-func polled(s *scene) {
+func single(s *scene) {
 	w := s.watch("Secret", object.Reduced, "mine", "theirs")
-	w.Polled = true
 	secret := func(value string) object.Object {
 		return s.ours(s.key("Secret", "mine"), map[string]any{"type": "Opaque", "data": map[string]any{"k": value}})
 	}
@@ -179,7 +176,8 @@ func polled(s *scene) {
 		s.Errorf("after an own write: got %+v, want %+v", got, rec)
 	}
 	s.must(s.Foreign.Put(of(s.key("Secret", "theirs"), nil)))
-	if got := maps.Collect(s.live(w).Records()); len(got) != 1 {
-		s.Errorf("what others did was seen at once: %v", got)
+	s.told(s.key("Secret", "theirs"))
+	if got := maps.Collect(s.live(w).Records()); len(got) != 2 {
+		s.Errorf("what others made is not shown: %v", got)
 	}
 }

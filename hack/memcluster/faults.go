@@ -26,7 +26,7 @@ type Faults struct {
 	Closed       []object.Key          // kinds, with a namespace and without a name, that may not be read or written there
 	Refused      map[object.Key]string // objects that are invalid, and why: 422
 	Kept         map[object.Key]string // objects that admission lets nobody delete, and why: 422
-	// Denied are kinds by what may not be done with them: list, patch, delete.
+	// Denied are kinds by what may not be done with them: list, watch (of single objects), patch, delete.
 	Denied    map[string][]schema.GroupKind
 	Throttled int // so many tries to write are answered with 429, Retry-After: 1
 }

@@ -8,16 +8,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
-
-// pollEvery is how often polled watches are asked for again.
-const pollEvery = 10 * time.Minute
 
 // feeds are the watches that are kept open.
 type feeds struct {
@@ -26,8 +23,7 @@ type feeds struct {
 	looks   []shown
 	old     []bool // the look is not what is there any more
 	merged  *object.Observation
-	polled  time.Time // when polled ones were asked last
-	broken  error     // why the last try of a feed failed; nil: it did not
+	broken  error // why the last try of a feed failed; nil: it did not
 }
 
 // stale has all feeds looked at anew.
@@ -67,7 +63,7 @@ func (c *Cluster) follow(watches []object.Watch) {
 	if f.watches != nil && reflect.DeepEqual(f.watches, watches) {
 		return
 	}
-	next := feeds{watches: slices.Clone(watches), looks: make([]shown, len(watches)), old: make([]bool, len(watches)), broken: f.broken, polled: f.polled}
+	next := feeds{watches: slices.Clone(watches), looks: make([]shown, len(watches)), old: make([]bool, len(watches)), broken: f.broken}
 	for i, w := range watches {
 		next.old[i] = true
 		for j, known := range f.watches {
@@ -94,13 +90,26 @@ func (c *Cluster) catchUp() (object.Observation, error) {
 		if err != nil {
 			return object.Observation{}, fmt.Errorf("watch %s: %w", describe(w), err)
 		}
-		if f.looks[i], f.old[i] = look, false; w.Polled {
-			f.polled = time.Now()
-		}
+		f.looks[i], f.old[i] = look, false
 	}
 	o := c.merge(f.watches, f.looks)
+	o.Unwatched = c.unwatched()
 	f.merged, f.open = &o, true
 	return o, nil
+}
+
+// unwatched are the single objects that may only be read. Here, too, they show at once what others do.
+func (c *Cluster) unwatched() (out []object.Key) {
+	for _, w := range c.feeds.watches {
+		for _, name := range w.Names {
+			k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
+			if slices.Contains(c.faults.Denied["watch"], schema.GroupKind{Group: w.Group, Kind: w.Kind}) && !slices.Contains(out, k) {
+				out = append(out, k)
+			}
+		}
+	}
+	slices.SortFunc(out, object.Key.Compare)
+	return out
 }
 
 // changed tells feeds of one object; nil: it was not there, or is not any more.
@@ -111,29 +120,12 @@ func (c *Cluster) changed(key object.Key, was, now *unstructured.Unstructured, o
 		if before == nil && after == nil {
 			continue
 		}
-		if w.Polled && !own {
-			c.poll(key, i)
-			continue
-		}
 		f.old[i], f.merged = true, nil
 		tell = tell || !alike(before, after)
 	}
 	if tell && !own {
 		c.set.tell(c.name, moves{keys: map[object.Key]bool{key: true}})
 	}
-}
-
-// poll has a feed notice what moved when it is asked for next.
-func (c *Cluster) poll(key object.Key, i int) {
-	w := c.feeds.watches[i]
-	time.AfterFunc(time.Until(c.feeds.polled.Add(pollEvery)), func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if at := slices.IndexFunc(c.feeds.watches, func(o object.Watch) bool { return reflect.DeepEqual(w, o) }); at >= 0 {
-			c.feeds.old[at], c.feeds.merged = true, nil
-			c.set.tell(c.name, moves{keys: map[object.Key]bool{key: true}})
-		}
-	})
 }
 
 func (c *Cluster) shows(w object.Watch, key object.Key, u *unstructured.Unstructured) *object.Item {

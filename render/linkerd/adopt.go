@@ -165,7 +165,7 @@ func AdoptWatches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 		case "Link":
 			continue // all of them are read whole for facts
 		case "Secret":
-			w.Depth, w.Polled = object.Whole, k.ns == l.Namespace // where secrets are never listed
+			w.Depth = object.Whole
 		}
 		out = append(out, w)
 	}

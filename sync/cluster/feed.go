@@ -20,6 +20,7 @@ type condition uint8
 const (
 	trying   condition = iota // not everything is read yet
 	complete                  // and kept up
+	polled                    // as it was read last: a single object that nobody lets us watch
 	absent                    // the kind is not served
 	broken                    // the last try failed
 )
@@ -41,6 +42,9 @@ type feed struct {
 	due       map[object.Key]due
 	picks     labels.Selector // the scope's, once it was asked for
 }
+
+// shown says that everything is read, and read again.
+func (f *feed) shown() bool { return f.condition == complete || f.condition == polled }
 
 // due is a write of ours that a feed has not shown yet.
 type due struct {

@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	// pollEvery is how often what may only be asked for by name is asked for.
-	pollEvery = 10 * time.Minute
-	// pollSoon is when it is asked for again where it was not ready; then after twice as long, up to pollEvery.
-	pollSoon = 5 * time.Second
+	// pollEvery is how often a single object is read that nobody lets us watch, and how often that is tried.
+	pollEvery = 30 * time.Second
 	// brief is a watch that did not last.
 	brief = time.Second
 	// tooBrief so many of them in a row are a fault.
@@ -64,10 +62,10 @@ func (c *Client) feed(ctx context.Context, f *feed) (*stream, error) {
 		idle(ctx, askAgain, f.again)
 		return nil, nil
 	}
-	if f.scope.polled {
-		return nil, c.gone(ctx, r, f, c.poll(ctx, r, f))
-	}
 	s, err := c.tail(ctx, r, f)
+	if f.scope.name != "" && apierrors.IsForbidden(err) {
+		err = c.poll(ctx, r, f)
+	}
 	return s, c.gone(ctx, r, f, err)
 }
 
@@ -127,9 +125,9 @@ func (c *Client) served(ctx context.Context, s scope) (resource, bool, error) {
 	return r, ok, nil
 }
 
-// poll asks for one object by name, again after writes of ours, and soon where it is not ready.
+// poll reads a single object, again after writes of ours, until it is time to try whether it may be watched by now.
 func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
-	for unready := 0; ; {
+	for end := time.Now().Add(pollEvery); ; {
 		writes := c.feeds.written()
 		l, err := c.get(ctx, r, f.scope)
 		if err != nil {
@@ -138,22 +136,11 @@ func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
 		c.breaker.answer()
 		c.pack(f.scope, l.items)
 		c.feeds.fill(f, l, writes)
-		c.feeds.stand(f, complete, nil)
-		if unready++; len(l.items) == 0 || l.items[0].Record.Health.IsZero() {
-			unready = 0
-		}
-		if !idle(ctx, nextPoll(unready), f.again) {
+		c.feeds.stand(f, polled, nil)
+		if !idle(ctx, time.Until(end), f.again) || !time.Now().Before(end) {
 			return nil
 		}
 	}
-}
-
-// nextPoll is how long to wait after so many polls in a row that found something that is not ready.
-func nextPoll(unready int) time.Duration {
-	if unready == 0 {
-		return pollEvery
-	}
-	return min(pollSoon<<min(unready-1, 10), pollEvery)
 }
 
 // idle waits for a time, or until there is a word in again; false: ctx ended first.

@@ -181,13 +181,13 @@ func (l *feeds) stands() (behind []string, fresh bool, err error) {
 	var refused []error
 	for _, s := range l.scopes {
 		f := l.open[s]
-		maps.DeleteFunc(f.due, func(k object.Key, d due) bool { return f.condition == complete && f.met(k, d) })
+		maps.DeleteFunc(f.due, func(k object.Key, d due) bool { return f.shown() && f.met(k, d) })
 		switch {
 		case f.condition == broken:
 			refused = append(refused, f.err)
 		case f.condition == trying:
 			behind, fresh = append(behind, s.String()), true
-		case f.condition == complete && len(f.due) > 0:
+		case f.shown() && len(f.due) > 0:
 			behind = append(behind, s.String()+" (which does not show our last write yet)")
 		}
 	}
@@ -209,7 +209,7 @@ func (l *feeds) shown() []look {
 	for i, s := range l.scopes {
 		f := l.open[s]
 		f.shared = true
-		looks[i] = look{items: slices.Clip(f.items), unserved: f.condition == absent}
+		looks[i] = look{items: slices.Clip(f.items), unserved: f.condition == absent, polled: f.condition == polled}
 	}
 	return looks
 }
@@ -261,7 +261,7 @@ func (l *feeds) fill(f *feed, got look, writes uint64) {
 		if now != nil {
 			at = now.Record.ResourceVersion
 		}
-		if f.condition == complete {
+		if f.shown() {
 			l.judge(f, was, now, at)
 		}
 	})

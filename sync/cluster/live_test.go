@@ -258,7 +258,7 @@ func TestLiveCostsNothingWhileNothingChanges(t *testing.T) {
 	watches := []object.Watch{
 		s.configMaps(object.Whole),
 		{Version: "v1", Kind: "Namespace", Names: []string{s.ns, "kube-system"}},
-		{Version: "v1", Kind: "Secret", Namespace: s.ns, Names: []string{"a", "b"}, Polled: true},
+		{Version: "v1", Kind: "Secret", Namespace: s.ns, Names: []string{"a", "b"}},
 		{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: s.ns},
 		{Group: "example.com", Version: "v1", Kind: "Widget"},
 	}

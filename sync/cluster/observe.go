@@ -46,6 +46,7 @@ type look struct {
 	items    []object.Item
 	at       string
 	unserved bool
+	polled   bool // nobody lets us watch it
 }
 
 // find tells where the kinds are served; one without a version in any. What is not in it is not served.
@@ -128,16 +129,21 @@ func (c *Client) read(ctx context.Context, r resource, s scope) (look, error) {
 // merge unites the looks: of one object the deepest counts, and the scopes are in that order.
 func (c *Client) merge(scopes []scope, looks []look) object.Observation {
 	var unserved []string
+	var unwatched []object.Key
 	layers := make([]object.Layer, len(looks))
 	for i, l := range looks {
 		if l.unserved {
 			unserved = append(unserved, scopes[i].called())
 		}
+		if l.polled {
+			unwatched = append(unwatched, scopes[i].key())
+		}
 		layers[i] = object.Layer{Group: scopes[i].kind.Group, Kind: scopes[i].kind.Kind, Items: l.items}
 	}
 	slices.Sort(unserved)
+	slices.SortFunc(unwatched, object.Key.Compare)
 	seen := object.NewObservation(slices.Compact(unserved), layers...)
-	seen.Server = c.server
+	seen.Server, seen.Unwatched = c.server, unwatched
 	return seen
 }
 

@@ -13,8 +13,8 @@ import (
 // scope is what one read is about, and what of it is kept.
 type scope struct {
 	place
-	depth                    object.Depth
-	polled, versions, health bool // as of a watch
+	depth            object.Depth
+	versions, health bool // as of a watch
 }
 
 // place is a kind in a namespace, narrowed by a label selector, or one object of it.
@@ -47,7 +47,7 @@ func unite(watches []object.Watch) []scope {
 		}
 	}
 	all = slices.DeleteFunc(all, func(s scope) bool {
-		return slices.ContainsFunc(wide, func(w scope) bool { return w.holds(s.place) && w.and(s).same(w) })
+		return slices.ContainsFunc(wide, func(w scope) bool { return w.holds(s.place) && w.and(s) == w })
 	})
 	slices.SortStableFunc(all, func(a, b scope) int { return cmp.Or(cmp.Compare(b.depth, a.depth), first(a.health, b.health)) })
 	return all
@@ -77,7 +77,7 @@ func scopesOf(w object.Watch) []scope {
 	out := make([]scope, len(w.Names))
 	for i, name := range w.Names {
 		out[i] = s
-		out[i].name, out[i].polled = name, w.Polled
+		out[i].name = name
 	}
 	return out
 }
@@ -85,14 +85,8 @@ func scopesOf(w object.Watch) []scope {
 // and keeps of s what either of two scopes keeps.
 func (s scope) and(o scope) scope {
 	s.depth = max(s.depth, o.depth)
-	s.polled, s.versions, s.health = s.polled || o.polled, s.versions || o.versions, s.health || o.health
+	s.versions, s.health = s.versions || o.versions, s.health || o.health
 	return s
-}
-
-// same says that two scopes keep the same; how they are read does not matter.
-func (s scope) same(o scope) bool {
-	s.polled = o.polled
-	return s == o
 }
 
 // holds says that what lies elsewhere is a part of this place, which is not narrowed.
@@ -103,6 +97,11 @@ func (p place) holds(o place) bool {
 // called is the kind as Observation.Unserved names it.
 func (s scope) called() string {
 	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.Called()
+}
+
+// key is that of the single object that it is about.
+func (s scope) key() object.Key {
+	return object.Key{Group: s.kind.Group, Kind: s.kind.Kind, Namespace: s.namespace, Name: s.name}
 }
 
 // String is how errors call it.

@@ -18,7 +18,6 @@ func TestUnite(t *testing.T) {
 	whole := with(func(w *object.Watch) { w.Depth = object.Whole })
 	named := with(func(w *object.Watch) { w.Names = []string{"a", "b", "a"} })
 	wholeNamed := with(func(w *object.Watch) { w.Names, w.Depth = []string{"b"}, object.Whole })
-	polled := with(func(w *object.Watch) { w.Namespace, w.Names, w.Polled = "linkerd", []string{"c"}, true })
 	labelled := with(func(w *object.Watch) { w.Selector, w.Depth = "x", object.Metadata })
 	everywhere := with(func(w *object.Watch) { w.Namespace = "" })
 	config := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: "links"}
@@ -36,9 +35,6 @@ func TestUnite(t *testing.T) {
 			"Secret in namespace links depth 1, x", "Secret a in namespace links depth 0", "Secret b in namespace links depth 0",
 		}},
 		{"all namespaces show one", []object.Watch{secret, everywhere, labelled}, []string{"Secret in namespace links depth 1, x", "Secret depth 0"}},
-		{"a name is polled if one watch demands it", []object.Watch{with(func(w *object.Watch) { w.Namespace, w.Names = "linkerd", []string{"c"} }), polled}, []string{
-			"Secret c in namespace linkerd depth 0, polled",
-		}},
 		{"every version counts where one watch wants that", []object.Watch{secret, with(func(w *object.Watch) { w.Versions = true })}, []string{
 			"Secret in namespace links depth 0, versions",
 		}},
@@ -53,9 +49,6 @@ func TestUnite(t *testing.T) {
 			text := s.String() + " depth " + string('0'+rune(s.depth))
 			if s.selector != "" {
 				text += ", " + s.selector
-			}
-			if s.polled {
-				text += ", polled"
 			}
 			if s.versions {
 				text += ", versions"

@@ -61,12 +61,12 @@ func (l *feeds) owe(ch object.Change, d due) (another bool) {
 		if f.condition == absent {
 			f.condition, l.seen = trying, nil
 		}
-		if f.condition == trying || f.scope.polled {
+		if f.condition == trying || f.condition == polled {
 			signal(f.again)
 		}
 		_, it := f.find(ch.Key.Namespace, ch.Key.Name)
 		another = another || !d.fits(it, f.at)
-		if f.scope.polled || !f.met(ch.Key, d) {
+		if f.condition == polled || !f.met(ch.Key, d) {
 			f.due[ch.Key] = d
 		}
 	}

@@ -32,7 +32,7 @@ func (w World) told(c fleet.Cluster) []object.Watch {
 	}
 	k := linkerd.Destination(c.Spec.Linkerd)
 	return []object.Watch{{
-		Group: k.Group, Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole, Polled: true, Health: true,
+		Group: k.Group, Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole, Health: true,
 	}}
 }
 

@@ -378,7 +378,6 @@ func (w World) existing(out []fleet.Link) []object.Watch {
 		for _, k := range pair.Secrets(l) {
 			watches = append(watches, object.Watch{
 				Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole,
-				Polled: k.Namespace == l.Source.Spec.Linkerd.Namespace, // where secrets are never listed
 			})
 		}
 	}

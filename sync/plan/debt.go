@@ -114,12 +114,15 @@ func (p *planner) unforgotten() string {
 	return ""
 }
 
-// warn tells so at the base, unless that has more to tell.
+// warn tells so at the base, unless that has more to tell; else of what is read instead of watched.
 func (p *planner) warn() {
-	said := p.unforgotten()
+	why := unwatched(p.name, p.side.Seen.Unwatched)
+	if said := p.unforgotten(); said != "" {
+		why = object.Because(NotForgotten, "%s", said)
+	}
 	for i, row := range p.step.Rows {
-		if said != "" && row.End.IsBase() && row.Quiet() {
-			p.step.Rows[i].Why = object.Because(NotForgotten, "%s", said)
+		if why != nil && row.End.IsBase() && row.Quiet() && row.Standing != Removed {
+			p.step.Rows[i].Why = why
 		}
 	}
 }

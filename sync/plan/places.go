@@ -31,7 +31,6 @@ func (w World) formerPlaces(l api.Linkerd, recorded []inventory.Inventory) (out 
 				k := place.Key
 				out = append(out, object.Watch{
 					Group: k.Group, Version: render.VersionOf(k.Group, k.Kind), Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name},
-					Polled: k.Kind == "Secret" && k.Namespace == l.Namespace, // where secrets are never listed
 				})
 			}
 		}

@@ -72,8 +72,6 @@ func (g granting) reads(w object.Watch) {
 	names := slices.Sorted(slices.Values(w.Names))
 	t := thing{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
 	switch {
-	case w.Polled:
-		g.grant(t, "get")
 	case len(names) > 0:
 		g.grant(t, "get", "list", "watch")
 	default:

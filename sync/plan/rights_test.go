@@ -37,10 +37,10 @@ func TestRightsFor(t *testing.T) {
 	const discovers = "  remoteDiscoverySelector: {matchLabels: {a: b}}\n"
 	none := []string{}
 	same(t, "a link without remote discovery", none, plane(rights(t, Writing, "west", "east", "")))
-	same(t, "with it", []string{"linkerd: secrets cluster-credentials-east get,create,patch,delete"}, plane(rights(t, Writing, "west", "east", discovers)))
+	same(t, "with it", []string{"linkerd: secrets cluster-credentials-east get,list,watch,create,patch,delete"}, plane(rights(t, Writing, "west", "east", discovers)))
 	same(t, "in its target", none, plane(rights(t, Writing, "east", "west", discovers)))
-	same(t, "to read", []string{"linkerd: secrets cluster-credentials-east get"}, plane(rights(t, Reading, "west", "east", discovers)))
-	same(t, "by a secret manager", []string{"linkerd: secrets cluster-credentials-east get"},
+	same(t, "to read", []string{"linkerd: secrets cluster-credentials-east get,list,watch"}, plane(rights(t, Reading, "west", "east", discovers)))
+	same(t, "by a secret manager", []string{"linkerd: secrets cluster-credentials-east get,list,watch"},
 		plane(rights(t, Writing, "west", "east", discovers+"  credentials: {mode: Existing}\n")))
 
 	for what, c := range map[string]struct {

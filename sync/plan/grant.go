@@ -1,0 +1,29 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Unwatched is the code of a base in place in whose cluster the account may read single objects and not watch them.
+const Unwatched = "Unwatched"
+
+// unwatched reports objects that are read every 30 s because nobody lets us watch them, or nil.
+func unwatched(name api.ClusterName, keys []object.Key) *object.Reason {
+	if len(keys) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(keys) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return object.Because(Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
+		keys[0], more, grantCommand(name))
+}
+
+// grantCommand is the command that grants what the declarations need in a cluster.
+func grantCommand(name api.ClusterName) string {
+	return fmt.Sprintf("linkwright rbac PATH --cluster %[1]s | kubectl --context %[1]s apply -f -", name)
+}

@@ -123,7 +123,11 @@ func (o *originals) in(file string) map[string]place {
 		return documents
 	}
 	parse(file, data, func(p parsed) {
-		if id := identity(p.root); documents[id].line == 0 {
+		id := identity(p.root)
+		if id == "SyncPolicy" {
+			id = "SyncPolicy default" // the name that it is built with
+		}
+		if documents[id].line == 0 {
 			documents[id] = placeOf(p.root, deepestField)
 		}
 	})

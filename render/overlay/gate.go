@@ -198,4 +198,4 @@ func (g *gate) read(dir, kind string, at api.Pos) cost {
 }
 
 // keep makes a file part of the job.
-func (g *gate) keep(file string, data []byte) { g.files[file] = data }
+func (g *gate) keep(file string, data []byte) { g.files[file] = nameless(data) }

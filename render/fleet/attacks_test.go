@@ -117,7 +117,7 @@ func floods() map[string]hostile {
 		"one text of 50 MiB":       times(50<<20, "a", "a.yaml: cannot be read: it is larger than 4 MiB"),
 		"16 files of 4 MiB":        files(16, func() string { return strings.Repeat("# "+strings.Repeat("a long comment ", 6)+"\n", 45_000) }, "f00004.yaml: cannot be read: with it the declarations would be larger than 16 MiB"),
 		"20,000 files of mistakes": files(20_000, func() string { return numbered(7, "k%d: 1\n") + "apiVersion: linkwright.dev/v1alpha1\nkind: Link\n" }, "unknown field", "other files"),
-		"20,000 broken files":      files(20_000, func() string { return "a: b: c\n" }, "f00000.yaml:1:1: this is no YAML", "and 18000 more in 18000 other files"),
+		"20,000 broken files":      files(20_000, func() string { return "a: b: c\n" }, "f00000.yaml:1:4: this is no YAML", "and 18000 more in 18000 other files"),
 		"a million separators":     times(1_000_000, "---\n", "a.yaml: cannot be read: with it there would be more than 30000 documents"),
 		"separators in many files": files(20_000, func() string { return strings.Repeat("---\n", 50) }, "with it there would be more than 30000 documents"),
 		"half a million documents": times(500_000, "--- a\n", "more than 30000 documents"),

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"io/fs"
 	"reflect"
 	"regexp"
@@ -79,8 +80,18 @@ type declared[T any] struct {
 // ours is the group of declarations. A document of another group is not one that could not be read.
 const ours = "linkwright.dev/"
 
-// decode gives a document to its kind.
+// decode gives each declaration of a document to its kind.
 func (l *loader) decode(p parsed) {
+	parts, missing := divided(p.root)
+	for _, key := range missing {
+		l.fail(p.pos(key), "another declaration begins here, and no --- divides it from the one before", "write --- in a line of its own before this one")
+	}
+	for _, part := range parts {
+		l.decodeOne(parsed{p.file, part})
+	}
+}
+
+func (l *loader) decodeOne(p parsed) {
 	l.found++
 	switch kind := l.kind(p); kind {
 	case "Cluster":
@@ -122,19 +133,29 @@ func (l *loader) kind(p parsed) string {
 	switch {
 	case l.revealed[p.file] && mayReveal(p.root): // what it is, was told
 	case version == nil:
-		fail(p.root, "apiVersion is missing", "want "+api.GroupVersion)
+		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "want "+api.GroupVersion))
 	case strings.HasPrefix(text(version), ours) && text(version) != api.GroupVersion:
 		fail(version, "this linkwright knows apiVersion "+api.GroupVersion+", and not "+describe(version), otherVersion(text(version)))
 	case text(version) != api.GroupVersion:
 		fail(version, strings.TrimSuffix("this is no declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
 			foreignHint(kind))
 	case child(p.root, "kind") == nil:
-		fail(p.root, "kind is missing", "Cluster, Link, Mesh or SyncPolicy")
+		fail(p.root, "kind is missing", cmp.Or(otherCase(p.root, "kind"), "Cluster, Link, Mesh or SyncPolicy"))
 	case !slices.Contains(kinds, kind):
 		fail(child(p.root, "kind"), "kind: expected Cluster, Link, Mesh or SyncPolicy, found "+describe(child(p.root, "kind")),
 			api.DidYouMean(kind, kinds))
 	default:
 		return kind
+	}
+	return ""
+}
+
+// otherCase is the hint for a key that is written in other capitals.
+func otherCase(root *yaml.Node, want string) string {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if key := root.Content[i].Value; strings.EqualFold(key, want) {
+			return "write " + want + " instead of " + key
+		}
 	}
 	return ""
 }

@@ -30,6 +30,9 @@ func parse(file string, data []byte, each func(parsed)) *fault {
 
 // syntaxError takes the line out of the parser's message, which is "yaml: line 3: did not find expected key".
 func syntaxError(data []byte, err error) *fault {
+	if f := slip(data); f != nil {
+		return f
+	}
 	line, message := 1, strings.TrimPrefix(err.Error(), "yaml: ")
 	if number, rest, ok := strings.Cut(strings.TrimPrefix(message, "line "), ": "); ok {
 		if n, err := strconv.Atoi(number); err == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -107,8 +108,13 @@ func endless(quantity string) bool {
 
 func (w *walker) mismatch(n *yaml.Node, at api.Path, want string) {
 	hint := ""
-	if want == "a string" {
+	switch {
+	case want == "a string" && isDuration(at):
+		hint = "write it with a unit: " + short(n.Value) + "s"
+	case want == "a string":
 		hint = quoteIt(n)
+	default:
+		hint = unquoteIt(n, want)
 	}
 	w.fail(n, at, "expected "+want+", found "+describe(n), hint)
 }
@@ -118,6 +124,23 @@ func quoteIt(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case "!!int", "!!float", "!!bool", "!!timestamp":
 		return "quote it: " + strconv.Quote(short(n.Value))
+	}
+	return ""
+}
+
+// unquoteIt is what to do where a text stands for a number, a truth or a mapping.
+func unquoteIt(n *yaml.Node, want string) string {
+	bare := yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}
+	switch tag := bare.ShortTag(); {
+	case want == "a mapping" && n.Kind == yaml.SequenceNode:
+		return "leave out the dashes"
+	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
+	case want == "true or false" && slices.Contains([]string{"yes", "on", "y", "true"}, strings.ToLower(n.Value)):
+		return "write true"
+	case want == "true or false" && slices.Contains([]string{"no", "off", "n", "false"}, strings.ToLower(n.Value)):
+		return "write false"
+	case tag == "!!int" && strings.HasSuffix(want, "number"):
+		return "leave out the quotes: " + short(n.Value)
 	}
 	return ""
 }

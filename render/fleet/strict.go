@@ -101,9 +101,12 @@ func (w *walker) object(n *yaml.Node, t reflect.Type, at api.Path) any {
 		return nil
 	}
 	fields, out := w.types.fields(t), map[string]any{}
+	strays := w.astray(n, fields)
+	w.unindented(n, at, strays)
 	for _, e := range entries {
 		below, f := join(at, e.key), fields.find(e.key)
 		switch {
+		case strays[e.key] != "": // told above
 		case f == nil:
 			w.fail(e.keyNode, below, "unknown field", cmp.Or(w.nearest(e.key, fields), misplaced(t, e)))
 			w.meant(n, at, e.key, fields)

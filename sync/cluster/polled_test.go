@@ -106,17 +106,23 @@ func TestUnwatchedIsReadEveryThirtySecondsAndAfterOwnWrites(t *testing.T) {
 		until(88, map[string][]int{"a": {30, 60}, "b": {30, 60}})
 		o := secret(t, "linkerd", "a", corev1.SecretTypeOpaque)
 		for range 2 * tooBrief { // however many, they are no fault
-			now, err := c.Write(t.Context(), object.Change{Action: object.Update, Key: o.Key, Object: o})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := look().Record(o.Key); got != now {
-				t.Errorf("after our write it is shown as %+v, want %+v", got, now)
-			}
+			writeShown(t, c, o, look)
 		}
 		until(89, map[string][]int{"a": slices.Repeat([]int{88}, 2*tooBrief)})
 		until(148, map[string][]int{"a": {90, 120}, "b": {90, 120}})
 	})
+}
+
+// writeShown writes an object, and sees that the next look shows it so.
+func writeShown(t *testing.T, c *Client, o object.Object, look func() object.Observation) {
+	t.Helper()
+	now, err := c.Write(t.Context(), object.Change{Action: object.Update, Key: o.Key, Object: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := look().Record(o.Key); got != now {
+		t.Errorf("after our write it is shown as %+v, want %+v", got, now)
+	}
 }
 
 // A single Secret is watched by rights on its name alone: what others do to it shows at once, and of other Secrets nothing does.

@@ -48,16 +48,31 @@ func TestToldOpens(t *testing.T) {
 		want  string
 		clean bool
 	}{
-		{"alive", Told{Clusters: both, Leader: &Leader{"pod-1", at, 15 * time.Second}, At: at.Add(15 * time.Second)},
-			"Revision 0123456789ab is applied in all 2 clusters. pod-1 leads.", true},
-		{"dead", Told{Clusters: both, Leader: &Leader{"pod-1", at, 15 * time.Second}, At: at.Add(16 * time.Second), Ages: true},
-			"Revision 0123456789ab is applied in all 2 clusters. Nobody syncs: pod-1 held the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false},
-		{"a sync that ended", Told{Clusters: both, Leader: &Leader{"", at, 15 * time.Second}, At: at.Add(time.Hour)},
-			"Revision 0123456789ab is applied in all 2 clusters. The last sync ended at 2026-11-22 15:04:05Z.", true},
-		{"two revisions", Told{Clusters: []ToldCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: "fedcba9876543210fedcba9876543210fedcba98"}}},
-			"Revision 0123456789ab is applied in 1 of 2 clusters (east); revision fedcba987654 is applied in 1 of 2 clusters (west). No lease of linkwright run or sync is found.", true},
-		{"a link that is being removed", Told{Links: []ToldLink{ready, {Source: LeavingEnd, Target: Recorded}}, Clusters: both[:1]},
-			"Revision 0123456789ab is applied in the only cluster. No lease of linkwright run or sync is found.", false},
+		{
+			"alive",
+			Told{Clusters: both, Leader: &Leader{"pod-1", at, 15 * time.Second}, At: at.Add(15 * time.Second)},
+			"Revision 0123456789ab is applied in all 2 clusters. pod-1 leads.", true,
+		},
+		{
+			"dead",
+			Told{Clusters: both, Leader: &Leader{"pod-1", at, 15 * time.Second}, At: at.Add(16 * time.Second), Ages: true},
+			"Revision 0123456789ab is applied in all 2 clusters. Nobody syncs: pod-1 held the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
+		},
+		{
+			"a sync that ended",
+			Told{Clusters: both, Leader: &Leader{"", at, 15 * time.Second}, At: at.Add(time.Hour)},
+			"Revision 0123456789ab is applied in all 2 clusters. The last sync ended at 2026-11-22 15:04:05Z.", true,
+		},
+		{
+			"two revisions",
+			Told{Clusters: []ToldCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: "fedcba9876543210fedcba9876543210fedcba98"}}},
+			"Revision 0123456789ab is applied in 1 of 2 clusters (east); revision fedcba987654 is applied in 1 of 2 clusters (west). No lease of linkwright run or sync is found.", true,
+		},
+		{
+			"a link that is being removed",
+			Told{Links: []ToldLink{ready, {Source: LeavingEnd, Target: Recorded}}, Clusters: both[:1]},
+			"Revision 0123456789ab is applied in the only cluster. No lease of linkwright run or sync is found.", false,
+		},
 		{"no revision", Told{Clusters: []ToldCluster{{Name: "east"}}}, "No revision is applied in the only cluster. No lease of linkwright run or sync is found.", true},
 		{"nothing was read", Told{Clusters: []ToldCluster{{Name: "east", Why: object.Because("Unreachable", "no")}}}, "No lease of linkwright run or sync is found.", false},
 	} {

@@ -34,7 +34,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane check test bench-once demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ controlplane: ## build the real control planes that tests and the demo run on
 
 check: static race ## format, vet, lint, tidy, imports, and tests of what needs no cluster
 
-test: static race-free fuzz controlplane build race-clusters ## check, fuzz, and everything on real control planes
+test: static race-free fuzz bench-once controlplane build race-clusters ## check, fuzz, and everything on real control planes
 
 # Built and then run: `go run` dies of SIGTERM without telling its child, which would leave clusters behind.
 demo: controlplane build ## three clusters, six links, from a local Git repository; Ctrl-C cleans up
@@ -122,6 +122,12 @@ soak-histories: controlplane ## random histories at full size (docs/soak.md)
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRenames$$|^TestRotations$$' ./hack/history
 	LINKWRIGHT_CLUSTERS=1 HISTORIES_REAL=$(HISTORIES_REAL) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestRealHistories$$' ./hack/history
+
+# For what benchmarks assert, such as that a quiet plan writes nothing. Their figures say nothing here.
+bench-once: ## every benchmark once
+	$(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m \
+		$$(grep -rl --include='*_test.go' --exclude-dir=bench '^func Benchmark' . | xargs -n1 dirname | sort -u)
+	$(GO) -C bench build -o ../bin/bench .
 
 # Never part of a timed test: figures of a busy machine say nothing.
 bench: controlplane ## the figures of docs/performance.md

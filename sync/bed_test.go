@@ -44,6 +44,9 @@ func newBed(t *testing.T) *bed {
 func bedApart(t *testing.T, ahead map[string]time.Duration) *bed {
 	t.Helper()
 	testbed.Need(t)
+	if len(ahead) > 0 {
+		testbed.NeedClock(t)
+	}
 	b, err := testbed.Start(t.Context(), testbed.Options{Names: names, Ahead: ahead})
 	if err != nil {
 		t.Fatal(err)

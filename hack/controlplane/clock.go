@@ -1,3 +1,5 @@
+//go:build !clock_fixed
+
 package main
 
 import (

@@ -24,11 +24,11 @@ PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
 FUZZTIME ?= 3s
 # For `make soak-histories`: how many in memory, in memory with renamed clusters and with other tokens each, and on real API servers, from which seed on.
-HISTORIES ?= 100000
+HISTORIES ?= 300000
 RENAMES ?= 20000
 HISTORIES_REAL ?= 200
-HISTORY_SEED ?= 1000000
-SOAK_TIMEOUT ?= 2h
+HISTORY_SEED ?= 70000000
+SOAK_TIMEOUT ?= 12h
 
 present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.

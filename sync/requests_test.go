@@ -99,11 +99,10 @@ func TestRequests(t *testing.T) {
 		for c, pages := range collections() {
 			want["list "+c], want["watch "+c] = pages, 1
 		}
-		for _, name := range singles() {
+		for _, name := range append(singles(), controlPlaneSecret, destination) {
 			one := path.Dir(name) + "?metadata.name=" + path.Base(name)
 			want["list "+one], want["watch "+one] = 1, 1
 		}
-		want["get "+controlPlaneSecret], want["get "+destination] = 1, 1
 		h.passes(1, "c1")
 		h.same(want)
 	})

@@ -158,7 +158,7 @@ func (c *canaries) serves(format string) {
 	defer stop()
 	log := c.t.TempDir() + "/log"
 	daemon, at := c.daemonAt(ctx, log, "--log-format", format, "--log-level", "debug")
-	c.eventually("the daemon is ready", func() bool { return get(at+"/readyz").status == 200 })
+	c.eventually("the daemon has synced", func() bool { return strings.Contains(c.file(log), "sync done") && get(at+"/readyz").status == 200 })
 	c.note()
 	for _, page := range []string{"/", "/report.json", "/metrics", "/healthz", "/readyz", "/nowhere"} {
 		c.told.WriteString(get(at + page).body)

@@ -19,6 +19,7 @@ import (
 	gosync "sync"
 	"syscall"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -166,7 +167,18 @@ func (f *faults) declare() {
 func (f *faults) inForce() bool {
 	links := map[bool]string{true: "2", false: "1"}[f.linked]
 	metrics := get(f.at + "/metrics").body
-	return strings.Contains(metrics, `linkwright_links{standing="in place"} `+links+"\n") && f.told().Error == "" && f.told().Commit == f.head()
+	return strings.Contains(metrics, `linkwright_links{standing="in place"} `+links+"\n") && f.told().Error == "" && f.told().Commit == f.head() && !f.told().Syncing
+}
+
+// rests waits until all is written, also what has become of links: nothing was for a second.
+func (f *faults) rests() {
+	last, since := -1, time.Now()
+	f.eventually("all is written", func() bool {
+		if now := f.writes(); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) >= time.Second
+	})
 }
 
 func (f *faults) head() string {
@@ -177,7 +189,10 @@ func (f *faults) head() string {
 	return strings.TrimSpace(string(out))
 }
 
-type dispatch struct{ Commit, Head, Error string }
+type dispatch struct {
+	Commit, Head, Error string
+	Syncing             bool
+}
 
 func (f *faults) told() (r dispatch) {
 	body := get(f.at + "/").body
@@ -218,6 +233,7 @@ func (f *faults) poke() {
 }
 
 func (f *faults) suffer(tr trouble) {
+	f.rests()
 	before, good := f.writes(), f.told().Commit
 	defer f.front.set(nil)
 	tr.begin(f)

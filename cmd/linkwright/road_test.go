@@ -309,7 +309,7 @@ func (l *lab) anotherCluster() {
 		l.t.Fatal(err)
 	}
 	l.access("twin-of-west", string(raw))
-	l.must(exitPartial, []string{"are one cluster"}, "sync", "--accept-cluster", "east="+string(ns.UID))
+	l.must(exitPartial, []string{"the access of twin leads to cluster west"}, "sync", "--accept-cluster", "east="+string(ns.UID))
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
 	l.must(exitDone, []string{"2 links in place"}, "sync", "--accept-cluster", "east="+string(ns.UID))
 	l.must(exitDone, []string{"2 links in place"}, "sync")

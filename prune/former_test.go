@@ -19,7 +19,7 @@ import (
 func TestLeftInFormerNamespace(t *testing.T) {
 	in := input(source, moved(perLink()), linkerd.Mirror{})
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "former", Name: linkerd.Lease("east")}
-	put(&in.Seen, lease, object.Record{UID: "lease"}, object.Body{})
+	put(&in.Seen, lease, object.Record{UID: "lease", Rivals: unique.Make("controller")}, object.Body{})
 	var gone []object.Key
 	for range 20 {
 		v := one(t, in, settled())
@@ -45,7 +45,7 @@ func TestLeftInFormerNamespace(t *testing.T) {
 func TestFormerNamespaceOfOthers(t *testing.T) {
 	in := input(source, moved([]object.Key{accountKey, linkKey}), linkerd.Mirror{})
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "former", Name: linkerd.Lease("east")}
-	put(&in.Seen, lease, object.Record{UID: "lease"}, object.Body{})
+	put(&in.Seen, lease, object.Record{UID: "lease", Rivals: unique.Make("controller")}, object.Body{})
 	drop(&in.Seen, moved([]object.Key{accountKey})[0])
 	gone := func() []object.Key {
 		var keys []object.Key
@@ -131,7 +131,7 @@ func TestDeclaredAgainInFormerNamespace(t *testing.T) {
 	in.Recorded[0].Leaving = true
 	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
 	drop(&in.Seen, account)
-	put(&in.Seen, lease, object.Record{UID: "lease"}, object.Body{})
+	put(&in.Seen, lease, object.Record{UID: "lease", Rivals: unique.Make("controller")}, object.Body{})
 	if v := one(t, in, settled()); told(v) != "delete Lease service-mirror-write-east" || !v.Next.Has(account) || len(v.Going) > 0 {
 		t.Errorf("the lease is there: %s; next %v, going %v", told(v), v.Next.Entries, v.Going)
 	}

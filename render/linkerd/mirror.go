@@ -73,10 +73,14 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 			}
 		}
 	}
-	for key := range seen.Records() {
+	for key, r := range seen.Records() {
 		if name, ok := strings.CutPrefix(key.Name, Lease("")); ok && key.Kind == "Lease" && key.Namespace == l.MulticlusterNamespace {
 			m := out[api.ClusterName(name)]
-			m.Lease = append(m.Lease, key)
+			if byController(r) {
+				m.Lease = append(m.Lease, key)
+			} else {
+				m.Unproven = append(m.Unproven, key)
+			}
 			out[api.ClusterName(name)] = m
 		}
 	}

@@ -92,6 +92,7 @@ func TestProof(t *testing.T) {
 		{"labels alone", web, mirrored, map[string]string{}, "controller", false, false},
 		{"without a version", web, mirrored, map[string]string{RemoteServiceName: "web.shop.svc"}, "controller", false, false},
 		{"a copy under another name", core("Service", "shop", "copy-east"), mirrored, fq("web.shop.svc.cluster.local"), "controller", false, false},
+		{"a copy in another namespace", core("Service", "backup", "web-east"), mirrored, fq("web.shop.svc.cluster.local"), "controller", false, false},
 		{"of another target", core("Service", "shop", "web-west"), mirrored, fq("web.shop.svc.cluster.local"), "controller", false, false},
 		{"one that selects pods", web, mirrored, fq("web.shop.svc.cluster.local"), "controller", true, false},
 		{"written by kubectl", web, mirrored, fq("web.shop.svc.cluster.local"), "kubectl-create", false, false},
@@ -100,6 +101,8 @@ func TestProof(t *testing.T) {
 		{"a probe", probe, of("east"), map[string]string{remoteIdentity: ""}, "controller", false, true},
 		{"a probe of somebody's chart", probe, of("east"), map[string]string{}, "helm", false, false},
 		{"a probe that a person copied", probe, of("east"), map[string]string{remoteIdentity: "gw"}, "kubectl-create", false, false},
+		{"a lease", lease("service-mirror-write-east"), nil, nil, "controller", false, true},
+		{"a lease that a person made", lease("service-mirror-write-east"), nil, nil, "kubectl-create", false, false},
 		{"a federated Service", federated, member, lists, "controller", false, true},
 		{"one of another name", core("Service", "shop", "web"), member, lists, "controller", false, false},
 		{"one that selects pods", federated, member, lists, "controller", true, false},
@@ -112,7 +115,7 @@ func TestProof(t *testing.T) {
 		e := l.seen.Edit()
 		e.Put(tt.key, object.Record{UID: "uid", Rivals: unique.Make(tt.manager), Selects: tt.selects}, body)
 		got := MirrorsOf(api.Cluster{}.WithDefaults().Linkerd, e.Observation())["east"]
-		proven := len(got.Services)+len(got.Endpoints)+len(got.Probe)+len(got.Federated) == 1
+		proven := len(got.Services)+len(got.Endpoints)+len(got.Probe)+len(got.Lease)+len(got.Federated) == 1
 		if unproven := slices.Equal(got.Unproven, []object.Key{tt.key}); proven != tt.proven || unproven == tt.proven {
 			t.Errorf("%s: proven %t, want %t: %+v", tt.name, proven, tt.proven, got)
 		}

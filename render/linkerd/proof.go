@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 )
 
 // What Linkerd's controller writes on what it makes (linkerd2 multicluster/service-mirror/cluster_watcher.go, pkg/k8s/labels.go).
@@ -20,12 +21,13 @@ const (
 // since people and tools copy them. All of this must hold:
 //
 //	the name         that of the service, or of the pod's host, in the target, and the target's
-//	annotations      tell that service, and of a Service the version of it that was seen
+//	annotations      tell that service, in the same namespace, and of a Service the version of it that was seen
 //	field manager    that of a mirror controller
 //	no selector      a Service that selects pods here is no mirror
 func (o made) isMirror(target api.ClusterName) bool {
-	service, _, _ := strings.Cut(o.meta.Annotations[RemoteServiceName], ".")
-	named := service != "" && o.key.Name == service+"-"+string(target)
+	full := o.meta.Annotations[RemoteServiceName]
+	service, _, _ := strings.Cut(full, ".")
+	named := service != "" && o.key.Name == service+"-"+string(target) && strings.Contains(full, "."+o.key.Namespace+".svc")
 	versioned := o.key.Kind != "Service" || o.meta.Annotations[RemoteResourceVersion] != ""
 	return named && versioned && !o.record.Selects && o.byController()
 }
@@ -45,8 +47,10 @@ func (o made) isProbe() bool {
 // byController says that a mirror controller wrote some of the object. Its field manager is the name of its program: controller in
 // Linkerd's images (linkerd2 controller/Dockerfile), which is also that of the legacy one; builds of one's own have mirror or
 // linkerd in theirs.
-func (o made) byController() bool {
-	return slices.ContainsFunc(o.record.Managers(), func(m string) bool {
+func (o made) byController() bool { return byController(o.record) }
+
+func byController(r object.Record) bool {
+	return slices.ContainsFunc(r.Managers(), func(m string) bool {
 		return m == "controller" || strings.Contains(m, "mirror") || strings.Contains(m, "linkerd")
 	})
 }

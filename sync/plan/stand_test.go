@@ -30,7 +30,7 @@ func put(s *pair.Side, k object.Key, body map[string]any, more metav1.ObjectMeta
 	}
 	body["metadata"] = meta
 	r := object.Record{UID: "uid-" + k.String(), ResourceVersion: "1"}
-	if meta.Labels[linkerd.MirroredLabel]+meta.Labels[linkerd.ClusterNameLabel] != "" {
+	if k.Kind == "Lease" || meta.Labels[linkerd.MirroredLabel]+meta.Labels[linkerd.ClusterNameLabel] != "" {
 		r.Rivals = unique.Make("controller")
 	}
 	record(&s.Seen, k, r)

@@ -69,6 +69,9 @@ func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 			continue
 		}
 		inv, err := read(owner, key, seen)
+		if errors.Is(err, errElsewhere) && key != Key(owner, object.End{}) {
+			continue
+		}
 		if err != nil {
 			failed = append(failed, err.Error())
 			continue
@@ -82,6 +85,9 @@ func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 	return out, err
 }
 
+// errElsewhere: a copy of an inventory under another name. It is an orphan, and tells nothing of any end.
+var errElsewhere = errors.New("it has the name of another inventory")
+
 func read(owner string, key object.Key, seen object.Observation) (Inventory, error) {
 	was := seen.Record(key)
 	if was.Mark != object.Ours {
@@ -93,7 +99,7 @@ func read(owner string, key object.Key, seen object.Observation) (Inventory, err
 		return Inventory{}, fmt.Errorf("read %s: %w", key, err)
 	}
 	if Key(owner, inv.End) != key {
-		return Inventory{}, fmt.Errorf("read %s: it describes %s", key, inv.End)
+		return Inventory{}, fmt.Errorf("read %s: %w: it describes %s", key, errElsewhere, inv.End)
 	}
 	inv.Was = was
 	return inv, nil

@@ -32,7 +32,11 @@ func (p *planner) inventory(next, old inventory.Inventory) (object.Change, *obje
 	if !p.side.Saw(o.Key) {
 		return object.Change{}, object.Because("Unknown", "inventories were not looked for")
 	}
-	if live := p.side.Seen.Record(o.Key); !live.IsZero() && live.Mark != object.Ours {
+	switch live := p.side.Seen.Record(o.Key); {
+	case live.IsZero():
+	case live.Mark == object.Ours && old.Was.IsZero():
+		return object.Change{}, object.Because("Occupied", "%s is a copy of another inventory: delete it", o.Key)
+	case live.Mark != object.Ours:
 		return object.Change{}, object.Because("Occupied", "%s exists and is %s (written by %s), and an inventory needs its name: delete or rename it", o.Key, live.Mark, rivals(live))
 	}
 	c := change(next.End, object.Create, o, old.Was, "Recorded", "what this end may hold")

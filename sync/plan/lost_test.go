@@ -262,3 +262,29 @@ func TestInventoryNameOfOthers(t *testing.T) {
 	remove(s.live["west"], taken)
 	allInPlace(t, "west", s.settle()["west"])
 }
+
+// A copy of an inventory under another name, restored with its managed fields, is an orphan. In the place of another inventory it stands
+// in the way of that one end, until it is deleted.
+func TestCopyOfAnInventory(t *testing.T) {
+	s := newSim(t, declare(t, []api.ClusterName{"east", "north", "west"}, linkDoc("west", "east", all)+linkDoc("west", "north", all)), "east", "north", "west")
+	s.settle()
+	body, _ := s.live["west"].Seen.Body(inventory.Key(owner, westEast))
+	backup := inventory.Key(owner, westEast)
+	backup.Name += "-backup"
+	instead := inventory.Key(owner, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}})
+	for _, k := range []object.Key{backup, instead} {
+		record(&s.live["west"].Seen, k, object.Record{UID: "copy", ResourceVersion: "1", Mark: object.Ours})
+		show(&s.live["west"].Seen, k, body)
+	}
+	remove(s.live["west"], deployment("east"))
+	step := s.settle()["west"]
+	if step.Refused != nil || s.live["west"].Seen.Record(deployment("east")).IsZero() {
+		t.Errorf("the cluster: %v, %v", step.Refused, standings(step))
+	}
+	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
+	if got := row(t, step, north); got.Standing != Held || got.Why.Code != "Occupied" || !strings.Contains(got.Why.Message, "a copy of another inventory: delete it") {
+		t.Errorf("the end whose inventory it took the place of: %s %v", got.Standing, got.Why)
+	}
+	remove(s.live["west"], instead)
+	allInPlace(t, "west", s.settle()["west"])
+}

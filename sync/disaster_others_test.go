@@ -31,7 +31,7 @@ func (d *disaster) secondHome() {
 	older := &trees{commits: slices.Clone(d.history.commits)}
 	r, err := d.second(d.history).Pass(d.Context())
 	d.bad(err)
-	d.last = r
+	d.last.Store(&r)
 	d.clean()
 	d.wrote()
 	d.declare(disasterNothing)
@@ -40,7 +40,7 @@ func (d *disaster) secondHome() {
 	if r, err = d.second(older).Pass(d.Context()); err == nil || !strings.Contains(err.Error(), "does not descend from") {
 		d.Errorf("a second home at an older commit: %v", err)
 	}
-	d.last = r
+	d.last.Store(&r)
 	d.wrote()
 }
 
@@ -49,7 +49,7 @@ func (d *disaster) anotherRepository() {
 	d.linked()
 	nothing := fstest.MapFS{"east.yaml": {Data: declared("east")}, "west.yaml": {Data: declared("west")}}
 	r, err := d.second(foreign{&trees{commits: []fstest.MapFS{nil, nothing}}}).Pass(d.Context())
-	d.last = r
+	d.last.Store(&r)
 	if err == nil || !strings.Contains(err.Error(), "does not descend from") {
 		d.Errorf("another repository: %v\n%s", err, d.told())
 	}

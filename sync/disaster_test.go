@@ -85,7 +85,7 @@ func (d *disaster) linked() {
 func (d *disaster) told() string {
 	d.Helper()
 	var out strings.Builder
-	d.bad(d.last.Write(&out, report.Text))
+	d.bad(d.last.Load().Write(&out, report.Text))
 	return out.String()
 }
 
@@ -98,14 +98,14 @@ func (d *disaster) says(words ...string) {
 			d.Errorf("the report does not say %q:\n%s", w, text)
 		}
 	}
-	if d.last.Clean() {
+	if d.last.Load().Clean() {
 		d.Errorf("the report is clean:\n%s", text)
 	}
 }
 
 func (d *disaster) clean() {
 	d.Helper()
-	if !d.last.Clean() {
+	if !d.last.Load().Clean() {
 		d.Fatalf("the report is not clean:\n%s", d.told())
 	}
 }
@@ -212,7 +212,7 @@ func (d *disaster) filesRemoved() {
 	if err == nil || !strings.Contains(err.Error(), "fleets/prod") {
 		d.Errorf("a vanished path: %v", err)
 	}
-	d.last = r
+	d.last.Store(&r)
 	d.wrote()
 	d.stand("west", disasterLink, disasterSecret)
 	d.stand("east", disasterAccount)

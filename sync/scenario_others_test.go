@@ -194,6 +194,6 @@ func (s *scenario) linkerd(words []string) {
 // ended keeps a report of a pass that has ended, or of what was done since.
 func (s *scenario) ended(r report.Report) {
 	if !r.Syncing {
-		s.last = r
+		s.last.Store(&r)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -120,7 +121,7 @@ type scenario struct {
 	home    *memcluster.Cluster
 	history *trees
 	term    *sync.Term
-	last    report.Report
+	last    atomic.Pointer[report.Report] // read while a daemon publishes the next
 	end     func()
 	poke    chan struct{}
 }
@@ -265,7 +266,7 @@ func (s *scenario) expect(words []string) {
 	case "nothing":
 	case "writes":
 		if len(writes) == 0 {
-			s.Errorf("%s: nothing was written: %v", s.line, s.last.Problems)
+			s.Errorf("%s: nothing was written: %v", s.line, s.last.Load().Problems)
 		}
 		return
 	case "reads":
@@ -292,7 +293,7 @@ func (s *scenario) expect(words []string) {
 // their writes in that of their keys.
 func (s *scenario) cmp(words []string) {
 	s.Helper()
-	r, out := s.last, strings.Builder{}
+	r, out := s.last.Load(), strings.Builder{}
 	switch {
 	case len(words) != 2:
 		s.Fatalf("%s: want report FILE, sorted FILE or check FILE", s.line)
@@ -360,7 +361,7 @@ func (s *scenario) pass(words []string) {
 		defer cancel()
 	}
 	r, err := s.term.Pass(ctx)
-	if s.last = r; err != nil && len(words) > 0 && !errors.Is(err, context.DeadlineExceeded) {
+	if s.last.Store(&r); err != nil && len(words) > 0 && !errors.Is(err, context.DeadlineExceeded) {
 		s.bad(err)
 	}
 }

@@ -54,16 +54,24 @@ func handmade(t *testing.T, legacy bool) (*lab, *testbed.Witness) {
 	return l, w
 }
 
-// unnoticed holds that no mirror was interrupted so far, and that these controllers led the link, in this order.
+// unnoticed holds that these controllers led the link, in this order, and that no mirror was interrupted until then.
 func (l *lab) unnoticed(w *testbed.Witness, controllers ...string) {
 	l.t.Helper()
+	var led []string
+	defer func() {
+		if l.t.Failed() {
+			l.t.Logf("the link was led by %v", led)
+		}
+	}()
+	// A sync may end before the new controller holds the Lease. If the former one lost its rights before it could give the Lease
+	// up, the new one waits until that expires.
+	l.eventually(fmt.Sprintf("the link was led by pods of %v, and by no others", controllers), func() bool {
+		led = w.Leaders("east")
+		return slices.EqualFunc(led, controllers, func(pod, c string) bool { return strings.HasPrefix(pod, "linkerd-multicluster/"+c+"-") })
+	})
 	if lost, err := w.Lost(l.t.Context()); err != nil || len(lost) > 0 {
 		l.t.Errorf("mirrors were interrupted: %v, %v", lost, err)
 	}
-	// A sync may end before the new controller holds the lease: it waits until the former one's term has run out.
-	l.eventually(fmt.Sprintf("the link was led by pods of %v, and by no others", controllers), func() bool {
-		return slices.EqualFunc(w.Leaders("east"), controllers, func(pod, c string) bool { return strings.HasPrefix(pod, "linkerd-multicluster/"+c+"-") })
-	})
 }
 
 // TestAdopt takes over a link that was made with link-gen and Helm's chart, while its controller mirrors a Service.

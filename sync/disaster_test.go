@@ -85,7 +85,7 @@ func (d *disaster) linked() {
 func (d *disaster) told() string {
 	d.Helper()
 	var out strings.Builder
-	d.bad(d.last.Load().Write(&out, report.Text))
+	d.bad(d.lastReport().Write(&out, report.Text))
 	return out.String()
 }
 
@@ -98,14 +98,14 @@ func (d *disaster) says(words ...string) {
 			d.Errorf("the report does not say %q:\n%s", w, text)
 		}
 	}
-	if d.last.Load().Clean() {
+	if d.lastReport().Clean() {
 		d.Errorf("the report is clean:\n%s", text)
 	}
 }
 
 func (d *disaster) clean() {
 	d.Helper()
-	if !d.last.Load().Clean() {
+	if !d.lastReport().Clean() {
 		d.Fatalf("the report is not clean:\n%s", d.told())
 	}
 }

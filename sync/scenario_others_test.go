@@ -197,3 +197,11 @@ func (s *scenario) ended(r report.Report) {
 		s.last.Store(&r)
 	}
 }
+
+// lastReport is the last one; zero: there was none yet.
+func (s *scenario) lastReport() report.Report {
+	if r := s.last.Load(); r != nil {
+		return *r
+	}
+	return report.Report{}
+}

@@ -266,7 +266,7 @@ func (s *scenario) expect(words []string) {
 	case "nothing":
 	case "writes":
 		if len(writes) == 0 {
-			s.Errorf("%s: nothing was written: %v", s.line, s.last.Load().Problems)
+			s.Errorf("%s: nothing was written: %v", s.line, s.lastReport().Problems)
 		}
 		return
 	case "reads":
@@ -293,7 +293,7 @@ func (s *scenario) expect(words []string) {
 // their writes in that of their keys.
 func (s *scenario) cmp(words []string) {
 	s.Helper()
-	r, out := s.last.Load(), strings.Builder{}
+	r, out := s.lastReport(), strings.Builder{}
 	switch {
 	case len(words) != 2:
 		s.Fatalf("%s: want report FILE, sorted FILE or check FILE", s.line)

@@ -55,7 +55,8 @@ func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s pla
 	if was := b.lastRecord().Clusters[c.Name]; len(s.Owed) == 0 && reflect.DeepEqual(was, as(was)) {
 		return nil // as in nearly all turns: to amend is to copy all clusters
 	}
-	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
+	return b.amend(ctx, func(r *inventory.Record) bool {
+		clusters := r.Clusters
 		was := clusters[c.Name]
 		clusters[c.Name] = as(was)
 		owed := b.charge(clusters, s.Owed)
@@ -91,7 +92,8 @@ func (b *board) left(name api.ClusterName) bool {
 
 // acquit strikes debts off that are paid.
 func (b *board) acquit(ctx context.Context, name api.ClusterName, paid []api.Pair) error {
-	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
+	return b.amend(ctx, func(r *inventory.Record) bool {
+		clusters := r.Clusters
 		was, ok := clusters[name]
 		if clusters[name] = was.Without(paid); !ok {
 			delete(clusters, name)
@@ -102,24 +104,24 @@ func (b *board) acquit(ctx context.Context, name api.ClusterName, paid []api.Pai
 
 // forget drops a cluster that left the fleet and holds nothing of ours any more.
 func (b *board) forget(ctx context.Context, name api.ClusterName) error {
-	return b.amend(ctx, func(clusters map[api.ClusterName]inventory.Known) bool {
-		_, known := clusters[name]
-		delete(clusters, name)
+	return b.amend(ctx, func(r *inventory.Record) bool {
+		_, known := r.Clusters[name]
+		delete(r.Clusters, name)
 		return known
 	})
 }
 
-// amendment is a change of the record that somebody waits for: it changes what it is given, and says whether that is news. Who
-// holds board.recording may look at the rest.
+// amendment is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is
+// news; what is not a map there is replaced, never changed in place. Who holds board.recording may look at the rest.
 type amendment struct {
-	change func(map[api.ClusterName]inventory.Known) bool
+	change func(*inventory.Record) bool
 	done   bool
 	err    error
 }
 
 // amend changes the record. Changes gather while it is written, and the next write takes all of them: many clusters that are new
 // at once are a few writes.
-func (b *board) amend(ctx context.Context, change func(map[api.ClusterName]inventory.Known) bool) error {
+func (b *board) amend(ctx context.Context, change func(*inventory.Record) bool) error {
 	a := &amendment{change: change}
 	b.gather(a)
 	b.recording.Lock()
@@ -158,9 +160,10 @@ func (b *board) amendBy(ctx context.Context, all []*amendment) error {
 	var err error
 	for range 5 {
 		last, news := b.lastRecord(), false
-		next := inventory.Record{Clusters: maps.Clone(last.Clusters), Was: last.Was}
+		next := last
+		next.Clusters = maps.Clone(last.Clusters)
 		for _, a := range all {
-			news = a.change(next.Clusters) || news
+			news = a.change(&next) || news
 		}
 		if !news {
 			return nil

@@ -114,7 +114,7 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := inventory.Known{UID: "theirs"}.Owing(time.Now(), api.Pair{Source: "a", Target: "other"})
-	if err := other.amend(t.Context(), func(c map[api.ClusterName]inventory.Known) bool { c["other"] = theirs; return true }); err != nil {
+	if err := other.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["other"] = theirs; return true }); err != nil {
 		t.Fatal(err)
 	}
 	close(g.open)

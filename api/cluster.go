@@ -63,7 +63,7 @@ const (
 	// Active lets it take part. It is the default.
 	Active ClusterState = "Active"
 	// Leaving removes every link to and from the cluster at both ends, as if none were declared, and what its overlay
-	// brought in; prune.maxFraction does not count that. Once the report says that nothing is left, cluster and
+	// brought in; the limits of spec.prune do not count that. Once the report says that nothing is left, cluster and
 	// declaration can go, in any order.
 	Leaving ClusterState = "Leaving"
 )

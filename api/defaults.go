@@ -27,8 +27,10 @@ import (
 //	Mesh       topology                        Full
 //	SyncPolicy interval                        1m, unless there is a schedule
 //	           prune.policy                    Sync
-//	           prune.maxFraction               0.3
-//	           prune.minAllowed                20
+//	           prune.maxClusters               1
+//	           prune.maxLinks                  30%
+//	           prune.minAllowed                2
+//	           prune.maxMirrors                50%
 //	           prune.drainDeadline             5m
 const (
 	// DefaultKubeconfigKey is the key of an access Secret.
@@ -51,10 +53,12 @@ const (
 	defaultInterval = "1m" // the same as people write it
 	// DefaultTTL is how long a token of mode Bound lives.
 	DefaultTTL = 720 * time.Hour
-	// DefaultMaxFraction and DefaultMinAllowed bound a prune without a SyncPolicy.
-	DefaultMaxFraction = 0.3
-	// DefaultMinAllowed objects may always go.
-	DefaultMinAllowed = 20
+	// DefaultMaxClusters, DefaultMaxLinks and DefaultMaxMirrors limit what one commit may remove.
+	DefaultMaxClusters = 1
+	DefaultMaxLinks    = Percentage("30%")
+	DefaultMaxMirrors  = Percentage("50%")
+	// DefaultMinAllowed links of a cluster may always be removed.
+	DefaultMinAllowed = 2
 	// DefaultDrainDeadline is how long Linkerd's controller may take to remove its mirrors.
 	DefaultDrainDeadline = 5 * time.Minute
 	defaultDrainDeadline = "5m" // the same as people write it
@@ -125,8 +129,10 @@ func (p SyncPolicy) WithDefaults() SyncPolicy {
 		fill(&p.Interval, defaultInterval)
 	}
 	fill(&p.Prune.Policy, PruneSync)
-	fillPtr(&p.Prune.MaxFraction, DefaultMaxFraction)
+	fillPtr(&p.Prune.MaxClusters, DefaultMaxClusters)
+	fill(&p.Prune.MaxLinks, DefaultMaxLinks)
 	fillPtr(&p.Prune.MinAllowed, DefaultMinAllowed)
+	fill(&p.Prune.MaxMirrors, DefaultMaxMirrors)
 	fill(&p.Prune.DrainDeadline, defaultDrainDeadline)
 	return p
 }

@@ -72,7 +72,7 @@ func TestSecretFor(t *testing.T) {
 }
 
 func TestSyncPolicyWithDefaults(t *testing.T) {
-	prune := Prune{Policy: PruneSync, MaxFraction: new(0.3), MinAllowed: new(20), DrainDeadline: "5m"}
+	prune := Prune{Policy: PruneSync, MaxClusters: new(1), MaxLinks: "30%", MinAllowed: new(2), MaxMirrors: "50%", DrainDeadline: "5m"}
 	for _, c := range []struct{ in, want SyncPolicy }{
 		{SyncPolicy{}, SyncPolicy{Interval: "1m", Prune: prune}},
 		{SyncPolicy{Schedule: "* * * * *"}, SyncPolicy{Schedule: "* * * * *", Prune: prune}},
@@ -84,12 +84,27 @@ func TestSyncPolicyWithDefaults(t *testing.T) {
 	}
 }
 
-func TestPruneLimits(t *testing.T) {
-	if f, n := (SyncPolicy{}).PruneLimits(); f != 0.3 || n != 20 {
-		t.Errorf("PruneLimits() = %v, %v", f, n)
+func TestLimits(t *testing.T) {
+	if got, want := (SyncPolicy{}).Limits(), (PruneLimits{MaxClusters: 1, MaxLinks: 30, MinAllowed: 2, MaxMirrors: 50}); got != want {
+		t.Errorf("Limits() = %+v, want %+v", got, want)
 	}
-	zero := SyncPolicy{Prune: Prune{MaxFraction: new(0.0), MinAllowed: new(0)}}
-	if f, n := zero.PruneLimits(); f != 0 || n != 0 {
-		t.Errorf("PruneLimits() of zeros = %v, %v", f, n)
+	zero := SyncPolicy{Prune: Prune{MaxClusters: new(0), MaxLinks: "0%", MinAllowed: new(0), MaxMirrors: "0%"}}
+	if got := zero.Limits(); got != (PruneLimits{}) {
+		t.Errorf("Limits() of zeros = %+v", got)
+	}
+	a, b := PruneLimits{1, 100, 0, 50}, PruneLimits{2, 30, 5, 40}
+	if got, want := a.Stricter(b), (PruneLimits{1, 30, 0, 40}); got != want {
+		t.Errorf("Stricter = %+v, want %+v", got, want)
+	}
+}
+
+func TestPercentage(t *testing.T) {
+	for text, wrong := range map[Percentage]bool{
+		"": false, "0%": false, "30%": false, "100%": false,
+		"30": true, "101%": true, "-1%": true, "030%": true, "+3%": true, "3.5%": true, "%": true, "0.3": true, "30 %": true,
+	} {
+		if found := text.check(); (len(found) > 0) != wrong {
+			t.Errorf("%q: %v", text, found)
+		}
 	}
 }

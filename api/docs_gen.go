@@ -32,7 +32,7 @@ func docs(of string) string {
 	case "ClusterState=Active":
 		return "lets it take part. It is the default."
 	case "ClusterState=Leaving":
-		return "removes every link to and from the cluster at both ends, as if none were declared, and what its overlay brought in; prune.maxFraction does not count that. Once the report says that nothing is left, cluster and declaration can go, in any order."
+		return "removes every link to and from the cluster at both ends, as if none were declared, and what its overlay brought in; the limits of spec.prune do not count that. Once the report says that nothing is left, cluster and declaration can go, in any order."
 	case "Commit":
 		return "Commit is a full hash, or empty for a tree that does not come from Git."
 	case "Controller":
@@ -161,6 +161,8 @@ func docs(of string) string {
 		return "labels of a Cluster are what a Mesh chooses its members by; those of other kinds mean nothing."
 	case "Meta.name":
 		return "name is unique among declarations of one kind. That of a cluster is an RFC 1035 label of at most 52 characters, and not \"federated\", since Linkerd makes other names of it."
+	case "Percentage":
+		return "Percentage is a share of something as people write it: 30%."
 	case "Probe":
 		return "Probe is how a source asks whether the gateway lives. What is left out is read live."
 	case "Probe.path":
@@ -170,15 +172,21 @@ func docs(of string) string {
 	case "Probe.port":
 		return "port of the gateway that answers."
 	case "Prune":
-		return "Prune bounds what one commit may take away: refused is what exceeds both bounds in one cluster."
+		return "Prune limits what one commit may remove. A commit over a limit removes nothing anywhere until somebody approves it; what it creates or changes is applied."
 	case "Prune.drainDeadline":
 		return "drainDeadline is how long Linkerd's controller may take to remove what a link that is no longer declared mirrored: a duration such as 90s, counted from when its removal began. What is left then is removed by linkwright, and so it is at once where no controller runs, the target does not answer, or it says 0s."
-	case "Prune.maxFraction":
-		return "maxFraction of one cluster's recorded objects that one commit may take away."
+	case "Prune.maxClusters":
+		return "maxClusters is how many clusters one commit may remove."
+	case "Prune.maxLinks":
+		return "maxLinks is the share of the links of a cluster that one commit may remove while the cluster stays declared: a percentage. Links to a cluster that the commit removes do not count."
+	case "Prune.maxMirrors":
+		return "maxMirrors is the share of the mirrored Services of a cluster that one commit may make disappear: a percentage. 20 of them may always go."
 	case "Prune.minAllowed":
-		return "minAllowed objects of each cluster may always go, whatever fraction they are."
+		return "minAllowed is how many links of a cluster one commit may always remove, whatever share that is."
 	case "Prune.policy":
 		return "policy says which writes are allowed at all."
+	case "PruneLimits":
+		return "PruneLimits are the limits of spec.prune as numbers. Shares are percentages."
 	case "PrunePolicy":
 		return "PrunePolicy says which writes are allowed at all."
 	case "PrunePolicy=CreateOnly":

@@ -59,8 +59,10 @@ func TestFieldDefaults(t *testing.T) {
 		"Mesh.spec.topology":                         "Full",
 		"SyncPolicy.spec.interval":                   "1m",
 		"SyncPolicy.spec.prune.policy":               "Sync",
-		"SyncPolicy.spec.prune.maxFraction":          0.3,
-		"SyncPolicy.spec.prune.minAllowed":           int64(20),
+		"SyncPolicy.spec.prune.maxClusters":          int64(1),
+		"SyncPolicy.spec.prune.maxLinks":             "30%",
+		"SyncPolicy.spec.prune.maxMirrors":           "50%",
+		"SyncPolicy.spec.prune.minAllowed":           int64(2),
 		"SyncPolicy.spec.prune.drainDeadline":        "5m",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -88,14 +88,21 @@ const (
 	CreateOnly PrunePolicy = "CreateOnly"
 )
 
-// Prune bounds what one commit may take away: refused is what exceeds both bounds in one cluster.
+// Prune limits what one commit may remove. A commit over a limit removes nothing anywhere until somebody approves it; what it
+// creates or changes is applied.
 type Prune struct {
 	// Policy says which writes are allowed at all.
 	Policy PrunePolicy `json:"policy,omitempty"`
-	// MaxFraction of one cluster's recorded objects that one commit may take away.
-	MaxFraction *float64 `json:"maxFraction,omitempty"`
-	// MinAllowed objects of each cluster may always go, whatever fraction they are.
+	// MaxClusters is how many clusters one commit may remove.
+	MaxClusters *int `json:"maxClusters,omitempty"`
+	// MaxLinks is the share of the links of a cluster that one commit may remove while the cluster stays declared: a
+	// percentage. Links to a cluster that the commit removes do not count.
+	MaxLinks Percentage `json:"maxLinks,omitempty"`
+	// MinAllowed is how many links of a cluster one commit may always remove, whatever share that is.
 	MinAllowed *int `json:"minAllowed,omitempty"`
+	// MaxMirrors is the share of the mirrored Services of a cluster that one commit may make disappear: a percentage. 20 of
+	// them may always go.
+	MaxMirrors Percentage `json:"maxMirrors,omitempty"`
 	// DrainDeadline is how long Linkerd's controller may take to remove what a link that is no longer declared mirrored: a
 	// duration such as 90s, counted from when its removal began. What is left then is removed by linkwright, and so it is
 	// at once where no controller runs, the target does not answer, or it says 0s.
@@ -129,12 +136,6 @@ func (p SyncPolicy) Next(now time.Time) time.Time {
 		return next
 	}
 	return now.Add(DefaultInterval)
-}
-
-// PruneLimits bound what one commit may take from one cluster: a fraction of its recorded objects, and a number that may always go.
-func (p SyncPolicy) PruneLimits() (maxFraction float64, minAllowed int) {
-	prune := p.WithDefaults().Prune
-	return *prune.MaxFraction, *prune.MinAllowed
 }
 
 // Deadline is how long a drain may take; zero: there is none.
@@ -278,14 +279,21 @@ func checkDuration(text string, least time.Duration) []Finding {
 }
 
 func (p Prune) check() []Finding {
-	found := under("policy", oneOf(p.Policy))
-	if f := p.MaxFraction; f != nil && !(*f >= 0 && *f <= 1) {
-		found = append(found, under("maxFraction", fault("%v is not between 0 and 1", *f))...)
+	return slices.Concat(
+		under("policy", oneOf(p.Policy)),
+		under("maxClusters", notNegative(p.MaxClusters)),
+		under("maxLinks", p.MaxLinks.check()),
+		under("minAllowed", notNegative(p.MinAllowed)),
+		under("maxMirrors", p.MaxMirrors.check()),
+		under("drainDeadline", checkDeadline(p.DrainDeadline)),
+	)
+}
+
+func notNegative(n *int) []Finding {
+	if n != nil && *n < 0 {
+		return fault("%d is less than 0", *n)
 	}
-	if n := p.MinAllowed; n != nil && *n < 0 {
-		found = append(found, under("minAllowed", fault("%d is less than 0", *n))...)
-	}
-	return append(found, under("drainDeadline", checkDeadline(p.DrainDeadline))...)
+	return nil
 }
 
 // longestDrain bounds for how long a link that is declared no more may be left standing.

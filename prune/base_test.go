@@ -1,7 +1,6 @@
 package prune
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
@@ -67,7 +66,7 @@ func TestLeaveBase(t *testing.T) {
 	}
 }
 
-// A declared base loses what it no longer wants, and counts like any other end.
+// A declared base loses what it no longer wants, unless the revision is over a limit.
 func TestTrimBase(t *testing.T) {
 	in := input(base, sorted(policyKey), linkerd.Mirror{})
 	in.Wanted[base] = object.Wanted{End: base}
@@ -82,21 +81,23 @@ func TestTrimBase(t *testing.T) {
 	if v := one(t, in, settled()); told(v) != "" || !v.Next.Has(policyKey) {
 		t.Errorf("held: %s", told(v))
 	}
+	in.Removal = denied()
 	in.Wanted[base] = object.Wanted{End: base}
-	for i := range 20 {
-		k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("gone%d", i)}
-		record(&in.Seen, k, ours(k))
-		in.Recorded[0].Entries = append(in.Recorded[0].Entries, k)
+	if why := Judge(in)[base]; why == nil || why.Code != PruneLimitExceeded {
+		t.Errorf("over a limit: %v", why)
 	}
-	if why := Judge(in)[base]; why == nil || why.Code != "TooMuch" {
-		t.Errorf("21 of 21 objects of a base: %v", why)
+	r := denied()()
+	r.Approved = map[inventory.Unit]bool{{Kind: inventory.UnitOverlay, Cluster: base.Cluster, To: "01234567"}: true}
+	in.Removal = func() Removal { return r }
+	if why := Judge(in)[base]; why != nil {
+		t.Errorf("approved: %v", why)
 	}
 }
 
 // Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
 // begun goes on in a source, and waits in a target for its source.
 func TestClosedPeer(t *testing.T) {
-	closed := Peer{Known: true, Closed: &object.Reason{Code: "Suspended"}, Refused: &object.Reason{Code: "TooMuch"}}
+	closed := Peer{Known: true, Closed: &object.Reason{Code: "Suspended"}, Refused: &object.Reason{Code: PruneLimitExceeded}}
 	gone := closed
 	gone.Gone, gone.Refused = true, nil
 	tests := []struct {
@@ -128,17 +129,13 @@ func TestClosedPeer(t *testing.T) {
 	}
 }
 
-// A base goes with its cluster, and is not too much then; another cluster that leaves is no reason.
+// A base goes with its cluster, whatever is over a limit; another cluster that leaves is no reason.
 func TestBaseOfALeavingCluster(t *testing.T) {
-	var keys []object.Key
-	for i := range 30 {
-		keys = append(keys, object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("base%02d", i)})
-	}
 	for leaving, refused := range map[api.ClusterName]int{"west": 0, "north": 1} {
-		in := input(base, sorted(keys...), linkerd.Mirror{})
-		in.Leaving = map[api.ClusterName]bool{leaving: true}
+		in := input(base, sorted(policyKey), linkerd.Mirror{})
+		in.Leaving, in.Removal = map[api.ClusterName]bool{leaving: true}, denied()
 		if got := Judge(in); len(got) != refused {
-			t.Errorf("%s leaves: %v", leaving, codes(got))
+			t.Errorf("%s leaves: %v", leaving, got)
 		}
 	}
 }

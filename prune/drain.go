@@ -10,24 +10,27 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Drains says that writing o empties a selector of a live Linkerd Link of ours. Linkerd's controller then
-// takes away what that had selected: judged as a delete everywhere.
+// Drains says that writing o empties or narrows a selector of a live Linkerd Link of ours. Linkerd's controller then takes away
+// what that chose and no longer does: judged as a delete everywhere.
 func Drains(o object.Object, seen object.Observation) bool {
 	if o.Key.Kind != "Link" {
 		return false
 	}
 	live := seen.Record(o.Key)
+	if live.Mark != object.Ours || live.Digest == o.Digest {
+		return false
+	}
 	body, _ := seen.Body(o.Key)
-	return live.Mark == object.Ours && live.Digest != o.Digest && linkerd.Drains(body, o.Body)
+	return linkerd.SelectorsIn(o.Body).Narrows(linkerd.SelectorsIn(body))
 }
 
-// drainedBy adds what a declared end would lose by its Links' emptied selectors. Which selector a mirror was
-// made by is not seen: all of the target's count.
+// drainedBy adds what a declared end would lose by the changed selectors of its Links.
 func (in Input) drainedBy(t taking, want object.Wanted) taking {
 	for _, o := range want.Objects {
 		if Drains(o, in.Seen) {
+			body, _ := in.Seen.Body(o.Key)
 			t.keys = append(t.keys, o.Key)
-			t.mirrors = in.Mirrors()[t.end.Link.Target].Selected()
+			t.mirrors = linkerd.SelectorsIn(o.Body).Lost(linkerd.SelectorsIn(body), in.Mirrors()[t.end.Link.Target], in.Seen)
 		}
 	}
 	return t
@@ -78,7 +81,7 @@ func (in Input) drainable(inv inventory.Inventory) []object.Key {
 // taken. Linkerd's controller would keep those mirrors for as long, so nobody waits for it.
 func heldOpen(k object.Key, r object.Record, live object.Body) bool {
 	o, ok := emptied(k, live)
-	return ok && r.Digest == o.Digest && linkerd.Drains(live, o.Body)
+	return ok && r.Digest == o.Digest && linkerd.SelectorsIn(o.Body).Narrows(linkerd.SelectorsIn(live))
 }
 
 // empty takes the selectors from Links, and nothing else.

@@ -24,7 +24,7 @@ type taking struct {
 func guards() []guard {
 	return []guard{
 		policyAllows,
-		tooMuch,
+		withinLimits,
 		noObjectKept,
 	}
 }
@@ -70,6 +70,21 @@ func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
 		return refuseAll(all, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
 	}
 	return nil
+}
+
+// withinLimits: a revision over a limit takes nothing away, in no cluster. What is declared to leave goes all the same.
+func withinLimits(in Input, all []taking) map[object.End]*object.Reason {
+	out := map[object.End]*object.Reason{}
+	for _, t := range all {
+		if in.Removal == nil || in.leaves(t.end) {
+			continue
+		}
+		_, declared := in.Wanted[t.end]
+		if why := in.Removal().Denies(t.end, declared); why != nil {
+			out[t.end] = why
+		}
+	}
+	return out
 }
 
 // leaves says that people declared a cluster of the end to leave, and so asked for its removal.

@@ -11,6 +11,41 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
+// denied is a removal that is over a limit, and names these units.
+func denied(units ...inventory.Unit) func() Removal {
+	return func() Removal {
+		return Removal{Units: units, Hash: inventory.HashOf(units), Over: []string{"too much"}}
+	}
+}
+
+// A revision over a limit takes nothing away, whatever it is; what people approved goes, and what is declared to leave.
+func TestWithinLimits(t *testing.T) {
+	in := many(3, 2)
+	in.Removal = denied()
+	if refused := Judge(in); len(refused) != 3 {
+		t.Errorf("refused: %v", refused)
+	}
+	in.Wanted[source] = object.Wanted{End: source} // it loses two
+	refused := Judge(in)
+	if why := refused[source]; len(refused) != 4 || why.Code != PruneLimitExceeded || !strings.Contains(why.Message, "linkwright approve "+inventory.HashOf(nil)) {
+		t.Errorf("refused: %v", refused)
+	}
+	r := in.Removal()
+	r.Approved = map[inventory.Unit]bool{inventory.LinkUnit(api.Pair{Source: "west", Target: "gone1"}): true, {Kind: inventory.UnitCluster, Cluster: "gone2"}: true}
+	in.Removal = func() Removal { return r }
+	if refused := Judge(in); len(refused) != 2 {
+		t.Errorf("with two approved: %v", refused)
+	}
+	in.Leaving = map[api.ClusterName]bool{"gone0": true}
+	if refused := Judge(in); len(refused) != 1 || refused[source] == nil {
+		t.Errorf("with one leaving: %v", refused)
+	}
+	in.Removal = func() Removal { return Removal{} }
+	if refused := Judge(in); len(refused) > 0 {
+		t.Errorf("within limits: %v", refused)
+	}
+}
+
 // many is a cluster with as many undeclared ends of one object each, and one declared end with the rest.
 func many(undeclared, declared int) Input {
 	in := input(source, nil, linkerd.Mirror{})
@@ -32,38 +67,6 @@ func many(undeclared, declared int) Input {
 	}
 	in.Wanted[source] = want
 	return in
-}
-
-// Both bounds must be exceeded: a number that may always go, and a fraction of what is recorded.
-func TestFractionAllowed(t *testing.T) {
-	tests := []struct {
-		going, staying, minAllowed int
-		maxFraction                float64
-		refused                    bool
-	}{
-		{20, 0, 20, 0.3, false}, // all of it, but few
-		{21, 0, 20, 0.3, true},
-		{21, 49, 20, 0.3, false}, // 30 of 100
-		{21, 48, 20, 0.3, true},
-		{5, 0, 5, 0, false},
-		{6, 1000, 5, 0, true},
-		{6, 0, 5, 1, false},
-		{0, 10, 0, 0, false},
-		{1, 10, 0, 0, true},
-	}
-	for _, tt := range tests {
-		in := many(tt.going, tt.staying)
-		in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = &tt.minAllowed, &tt.maxFraction
-		refused := Judge(in)
-		if (len(refused) > 0) != tt.refused || tt.refused && len(refused) != tt.going {
-			t.Errorf("%+v: %d refused", tt, len(refused))
-		}
-		for end, why := range refused {
-			if why.Code != "TooMuch" || !strings.Contains(why.Message, fmt.Sprintf("%d of the %d", tt.going, tt.going+tt.staying)) {
-				t.Errorf("%+v: %s: %v", tt, end, why)
-			}
-		}
-	}
 }
 
 // What begins is finished: an unlink that began counts no more, neither for itself nor against others.
@@ -128,53 +131,8 @@ func drained(mirrors, recorded int) Input {
 	want.Objects[0].Digest, want.Objects[0].Body = 1, object.NewBody([]byte(`{"spec":{}}`))
 	in := input(source, sorted(keys...), m)
 	in.Wanted[source] = want
-	show(&in.Seen, linkKey, object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}}}}`)))
+	show(&in.Seen, linkKey, object.NewBody([]byte(`{"spec":{"selector":{"matchLabels":{"a":"b"}},"federatedServiceSelector":{"matchLabels":{"a":"b"}}}}`)))
 	return in
-}
-
-// What a drain takes away counts: the Link, and the mirrors of its target, also among what there is.
-func TestFractionOfDrain(t *testing.T) {
-	tests := []struct {
-		mirrors, recorded, minAllowed int
-		maxFraction                   float64
-		refused                       bool
-	}{
-		{20, 7, 20, 0.3, true}, // 21 of 27
-		{19, 7, 20, 0.3, false},
-		{20, 50, 20, 0.3, false}, // 21 of 70
-		{20, 49, 20, 0.3, true},
-		{1, 1, 1, 1, false},
-		{1, 1, 1, 0.9, true},
-	}
-	for _, tt := range tests {
-		in := drained(tt.mirrors, tt.recorded)
-		in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = &tt.minAllowed, &tt.maxFraction
-		v := one(t, in, settled())
-		if (v.Refused != nil) != tt.refused || tt.refused && (v.Refused.Code != "TooMuch" ||
-			!strings.Contains(v.Refused.Message, fmt.Sprintf("%d of the %d", tt.mirrors+1, tt.mirrors+tt.recorded))) {
-			t.Errorf("%+v: %+v", tt, v.Refused)
-		}
-	}
-}
-
-// A drain and an undeclared link of one commit add up, and are refused together.
-func TestDrainAddsUp(t *testing.T) {
-	in := drained(15, 1)
-	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
-	inv := inventory.Inventory{End: north}
-	for i := range 10 {
-		k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("gone%d", i)}
-		record(&in.Seen, k, ours(k))
-		inv.Entries = append(inv.Entries, k)
-	}
-	in.Recorded = append(in.Recorded, inv)
-	if refused := Judge(in); len(refused) != 2 || refused[source] == nil || refused[north] == nil {
-		t.Errorf("refused: %v", refused)
-	}
-	in.Recorded[1].Leaving = true
-	if refused := Judge(in); len(refused) != 0 {
-		t.Errorf("beside an unlink that began: %v", refused)
-	}
 }
 
 // A Link or a mirror that people want to keep is not drained; one that is held, or not ours, is not drained anyway.
@@ -232,12 +190,13 @@ func TestNoObjectKept(t *testing.T) {
 // The first guard that refuses names the reason.
 func TestFirstGuardNames(t *testing.T) {
 	in := many(30, 0)
+	in.Removal = denied()
 	kept := in.Recorded[0].Entries[0]
 	r := in.Seen.Record(kept)
 	r.Keep = true
 	record(&in.Seen, kept, r)
-	if why := Judge(in)[in.Recorded[0].End]; why.Code != "TooMuch" {
-		t.Errorf("fraction before kept: %v", why)
+	if why := Judge(in)[in.Recorded[0].End]; why.Code != PruneLimitExceeded {
+		t.Errorf("limits before kept: %v", why)
 	}
 	in.Policy.Prune.Policy = api.UpsertOnly
 	if why := Judge(in)[in.Recorded[0].End]; why.Code != "PrunePolicy" {
@@ -247,43 +206,11 @@ func TestFirstGuardNames(t *testing.T) {
 
 // The ends of an unlink begin only when neither side is refused.
 func TestBeginsOnlyTogether(t *testing.T) {
-	refused := &object.Reason{Code: "TooMuch", Message: "too much"}
+	refused := &object.Reason{Code: PruneLimitExceeded, Message: "too much"}
 	for _, end := range []object.End{source, target} {
 		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{Known: true, Gone: true, Refused: refused})
-		if v.Refused == nil || v.Refused.Code != "TooMuch" || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
+		if v.Refused == nil || v.Refused.Code != PruneLimitExceeded || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
 			t.Errorf("%s: %s", end, told(v))
-		}
-	}
-}
-
-// What people declare to leave is not too much, at either side of its links, and makes nothing else too much or less so.
-func TestFractionOfLeaving(t *testing.T) {
-	tests := []struct {
-		leaving, going, staying int // ends
-		of                      api.ClusterName
-		refused                 int
-	}{
-		{30, 0, 0, "north", 0},
-		{30, 20, 0, "north", 0},
-		{30, 21, 0, "north", 21},
-		{30, 21, 49, "north", 0},
-		{1000, 21, 48, "north", 21},
-		{30, 30, 0, "west", 0}, // all of it
-	}
-	for _, tt := range tests {
-		in := many(tt.going, tt.staying)
-		for i := range tt.leaving {
-			k := object.Key{Kind: "Secret", Namespace: mc, Name: fmt.Sprintf("leaves%d", i)}
-			record(&in.Seen, k, ours(k))
-			link := api.Pair{Source: "west", Target: "north"}
-			if i%2 > 0 {
-				link.Source, link.Target = link.Target, link.Source
-			}
-			in.Recorded = append(in.Recorded, inventory.Inventory{End: object.End{Cluster: "west", Link: link}, Entries: []object.Key{k}})
-		}
-		in.Leaving = map[api.ClusterName]bool{tt.of: true}
-		if refused := Judge(in); len(refused) != tt.refused {
-			t.Errorf("%+v: %d refused", tt, len(refused))
 		}
 	}
 }

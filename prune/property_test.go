@@ -51,8 +51,11 @@ func randomScene(r *rand.Rand) scene {
 	if r.IntN(8) == 0 {
 		s.in.Policy.Prune.Policy = api.UpsertOnly
 	}
-	least, most := r.IntN(4), r.Float64()
-	s.in.Policy.Prune.MinAllowed, s.in.Policy.Prune.MaxFraction = &least, &most
+	removal := Removal{Approved: map[inventory.Unit]bool{inventory.LinkUnit(westEast): r.IntN(2) == 0}}
+	if r.IntN(4) == 0 {
+		removal.Over = []string{"too much"}
+	}
+	s.in.Removal = func() Removal { return removal }
 	s.end(r, object.End{Cluster: "west"})
 	for _, link := range []api.Pair{westEast, {Source: "west", Target: "north"}, {Source: "north", Target: "west"}} {
 		if r.IntN(4) > 0 {
@@ -247,7 +250,7 @@ func TestSelectNever(t *testing.T) {
 			if why := s.broken(inv, v); why != "" {
 				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
 			}
-			if v.Refused != nil && v.Refused.Code == "TooMuch" && s.in.leaves(v.End) {
+			if v.Refused != nil && v.Refused.Code == PruneLimitExceeded && s.in.leaves(v.End) {
 				t.Fatalf("seed %d, scene %d, %s: a cluster that is to leave is too much", seed, i, v.End)
 			}
 		}

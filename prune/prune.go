@@ -27,7 +27,9 @@ type Input struct {
 	Policy   api.SyncPolicy
 	Leaving  map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
 	Now      time.Time
-	Grace    time.Duration // for which a dead source keeps its access, from when the unlink began; zero: it does not
+	// Removal is what the revision takes away in all clusters together: asked for only if something goes here. nil: it may.
+	Removal func() Removal
+	Grace   time.Duration // for which a dead source keeps its access, from when the unlink began; zero: it does not
 
 	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
 	Retired map[object.Key]bool
@@ -83,9 +85,6 @@ func Select(in Input, peers func(object.End) Peer) []Verdict {
 		default:
 			out = append(out, in.leave(inv, peers(inv.End), refused[inv.End]))
 		}
-	}
-	for i := range out {
-		out[i].Next = in.forget(out[i].Next)
 	}
 	slices.SortFunc(out, func(a, b Verdict) int { return a.End.Compare(b.End) })
 	return once(out)

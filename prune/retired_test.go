@@ -15,10 +15,9 @@ func TestRetiredIsNotJudged(t *testing.T) {
 	record(&in.Seen, token, ours(token))
 	in.Recorded = []inventory.Inventory{{End: target, Entries: []object.Key{token}}}
 	in.Wanted[target] = object.Wanted{End: target}
-	none, nothing := 0, 0.0
-	in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = &none, &nothing
+	in.Removal = denied()
 	if refused := Judge(in); refused[target] == nil {
-		t.Fatal("without limits nothing is refused")
+		t.Fatal("over a limit nothing is refused")
 	}
 	in.Retired = map[object.Key]bool{token: true}
 	if refused := Judge(in); refused[target] != nil {
@@ -29,7 +28,7 @@ func TestRetiredIsNotJudged(t *testing.T) {
 	}
 	kept := in.Seen.Record(token)
 	kept.Keep = true
-	in.Policy.Prune.MinAllowed, in.Policy.Prune.MaxFraction = nil, nil
+	in.Removal = nil
 	record(&in.Seen, token, kept)
 	if refused := Judge(in); refused[target] == nil || refused[target].Code != "Kept" {
 		t.Errorf("a retired token with a mark to keep: %v", refused[target])

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -35,25 +36,32 @@ func link(b *builder) {
 }
 
 func (b *builder) linkSpec() linkerd.LinkSpec {
-	spec, target := b.Link.Spec, b.Link.Target.Spec
+	spec, target, declared := b.Link.Spec, b.Link.Target.Spec, Selectors(b.Link)
 	s := linkerd.LinkSpec{
 		TargetClusterName:             string(b.target()),
 		TargetClusterDomain:           b.Target.Domains.Cluster,
 		TargetClusterLinkerdNamespace: target.Linkerd.Namespace,
 		ClusterCredentialsSecret:      spec.SecretFor(b.target()),
-		ExcludedLabels:                excluded(spec.ExcludedLabels, foreignLabels()),
+		ExcludedLabels:                declared.ExcludedLabels,
 		ExcludedAnnotations:           excluded(spec.ExcludedAnnotations, foreignAnnotations(), linkerd.CredentialEntry(b.Credential.Print)),
 	}
 	if g := b.Target.Gateway; !g.Disabled {
 		s.GatewayAddress, s.GatewayPort, s.GatewayIdentity = strings.Join(g.Addresses, ","), g.Port, g.Identity
 		s.ProbeSpec = &linkerd.ProbeSpec{Path: g.Probe.Path, Port: g.Probe.Port, Period: g.Probe.Period}
-		s.Selector = chosen(spec.SelectorFor(target.Gateway))
+		s.Selector = declared.Mirror
 	}
 	if b.ControlPlaneSecretLive {
-		s.RemoteDiscoverySelector = chosen(spec.RemoteDiscoverySelector)
-		s.FederatedServiceSelector = chosen(spec.FederatedServiceSelector)
+		s.RemoteDiscoverySelector, s.FederatedServiceSelector = declared.Discovery, declared.Federated
 	}
 	return s
+}
+
+// Selectors are what a link is declared to mirror, once all that it needs for that is there.
+func Selectors(l fleet.Link) linkerd.Selectors {
+	return linkerd.Selectors{
+		Mirror: chosen(l.Spec.SelectorFor(l.Target.Spec.Gateway)), Discovery: chosen(l.Spec.RemoteDiscoverySelector),
+		Federated: chosen(l.Spec.FederatedServiceSelector), ExcludedLabels: excluded(l.Spec.ExcludedLabels, foreignLabels()),
+	}
 }
 
 // excluded joins declared entries with those that always go in, sorted and without doubles.

@@ -30,7 +30,8 @@ import (
 // bed is three real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
 type bed struct {
 	*testbed.Bed
-	t *testing.T
+	t      *testing.T
+	policy string // a SyncPolicy that all declarations hold; empty: none
 }
 
 var names = []string{"east", "north", "west"}
@@ -56,7 +57,7 @@ func bedApart(t *testing.T, ahead map[string]time.Duration) *bed {
 			t.Error(err)
 		}
 	})
-	out := &bed{b, t}
+	out := &bed{Bed: b, t: t}
 	for i, c := range b.Clusters {
 		out.dress(c, i)
 	}
@@ -114,7 +115,7 @@ spec:
 ---
 `, c.Name, c.Kubeconfig, c.Config.Host)
 	}
-	return text + links
+	return text + links + b.policy
 }
 
 const mesh = `apiVersion: linkwright.dev/v1alpha1

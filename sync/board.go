@@ -40,6 +40,7 @@ type board struct {
 	record    inventory.Record
 	uids      map[api.ClusterName]string            // of record; nobody changes it
 	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
+	retiring  map[api.ClusterName]bool              // of record; nobody changes it
 	amends    []*amendment                          // of record, which wait to be written
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
 	proofs    shelf[api.Pair, pair.Proof]           // of credentials that were tried

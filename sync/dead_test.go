@@ -56,7 +56,8 @@ func TestDeadClusters(t *testing.T) {
 // dropsTwo: linkwright is down while two clusters die and are dropped in one commit. A process that was just started finds them in
 // the record, unlinks whom they were linked to, and is paid by each when that is back.
 func (b *bed) dropsTwo(d *text) {
-	d.set(b.declarations(link("west", "east") + link("west", "north") + link("north", "east")))
+	two := policy("prune: {maxClusters: 2, drainDeadline: 2s}")
+	d.set(b.declarations(link("west", "east")+link("west", "north")+link("north", "east")) + two)
 	b.clean(b.loop(d, agent), 6)
 	b.mirrored("west", "web-of-north-north")
 	for _, name := range []string{"east", "north"} {
@@ -65,8 +66,7 @@ func (b *bed) dropsTwo(d *text) {
 		}
 	}
 	all := b.declarations("")
-	d.set(all[strings.LastIndex(all, "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster"):] +
-		"apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {maxFraction: 1, drainDeadline: 2s}}\n")
+	d.set(all[strings.LastIndex(all, "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster"):] + two)
 	l := b.loop(d, agent)
 	b.owing(b.once(l), "east", "west→east")
 	owing := b.once(b.loop(d, agent)) // another process still knows

@@ -247,7 +247,7 @@ func (b *bed) suspendedCluster(t *testing.T, l *sync.Loop, d *text) {
 func (b *bed) leaving(t *testing.T, l *sync.Loop, d *text, o overlays) {
 	o.extras["east"] = []object.Object{gatewayPolicy(t)}
 	b.clean(l, 12)
-	tight := policy("prune: {maxFraction: 0, minAllowed: 0}")
+	tight := policy("prune: {maxLinks: 0%, minAllowed: 0}")
 	d.set(as(b.declarations(mesh), "east", "state: Leaving") + tight)
 	r := b.clean(l, 4)
 	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Removed || row.Why == nil || row.Why.Code != "Left" {

@@ -151,7 +151,7 @@ func (b *bed) departs(t *testing.T, l *sync.Loop, d *text) {
 	b.clean(l, 6)
 	all := b.declarations("")
 	west := all[strings.LastIndex(all, "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster"):]
-	d.set(west + "apiVersion: linkwright.dev/v1alpha1\nkind: SyncPolicy\nmetadata: {name: p}\nspec: {prune: {maxFraction: 1}}\n")
+	d.set(west)
 	b.clean(l, 0)
 	for _, p := range [][2]string{{"west", "north"}, {"north", "east"}, {"east", "west"}} {
 		if left := b.left(p[0], p[1]); len(left) > 0 {

@@ -42,26 +42,67 @@ func (b *board) recall(ctx context.Context) (inventory.Record, error) {
 	return b.loop.readRecord(ctx, look, b.lastRecord())
 }
 
-// remember writes a cluster's identity down before the first write to it, and what other clusters owe once the step is done.
-// Another cluster under a known name owes nothing of what the former did.
+// remember writes down, before the first write to a cluster, its identity, what other clusters owe once the step is done, and what
+// the step found out about removals. Another cluster under a known name owes nothing of what the former did.
 func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s plan.Step) error {
 	as := func(was inventory.Known) inventory.Known {
 		known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
+		known.Leaving = c.Spec.State == api.Leaving || b.left(c.Name) && was.Leaving
 		if was.UID == uid {
 			known.Debts = was.Without(s.Paid).Debts
 		}
 		return known
 	}
-	if was := b.lastRecord().Clusters[c.Name]; len(s.Owed) == 0 && reflect.DeepEqual(was, as(was)) {
+	last := b.lastRecord()
+	if was := last.Clusters[c.Name]; len(s.Owed) == 0 && reflect.DeepEqual(was, as(was)) && !s.Judged.News && b.limits(last) == last.Limits {
 		return nil // as in nearly all turns: to amend is to copy all clusters
 	}
 	return b.amend(ctx, func(r *inventory.Record) bool {
-		clusters := r.Clusters
-		was := clusters[c.Name]
-		clusters[c.Name] = as(was)
-		owed := b.charge(clusters, s.Owed)
-		return owed || !reflect.DeepEqual(was, as(was))
+		was := r.Clusters[c.Name]
+		r.Clusters[c.Name] = as(was)
+		news := b.charge(r.Clusters, s.Owed)
+		news = judged(r, s.Judged) || news
+		return news || !reflect.DeepEqual(was, as(was)) || b.limits(*r) != r.Limits
 	})
+}
+
+// keepJudged writes down what a step found out about removals, and the limits that the next revision is judged by.
+func (b *board) keepJudged(ctx context.Context, j plan.Judged) error {
+	if last := b.lastRecord(); last.Was.IsZero() || !j.News && b.limits(last) == last.Limits {
+		return nil
+	}
+	return b.amend(ctx, func(r *inventory.Record) bool { return judged(r, j) || b.limits(*r) != r.Limits })
+}
+
+// judged adds it, and says whether it is news. An approval that was given meanwhile stays.
+func judged(r *inventory.Record, j plan.Judged) (news bool) {
+	if !j.News {
+		return false
+	}
+	if !j.Denied.Same(r.Denied) {
+		r.Denied, news = j.Denied, true
+	}
+	left := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return slices.Contains(j.Spent, a.Hash) })
+	if len(left) < len(r.Approvals) {
+		r.Approvals, news = left, true
+	}
+	for _, name := range j.Retire {
+		if known, ok := r.Clusters[name]; ok && !known.Leaving {
+			known.Leaving = true
+			r.Clusters[name], news = known, true
+		}
+	}
+	return news
+}
+
+// limits are what a record is to remember of the limits in force.
+func (b *board) limits(r inventory.Record) *inventory.Limits {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fleet == nil || b.fleet != b.good {
+		return r.Limits
+	}
+	return r.Limits.Next(b.fleet.Commit, b.fleet.Policy.Limits())
 }
 
 // charge writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
@@ -165,6 +206,7 @@ func (b *board) amendBy(ctx context.Context, all []*amendment) error {
 		for _, a := range all {
 			news = a.change(&next) || news
 		}
+		next.Limits = b.limits(next)
 		if !news {
 			return nil
 		}
@@ -199,8 +241,12 @@ func (b *board) keep(r inventory.Record) {
 		b.derived.carried = nil
 	}
 	b.record, b.uids, b.debts = r, make(map[api.ClusterName]string, len(r.Clusters)), map[api.ClusterName][]inventory.Debt{}
+	b.retiring = map[api.ClusterName]bool{}
 	for name, k := range r.Clusters {
 		b.uids[name] = k.UID
+		if k.Leaving {
+			b.retiring[name] = true
+		}
 		if len(k.Debts) > 0 {
 			b.debts[name] = k.Debts
 		}

@@ -20,6 +20,7 @@ const agent = "linkwright-test"
 // TestRoad walks the whole road: a mesh, nothing to do, a changed gateway, an unlink, and nothing left.
 func TestRoad(t *testing.T) {
 	b := newBed(t)
+	b.policy = policy("prune: {maxClusters: 2, maxLinks: 100%}") // it takes a mesh down to single links
 	d := &text{}
 	d.set(b.declarations(mesh))
 	l := b.loop(d, agent)

@@ -2,10 +2,12 @@ package sync_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing/fstest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -14,7 +16,9 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -112,6 +116,18 @@ func keyOf(words []string) object.Key {
 		ns, name = "", words[1]
 	}
 	return object.Key{Group: kind.Group, Kind: kind.Kind, Namespace: ns, Name: name}
+}
+
+func (s *scenario) approve([]string) {
+	s.Helper()
+	home := sync.Home{Cluster: s.home, Namespace: "linkwright"}
+	s.bad(home.Amend(s.Context(), object.DefaultOwner, func(r *inventory.Record) error {
+		if r.Denied == nil {
+			return errors.New("nothing is denied")
+		}
+		r.Approvals = append(r.Approvals, inventory.Approval{Hash: r.Denied.Hash, Units: r.Denied.Units, By: "ann", At: time.Now().UTC().Truncate(time.Second)})
+		return nil
+	}))
 }
 
 func (s *scenario) gateway(words []string) {

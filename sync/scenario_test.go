@@ -102,6 +102,7 @@ func commands() map[string]func(*scenario, []string) {
 		"patch":   (*scenario).patch,   // NAME KIND [NS/]NAME JSON: somebody else changes one
 		"remove":  (*scenario).remove,  // NAME KIND [NS/]NAME: somebody else deletes one
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
+		"approve": (*scenario).approve, // somebody approves what is denied
 		"left":    (*scenario).left,    // NAME N: how many objects of ours there are
 		"cmp":     (*scenario).cmp,     // report|sorted|check FILE: the last report, as text; what a check that writes nothing tells
 	}

@@ -92,6 +92,8 @@ type Loop struct {
 	Accepted map[api.ClusterName]string
 	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
 	Forget map[api.ClusterName]bool
+	// Cap limits what a revision may remove, whatever is declared; nil: nothing does.
+	Cap *api.PruneLimits
 	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
 	// Adopt has passes adopt what others made for these links, by Rules, and do nothing else; nil: ordinary passes.

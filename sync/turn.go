@@ -128,6 +128,9 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 // find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed, and
 // writes a cluster down again that holds something of ours and is in the record no more, since that was lost.
 func (u *turn) keepRecord(ctx context.Context, uid string) error {
+	if err := u.board.keepJudged(ctx, u.step.Judged); err != nil {
+		return err
+	}
 	switch _, known := u.board.lastRecord().Clusters[u.cluster.Name]; {
 	case u.step.Left():
 		return u.board.forget(ctx, u.cluster.Name)

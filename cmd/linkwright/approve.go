@@ -1,16 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os/user"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -18,50 +20,29 @@ import (
 func approveCommand() *cobra.Command {
 	var f common
 	c := &cobra.Command{
-		Use:   "approve --repo URL HASH...",
-		Short: "Let go what is refused as too much",
-		Long: `Let go what is refused as too much (TooMuch), by the hash that the refusal names.
+		Use:   "approve HASH",
+		Short: "Let a revision remove what is over a limit",
+		Long: `Let a revision remove what is over a limit (PruneLimitExceeded), by the hash that the message names.
 
-A hash stands for what one commit would take from one cluster: these very objects, as they live now. It is
-written into the inventories of the ends that would lose them, where "run" and "sync" find it; an object
-made anew under the same name is not approved. An approval is dropped once all of it is gone. What carries
-linkwright.dev/prune: disabled stays, and so does everything while prune.policy is not Sync.
+The hash names the clusters, links, selectors and overlays that the revision removes: all of them together, and nothing else.
+The approval is kept in the record of the management cluster, with who gave it and when. The running daemon takes it up within
+seconds. It ends once all of it is being removed, and after 30 days if nobody uses it. Objects that carry
+linkwright.dev/prune: disabled stay, and so does everything while prune.policy is not Sync.
 
-Where a removal has two ends, both clusters may refuse; neither end goes before each is approved. With --ref
-a pull request is approved before it is merged: linkwright diff --ref BRANCH tells its hashes. Nothing else
-is written, and the lease is not needed. A hash that is not refused today is an error that lists those that are.`,
-		Example: `  linkwright approve 3f9c0e51b7a2 --repo URL --home-kubeconfig home
-  linkwright approve 3f9c0e51b7a2 8d02b6c9e114 --repo URL --ref retire-east --home-kubeconfig home`,
-		Args: cobra.MinimumNArgs(1),
+Without --repo the hash is what "linkwright status" shows as denied now. With --repo and --ref a pull request is approved before
+it is merged: "linkwright diff" shows its hash.`,
+		Example: `  linkwright approve 3f9c0e51b7a2 --home-kubeconfig home
+  linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east --home-kubeconfig home`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkHashes(args); err != nil {
+			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
+				return usage("%q is no hash: 12 hex digits, as the reason PruneLimitExceeded shows them", args[0])
+			}
+			found, err := f.home.approveDenied(c, args[0])
+			if found || err != nil && (f.git.options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err
 			}
-			e, err := f.open(c.Context(), c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer e.close(c.Context())
-			e.readOnly()
-			w, err := e.loop.Look(c.Context(), noTerm)
-			if errors.Is(err, sync.ErrInvalid) {
-				return exit{exitInvalid, err}
-			}
-			if err != nil {
-				return err
-			}
-			today := refusals(w, e.loop.Renderer)
-			chosen, rest, err := choose(today, args)
-			if err != nil {
-				return err
-			}
-			err = e.approve(c.Context(), chosen, c.OutOrStdout())
-			for _, x := range rest {
-				if slices.ContainsFunc(chosen, x.Shares) {
-					say(c.OutOrStdout(), "not yet approved, and nothing goes before it is: "+excessive(x))
-				}
-			}
-			return err
+			return f.approveDeclared(c, args[0])
 		},
 	}
 	f.add(c.Flags())
@@ -69,82 +50,98 @@ is written, and the lease is not needed. A hash that is not refused today is an 
 	return c
 }
 
-func checkHashes(args []string) error {
-	form := regexp.MustCompile(`^[0-9a-f]{12}$`)
-	for _, hash := range args {
-		if !form.MatchString(hash) {
-			return usage("%q is no hash: 12 hex digits, as the refusal TooMuch names them", hash)
-		}
+// errNotDenied means that the record denies nothing by a hash.
+var errNotDenied = errors.New("what a pull request removes is approved with --repo and --ref")
+
+// approveDenied approves what the record says is denied, and says whether it is what the hash names.
+func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
+	if err := h.check(); err != nil {
+		return false, err
 	}
-	return nil
+	log, err := h.log.open(c.ErrOrStderr())
+	if err != nil {
+		return false, err
+	}
+	cs, err := openClusters(c.Context(), h, log)
+	if err != nil {
+		return false, err
+	}
+	defer cs.close(c.Context())
+	err = approve(c, sync.Home{Cluster: cs.home, Namespace: h.namespace}, h.owner, func(r inventory.Record) ([]inventory.Unit, error) {
+		switch {
+		case r.Denied != nil && r.Denied.Hash == hash:
+			return r.Denied.Units, nil
+		case r.Denied != nil:
+			return nil, fmt.Errorf("approve %s: what is denied now is another: %s; %w", hash, removing(r.Denied.Hash, r.Denied.Units), errNotDenied)
+		}
+		return nil, fmt.Errorf("approve %s: nothing is denied now; %w", hash, errNotDenied)
+	})
+	return err == nil, err
 }
 
-// refusals are what is refused as too much by what is declared, in the order of clusters.
-func refusals(w plan.World, r plan.Renderer) (out []plan.Excess) {
-	for _, name := range sortedNames(w) {
-		if x, ok := plan.TooMuch(w, name, r); ok {
-			out = append(out, x)
-		}
+// approveDeclared approves what the declarations of --ref remove.
+func (f *common) approveDeclared(c *cobra.Command, hash string) error {
+	e, err := f.open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return err
 	}
-	return out
+	defer e.close(c.Context())
+	e.readOnly()
+	w, err := e.loop.Look(c.Context(), noTerm)
+	if errors.Is(err, sync.ErrInvalid) {
+		return exit{exitInvalid, err}
+	}
+	if err != nil {
+		return err
+	}
+	r := plan.Removal(w, e.loop.Renderer)
+	return approve(c, e.loop.Home, e.loop.Owner, func(inventory.Record) ([]inventory.Unit, error) {
+		switch {
+		case len(r.Units) == 0:
+			return nil, fmt.Errorf("approve %s: what is declared there removes nothing that needs to be approved", hash)
+		case r.Hash != hash:
+			return nil, fmt.Errorf("approve %s: what is declared there removes something else: %s", hash, removing(r.Hash, r.Units))
+		}
+		return r.Units, nil
+	})
 }
 
-// choose finds what hashes name, all of them or none, and what they do not name.
-func choose(today []plan.Excess, hashes []string) (chosen, rest []plan.Excess, err error) {
-	for _, hash := range hashes {
-		if !slices.ContainsFunc(today, func(x plan.Excess) bool { return x.Hash == hash }) {
-			return nil, nil, fmt.Errorf("approve %s: no refusal has this hash: what is to go is another by now, or declared elsewhere (--ref); those of today:%s", hash, list(today))
-		}
+// removing is one line about what a hash names.
+func removing(hash string, units []inventory.Unit) string {
+	names := make([]string, len(units))
+	for i, u := range units {
+		names[i] = u.String()
 	}
-	for _, x := range today {
-		if slices.Contains(hashes, x.Hash) {
-			chosen = append(chosen, x)
-		} else {
-			rest = append(rest, x)
-		}
-	}
-	return chosen, rest, nil
+	return hash + "  " + strings.Join(names, ", ")
 }
 
-func list(today []plan.Excess) (out string) {
-	for _, x := range today {
-		out += "\n  " + excessive(x)
-	}
-	if out == "" {
-		return "\n  none: nothing is refused as too much by what is declared now"
-	}
-	return out
-}
-
-// excessive is one line about what is refused.
-func excessive(x plan.Excess) string {
-	ends := make([]string, len(x.Ends))
-	for i, end := range x.Ends {
-		ends[i] = end.String()
-	}
-	return fmt.Sprintf("%s  %d objects of cluster %s: %s", x.Hash, x.Objects, x.Cluster, strings.Join(ends, ", "))
-}
-
-// approve writes every inventory; what fails keeps no other from being written.
-func (e *engine) approve(ctx context.Context, chosen []plan.Excess, out io.Writer) error {
-	var failed []error
-	for _, x := range chosen {
-		err := e.loop.Clusters.WithCluster(ctx, x.Cluster, func(c sync.Cluster) error {
-			for _, ch := range x.Approve {
-				if _, err := c.Write(ctx, ch); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			failed = append(failed, fmt.Errorf("approve %s in cluster %s: %w; ask linkwright status for what is still refused", x.Hash, x.Cluster, err))
-			continue
+// approve adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
+func approve(c *cobra.Command, home sync.Home, owner string, choose func(inventory.Record) ([]inventory.Unit, error)) error {
+	var units []inventory.Unit
+	err := home.Amend(c.Context(), owner, func(r *inventory.Record) (err error) {
+		if units, err = choose(*r); err != nil {
+			return err
 		}
-		say(out, "approved "+excessive(x))
+		hash := inventory.HashOf(units)
+		rest := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
+		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: person(), At: time.Now().UTC().Truncate(time.Second)})
+		return nil
+	})
+	if err == nil {
+		approvedLine(c.OutOrStdout(), units)
 	}
-	if len(failed) > 0 {
-		return exit{exitPartial, errors.Join(failed...)}
+	return err
+}
+
+func approvedLine(out io.Writer, units []inventory.Unit) {
+	say(out, "approved "+removing(inventory.HashOf(units), units))
+}
+
+// person is who decides, as this machine calls them.
+func person() string {
+	u, err := user.Current()
+	if err != nil {
+		return identity()
 	}
-	return nil
+	return u.Username + "@" + identity()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,10 +12,10 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-const strict = "prune: {minAllowed: 0, maxFraction: 0.0}"
+const strict = "prune: {maxLinks: 0%, minAllowed: 0}"
 
-// TestApprove: what is refused as too much goes once both clusters' refusals are approved by their hashes, and not before. A
-// pull request is approved before it is merged.
+// TestApprove: what is over a limit goes once it is approved by its hash, and not before. A pull request is approved before it is
+// merged, by the hash that its preview names without any cluster.
 func TestApprove(t *testing.T) {
 	t.Parallel()
 	l := labOf(t, []string{"east", "west"})
@@ -23,38 +24,37 @@ func TestApprove(t *testing.T) {
 	l.must(exitDone, []string{"1 link in place"}, "sync")
 
 	l.commit(retired)
-	told := l.refused("sync")
+	hash := l.denied("sync")
 	before := l.writes()
-	hashes := l.today(told[0])
-	if len(hashes) != 2 || !slices.Contains(hashes, told[0]) {
-		t.Fatalf("refused in two clusters: %v, sync tells %v", hashes, told)
-	}
+	l.must(exitError, []string{"removes something else: " + hash + "  link west/east"}, "approve", "000000000000")
+	l.must(exitUsage, []string{"is no hash"}, "approve", "west/east")
 	if n := l.writes(); n != before {
 		t.Errorf("with a hash that is none, %d writes", n-before)
 	}
-	l.must(exitDone, []string{"approved " + hashes[0], "not yet approved, and nothing goes before it is: " + hashes[1]}, "approve", hashes[0], hashes[0])
+	if code, out := l.bare("approve", "000000000000"); code != exitError || !strings.Contains(out, "what is denied now is another: "+hash+"  link west/east") {
+		t.Errorf("without a repository, by another hash: exit code %d, %s", code, out)
+	}
+	if code, out := l.bare("approve", hash); code != exitDone || !strings.Contains(out, "approved "+hash+"  link west/east") {
+		t.Errorf("without a repository: exit code %d, %s", code, out)
+	}
 	if n := l.writes() - before; n != 1 {
 		t.Errorf("one approval is %d writes", n)
 	}
-	if again := l.refused("sync"); !slices.Equal(again, hashes[1:]) {
-		t.Errorf("approved %s of %v, and %v are refused", hashes[0], hashes, again)
-	}
-	l.must(exitDone, []string{"approved " + hashes[1]}, "approve", hashes[1])
 	l.must(exitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")
+	l.must(exitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
 
 	l.commit(declared)
 	l.must(exitDone, []string{"1 link in place"}, "sync")
 	l.git("checkout", "-q", "-b", "retire")
 	l.commit(retired)
 	l.git("checkout", "-q", "main")
-	another := l.refused("diff", "--ref", "retire")
-	l.must(exitPartial, []string{"nothing would be written; 2 ends refused"}, "diff", "--ref", "retire")
-	if slices.ContainsFunc(another, func(h string) bool { return slices.Contains(hashes, h) }) {
-		t.Errorf("objects made anew have the hashes of the former ones: %v, %v", another, hashes)
+	if offline, live := l.denied("diff", "main..retire"), l.denied("diff", "--ref", "retire"); offline != hash || live != hash {
+		t.Errorf("the same removal is called %s by a preview without clusters, %s by one with them, %s by the daemon", offline, live, hash)
 	}
-	l.must(exitError, []string{"none: nothing is refused"}, "approve", another[0])
-	l.must(exitDone, []string{"approved " + another[0], "approved " + another[1]}, append([]string{"approve", "--ref", "retire"}, another...)...)
+	l.must(exitPartial, []string{"nothing would be written; 2 ends refused"}, "diff", "--ref", "retire")
+	l.must(exitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
+	l.must(exitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
 	l.must(exitDone, []string{"1 link in place", "nothing to write"}, "sync")
 	l.git("merge", "-q", "--ff-only", "retire")
 	l.must(exitDone, []string{"0 failed"}, "sync")
@@ -63,30 +63,18 @@ func TestApprove(t *testing.T) {
 
 var hashNamed = regexp.MustCompile(`linkwright approve ([0-9a-f]{12})`)
 
-// refused runs a command, and gives the hashes that it names, in order.
-func (l *lab) refused(args ...string) []string {
+// denied runs a command, and gives the one hash that it names.
+func (l *lab) denied(args ...string) string {
 	l.t.Helper()
 	r := l.run(args...)
-	var out []string
+	found := map[string]bool{}
 	for _, m := range hashNamed.FindAllStringSubmatch(r.out, -1) {
-		out = append(out, m[1])
+		found[m[1]] = true
 	}
-	slices.Sort(out)
-	if out = slices.Compact(out); len(out) == 0 {
-		l.t.Fatalf("%v: exit code %d, hashes %v\n%s%s", args, r.code, out, r.out, r.stderr)
+	if len(found) != 1 || r.code != exitPartial {
+		l.t.Fatalf("%v: exit code %d, hashes %v\n%s%s", args, r.code, found, r.out, r.stderr)
 	}
-	return out
-}
-
-// today asks for the hashes of today, in order; a hash that is none has nothing approved, nor has one beside it.
-func (l *lab) today(beside string) (out []string) {
-	l.t.Helper()
-	r := l.must(exitError, []string{"no refusal has this hash"}, "approve", beside, "000000000000")
-	for _, m := range regexp.MustCompile(`(?m)^  ([0-9a-f]{12})  \d+ objects of cluster \w+: west→east`).FindAllStringSubmatch(r.stderr, -1) {
-		out = append(out, m[1])
-	}
-	slices.Sort(out)
-	return out
+	return slices.Collect(maps.Keys(found))[0]
 }
 
 // nothingOf: neither end of a link is left.

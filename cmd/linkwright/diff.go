@@ -142,6 +142,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 // next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
 func (o *offline) next(w plan.World, b *fleet.Fleet) plan.World {
 	next := o.world(b)
+	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
 	for _, c := range w.Fleet.Clusters {
 		side := w.Sides[c.Name]
 		if declared, ok := b.Cluster(c.Name); ok {

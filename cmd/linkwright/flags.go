@@ -26,6 +26,7 @@ type homeFlags struct {
 	accept                       []string
 	forget                       []string
 	grace                        time.Duration
+	pruneCap                     *api.PruneLimits // nil: as declared
 	images                       []string
 	log                          logFlags
 }
@@ -65,6 +66,7 @@ func (h *homeFlags) addOwner(f *pflag.FlagSet) {
 }
 
 func (h *homeFlags) addOnly(f *pflag.FlagSet) {
+	f.Var(&pruneCap{at: &h.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove that no declaration can raise; those left out are as declared")
 	f.StringArrayVar(&h.only, "only-write", nil, "write only this cluster, while all are read; holds a lease per cluster (repeatable)")
 }
 

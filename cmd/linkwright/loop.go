@@ -92,7 +92,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Renderer: f.home.renderer(k),
 		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
-		Accepted: accepted, Forget: f.home.forgotten(), Grace: f.home.grace,
+		Accepted: accepted, Forget: f.home.forgotten(), Grace: f.home.grace, Cap: f.home.pruneCap,
 		Log: log, Tries: c.trier(),
 		Explain: cluster.Explain, Immutable: cluster.Immutable,
 	}}, nil

@@ -361,15 +361,17 @@ func (l *lab) lostLease() {
 	l.must(exitDone, []string{"2 links in place"}, "sync")
 }
 
-// tooMuch: more than both bounds is refused, and allowed by raising one.
+// tooMuch: what is over a limit is denied, also if the commit raises the limit; it goes once somebody approves it.
 func (l *lab) tooMuch() {
-	l.commit(l.clusters() + policy("prune: {minAllowed: 5}"))
+	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", "") + policy("prune: {maxLinks: 0%, minAllowed: 1}"))
+	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.commit(l.clusters() + policy("prune: {maxLinks: 100%, minAllowed: 5}"))
 	before := l.writes()
-	l.must(exitPartial, []string{"maxFraction"}, "sync")
-	if n := l.writes() - before; n > len(l.Clusters) {
+	hash := l.denied("sync")
+	if n := l.writes() - before; n > len(l.Clusters)+1 { // bases, and the record
 		l.t.Errorf("a refused prune sent %d writes", n)
 	}
-	l.commit(l.clusters() + policy("prune: {minAllowed: 5, maxFraction: 1}"))
+	l.must(exitDone, []string{"approved " + hash}, "approve", hash)
 	l.must(exitDone, []string{"0 failed"}, "sync")
 	if list, err := l.client("west").RbacV1().ClusterRoleBindings().List(l.t.Context(), metav1.ListOptions{LabelSelector: "linkwright.dev/owner"}); err != nil || len(list.Items) > 0 {
 		l.t.Errorf("left: %v %v", err, list)

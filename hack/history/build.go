@@ -12,7 +12,7 @@ import (
 // build makes a cluster that Linkerd and its multicluster extension are installed in, and nothing else.
 func build(name api.ClusterName, uid string, at int) *plane {
 	p := &plane{
-		name: name, born: name, at: at, uid: uid, mc: mc, ended: map[object.Key]string{}, approved: map[string]bool{}, things: map[object.Key]*thing{}, sorted: map[kind][]*thing{},
+		name: name, born: name, at: at, uid: uid, mc: mc, ended: map[object.Key]string{}, things: map[object.Key]*thing{}, sorted: map[kind][]*thing{},
 		linked: map[api.ClusterName]bool{}, relinked: map[api.ClusterName]bool{}, foreign: map[object.Key]bool{}, charted: map[api.ClusterName]bool{}, began: map[object.End]int{}, lagging: map[object.Key]bool{},
 	}
 	p.dress(object.Key{Kind: "Namespace", Name: cp}, nil, nil)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -90,68 +92,70 @@ func (t *thing) adoptable(e object.End) bool {
 	return t.by == others && t.rec.Mark != object.Theirs && (t.shaped || access || t.key.Kind == "Link" || t.key.Kind == "Secret")
 }
 
-// approve is what people do where a cluster refuses as too much: by a look of their own, for every other one of them.
+// approve is what people do where a revision removes more than it may: every other time, by a look of their own.
 func (r *run) approve(n int) {
+	if n%2 > 0 {
+		return
+	}
 	p := newProcess(0)
 	p.pass, p.commit = 1, r.head
-	all := r.clusters(p.commit.fleet)
-	for _, c := range all {
+	for _, c := range r.clusters(p.commit.fleet) {
 		r.read(p, c)
 	}
-	w := r.world(p)
-	for i, c := range all {
-		x, found := plan.TooMuch(w, c.Name, r.renderer)
-		if !found || (n>>i)&1 > 0 {
-			continue
-		}
-		for _, ch := range x.Approve {
-			at := r.planes[c.Name]
-			if r.write(p, ch) == nil {
-				at.approves(ch.End)
-			}
+	if x := plan.Removal(r.world(p), r.renderer); len(x.Units) > 0 {
+		approvals := slices.Clone(r.guard.Approvals)
+		r.guard.Approvals = append(approvals, inventory.Approval{Hash: x.Hash, Units: x.Units, At: r.now})
+	}
+}
+
+// judged keeps in the record what a step found out about removals.
+func (r *run) judged(j plan.Judged) {
+	if !j.News {
+		return
+	}
+	r.guard.Denied = j.Denied
+	r.guard.Approvals = slices.DeleteFunc(slices.Clone(r.guard.Approvals), func(a inventory.Approval) bool { return slices.Contains(j.Spent, a.Hash) })
+	r.guard.Retiring = maps.Clone(r.guard.Retiring)
+	for _, name := range j.Retire {
+		if _, known := r.home[name]; known {
+			r.guard.Retiring[name] = true
 		}
 	}
 }
 
-// approves notes what lives of an end now: that people let go, and nothing that is made later under its name.
-func (p *plane) approves(e object.End) {
-	for _, t := range p.all() {
-		p.approved[t.rec.UID] = p.approved[t.rec.UID] || t.by == mirroring || p.records(e, t.key)
-	}
-}
-
-// bounded holds a step to what one commit may take where people bounded that: of ends that begin to leave with it, all that
-// they hold; what was approved, and what goes with a cluster that leaves, is not counted.
+// bounded: a commit that may remove nothing begins no unlink that nobody approved, unless its cluster leaves, or its other end has
+// begun.
 func (r *run) bounded(p *process, s plan.Step) {
-	pl, going := r.planes[s.Cluster], 0
+	pl := r.planes[s.Cluster]
 	if !p.commit.bounded {
 		return
 	}
 	for _, c := range s.Ahead {
 		was := pl.things[c.Key]
 		begins := isInventory(c.Key) && leaves(c.Object.Body) && was != nil && readable(was) && !leaves(was.body)
-		if !begins || p.commit.left(c.End) {
-			continue
+		if begins && !c.End.IsBase() && !p.commit.left(c.End) && !r.lets(c.End) {
+			r.breaks("(b) %s: %s begins to go, and nobody approved that", s.Cluster, c.End)
 		}
-		for _, t := range pl.all() {
-			if _, wanted := p.commit.wants(pl.name, t.key); !wanted && t.by == ours && t.rec.Mark == object.Ours && !pl.approved[t.rec.UID] && pl.records(c.End, t.key) {
-				going++
-			}
-		}
-	}
-	if recorded := pl.recorded(); going > allowed && float64(going) > 0.3*float64(recorded) {
-		r.breaks("(b) %s: %d of %d recorded objects begin to go, and nobody approved that", s.Cluster, going, recorded)
 	}
 }
 
-// recorded is at least what is counted as recorded: all of ours, and all mirrors.
-func (p *plane) recorded() (n int) {
-	for _, t := range p.all() {
-		if t.by == ours || t.by == mirroring {
-			n++
+// lets says that an unlink was approved, or has begun elsewhere.
+func (r *run) lets(e object.End) bool {
+	for _, name := range []api.ClusterName{e.Link.Source, e.Link.Target} {
+		if r.guard.Retiring[name] {
+			return true
+		}
+		if pl := r.planes[r.called(name)]; pl != nil && name != e.Cluster {
+			if t := pl.things[inventory.Key(owner, e)]; t != nil && readable(t) && leaves(t.body) {
+				return true
+			}
 		}
 	}
-	return n
+	return slices.ContainsFunc(r.guard.Approvals, func(a inventory.Approval) bool {
+		return slices.ContainsFunc(a.Units, func(u inventory.Unit) bool {
+			return u == inventory.LinkUnit(e.Link) || u.Kind == inventory.UnitCluster && (u.Cluster == e.Link.Source || u.Cluster == e.Link.Target)
+		})
+	})
 }
 
 // left says that people declared a cluster of an end to leave.

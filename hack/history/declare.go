@@ -38,7 +38,7 @@ type commit struct {
 	links    map[api.Pair]link
 	mesh     *link // of all clusters
 	policy   api.PrunePolicy
-	bounded  bool // what one commit may take is bounded
+	bounded  bool // it may remove nothing that nobody approves
 	fleet    *fleet.Fleet
 }
 
@@ -192,9 +192,9 @@ func (c commit) text() string {
 	if c.mesh != nil {
 		doc("Mesh", "all", "clusters: {matchLabels: {}}, template: {"+c.mesh.text()+"}")
 	}
-	bounds := ", minAllowed: 100000"
+	bounds := ", maxClusters: 100000, maxLinks: 100%, maxMirrors: 100%"
 	if c.bounded {
-		bounds = fmt.Sprintf(", minAllowed: %d", allowed)
+		bounds = ", maxClusters: 0, maxLinks: 0%, minAllowed: 0, maxMirrors: 0%"
 	}
 	doc("SyncPolicy", "all", fmt.Sprintf("prune: {policy: %s%s}", c.policy, bounds))
 	return b.String()
@@ -228,9 +228,6 @@ type loader struct{ known map[string]*fleet.Fleet }
 
 // component is an overlay that does nothing by itself: see renderer.
 const component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
-
-// allowed is how many objects one commit may take from a cluster where that is bounded, whatever fraction they are.
-const allowed = 4
 
 // most bounds what a loader remembers.
 const most = 20_000

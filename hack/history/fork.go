@@ -48,7 +48,7 @@ func (p *plane) fork() *plane {
 	f.things, f.sorted, f.older = maps.Clone(p.things), maps.Clone(p.sorted), slices.Clone(p.older)
 	f.linked, f.charted, f.relinked = maps.Clone(p.linked), maps.Clone(p.charted), maps.Clone(p.relinked)
 	f.ended = maps.Clone(p.ended)
-	f.approved, f.foreign = maps.Clone(p.approved), maps.Clone(p.foreign)
+	f.foreign = maps.Clone(p.foreign)
 	f.began, f.lagging = maps.Clone(p.began), maps.Clone(p.lagging)
 	return &f
 }

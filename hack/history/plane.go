@@ -71,7 +71,6 @@ type plane struct {
 	lagging  map[object.Key]bool      // pods that outlived their Deployment for a while
 	given    bool                     // people gave it up, as it was: what is left there nobody looks for
 	silent   time.Time                // since when it is down
-	approved map[string]bool          // uids of what people let go
 	ended    map[object.Key]string    // Secrets of tokens that a rotation ended, with the uid of their account
 	again    bool                     // one of these was issued again: Kubernetes gives the same token for the same Secret and account
 }

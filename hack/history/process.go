@@ -82,7 +82,7 @@ func (r *run) world(p *process) plan.World {
 	w := plan.World{
 		Owner: owner, Term: p.term, Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet), Sides: map[api.ClusterName]pair.Side{},
 		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now, Grace: r.grace,
-		Forget: r.forget, Adopt: p.adopts, Release: p.releases,
+		Guard: r.guard, Forget: r.forget, Adopt: p.adopts, Release: p.releases,
 	}
 	for _, c := range r.clusters(p.commit.fleet) {
 		w.Sides[c.Name] = p.sides[c.Name]
@@ -177,9 +177,12 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 		s = r.plan(p, c)
 	}
 	if r.last[c.Name] = s; s.Writes() == 0 {
+		r.judged(s.Judged)
 		if r.settles(c.Name, s.Paid); s.Left() && p.releases == nil {
 			delete(r.home, c.Name)
 			delete(r.debts, c.Name)
+			r.guard.Retiring = maps.Clone(r.guard.Retiring)
+			delete(r.guard.Retiring, c.Name)
 			r.planes[c.Name].given = r.planes[c.Name].given || len(s.Rows) > 0 && s.Rows[0].Why != nil && s.Rows[0].Why.Code == plan.Forgotten
 			r.struckOff(c.Name)
 		}
@@ -224,6 +227,11 @@ func (r *run) remember(p *process, s plan.Step) {
 		delete(r.debts, s.Cluster)
 	}
 	r.home[s.Cluster] = uid
+	r.judged(s.Judged)
+	if _, declared := p.commit.fleet.Cluster(s.Cluster); declared && r.guard.Retiring[s.Cluster] {
+		r.guard.Retiring = maps.Clone(r.guard.Retiring)
+		delete(r.guard.Retiring, s.Cluster)
+	}
 	if c, ok := p.commit.fleet.Cluster(s.Cluster); ok {
 		r.specs[s.Cluster] = c.Spec.Linkerd
 	}

@@ -1,24 +1,139 @@
 package inventory
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
-	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/api"
 )
 
-// Approval is what people let go, though a guard finds it too much: these very objects, and no others. It stays written
-// down until none of them is left, so that a prune that was broken off goes on.
+// UnitKind is what a person declares, and a revision may take away.
+type UnitKind string
+
+// Kinds of units, in the order in which they are told.
+const (
+	UnitCluster   UnitKind = "cluster"   // a cluster whose declaration is gone
+	UnitLink      UnitKind = "link"      // a link that is declared no more, between clusters that stay
+	UnitSelectors UnitKind = "selectors" // of a declared link, which choose fewer services than before
+	UnitOverlay   UnitKind = "overlay"   // objects that only an overlay brought into a cluster
+)
+
+// Unit is one thing that a revision takes away, as people count it. To tells which change of selectors or of an overlay it
+// is; it is empty for clusters and links.
+type Unit struct {
+	Kind    UnitKind        `json:"kind"`
+	Cluster api.ClusterName `json:"cluster,omitempty"` // of a cluster or an overlay
+	Source  api.ClusterName `json:"source,omitempty"`  // of a link or its selectors
+	Target  api.ClusterName `json:"target,omitempty"`
+	To      string          `json:"to,omitempty"`
+}
+
+// LinkUnit is a removed link.
+func LinkUnit(p api.Pair) Unit { return Unit{Kind: UnitLink, Source: p.Source, Target: p.Target} }
+
+// Link is the pair of a link or of its selectors.
+func (u Unit) Link() api.Pair { return api.Pair{Source: u.Source, Target: u.Target} }
+
+func (u Unit) String() string {
+	switch u.Kind {
+	case UnitLink:
+		return fmt.Sprintf("link %s/%s", u.Source, u.Target)
+	case UnitSelectors:
+		return fmt.Sprintf("selectors of link %s/%s", u.Source, u.Target)
+	case UnitOverlay:
+		return fmt.Sprintf("overlay objects in %s", u.Cluster)
+	}
+	return fmt.Sprintf("%s %s", u.Kind, u.Cluster)
+}
+
+// Compare orders units by kind, then by name.
+func (u Unit) Compare(o Unit) int {
+	order := []UnitKind{UnitCluster, UnitLink, UnitSelectors, UnitOverlay}
+	return cmp.Or(cmp.Compare(slices.Index(order, u.Kind), slices.Index(order, o.Kind)), cmp.Compare(u.Kind, o.Kind),
+		cmp.Compare(u.Cluster, o.Cluster), u.Link().Compare(o.Link()), cmp.Compare(u.To, o.To))
+}
+
+// HashOf names units: the first 12 hex digits of SHA-256 over their lines in order. It is a persisted format, and the same for a
+// preview without any cluster and for the daemon.
+func HashOf(units []Unit) string {
+	units = slices.SortedFunc(slices.Values(units), Unit.Compare)
+	h := sha256.New()
+	for _, u := range slices.Compact(units) {
+		h.Write(fmt.Appendf(nil, "%s %s %s %s %s\n", u.Kind, u.Cluster, u.Source, u.Target, u.To))
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+// Approval is what people let a revision remove although it is over a limit: these very units. It ends when they are being
+// removed, or when nothing asks for it any more.
 type Approval struct {
-	Hash    string     `json:"hash"` // of all that its cluster was to lose, of which these are one end's
-	Entries []Identity `json:"entries"`
+	Hash  string    `json:"hash"`
+	Units []Unit    `json:"units"` // sorted
+	By    string    `json:"by,omitempty"`
+	At    time.Time `json:"at"` // UTC, whole seconds
 }
 
-// Identity is one object as it lives: made anew under the same name it is another one.
-type Identity struct {
-	object.Key
-	UID string `json:"uid"`
+// Denial is what a revision was denied to remove: until it is restored or approved, however the counts change meanwhile.
+type Denial struct {
+	Hash   string     `json:"hash"`
+	Units  []Unit     `json:"units"` // sorted
+	Over   []string   `json:"over"`  // what is over a limit: one phrase for each
+	Commit api.Commit `json:"commit,omitempty"`
 }
 
-func (a Approval) same(b Approval) bool {
-	return a.Hash == b.Hash && slices.Equal(a.Entries, b.Entries)
+// Message says what is denied and what people can do.
+func (d Denial) Message() string {
+	const most = 3
+	over := d.Over
+	if len(over) > most {
+		over = append(slices.Clone(over[:most]), fmt.Sprintf("and %d more", len(over)-most))
+	}
+	return fmt.Sprintf("this revision would remove %s; nothing is removed anywhere until you restore the declarations, "+
+		"declare state: Leaving for a cluster that is to go, or run linkwright approve %s", strings.Join(over, ", "), d.Hash)
+}
+
+// Same says that two denials, or their absence, are alike.
+func (d *Denial) Same(o *Denial) bool {
+	if d == nil || o == nil {
+		return d == o
+	}
+	return d.Hash == o.Hash && d.Commit == o.Commit && slices.Equal(d.Over, o.Over) && slices.Equal(d.Units, o.Units)
+}
+
+// Limits remember the limits of the applied revision and of the one before: a commit does not choose those by which it is judged.
+type Limits struct {
+	Commit   api.Commit      `json:"commit,omitempty"`
+	Declared api.PruneLimits `json:"declared"`
+	Former   api.PruneLimits `json:"former"` // of the revision before Commit
+}
+
+// Judging are the limits by which a revision that declares some is judged: the stricter of its own and of those before it. A
+// missing memory says nothing.
+func (l *Limits) Judging(commit api.Commit, declared api.PruneLimits) api.PruneLimits {
+	switch {
+	case l == nil:
+		return declared
+	case l.Commit == commit:
+		return declared.Stricter(l.Former)
+	}
+	return declared.Stricter(l.Declared)
+}
+
+// Next is what to remember of a revision. It differs from before only if limits do, so that a commit that leaves them alone
+// writes nothing.
+func (l *Limits) Next(commit api.Commit, declared api.PruneLimits) *Limits {
+	switch {
+	case l == nil:
+		return &Limits{Commit: commit, Declared: declared, Former: declared}
+	case l.Declared == declared && (l.Commit == commit || l.Former == declared):
+		return l
+	case l.Commit == commit: // the same revision, declared otherwise: a plain directory
+		return &Limits{Commit: commit, Declared: declared, Former: declared.Stricter(l.Former)}
+	}
+	return &Limits{Commit: commit, Declared: declared, Former: l.Declared}
 }

@@ -16,14 +16,13 @@ import (
 )
 
 // goldens are the ConfigMaps of testdata, each as a commit of this repository once wrote it, and never to be written anew:
-// clusters hold what releases wrote. Those of since and approvals are of 7ef8a5b, debts of dfaba50, places, kept, rotate and conditions of the commits
+// clusters hold what releases wrote. Those of since are of 7ef8a5b, debts of dfaba50, places, kept, rotate and conditions of the commits
 // that brought them, all others of 73ad152, and no commit in between wrote other bytes.
 func goldens() map[string]Inventory {
 	gateway := object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "linkerd-multicluster", Name: "gateway"}
 	secret := object.Key{Kind: "Secret", Namespace: "linkerd-multicluster", Name: "cluster-credentials-east"}
 	const commit, term = "9fceb02d0ae598e95dc970b74767f19372d61af8", 1763820000123
 	began := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	approved := []Approval{{Hash: "0123456789ab", Entries: []Identity{{Key: secret, UID: "7b1f8a4e-2d5c-4f0e-9a57-0c2f2f7a9d10"}}}}
 	base := object.End{Cluster: "west"}
 	return map[string]Inventory{
 		"v1-base":         {End: base, Commit: commit, Term: term},
@@ -59,10 +58,8 @@ func goldens() map[string]Inventory {
 		"v1-conditions-ready": {End: west, Conditions: []object.Condition{
 			{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: began},
 		}, Entries: []object.Key{secret}},
-		"v1-leaving-empty":  {End: west, Leaving: true},
-		"v1-since":          {End: west, Leaving: true, Since: began, Entries: []object.Key{secret}},
-		"v1-approved":       {End: west, Approved: approved, Entries: []object.Key{secret}},
-		"v1-since-approved": {End: west, Leaving: true, Since: began, Approved: approved, Entries: []object.Key{secret}},
+		"v1-leaving-empty": {End: west, Leaving: true},
+		"v1-since":         {End: west, Leaving: true, Since: began, Entries: []object.Key{secret}},
 		"v1-escaped": {End: west, Entries: []object.Key{
 			{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: `a&b"<c>\é`}, // names of RBAC may look so
 		}},

@@ -32,13 +32,12 @@ type Inventory struct {
 	Leaving bool         // an unlink began: it is finished, never judged again
 	// Since is when it began, in UTC and whole seconds: what a drain's deadline is counted from. Of an end in a target: when its
 	// source was first found dead, and not heard since. Zero: neither is, or an earlier release began it.
-	Since    time.Time
-	Approved []Approval // what people let go, though it is much
-	Commit   api.Commit
-	Term     int64
-	Places   []Place      // sorted by key
-	Kept     []object.Key // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
-	Rotate   *Rotation    // of an end in a target: what people ask for; nil: nothing
+	Since  time.Time
+	Commit api.Commit
+	Term   int64
+	Places []Place      // sorted by key
+	Kept   []object.Key // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
+	Rotate *Rotation    // of an end in a target: what people ask for; nil: nothing
 	// Conditions are what was told last of the link of an end in a source, in the order of their types.
 	Conditions []object.Condition
 	Was        object.Record // of the ConfigMap; zero where it does not exist yet
@@ -138,7 +137,7 @@ func decode(body object.Body) (Inventory, error) {
 		w.Conditions = nil
 	}
 	return Inventory{
-		End: end, Conditions: toldRead(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Approved: w.Approved, Term: w.Term,
+		End: end, Conditions: toldRead(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Term: w.Term,
 		Places: placesRead(w.Places), Kept: sorted(w.Kept), Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
@@ -156,7 +155,7 @@ func sorted(keys []object.Key) []object.Key {
 func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
-		Leaving: i.Leaving, Since: i.Since, Approved: i.Approved, Commit: i.Commit, Term: i.Term, Conditions: i.Conditions,
+		Leaving: i.Leaving, Since: i.Since, Commit: i.Commit, Term: i.Term, Conditions: i.Conditions,
 		Places: i.Places, Kept: i.Kept, Rotate: i.Rotate, Entries: i.Entries,
 	})
 	if err != nil {
@@ -224,6 +223,6 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && slices.EqualFunc(i.Approved, j.Approved, Approval.same) && i.Rotate.same(j.Rotate) &&
+		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && slices.Equal(i.Kept, j.Kept) && i.Rotate.same(j.Rotate) &&
 		slices.EqualFunc(i.Conditions, j.Conditions, object.Condition.Same)
 }

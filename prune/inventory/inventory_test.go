@@ -54,7 +54,6 @@ func TestRoundTrip(t *testing.T) {
 	base := Inventory{End: object.End{Cluster: "west"}, Commit: "0123", Term: 7}
 	source := Inventory{End: west, Entries: []object.Key{a, b, c}}
 	target := Inventory{End: object.End{Cluster: "west", Link: api.Pair{Source: "east", Target: "west"}}, Leaving: true, Since: noon, Entries: []object.Key{a}}
-	source.Approved = []Approval{{Hash: "0123456789ab", Entries: []Identity{{Key: a, UID: "1"}, {Key: c, UID: "2"}}}}
 	got, err := Read(owner, stored(t, owner, source, target, base))
 	if err != nil {
 		t.Fatal(err)
@@ -95,12 +94,8 @@ func TestObject(t *testing.T) {
 		},
 		{
 			"blue", "blue.west.east", `{"version":1,"cluster":"west","source":"west","target":"east","leaving":true,"since":"2026-11-22T12:00:00Z",` +
-				`"approved":[{"hash":"0123456789ab","entries":[{"kind":"Secret","namespace":"x","name":"a","uid":"1"}]}],` +
 				`"entries":[{"kind":"Secret","namespace":"x","name":"a"}]}`,
-			Inventory{
-				End: west, Leaving: true, Since: noon, Entries: []object.Key{a},
-				Approved: []Approval{{Hash: "0123456789ab", Entries: []Identity{{Key: a, UID: "1"}}}},
-			},
+			Inventory{End: west, Leaving: true, Since: noon, Entries: []object.Key{a}},
 		},
 	}
 	for _, tt := range tests {
@@ -219,15 +214,13 @@ func TestSettle(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	i := Inventory{End: west, Entries: []object.Key{a, b}, Approved: []Approval{{Hash: "0", Entries: []Identity{{Key: a, UID: "1"}}}}}
+	i := Inventory{End: west, Entries: []object.Key{a, b}}
 	for name, change := range map[string]func(*Inventory){
 		"end":     func(i *Inventory) { i.End.Cluster = "east" },
 		"leaving": func(i *Inventory) { i.Leaving = true },
 		"commit":  func(i *Inventory) { i.Commit = "1" },
 		"term":    func(i *Inventory) { i.Term = 1 },
 		"since":   func(i *Inventory) { i.Since = noon },
-		"hash":    func(i *Inventory) { i.Approved = []Approval{{Hash: "1", Entries: i.Approved[0].Entries}} },
-		"uid":     func(i *Inventory) { i.Approved = []Approval{{Hash: "0", Entries: []Identity{{Key: a, UID: "2"}}}} },
 		"entries": func(i *Inventory) { i.Entries = i.Entries[:1] },
 		"place":   func(i *Inventory) { i.Places = []Place{{Key: a}} },
 	} {

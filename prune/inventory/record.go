@@ -13,8 +13,11 @@ import (
 // Record is what the home cluster remembers of every cluster that was written to: where it is and which
 // it is, no credentials. It finds clusters that left the fleet, and tells when a name means another cluster.
 type Record struct {
-	Clusters map[api.ClusterName]Known
-	Was      object.Record // of the ConfigMap; zero where it does not exist yet
+	Clusters  map[api.ClusterName]Known
+	Limits    *Limits       // nil: not known yet
+	Approvals []Approval    // in the order in which they were given
+	Denied    *Denial       // nil: nothing is
+	Was       object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
 // Known is one remembered cluster; UID is that of its kube-system namespace, empty where it was not read yet. Debts are sorted
@@ -24,13 +27,18 @@ type Known struct {
 	Access  api.Access  `json:"access"`
 	Linkerd api.Linkerd `json:"linkerd"`
 	Debts   []Debt      `json:"debts,omitempty"`
+	// Leaving says that its removal was let through, or declared by state: Leaving: it is finished, never judged again.
+	Leaving bool `json:"leaving,omitempty"`
 }
 
 const fleetKey = "fleet.json"
 
 type wireRecord struct {
-	Version  int                       `json:"version"`
-	Clusters map[api.ClusterName]Known `json:"clusters"`
+	Version   int                       `json:"version"`
+	Clusters  map[api.ClusterName]Known `json:"clusters"`
+	Limits    *Limits                   `json:"limits,omitempty"`
+	Approvals []Approval                `json:"approvals,omitempty"`
+	Denied    *Denial                   `json:"denied,omitempty"`
 }
 
 // RecordKey names the ConfigMap in the home cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
@@ -64,12 +72,13 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	if w.Clusters != nil { // a spelled null
 		r.Clusters = w.Clusters
 	}
+	r.Limits, r.Approvals, r.Denied = w.Limits, w.Approvals, w.Denied
 	return r, nil
 }
 
 // Object is the ConfigMap to write.
 func (r Record) Object(owner, namespace string) (object.Object, error) {
-	data, err := json.Marshal(wireRecord{Version: version, Clusters: r.Clusters})
+	data, err := json.Marshal(wireRecord{Version: version, Clusters: r.Clusters, Limits: r.Limits, Approvals: r.Approvals, Denied: r.Denied})
 	if err != nil {
 		return object.Object{}, err
 	}

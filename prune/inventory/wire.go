@@ -19,7 +19,6 @@ type wire struct {
 	Target     api.ClusterName    `json:"target,omitempty"`
 	Leaving    bool               `json:"leaving,omitempty"`
 	Since      time.Time          `json:"since,omitzero"`
-	Approved   []Approval         `json:"approved,omitempty"`
 	Commit     api.Commit         `json:"commit,omitempty"`
 	Term       int64              `json:"term,omitempty"`
 	Conditions []object.Condition `json:"conditions,omitempty"`

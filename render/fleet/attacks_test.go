@@ -269,7 +269,7 @@ func mistakes() map[string]hostile {
 			return strings.Replace(east, "spec:", "  labels: {a: "+strings.Repeat("a-", mega/2)+"}\nspec:", 1)
 		}, "is no label value"),
 		"long number":   one(func() string { return east + "  gateway: {port: " + strings.Repeat("1", mega) + "}\n" }, "spec.gateway.port: expected a whole number, found"),
-		"long fraction": one(func() string { return policy + "  prune: {maxFraction: 0." + strings.Repeat("1", mega) + "}\n" }, "no Cluster is declared"),
+		"long fraction": one(func() string { return policy + "  prune: {maxLinks: " + strings.Repeat("1", mega) + "%}\n" }, "no Cluster is declared"),
 		"long schedule": one(func() string { return policy + `  schedule: "` + strings.Repeat("*,", 40_000) + " * * * *\"\n" }, "no Cluster is declared"),
 		"long duration": one(func() string { return policy + "  interval: " + strings.Repeat("9999h", mega/5) + "\n" }, "is no duration"),
 		"long anchor":   one(func() string { return east + "  apiServer: &" + strings.Repeat("a", mega) + " https://a\n" }, "anchors are refused"),

@@ -106,11 +106,18 @@ func endless(quantity string) bool {
 	return len(quantity) > longest || e >= 0 && len(quantity)-e > longestExponent
 }
 
+// isPercentage says that a field holds a share of something.
+func isPercentage(at api.Path) bool {
+	return at[len(at)-1] == "maxLinks" || at[len(at)-1] == "maxMirrors"
+}
+
 func (w *walker) mismatch(n *yaml.Node, at api.Path, want string) {
 	hint := ""
 	switch {
 	case want == "a string" && isDuration(at):
 		hint = "write it with a unit: " + short(n.Value) + "s"
+	case want == "a string" && isPercentage(at):
+		hint = "write it as a percentage, such as 30%"
 	case want == "a string":
 		hint = quoteIt(n)
 	default:

@@ -46,6 +46,9 @@ func (w *walker) nearest(key string, f fields) string {
 	if w.full() {
 		return ""
 	}
+	if key == "maxFraction" && f.find("maxLinks") != nil {
+		return "maxLinks and maxClusters limit what a commit removes now"
+	}
 	return api.DidYouMean(key, f.names())
 }
 

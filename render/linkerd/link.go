@@ -90,15 +90,6 @@ func encode(m *object.Members, name string, s *metav1.LabelSelector) error {
 	return err
 }
 
-// Drains says that one of a Link's three selectors chose services and no longer does: its controller then
-// removes what that made (linkerd2 multicluster/service-mirror/cluster_watcher.go).
-func Drains(was, now object.Body) bool {
-	a, b := specOf(was), specOf(now)
-	return chooses(a.Selector) && !chooses(b.Selector) ||
-		chooses(a.RemoteDiscoverySelector) && !chooses(b.RemoteDiscoverySelector) ||
-		chooses(a.FederatedServiceSelector) && !chooses(b.FederatedServiceSelector)
-}
-
 // Follows says that a Link differs from a live one in nothing but what the target tells of itself, and how it is reached.
 func Follows(live, now object.Body) bool {
 	a, b := specOf(live), specOf(now)

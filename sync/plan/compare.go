@@ -137,6 +137,7 @@ func (p *planner) take(next inventory.Inventory, changes []object.Change) (Stand
 			return Held, why
 		}
 	}
+	p.retires(next, old)
 	p.step.Changes = append(p.step.Changes, changes...)
 	return Changing, nil
 }

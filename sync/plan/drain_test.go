@@ -18,7 +18,7 @@ func TestDrainIsGuarded(t *testing.T) {
 		keep               bool
 	}{
 		{"within bounds", "", "", false},
-		{"too much", policyDoc("maxFraction: 0.0, minAllowed: 1"), "TooMuch", false},
+		{"over a limit", policyDoc("maxLinks: 0%, minAllowed: 0"), "PruneLimitExceeded", false},
 		{"kept", "", "Kept", true},
 	}
 	for _, tt := range tests {

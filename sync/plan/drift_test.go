@@ -40,7 +40,7 @@ func rests() map[string]func(*testing.T) *sim {
 		"suspended":      as(map[api.ClusterName]string{"east": ", suspend: true"}, links),
 		"refused": as(nil, linkDoc("west", "east", "  controller: {mode: External}\n")+linkDoc("east", "west", "")+
 			linkDoc("west", "north", all)+policyDoc("policy: UpsertOnly")),
-		"too much": as(nil, linkDoc("west", "east", all)+policyDoc("maxFraction: 0, minAllowed: 0")),
+		"too much": as(nil, linkDoc("west", "east", all)+policyDoc("maxLinks: 0%, minAllowed: 0")),
 		"unlinking beside a dead cluster": func(t *testing.T) *sim {
 			return rest(t, "", func(s *sim) {
 				s.down["north"], s.world.Fleet = true, declare(t, three, linkDoc("west", "east", all))

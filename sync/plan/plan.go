@@ -36,6 +36,8 @@ type World struct {
 	// once they are declared no more.
 	Debts  map[api.ClusterName][]inventory.Debt
 	Forget map[api.ClusterName]bool
+	// Guard limits what a revision may remove.
+	Guard Guard
 	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
 	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
@@ -116,6 +118,8 @@ type Step struct {
 	// first. Paid are debts of this cluster that the record need not tell of any more. Both are sorted.
 	Owed []object.End
 	Paid []api.Pair
+	// Judged is what is new about removals: to be written to the record before anything else.
+	Judged Judged
 	// Strays carry our label and are not provably ours: the first of them by key, and how many more there are. They are only told.
 	Strays     []Stray
 	MoreStrays int
@@ -203,6 +207,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.checkup()
 	p.condition()
 	p.finish()
+	p.judge()
 	p.rotate()
 	p.settleUp()
 	p.astray()
@@ -234,6 +239,7 @@ type planner struct {
 	elsewhere   map[api.ClusterName]map[string][]string        // memo of formerly
 	declaredAs  map[string][]api.ClusterName                   // memo of called
 	credentials map[api.Pair]given                             // memo of credential
+	weighed     *prune.Removal                                 // memo of removal
 	heard       *news                                          // memo of news
 	pulses      map[api.ClusterName]linkerd.Pulse              // memo of what the cluster tells of its targets' gateways
 }
@@ -379,6 +385,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
 	}
+	in.Removal = p.removal
 	in.Retired, in.External = p.retired(in), p.external(name, in)
 	in.Successor = func(end object.End) *object.Reason {
 		_, declared := in.Wanted[end]

@@ -142,7 +142,7 @@ func TestLeavingCluster(t *testing.T) {
 	s := newSim(t, declare(t, two, links), two...)
 	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
 	s.settle(Suspend, PrunePolicy)
-	tight := policyDoc("maxFraction: 0, minAllowed: 0")
+	tight := policyDoc("maxClusters: 0, maxLinks: 0%, minAllowed: 0")
 	as := map[api.ClusterName]string{"east": ", state: Leaving"}
 	s.world.Fleet = declareAs(t, two, as, tight)
 	steps := s.settle(Suspend, PrunePolicy)
@@ -168,13 +168,13 @@ func TestLeavingCluster(t *testing.T) {
 // What people want to keep stays in a leaving cluster, too, and an undeclared cluster is judged as ever.
 func TestLeavingIsGuarded(t *testing.T) {
 	as := map[api.ClusterName]string{"east": ", state: Leaving"}
-	for name, policy := range map[string]string{"PrunePolicy": "policy: UpsertOnly", "Suspended": "", "TooMuch": "maxFraction: 0, minAllowed: 0"} {
+	for name, policy := range map[string]string{"PrunePolicy": "policy: UpsertOnly", "Suspended": "", "PruneLimitExceeded": "maxLinks: 0%, minAllowed: 0"} {
 		s := linked(t, "")
 		s.world.Fleet = declareAs(t, two, as, policyDoc(policy))
 		switch name {
 		case "Suspended":
 			s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving, suspend: true"}, "")
-		case "TooMuch":
+		case "PruneLimitExceeded":
 			s.world.Fleet = declare(t, two, policyDoc(policy))
 		}
 		steps := quiet(t, s, name)

@@ -74,7 +74,7 @@ func stays() Diff {
 // refused is what a commit changes where nothing may be done: nothing, and that is no agreement.
 func refused() Diff {
 	we, gone := link("west", "east"), link("west", "old")
-	much, occupied := object.Because("TooMuch", "this commit would delete 30 objects"), object.Because("Occupied", "Service probe-east exists")
+	much, occupied := object.Because("PruneLimitExceeded", "this revision would remove 3 clusters"), object.Because("Occupied", "Service probe-east exists")
 	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
 		base("west"), {End: at("west", we), Standing: plan.Held, Why: occupied}, {End: at("west", gone), Standing: plan.Refused, Leaving: true, Why: much},
 	}}}}

@@ -89,7 +89,7 @@ func TestTransitions(t *testing.T) {
 		{"no news", with(plan.Held, "NoGateway"), with(plan.Held, "NoGateway"), nil},
 		{"another reason", with(plan.Held, "NoGateway"), with(plan.Held, "NotInstalled"), []string{"warn link changed link=west→east from=Blocked to=Blocked reason=NotInstalled why=of that"}},
 		{"it comes right", with(plan.Held, "NoGateway"), ready, []string{"info link changed link=west→east from=Blocked to=Ready"}},
-		{"denied", ready, with(plan.Refused, "TooMuch"), []string{"warn link changed link=west→east from=Ready to=Denied reason=TooMuch why=of that"}},
+		{"denied", ready, with(plan.Refused, "PruneLimitExceeded"), []string{"warn link changed link=west→east from=Ready to=Denied reason=PruneLimitExceeded why=of that"}},
 		{"suspended", ready, with(plan.Suspended, "Suspended"), []string{"info link changed link=west→east from=Ready to=Suspended"}},
 		{"it is changed", ready, reported(plan.Row{Standing: plan.Changing}, in), nil},
 		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=Invalid why=of that"}},

@@ -1,0 +1,91 @@
+package inventory
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// The hash of units is a persisted format, and does not depend on their order.
+func TestHashOf(t *testing.T) {
+	east, pair := Unit{Kind: UnitCluster, Cluster: "east"}, LinkUnit(api.Pair{Source: "west", Target: "north"})
+	to := Unit{Kind: UnitSelectors, Source: "west", Target: "north", To: "01234567"}
+	if a, b := HashOf([]Unit{east, pair, to}), HashOf([]Unit{to, pair, east, east}); a != b || a != "f3fb04befa79" {
+		t.Errorf("HashOf: %s and %s", a, b)
+	}
+	for _, other := range [][]Unit{{east}, {pair}, {east, pair}, nil} {
+		if HashOf(other) == HashOf([]Unit{east, pair, to}) {
+			t.Errorf("%v has the hash of another removal", other)
+		}
+	}
+}
+
+// A commit is judged by the stricter of its own limits and of those before it, however often the same commit is judged, and the
+// commit after it by its own.
+func TestLimitsOfCommits(t *testing.T) {
+	tight, loose := api.PruneLimits{MaxClusters: 1, MaxLinks: 30, MinAllowed: 2, MaxMirrors: 50}, api.PruneLimits{MaxClusters: 9, MaxLinks: 100, MinAllowed: 9, MaxMirrors: 100}
+	var l *Limits
+	for _, step := range []struct {
+		commit         api.Commit
+		declared, want api.PruneLimits
+		writes         bool
+	}{
+		{"1", tight, tight, true},
+		{"2", tight, tight, false},
+		{"3", loose, tight, true},
+		{"3", loose, tight, false},
+		{"4", loose, loose, true},
+		{"5", loose, loose, false},
+		{"6", tight, tight, true},
+		{"7", loose, tight, true},
+	} {
+		if got := l.Judging(step.commit, step.declared); got != step.want {
+			t.Errorf("commit %s is judged by %+v, want %+v", step.commit, got, step.want)
+		}
+		next := l.Next(step.commit, step.declared)
+		if (next != l) != step.writes {
+			t.Errorf("commit %s writes: %t", step.commit, next != l)
+		}
+		l = next
+	}
+}
+
+// What people decided is read as it was written, whatever an earlier release does not know of it.
+func TestRecordOfRemovals(t *testing.T) {
+	units := []Unit{{Kind: UnitCluster, Cluster: "east"}, LinkUnit(api.Pair{Source: "west", Target: "north"})}
+	want := Record{
+		Clusters:  map[api.ClusterName]Known{"east": {UID: "1", Access: api.Access{InCluster: true}, Leaving: true}},
+		Limits:    &Limits{Commit: "1", Declared: api.PruneLimits{MaxClusters: 1}},
+		Approvals: []Approval{{Hash: HashOf(units), Units: units, By: "ann", At: time.Date(2026, 11, 25, 1, 2, 3, 0, time.UTC)}},
+		Denied:    &Denial{Hash: HashOf(units), Units: units, Over: []string{"too many"}, Commit: "1"},
+	}
+	o, err := want.Object(owner, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRecord(o.Key, holding(o.Key, object.Written(o), o.Body))
+	if want.Was = object.Written(o); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y object.Record) bool { return x == y })); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Approvals that an earlier release wrote into an inventory are passed over: they name objects, and no longer count.
+func TestInventoryWithFormerApprovals(t *testing.T) {
+	data := `{"version":1,"cluster":"west","source":"west","target":"east","approved":[{"hash":"0123456789ab","entries":[{"kind":"Secret","namespace":"x","name":"a","uid":"1"}]}],"entries":[{"kind":"Secret","namespace":"x","name":"a"}]}`
+	text, err := json.Marshal(map[string]any{"data": map[string]string{dataKey: data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(owner, recordOf(Key(owner, west), object.Ours, text))
+	if err != nil || len(got) != 1 || len(got[0].Entries) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

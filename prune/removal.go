@@ -1,0 +1,255 @@
+package prune
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// Census is what one revision would take away in all clusters together, and what of it was there. Only what is still to be
+// judged is in it: no unlink that began, nothing of a cluster that is declared to leave.
+//
+//	a link between clusters that stay     Links: true if the revision removes it
+//	a link of a cluster that is removed   in none: it goes with its cluster
+//	an unlink that began                  in none: it is finished
+type Census struct {
+	Clusters  []api.ClusterName           // whose declaration is gone
+	Links     map[api.Pair]bool           // that are recorded: whether they go
+	Begun     []api.Pair                  // unlinks that one end has begun: the other follows, whatever is denied
+	Mirrors   map[api.ClusterName]Mirrors // of clusters that stay, which were read
+	Selectors []Narrowing
+	Overlays  []Overlay
+}
+
+// Mirrors are the mirrored Services of one cluster: how many there are, and how many go with each unit.
+type Mirrors struct {
+	All  int
+	Gone map[inventory.Unit]int
+}
+
+// Narrowing is a declared link whose selectors change: how many of its Services the new ones no longer choose.
+type Narrowing struct {
+	Unit      inventory.Unit
+	Lost, All int
+}
+
+// Overlay is a cluster from which objects go that only its overlay brought.
+type Overlay struct {
+	Unit      inventory.Unit
+	Lost, All int
+}
+
+// Counts that may always go in one cluster: mirrored Services, and objects that only an overlay brought.
+const (
+	minMirrors = 20
+	MinOverlay = 20
+)
+
+// Limits are what a census is judged by: limits, what people approved, and what was denied before, which stays denied until
+// it is restored or approved.
+type Limits struct {
+	api.PruneLimits
+	Approved map[inventory.Unit]bool
+	Denied   *inventory.Denial
+}
+
+// Removal is what one revision takes away and nobody has approved. Over says why nothing of it may go, one sentence for each
+// limit; empty: all of it may.
+type Removal struct {
+	Units    []inventory.Unit // sorted
+	Hash     string           // of Units
+	Over     []string
+	Approved map[inventory.Unit]bool
+	Pending  []inventory.Unit // Units, and those that are approved
+}
+
+// PruneLimitExceeded is the code of what a revision is denied to remove.
+const PruneLimitExceeded = "PruneLimitExceeded"
+
+// Weigh counts what a revision takes away, and compares it with the limits.
+func (c Census) Weigh(l Limits) Removal {
+	all := c.units()
+	r := Removal{Approved: maps.Clone(l.Approved), Pending: all}
+	if r.Approved == nil {
+		r.Approved = map[inventory.Unit]bool{}
+	}
+	for _, p := range c.Begun {
+		r.Approved[inventory.LinkUnit(p)] = true
+	}
+	r.Units = slices.DeleteFunc(slices.Clone(all), func(u inventory.Unit) bool { return l.Approved[u] })
+	r.Hash = inventory.HashOf(r.Units)
+	going := make(map[inventory.Unit]bool, len(r.Units))
+	for _, u := range r.Units {
+		going[u] = true
+	}
+	r.Over = slices.Concat(c.clustersOver(l, going), c.linksOver(l, going), c.mirrorsOver(l, going), c.overlaysOver(l, going))
+	if d := l.Denied; d != nil && len(r.Over) == 0 && slices.ContainsFunc(d.Units, func(u inventory.Unit) bool { return going[u] }) {
+		r.Over = d.Over
+	}
+	return r
+}
+
+func (c Census) units() []inventory.Unit {
+	var out []inventory.Unit
+	for _, name := range c.Clusters {
+		out = append(out, inventory.Unit{Kind: inventory.UnitCluster, Cluster: name})
+	}
+	for p, goes := range c.Links {
+		if goes {
+			out = append(out, inventory.LinkUnit(p))
+		}
+	}
+	for _, n := range c.Selectors {
+		if n.Lost > 0 {
+			out = append(out, n.Unit)
+		}
+	}
+	for _, o := range c.Overlays {
+		out = append(out, o.Unit)
+	}
+	slices.SortFunc(out, inventory.Unit.Compare)
+	return out
+}
+
+func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {
+	var names []string
+	for u := range going {
+		if u.Kind == inventory.UnitCluster {
+			names = append(names, string(u.Cluster))
+		}
+	}
+	if len(names) <= l.MaxClusters {
+		return nil
+	}
+	slices.Sort(names)
+	return []string{fmt.Sprintf("%s, %s (maxClusters %d)", counted(len(names), "cluster"), some(names), l.MaxClusters)}
+}
+
+// linksOver compares, for each cluster that stays, the links that it loses with those that it had. A link whose selectors lose
+// more than the share of its mirrors counts as removed.
+func (c Census) linksOver(l Limits, going map[inventory.Unit]bool) (over []string) {
+	type links struct{ had, lost int }
+	of := map[api.ClusterName]*links{}
+	at := func(name api.ClusterName) *links {
+		if of[name] == nil {
+			of[name] = &links{}
+		}
+		return of[name]
+	}
+	emptied := map[api.Pair]bool{}
+	for _, n := range c.Selectors {
+		emptied[n.Unit.Link()] = going[n.Unit] && exceeds(n.Lost, n.All, l.MaxLinks)
+	}
+	for p, goes := range c.Links {
+		for _, name := range []api.ClusterName{p.Source, p.Target} {
+			at(name).had++
+			if goes && going[inventory.LinkUnit(p)] || emptied[p] {
+				at(name).lost++
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if k := of[name]; k.lost > l.MinAllowed && exceeds(k.lost, k.had, l.MaxLinks) {
+			over = append(over, fmt.Sprintf("%d of the %s of cluster %s (maxLinks %d%%, minAllowed %d)",
+				k.lost, counted(k.had, "link"), name, l.MaxLinks, l.MinAllowed))
+		}
+	}
+	return over
+}
+
+func (c Census) mirrorsOver(l Limits, going map[inventory.Unit]bool) (over []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Mirrors)) {
+		lost := 0
+		for u, n := range c.Mirrors[name].Gone {
+			if going[u] {
+				lost += n
+			}
+		}
+		if all := c.Mirrors[name].All; lost > minMirrors && exceeds(lost, all, l.MaxMirrors) {
+			over = append(over, fmt.Sprintf("%d of the %s in cluster %s (maxMirrors %d%%)",
+				lost, counted(all, "mirrored Service"), name, l.MaxMirrors))
+		}
+	}
+	return over
+}
+
+func (c Census) overlaysOver(l Limits, going map[inventory.Unit]bool) (over []string) {
+	for _, o := range c.Overlays {
+		if going[o.Unit] && o.Lost > MinOverlay && exceeds(o.Lost, o.All, l.MaxLinks) {
+			over = append(over, fmt.Sprintf("%d of the %s that the overlay brought into cluster %s (maxLinks %d%%)",
+				o.Lost, counted(o.All, "object"), o.Unit.Cluster, l.MaxLinks))
+		}
+	}
+	return over
+}
+
+func exceeds(lost, all, percent int) bool { return lost*100 > percent*all }
+
+// Denial is what the revision is denied to remove; nil: all may go.
+func (r Removal) Denial() *inventory.Denial {
+	if len(r.Over) == 0 {
+		return nil
+	}
+	return &inventory.Denial{Hash: r.Hash, Units: r.Units, Over: r.Over}
+}
+
+// Why is the reason of everything that stays because of it; nil: all may go.
+func (r Removal) Why() *object.Reason {
+	if d := r.Denial(); d != nil {
+		return object.Because(PruneLimitExceeded, "%s", d.Message())
+	}
+	return nil
+}
+
+// Denies says why an end may lose nothing now; nil: it may. What people approved goes.
+func (r Removal) Denies(end object.End, declared bool) *object.Reason {
+	why := r.Why()
+	if why == nil || r.approves(end, declared) {
+		return nil
+	}
+	return why
+}
+
+// approves says that all that an end loses was approved. A link of a removed cluster goes with it.
+func (r Removal) approves(end object.End, declared bool) bool {
+	if declared {
+		kind := inventory.UnitSelectors
+		if end.IsBase() {
+			kind = inventory.UnitOverlay
+		}
+		of := func(u inventory.Unit) bool { return u.Kind == kind && covers(u, end) }
+		return !slices.ContainsFunc(r.Units, of) && slices.ContainsFunc(slices.Collect(maps.Keys(r.Approved)), of)
+	}
+	return r.Approved[inventory.LinkUnit(end.Link)] || slices.ContainsFunc(
+		[]api.ClusterName{end.Cluster, end.Link.Source, end.Link.Target}, func(name api.ClusterName) bool {
+			return r.Approved[inventory.Unit{Kind: inventory.UnitCluster, Cluster: name}]
+		})
+}
+
+func covers(u inventory.Unit, end object.End) bool {
+	if u.Kind == inventory.UnitOverlay {
+		return u.Cluster == end.Cluster
+	}
+	return u.Link() == end.Link
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// some names the first of a list, and how many more there are.
+func some(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

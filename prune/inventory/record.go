@@ -17,6 +17,7 @@ type Record struct {
 	Limits    *Limits       // nil: not known yet
 	Approvals []Approval    // in the order in which they were given
 	Denied    *Denial       // nil: nothing is
+	Decisions []Decision    // of people, sorted; nobody changes it in place
 	Was       object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -39,6 +40,7 @@ type wireRecord struct {
 	Limits    *Limits                   `json:"limits,omitempty"`
 	Approvals []Approval                `json:"approvals,omitempty"`
 	Denied    *Denial                   `json:"denied,omitempty"`
+	Decisions []Decision                `json:"decisions,omitempty"`
 }
 
 // RecordKey names the ConfigMap in the home cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
@@ -73,12 +75,15 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 		r.Clusters = w.Clusters
 	}
 	r.Limits, r.Approvals, r.Denied = w.Limits, w.Approvals, w.Denied
+	r.Decisions = inOrder(w.Decisions)
 	return r, nil
 }
 
 // Object is the ConfigMap to write.
 func (r Record) Object(owner, namespace string) (object.Object, error) {
-	data, err := json.Marshal(wireRecord{Version: version, Clusters: r.Clusters, Limits: r.Limits, Approvals: r.Approvals, Denied: r.Denied})
+	data, err := json.Marshal(wireRecord{
+		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: r.Limits, Approvals: r.Approvals, Denied: r.Denied,
+	})
 	if err != nil {
 		return object.Object{}, err
 	}

@@ -1,0 +1,212 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// DecisionKind is what a person may decide while linkwright runs.
+type DecisionKind string
+
+// Kinds of decisions, with what each names beside its kind:
+//
+//	AcceptCluster        Cluster, UID         that name means the cluster with this kube-system uid
+//	AllowNonFastForward  Revision             it, and what descends from it, may be applied although history went back
+//	AbandonCluster       Cluster              what it holds stays there; it counts once it is declared no more and cannot be read
+//	Reconcile            Cluster              it is read and reconciled now
+//	Suspend              Cluster, or a link   nothing is written there, until Until if that is given
+const (
+	AcceptCluster       DecisionKind = "AcceptCluster"
+	AllowNonFastForward DecisionKind = "AllowNonFastForward"
+	AbandonCluster      DecisionKind = "AbandonCluster"
+	Reconcile           DecisionKind = "Reconcile"
+	Suspend             DecisionKind = "Suspend"
+)
+
+// Decision is what a person decided, in the record of clusters: whoever reconciles takes it up, and removes it once it is used up.
+type Decision struct {
+	Kind     DecisionKind    `json:"kind"`
+	Cluster  api.ClusterName `json:"cluster,omitempty"`
+	Source   api.ClusterName `json:"source,omitempty"` // of a link
+	Target   api.ClusterName `json:"target,omitempty"`
+	UID      string          `json:"uid,omitempty"`
+	Revision api.Commit      `json:"revision,omitempty"` // or its first digits
+	By       string          `json:"by"`
+	At       time.Time       `json:"at,omitzero"` // UTC, whole seconds, as is Until
+	Reason   string          `json:"reason,omitempty"`
+	Until    time.Time       `json:"until,omitzero"` // zero: until it is used up or taken back
+
+	// Unread is a decision that this release cannot read, as it stands in the record: it is kept, and nothing follows from it.
+	Unread string `json:"-"`
+}
+
+// decisionFields are those of a Decision, without its methods.
+type decisionFields Decision
+
+// UnmarshalJSON keeps what it cannot read: an edit by hand, or a later release, must cost neither the record nor the decision.
+func (d *Decision) UnmarshalJSON(raw []byte) error {
+	var f decisionFields
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if strict.Decode(&f) == nil {
+		*d = Decision(f)
+		d.At, d.Until = whole(d.At), whole(d.Until)
+		return nil
+	}
+	text, err := json.Marshal(json.RawMessage(raw)) // as it is written again
+	*d = Decision{Unread: string(text)}
+	return err
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	if d.Unread != "" {
+		return []byte(d.Unread), nil
+	}
+	return json.Marshal(decisionFields(d))
+}
+
+// whole is a moment as it can be written; zero where it cannot.
+func whole(at time.Time) time.Time {
+	at = at.UTC().Truncate(time.Second)
+	if at.Year() < 1 || at.Year() > 9999 {
+		return time.Time{}
+	}
+	return at
+}
+
+// Link is the link that a decision names; zero: it names none.
+func (d Decision) Link() api.Pair { return api.Pair{Source: d.Source, Target: d.Target} }
+
+// Object is what a decision is about, as people write it.
+func (d Decision) Object() string {
+	switch {
+	case d.Source != "" || d.Target != "":
+		return string(d.Source) + "/" + string(d.Target)
+	case d.Kind == AllowNonFastForward:
+		return string(d.Revision)
+	}
+	return string(d.Cluster)
+}
+
+var revisions = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+
+// Check says why nothing can follow from a decision; nil: something can.
+func (d Decision) Check() error {
+	if d.Unread != "" {
+		return errors.New("this release cannot read it")
+	}
+	if d.Kind == AllowNonFastForward {
+		if !revisions.MatchString(string(d.Revision)) {
+			return fmt.Errorf("revision %q: want 7 to 40 hexadecimal digits in lower case", d.Revision)
+		}
+		return nil
+	}
+	if d.Kind == Suspend && d.Link() != (api.Pair{}) {
+		if d.Cluster != "" {
+			return errors.New("it names a link and a cluster: want one of the two")
+		}
+		return errors.Join(api.CheckClusterName(d.Source), api.CheckClusterName(d.Target))
+	}
+	switch d.Kind {
+	case AcceptCluster, AbandonCluster, Reconcile, Suspend:
+	default:
+		return fmt.Errorf("this release knows no decision %q", d.Kind)
+	}
+	if d.Kind == AcceptCluster && d.UID == "" {
+		return errors.New("it names no uid")
+	}
+	return api.CheckClusterName(d.Cluster)
+}
+
+// Active says that a decision is in effect at a moment.
+func (d Decision) Active(now time.Time) bool {
+	return d.Check() == nil && !d.Over(now)
+}
+
+// Over says that the time of a decision is.
+func (d Decision) Over(now time.Time) bool { return !d.Until.IsZero() && !now.Before(d.Until) }
+
+// String is a decision in one line: what, until when, by whom, when and why.
+func (d Decision) String() string {
+	if d.Unread != "" {
+		return "not understood: " + d.Unread
+	}
+	said := string(d.Kind) + " " + d.Object()
+	if d.UID != "" {
+		said += "=" + d.UID
+	}
+	if !d.Until.IsZero() {
+		said += " until " + d.Until.Format(time.RFC3339)
+	}
+	said += ", by " + d.By
+	if !d.At.IsZero() {
+		said += " at " + d.At.Format(time.RFC3339)
+	}
+	if d.Reason != "" {
+		said += ": " + d.Reason
+	}
+	return said
+}
+
+// replaces says that a decision takes the place of an earlier one: it is about the same, and a suspension by the same person.
+func (d Decision) replaces(o Decision) bool {
+	return d.Unread == "" && o.Unread == "" && d.Kind == o.Kind && d.Object() == o.Object() && (d.Kind != Suspend || d.By == o.By)
+}
+
+func (d Decision) compare(o Decision) int {
+	return cmp.Or(
+		cmp.Compare(d.Kind, o.Kind), cmp.Compare(d.Object(), o.Object()), strings.Compare(d.By, o.By), d.At.Compare(o.At),
+		cmp.Compare(d.Cluster, o.Cluster), d.Link().Compare(o.Link()), strings.Compare(d.UID, o.UID), cmp.Compare(d.Revision, o.Revision),
+		strings.Compare(d.Reason, o.Reason), d.Until.Compare(o.Until), strings.Compare(d.Unread, o.Unread),
+	)
+}
+
+// Decide adds decisions to those of the record, and gives what they take the place of.
+func (r *Record) Decide(more ...Decision) (replaced []Decision) {
+	for _, d := range more {
+		d.At, d.Until = whole(d.At), whole(d.Until)
+		same := func(o Decision) bool { return d.replaces(o) }
+		for _, o := range r.Decisions {
+			if same(o) {
+				replaced = append(replaced, o)
+			}
+		}
+		r.Decisions = append(slices.DeleteFunc(slices.Clone(r.Decisions), same), d)
+	}
+	r.Decisions = inOrder(r.Decisions)
+	return replaced
+}
+
+// Undecide takes decisions out of the record, and gives them.
+func (r *Record) Undecide(which func(Decision) bool) (gone []Decision) {
+	var kept []Decision
+	for _, d := range r.Decisions {
+		if which(d) {
+			gone = append(gone, d)
+		} else {
+			kept = append(kept, d)
+		}
+	}
+	r.Decisions = kept
+	return gone
+}
+
+// inOrder sorts decisions, each once; nil: there are none.
+func inOrder(all []Decision) []Decision {
+	if len(all) == 0 {
+		return nil
+	}
+	all = slices.Clone(all)
+	slices.SortFunc(all, Decision.compare)
+	return slices.Compact(all)
+}

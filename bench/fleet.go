@@ -99,4 +99,4 @@ func (d *declared) At(_ context.Context, commit api.Commit) (lw.Declaration, err
 }
 
 // Follows implements sync.Declared: whatever is declared follows what was.
-func (*declared) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+func (*declared) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }

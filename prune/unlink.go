@@ -90,7 +90,7 @@ func unheard(inv inventory.Inventory, peer Peer) *object.Reason {
 		return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", inv.End.Link.Source)
 	case peer.Unread != nil:
 		return object.Because(WaitingForTarget,
-			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: --forget-cluster %s (%s: %s)",
+			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: linkwright abandon %s (%s: %s)",
 			inv.End.Link.Target, inv.End.Link.Target, peer.Unread.Code, peer.Unread.Message)
 	}
 	return nil

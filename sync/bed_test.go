@@ -162,7 +162,7 @@ func (d *text) At(_ context.Context, commit api.Commit) (sync.Declaration, error
 }
 
 // Follows implements sync.Declared: texts follow each other.
-func (d *text) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+func (d *text) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
 // open connects by the configurations of the bed.
 type open struct {

@@ -41,6 +41,7 @@ type board struct {
 	uids      map[api.ClusterName]string            // of record; nobody changes it
 	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
 	retiring  map[api.ClusterName]bool              // of record; nobody changes it
+	decided   decided                               // by record and flags
 	amends    []*amendment                          // of record, which wait to be written
 	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
 	proofs    shelf[api.Pair, pair.Proof]           // of credentials that were tried
@@ -121,6 +122,7 @@ func newBoard(l *Loop, term int64) *board {
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
 		fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
 		followed:  map[api.Pair]followed{},
+		decided:   l.decide(nil),
 	}
 }
 

@@ -61,7 +61,7 @@ func (d *disaster) anotherRepository() {
 // foreign is a repository of which nothing was ever applied.
 type foreign struct{ *trees }
 
-func (foreign) Follows(_ context.Context, commit, last api.Commit) error {
+func (foreign) Follows(_ context.Context, commit, last api.Commit, _ []api.Commit) error {
 	return fmt.Errorf("commit %s does not descend from %s", commit, last)
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -17,11 +18,13 @@ import (
 // polled is what the head was found to be: a fleet, or an error.
 type polled struct {
 	Declaration
+	at  time.Time // when it was asked
 	err error
 }
 
 // poll asks what the head declares.
 func (l *Loop) poll(ctx context.Context) polled {
+	at := time.Now()
 	d, err := l.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
 		err = ErrInvalid
@@ -29,7 +32,7 @@ func (l *Loop) poll(ctx context.Context) polled {
 	if err != nil {
 		d.Fleet = nil
 	}
-	return polled{d, err}
+	return polled{d, at, err}
 }
 
 // same says that nothing new came since.
@@ -190,7 +193,7 @@ func some(names []api.ClusterName) string {
 func (b *board) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	out := map[api.Commit][]api.ClusterName{}
 	for name, last := range b.applied() {
-		if b.loop.concerns(f, name) {
+		if b.concerns(f, name) {
 			out[last] = append(out[last], name)
 		}
 	}
@@ -203,9 +206,9 @@ func (l *Loop) guards(name api.ClusterName) bool {
 }
 
 // concerns says that a fleet would be applied in a cluster whose history is ours to guard.
-func (l *Loop) concerns(f *fleet.Fleet, name api.ClusterName) bool {
+func (b *board) concerns(f *fleet.Fleet, name api.ClusterName) bool {
 	c, declared := f.Cluster(name)
-	return l.guards(name) && (!declared || !c.Spec.Suspend)
+	return b.loop.guards(name) && (!declared || !c.Spec.Suspend) && !b.suspends(name)
 }
 
 // ask says whether a commit may be applied after another; of a pass, each pair is asked about once.
@@ -221,7 +224,7 @@ func (b *board) ask(ctx context.Context, commit, last api.Commit) error {
 	if err, known := b.answer(commit, last); known {
 		return err
 	}
-	err := b.loop.Declared.Follows(ctx, commit, last)
+	err := b.loop.Declared.Follows(ctx, commit, last, b.allowed())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers[[2]api.Commit{commit, last}] = err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,19 +113,22 @@ func (h *history) At(_ context.Context, commit api.Commit) (sync.Declaration, er
 }
 
 // Follows implements sync.Declared.
-func (h *history) Follows(_ context.Context, commit, last api.Commit) error {
+func (h *history) Follows(_ context.Context, commit, last api.Commit, allowed []api.Commit) error {
 	h.asked++
+	if slices.Contains(allowed, commit) {
+		return nil
+	}
 	if h.down {
 		return errDown
 	}
 	if last == "" {
-		return fmt.Errorf("nobody knows whether %s follows: --allow-rewind %[1]s", commit)
+		return fmt.Errorf("nobody knows whether %s follows: linkwright allow non-fast-forward %[1]s", commit)
 	}
 	if _, err := h.try(h.remote, "cat-file", "-e", string(last)); err != nil {
-		return fmt.Errorf("the repository no longer has %s: --allow-rewind %s", last, commit)
+		return fmt.Errorf("the repository no longer has %s: linkwright allow non-fast-forward %s", last, commit)
 	}
 	if _, err := h.try(h.remote, "merge-base", "--is-ancestor", string(last), string(commit)); err != nil {
-		return fmt.Errorf("%s does not descend from %s: --allow-rewind %[1]s", commit, last)
+		return fmt.Errorf("%s does not descend from %s: linkwright allow non-fast-forward %[1]s", commit, last)
 	}
 	return nil
 }

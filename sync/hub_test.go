@@ -114,7 +114,7 @@ func (*hub) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
 	return sync.Declaration{}, fmt.Errorf("commit %s is not kept", commit)
 }
 
-func (*hub) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+func (*hub) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
 func clusterDoc(name string) string {
 	return fmt.Sprintf("apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {access: {kubeconfigSecret: {name: %[1]s}}, apiServer: 'https://%[1]s.example.com:6443'}\n---\n", name)

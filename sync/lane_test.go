@@ -115,7 +115,7 @@ func TestForgetOfWhomNobodyKnows(t *testing.T) {
 	tt.loop.Forget, tt.loop.Log = map[api.ClusterName]bool{"west": true, "wset": true}, slog.New(slog.NewTextHandler(&said, nil))
 	tt.strangers()
 	tt.strangers()
-	if got := said.String(); strings.Count(got, "forget-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
+	if got := said.String(); strings.Count(got, "abandon-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
 		t.Errorf("said: %s", got)
 	}
 }

@@ -62,7 +62,7 @@ func (b *board) blind(ctx context.Context, f *fleet.Fleet) error {
 	for name, side := range w.Sides {
 		_, recorded := w.UIDs[name]
 		switch {
-		case !b.loop.concerns(f, name):
+		case !b.concerns(f, name):
 		case side.Known:
 			read = true
 		case recorded:
@@ -72,7 +72,7 @@ func (b *board) blind(ctx context.Context, f *fleet.Fleet) error {
 	if !read || len(unread) == 0 {
 		return nil
 	}
-	if err := b.loop.Declared.Follows(ctx, f.Commit, ""); err != nil {
+	if err := b.loop.Declared.Follows(ctx, f.Commit, "", b.allowed()); err != nil {
 		return fmt.Errorf("because nobody knows what was applied in %s, which cannot be read: %w", some(unread), err)
 	}
 	return nil

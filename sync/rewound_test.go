@@ -183,7 +183,7 @@ func (r *rewind) onwards(what string) {
 // forced: a forced push that unlinks nearly everything.
 func (r *rewind) forced(t *testing.T, push func() api.Commit) {
 	head := push()
-	words := []string{string(head), string(r.last), "--allow-rewind"}
+	words := []string{string(head), string(r.last), "allow non-fast-forward"}
 	r.keptUp("in the same term", head, words...)
 	asked := r.h.asked
 	r.keptUp("once more", head, words...)
@@ -235,12 +235,12 @@ func (r *rewind) meanwhile(t *testing.T) {
 	r.pause("north")
 	r.h.force(r.first)
 	r.begin()
-	got := r.untouched("while north is down", "--allow-rewind")
+	got := r.untouched("while north is down", "allow non-fast-forward")
 	if got.Commit != r.last || got.Counts().ClustersUnread != 1 {
 		t.Errorf("while north is down: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.resume("north")
-	r.keptUp("once north is back", r.first, "--allow-rewind")
+	r.keptUp("once north is back", r.first, "allow non-fast-forward")
 	r.onwards("down meanwhile")
 }
 
@@ -289,10 +289,10 @@ func (r *rewind) behind(t *testing.T) {
 	r.h.force(older)
 	r.begin()
 	got := r.pass() // north gets what the others have
-	if got.Commit != r.last || got.Head != older || !strings.Contains(got.Err, "--allow-rewind") || got.Counts().InPlace != 12 {
+	if got.Commit != r.last || got.Head != older || !strings.Contains(got.Err, "allow non-fast-forward") || got.Counts().InPlace != 12 {
 		t.Errorf("forced back to what north carries: in force is %s: %s\n%s", got.Commit, got.Err, dump(got))
 	}
-	r.keptUp("and then", older, "--allow-rewind")
+	r.keptUp("and then", older, "allow non-fast-forward")
 	r.onwards("behind")
 }
 
@@ -303,7 +303,7 @@ func (r *rewind) stray(t *testing.T) {
 	r.rebase("east", r.last, evil)
 	r.h.git(r.h.remote, "update-ref", "refs/pull/1/head", string(evil))
 	r.begin()
-	got := r.untouched("with a stray cluster", "--allow-rewind", "east")
+	got := r.untouched("with a stray cluster", "allow non-fast-forward", "east")
 	if got.Commit != r.last {
 		t.Errorf("with a stray cluster: in force is %q", got.Commit)
 	}

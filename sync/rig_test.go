@@ -82,7 +82,7 @@ func (r *rig) Next(context.Context) (Declaration, error) {
 
 func (*rig) At(context.Context, api.Commit) (Declaration, error) { return Declaration{}, errSkipped }
 
-func (*rig) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+func (*rig) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
 const rigMesh = "---\napiVersion: " + api.GroupVersion + "\nkind: Mesh\nmetadata: {name: m}\nspec: {clusters: {matchLabels: {}}}\n"
 

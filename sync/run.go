@@ -22,10 +22,12 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 	defer t.close()
 	stop := t.meanwhile()
 	defer func() { stop() }()
-	head := t.poll(ctx)
+	decided, end := t.attend(ctx)
+	defer end()
+	head := t.poll(ctx, polled{}, nil)
 	for ctx.Err() == nil {
 		start := time.Now()
-		w := l.watch(ctx, poke, head)
+		w := l.watch(ctx, poke, decided, head)
 		r, err := t.pass(ctx, head, w.news)
 		if stop(); ctx.Err() == nil {
 			t.report(r, err)
@@ -34,7 +36,7 @@ func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publis
 		if w.stop(); w.found() {
 			head = w.head
 		} else if ctx.Err() == nil {
-			head = t.poll(ctx)
+			head = t.poll(ctx, head, decided)
 		}
 		stop = t.meanwhile()
 	}
@@ -96,19 +98,36 @@ func (t *term) tell() {
 	t.said, t.news = time.Now(), false
 }
 
-// poll asks what the head declares; meanwhile it is as in a rest.
-func (t *term) poll(ctx context.Context) (head polled) {
-	asked := make(chan struct{})
+// poll asks what the head declares; meanwhile it is as in a rest. What people decide does not wait for that: the last head stays.
+func (t *term) poll(ctx context.Context, last polled, decided <-chan bool) (head polled) {
+	asking, end := context.WithCancel(ctx)
+	defer end()
+	asked, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(asked)
-		head = t.loop.poll(ctx)
+		head = t.loop.poll(asking)
 	}()
-	t.serve(ctx, asked, time.Time{}, func(stopped bool) bool { return stopped })
-	<-asked
+	go func() {
+		defer close(over)
+		select {
+		case <-asked:
+			return
+		case polls := <-decided:
+			if !polls {
+				end()
+			}
+		}
+		<-asked
+	}()
+	t.serve(ctx, over, time.Time{}, func(stopped bool) bool { return stopped })
+	<-over
+	if asking.Err() != nil && head.err != nil {
+		return last
+	}
 	return head
 }
 
-// watch polls whenever it is poked, until there is something else than a head.
+// watch polls whenever it is poked, until there is something else than a head, or people decided something.
 type watch struct {
 	head polled        // once news is closed
 	news chan struct{} // closed once something new was found
@@ -116,18 +135,24 @@ type watch struct {
 	end  context.CancelFunc
 }
 
-func (l *Loop) watch(ctx context.Context, poke <-chan struct{}, last polled) *watch {
+func (l *Loop) watch(ctx context.Context, poke <-chan struct{}, decided <-chan bool, last polled) *watch {
 	ctx, end := context.WithCancel(ctx)
 	w := &watch{news: make(chan struct{}), done: make(chan struct{}), end: end}
 	go func() {
 		defer close(w.done)
 		for {
+			poked, polls := false, true
 			select {
 			case <-ctx.Done():
 				return
 			case <-poke:
+				poked = true
+			case polls = <-decided:
 			}
-			if w.head = l.poll(ctx); ctx.Err() == nil && !w.head.same(last) {
+			if w.head = last; polls {
+				w.head = l.poll(ctx)
+			}
+			if ctx.Err() == nil && (!poked || !w.head.same(last)) {
 				close(w.news)
 				return
 			}

@@ -63,7 +63,7 @@ func (s *script) At(_ context.Context, commit api.Commit) (Declaration, error) {
 	return Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
 }
 
-func (s *script) Follows(context.Context, api.Commit, api.Commit) error { return nil }
+func (s *script) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
 // far is clusters that answer after a while, and nothing.
 type far struct{ takes time.Duration }

@@ -1,9 +1,11 @@
 package sync_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
@@ -17,6 +19,7 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
@@ -24,10 +27,48 @@ import (
 
 // What happens to a scenario's clusters and repository from outside.
 
+// trees is a repository whose commits follow each other. It belongs to the bubble: no two of its methods run at once.
+type trees struct {
+	commits []fstest.MapFS
+	hangs   bool
+}
+
+func (h *trees) Next(ctx context.Context) (sync.Declaration, error) {
+	if h.hangs {
+		<-ctx.Done()
+		return sync.Declaration{}, ctx.Err()
+	}
+	return h.At(ctx, commitOf(len(h.commits)))
+}
+
+func (h *trees) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
+	for i, tree := range h.commits {
+		if commitOf(i+1) == commit {
+			f, problems := fleet.Load(commit, tree)
+			return sync.Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
+		}
+	}
+	return sync.Declaration{}, fmt.Errorf("there is no commit %s", commit)
+}
+
+func (h *trees) Follows(_ context.Context, commit, last api.Commit, allowed []api.Commit) error {
+	if commit < last && !slices.Contains(allowed, commit) {
+		return fmt.Errorf("commit %s does not descend from %s", commit, last)
+	}
+	return nil
+}
+
 func (s *scenario) option(words []string) {
 	s.Helper()
-	if words[0] == "forget" {
+	switch words[0] {
+	case "forget":
 		s.forget = map[api.ClusterName]bool{api.ClusterName(words[1]): true}
+		return
+	case "observe":
+		s.observes = true
+		return
+	case "unwatched":
+		s.recorded = nil
 		return
 	}
 	switch d := s.duration(words[1]); words[0] {

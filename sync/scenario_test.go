@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -65,7 +64,7 @@ func play(t *testing.T, archive *txtar.Archive) {
 	if !ok || said == "" {
 		t.Fatal("the first paragraph must say the behaviour in words, and commands must follow")
 	}
-	s := &scenario{T: t, archive: archive, history: &trees{}, patience: 30 * time.Second, grace: 24 * time.Hour}
+	s := &scenario{T: t, archive: archive, history: &trees{}, recorded: make(chan struct{}, 1), patience: 30 * time.Second, grace: 24 * time.Hour}
 	defer s.stop(nil)
 	for n, line := range strings.Split(script, "\n") {
 		words := strings.Fields(line)
@@ -87,8 +86,11 @@ func play(t *testing.T, archive *txtar.Archive) {
 // east, north and west, dressed as Linkerd's, and home.
 func commands() map[string]func(*scenario, []string) {
 	return map[string]func(*scenario, []string){
-		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION or forget CLUSTER, before a restart
+		"option":  (*scenario).option,  // token|ready|patience DURATION|never, before all else; grace DURATION, forget CLUSTER, observe or unwatched, before a restart
 		"commit":  (*scenario).commit,  // (CLUSTER|FILE)…: the head declares these clusters, and what stands in these files
+		"back":    (*scenario).back,    // the branch is forced back by one commit
+		"git":     (*scenario).git,     // up|hangs: whether the repository answers
+		"decide":  (*scenario).decide,  // suspend CLUSTER|SOURCE/TARGET [DURATION]|accept CLUSTER|allow N|abandon CLUSTER|reconcile CLUSTER|none
 		"pass":    (*scenario).pass,    // [DURATION]: makes the next pass, which is interrupted after so long
 		"restart": (*scenario).restart, // a new process makes the passes that follow
 		"run":     (*scenario).run,     // begins a daemon
@@ -104,7 +106,7 @@ func commands() map[string]func(*scenario, []string) {
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
 		"approve": (*scenario).approve, // somebody approves what is denied
 		"left":    (*scenario).left,    // NAME N: how many objects of ours there are
-		"cmp":     (*scenario).cmp,     // report|sorted|check FILE: the last report, as text; what a check that writes nothing tells
+		"cmp":     (*scenario).cmp,     // report|sorted|check|decisions FILE: the last report, as text; what a check that writes nothing tells; what people decided
 	}
 }
 
@@ -125,6 +127,9 @@ type scenario struct {
 	last    atomic.Pointer[report.Report] // read while a daemon publishes the next
 	end     func()
 	poke    chan struct{}
+
+	recorded chan struct{}
+	observes bool
 }
 
 func (s *scenario) bad(err error) {
@@ -193,8 +198,9 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
 		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
+	l.ReadOnly = s.observes
 	if watches {
-		l.Changes = s.set
+		l.Changes, l.Recorded = s.set, s.recorded
 	}
 	return l
 }
@@ -218,30 +224,6 @@ func (r reached) WithCluster(_ context.Context, name api.ClusterName, f func(syn
 
 func (r reached) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
 	return r.set.Cluster(name).Token(ctx, q)
-}
-
-// trees is a repository whose commits follow each other. It belongs to the bubble: no two of its methods run at once.
-type trees struct{ commits []fstest.MapFS }
-
-func (h *trees) Next(ctx context.Context) (sync.Declaration, error) {
-	return h.At(ctx, commitOf(len(h.commits)))
-}
-
-func (h *trees) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
-	for i, tree := range h.commits {
-		if commitOf(i+1) == commit {
-			f, problems := fleet.Load(commit, tree)
-			return sync.Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
-		}
-	}
-	return sync.Declaration{}, fmt.Errorf("there is no commit %s", commit)
-}
-
-func (h *trees) Follows(_ context.Context, commit, last api.Commit) error {
-	if commit < last {
-		return fmt.Errorf("commit %s does not descend from %s", commit, last)
-	}
-	return nil
 }
 
 func commitOf(n int) api.Commit { return api.Commit(fmt.Sprintf("%012d%028d", n, 0)) }
@@ -297,7 +279,10 @@ func (s *scenario) cmp(words []string) {
 	r, out := s.lastReport(), strings.Builder{}
 	switch {
 	case len(words) != 2:
-		s.Fatalf("%s: want report FILE, sorted FILE or check FILE", s.line)
+		s.Fatalf("%s: want report FILE, sorted FILE, check FILE or decisions FILE", s.line)
+	case words[0] == "decisions":
+		s.compare(words[1], s.decisions())
+		return
 	case words[0] == "check":
 		s.compare(words[1], s.check())
 		return

@@ -34,8 +34,8 @@ type Declared interface {
 	At(ctx context.Context, commit api.Commit) (Declaration, error)
 	// Follows says why commit may not be applied where last was applied: it does not descend from it, or that is not
 	// known; nil: it may. A definite answer is remembered. An empty last is a commit that nobody knows: only people can
-	// allow what is to be applied after that.
-	Follows(ctx context.Context, commit, last api.Commit) error
+	// allow what is to be applied after that. allowed are commits that they do allow; the first digits are enough.
+	Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error
 }
 
 // Clusters are the open connections. Drift is repaired while the next pass begins: WithCluster and Token run beside Follow.
@@ -88,12 +88,15 @@ type Loop struct {
 	Only []api.ClusterName
 	// ReadOnly plans and reports, and writes nothing anywhere.
 	ReadOnly bool
-	// Accepted confirms identities: name → kube-system uid.
+	// Accepted confirms identities: name → kube-system uid. This, Forget and Allowed are for one sync: what people decide while a
+	// daemon runs stands in the record.
 	Accepted map[api.ClusterName]string
 	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
 	Forget map[api.ClusterName]bool
 	// Cap limits what a revision may remove, whatever is declared; nil: nothing does.
 	Cap *api.PruneLimits
+	// Allowed are commits that may be applied although history went back.
+	Allowed []api.Commit
 	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
 	// Adopt has passes adopt what others made for these links, by Rules, and do nothing else; nil: ordinary passes.
@@ -106,6 +109,8 @@ type Loop struct {
 	Log      *slog.Logger
 	// Changes tells what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
+	// Recorded is told whenever the record may hold new decisions; nil: they are found with the next sync.
+	Recorded <-chan struct{}
 	// Probe, with ReadOnly, tries credentials all the same, of all clusters: to be told of, and not before they are written.
 	Probe bool
 	// Tries tries credentials before they are handed to Linkerd; nil: none is tried.
@@ -164,7 +169,7 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 	b.forgetAnswers()
 	r := report.Report{Head: b.newest(head.Commit), Problems: head.Problems, ReadOnly: t.loop.ReadOnly}
 	if head.err == nil || head.Commit != "" {
-		r.Polled = start
+		r.Polled = head.at
 	}
 	if head.err != nil {
 		r.Err = head.err.Error()
@@ -174,7 +179,9 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 	ok, err := t.choose(ctx, head)
 	if t.open = ok; ok {
 		t.strangers()
+		urged := t.urge()
 		err = errors.Join(err, t.run(ctx, news))
+		t.strike(ctx, urged)
 		r.Clusters = b.rows()
 	}
 	if r.At, r.Err = time.Now(), ""; err != nil {
@@ -194,7 +201,7 @@ func (t *term) strangers() {
 	t.warned = true
 	for _, name := range slices.Sorted(maps.Keys(t.loop.Forget)) {
 		if t.lane(name) == nil {
-			t.loop.Log.Warn("--forget-cluster does nothing: no such cluster is declared or remembered; was it given up before, or is it called otherwise?", "cluster", string(name))
+			t.loop.Log.Warn("--abandon-cluster does nothing: no such cluster is declared or remembered; was it abandoned before, or is it called otherwise?", "cluster", string(name))
 		}
 	}
 }

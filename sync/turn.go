@@ -126,17 +126,18 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 
 // keepRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
 // find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed, and
-// writes a cluster down again that holds something of ours and is in the record no more, since that was lost.
+// writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
+// identity that people replaced.
 func (u *turn) keepRecord(ctx context.Context, uid string) error {
 	if err := u.board.keepJudged(ctx, u.step.Judged); err != nil {
 		return err
 	}
-	switch _, known := u.board.lastRecord().Clusters[u.cluster.Name]; {
+	switch known, recorded := u.board.lastRecord().Clusters[u.cluster.Name]; {
 	case u.step.Left():
 		return u.board.forget(ctx, u.cluster.Name)
 	case len(u.step.Paid) > 0:
 		return u.board.acquit(ctx, u.cluster.Name, u.step.Paid)
-	case !known && u.step.Refused == nil && u.holds():
+	case (!recorded || known.UID != uid) && u.step.Refused == nil && u.holds():
 		return u.board.remember(ctx, u.cluster, uid, u.step)
 	}
 	return nil

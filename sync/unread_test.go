@@ -76,9 +76,9 @@ func (r *rewind) alone(*testing.T) {
 	r.unbase("west")
 	r.pause("north")
 	r.begin()
-	r.nothing("east alone", string(evil), "--allow-rewind")
+	r.nothing("east alone", string(evil), "allow non-fast-forward")
 	r.resume("north")
-	r.nothing("east and north", string(evil), "--allow-rewind")
+	r.nothing("east and north", string(evil), "allow non-fast-forward")
 	r.rebase("east", evil, r.last)
 	r.onwards("alone")
 }
@@ -89,14 +89,14 @@ func (r *rewind) absent(*testing.T) {
 	r.unbase("west")
 	r.h.force(r.first)
 	r.begin()
-	r.nothing("west without a base", string(r.first), "--allow-rewind", "nobody knows")
-	r.nothing("once more", string(r.first), "--allow-rewind", "nobody knows")
+	r.nothing("west without a base", string(r.first), "allow non-fast-forward", "nobody knows")
+	r.nothing("once more", string(r.first), "allow non-fast-forward", "nobody knows")
 	r.resume("east", "north")
 	got := r.pass() // west has its base back
 	if got.Commit != r.last || got.Counts().InPlace != 12 {
 		r.t.Errorf("once all are back: in force is %s, %+v", got.Commit, got.Counts())
 	}
-	r.keptUp("and then", r.first, string(r.last), "--allow-rewind")
+	r.keptUp("and then", r.first, string(r.last), "allow non-fast-forward")
 	r.onwards("absent")
 }
 
@@ -116,7 +116,7 @@ func (r *rewind) unseen(*testing.T) {
 		r.t.Errorf("while they are down: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.resume("east", "north")
-	if got := r.untouched("once they are back", string(r.first), string(r.last), "--allow-rewind"); got.Commit != r.last {
+	if got := r.untouched("once they are back", string(r.first), string(r.last), "allow non-fast-forward"); got.Commit != r.last {
 		r.t.Errorf("once they are back: in force is %s", got.Commit)
 	}
 	r.begin()

@@ -36,8 +36,8 @@ type declared struct {
 	dir    string // of the tree in its repository
 	last   sync.Declaration
 
-	mu      gosync.Mutex
-	allowed api.Commit // --allow-rewind, whole once that is known; mu
+	mu     gosync.Mutex
+	wholes map[api.Commit]api.Commit // of commits that are allowed by their first digits; mu
 }
 
 // Next implements sync.Declared.
@@ -69,20 +69,26 @@ func (d *declared) At(ctx context.Context, commit api.Commit) (sync.Declaration,
 }
 
 // Follows implements sync.Declared.
-func (d *declared) Follows(ctx context.Context, commit, last api.Commit) error {
+func (d *declared) Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error {
 	if last == "" {
-		return d.blindly(ctx, commit)
+		return d.blindly(ctx, commit, allowed)
 	}
 	follows := func(commit, last api.Commit) error { return d.source.Follows(ctx, commit, last) }
 	why := follows(commit, last)
 	if why == nil {
 		return nil
 	}
-	allowed, err := d.whole(ctx, commit, last)
-	if err != nil {
-		return fmt.Errorf("%w; %w", why, err)
+	for _, one := range allowed {
+		one, err := d.whole(ctx, one, commit, last)
+		if err != nil {
+			return fmt.Errorf("%w; %w", why, err)
+		}
+		if err = mayFollow(commit, last, one, follows); err == nil {
+			return nil
+		}
+		why = err // which says more
 	}
-	return mayFollow(commit, last, allowed, follows)
+	return why
 }
 
 // read makes a declaration of a tree. Its errors are of this machine: the next pass tries again.

@@ -86,13 +86,13 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	}
 	return &engine{source: src, clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{source: src, load: k.load, dir: f.git.dir(), allowed: allowed},
+		Declared: &declared{source: src, load: k.load, dir: f.git.dir()},
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(k),
 		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
-		Accepted: accepted, Forget: f.home.forgotten(), Grace: f.home.grace, Cap: f.home.pruneCap,
+		Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
 		Log: log, Tries: c.trier(),
 		Explain: cluster.Explain, Immutable: cluster.Immutable,
 	}}, nil

@@ -178,7 +178,7 @@ func (l *lab) uninstallsDead() {
 		l.t.Fatal(err)
 	}
 	l.commit(l.cluster("west"))
-	l.must(exitPartial, []string{"east  unread  Timeout: it is declared no more", "--forget-cluster east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
+	l.must(exitPartial, []string{"east  unread  Timeout: it is declared no more", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
 	l.must(exitPartial, []string{"east: nothing is taken away: Timeout", "delete Service default/web-east", "Nothing was written"}, "uninstall", "--cluster-timeout", "3s")
 	l.must(exitPartial, []string{"east  owes east→west for less than a minute, west→east for less than a minute", "it goes once the cluster can be read", "2 ends owed"},
 		"uninstall", "--yes", "--cluster-timeout", "3s", "--access-grace", "0s", "--wait", "5s")
@@ -203,9 +203,9 @@ func (l *lab) uninstallsForgotten() {
 		l.t.Fatal(err)
 	}
 	l.commit(l.cluster("west"))
-	uninstall := []string{"uninstall", "--forget-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
-	l.must(exitPartial, []string{"east: given up by --forget-cluster", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
-	l.must(exitDone, []string{"Forgotten: given up by --forget-cluster"}, append(uninstall, "--yes")...)
+	uninstall := []string{"uninstall", "--abandon-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
+	l.must(exitPartial, []string{"east: people abandoned it", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
+	l.must(exitDone, []string{"Abandoned: people abandoned it"}, append(uninstall, "--yes")...)
 	l.unmarked("west")
 	l.recordless()
 	l.must(exitDone, []string{"no such cluster is declared or remembered", "nothing of linkwright is left"}, uninstall...)

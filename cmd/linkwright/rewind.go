@@ -13,26 +13,31 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// rewindFlags say which commit may be applied although it does not follow what was applied before.
+// rewindFlags say which commit one run may apply although it does not follow what was applied before.
 type rewindFlags struct {
 	commit string
 }
 
 func (r *rewindFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&r.commit, "allow-rewind", "", "COMMIT: let this commit, and what descends from it, be applied although history went back or was replaced; at least 7 digits")
+	f.StringVar(&r.commit, "allow-non-fast-forward", "", "COMMIT: let this commit, and what descends from it, be applied although history went back or was replaced; at least 7 digits")
+	f.StringVar(&r.commit, "allow-rewind", "", "")
+	_ = f.MarkDeprecated("allow-rewind", "it is --allow-non-fast-forward now") // the flag is there
 }
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 
-// check gives the commit, or what it begins with.
-func (r *rewindFlags) check() (api.Commit, error) {
-	if r.commit != "" && !hexadecimal.MatchString(r.commit) {
-		return "", usage("--allow-rewind %q: want a commit, 7 to 40 hexadecimal digits in lower case", r.commit)
+// check gives the commit, or what it begins with; none: nothing is allowed.
+func (r *rewindFlags) check() ([]api.Commit, error) {
+	switch {
+	case r.commit == "":
+		return nil, nil
+	case !hexadecimal.MatchString(r.commit):
+		return nil, usage("--allow-non-fast-forward %q: want a commit, 7 to 40 hexadecimal digits in lower case", r.commit)
 	}
-	return api.Commit(r.commit), nil
+	return []api.Commit{api.Commit(r.commit)}, nil
 }
 
-// mayFollow is the rule of --allow-rewind: why next may not be applied where last was, with allowed (empty: nothing is);
+// mayFollow is the rule of what people allow: why next may not be applied where last was, with allowed (empty: nothing is);
 // nil: it may. follows tells of two commits whether the first is the second, or descends from it.
 //
 //	next is last, or descends from it                    yes
@@ -59,44 +64,56 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	case err == nil:
 		return spent(why, allowed)
 	default:
-		return fmt.Errorf("%w; whether %s was applied after --allow-rewind %s is not known: %w", why, last.Short(), allowed.Short(), err)
+		return fmt.Errorf("%w; whether %s was applied after %s, which is allowed, is not known: %w", why, last.Short(), allowed.Short(), err)
 	}
 }
 
-// blindly says why a commit may not be applied while nobody knows what was applied before: --allow-rewind must name it. What
-// descends from that may not: whether the flag is spent is not known either.
-func (d *declared) blindly(ctx context.Context, commit api.Commit) error {
-	allowed, err := d.whole(ctx, commit)
-	if err != nil {
-		return err
+// blindly says why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What
+// descends from that may not: whether the allowance is spent is not known either.
+func (d *declared) blindly(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
+	for _, one := range allowed {
+		one, err := d.whole(ctx, one, commit)
+		if err != nil {
+			return err
+		}
+		if one == commit {
+			return nil
+		}
 	}
-	if allowed == commit {
-		return nil
-	}
-	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: --allow-rewind %[1]s)", commit)
+	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: linkwright allow non-fast-forward %[1]s)", commit)
 }
 
 func spent(why error, allowed api.Commit) error {
-	return fmt.Errorf("%w; --allow-rewind %s was for what came before it", why, allowed.Short())
+	return fmt.Errorf("%w; what was allowed, %s, was for what came before it", why, allowed.Short())
 }
 
-// whole finds the commit that is allowed among those that are asked about, else in the repository: people give its first digits.
-// A branch or a tag that is called like them is not asked: who may push is not who may allow.
-func (d *declared) whole(ctx context.Context, among ...api.Commit) (api.Commit, error) {
+// whole finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its
+// first digits. A branch or a tag that is called like them is not asked: who may push is not who may allow.
+func (d *declared) whole(ctx context.Context, allowed api.Commit, among ...api.Commit) (api.Commit, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if known := d.wholes[allowed]; known != "" {
+		return known, nil
+	}
+	if len(allowed) == 40 {
+		return allowed, nil
+	}
+	found := api.Commit("")
 	for _, c := range among {
-		if len(d.allowed) < 40 && d.allowed != "" && strings.HasPrefix(string(c), string(d.allowed)) {
-			d.allowed = c
+		if strings.HasPrefix(string(c), string(allowed)) {
+			found = c
 		}
 	}
-	if d.allowed == "" || len(d.allowed) == 40 {
-		return d.allowed, nil
+	if found == "" {
+		s, err := d.source.At(ctx, "commit:"+string(allowed))
+		if err != nil {
+			return "", fmt.Errorf("--allow-non-fast-forward %s: %w", allowed, err)
+		}
+		found = s.Commit
 	}
-	s, err := d.source.At(ctx, "commit:"+string(d.allowed))
-	if err != nil {
-		return "", fmt.Errorf("--allow-rewind %s: %w", d.allowed, err)
+	if d.wholes == nil {
+		d.wholes = map[api.Commit]api.Commit{}
 	}
-	d.allowed = s.Commit
-	return d.allowed, nil
+	d.wholes[allowed] = found
+	return found, nil
 }

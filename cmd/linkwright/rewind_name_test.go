@@ -11,7 +11,7 @@ import (
 )
 
 // What is allowed is a commit: a branch or a tag that somebody calls like its digits changes nothing.
-func TestAllowRewindTakesNoName(t *testing.T) {
+func TestAllowedTakesNoName(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
@@ -32,8 +32,8 @@ func TestAllowRewindTakesNoName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	d := &declared{source: s, allowed: api.Commit(allowed[:7])}
-	if got, err := d.whole(t.Context()); err != nil || string(got) != allowed {
-		t.Errorf("--allow-rewind %s is %s, %v; want %s", allowed[:7], got, err, allowed)
+	d := &declared{source: s}
+	if got, err := d.whole(t.Context(), api.Commit(allowed[:7])); err != nil || string(got) != allowed {
+		t.Errorf("--allow-non-fast-forward %s is %s, %v; want %s", allowed[:7], got, err, allowed)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,25 +84,43 @@ func TestMayFollow(t *testing.T) {
 	}
 }
 
-// While nobody knows what was applied before, an allowance is for the very commit that it names.
-func TestFollowsBlindly(t *testing.T) {
-	const head, short, other = "89abcdef0123456789abcdef0123456789abcdef", "89abcde", "0123456789abcdef0123456789abcdef01234567"
-	for allowed, want := range map[api.Commit]bool{"": false, head: true, short: true, other: false} {
-		d := &declared{allowed: allowed}
-		err := d.Follows(t.Context(), head, "")
-		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "--allow-rewind "+head) {
-			t.Errorf("with --allow-rewind %q: got %v, want %t", allowed, err, want)
+// untold is a repository that knows nothing.
+type untold struct{ repository }
+
+func (untold) Follows(_ context.Context, commit, last api.Commit) error {
+	return fmt.Errorf("%w: %s after %s", source.ErrRewound, commit, last)
+}
+
+// What several people allow counts each for itself.
+func TestFollowsAllowed(t *testing.T) {
+	const a, b = "89abcdef0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef01234567"
+	d := &declared{source: untold{}}
+	for commit, want := range map[api.Commit]bool{a: true, b: true, api.Commit(strings.Repeat("c", 40)): false} {
+		if err := d.Follows(t.Context(), commit, api.Commit(strings.Repeat("d", 40)), []api.Commit{a, b}); (err == nil) != want {
+			t.Errorf("Follows(%s): %v, want %t", commit, err, want)
 		}
 	}
 }
 
-func TestAllowRewindIsACommit(t *testing.T) {
+// While nobody knows what was applied before, an allowance is for the very commit that it names.
+func TestFollowsBlindly(t *testing.T) {
+	const head, short, other = "89abcdef0123456789abcdef0123456789abcdef", "89abcde", "0123456789abcdef0123456789abcdef01234567"
+	for allowed, want := range map[api.Commit]bool{head: true, short: true, other: false} {
+		d := &declared{source: untold{}}
+		err := d.Follows(t.Context(), head, "", []api.Commit{other, allowed})
+		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "linkwright allow non-fast-forward "+head) {
+			t.Errorf("with %q allowed: got %v, want %t", allowed, err, want)
+		}
+	}
+}
+
+func TestAllowedIsACommit(t *testing.T) {
 	for commit, want := range map[string]bool{
 		"": true, "0123456": true, "0123456789abcdef0123456789abcdef01234567": true,
 		"012345": false, "main": false, "0123456789ABCDEF": false, "0123456789abcdef0123456789abcdef012345678": false,
 	} {
 		if _, err := (&rewindFlags{commit}).check(); (err == nil) != want {
-			t.Errorf("--allow-rewind %q: %v", commit, err)
+			t.Errorf("--allow-non-fast-forward %q: %v", commit, err)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (e *engine) going(w plan.World, out printer) {
 				say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Standing == plan.Waiting && r.Leaving:
 				say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
-			case r.Why.Code == plan.Forgotten:
+			case r.Why.Code == plan.Abandoned:
 				say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}

@@ -195,7 +195,7 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 		if why.Code == plan.Untold && r.rotated {
 			why = &object.Reason{}
 		}
-		if why.Code == plan.Forgotten { // told by the one pass that gives it up, which may have been the one that died
+		if why.Code == plan.Abandoned { // told by the one pass that gives it up, which may have been the one that died
 			continue
 		}
 		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Standing, why.Code)

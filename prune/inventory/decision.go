@@ -39,7 +39,7 @@ type Decision struct {
 	Source   api.ClusterName `json:"source,omitempty"` // of a link
 	Target   api.ClusterName `json:"target,omitempty"`
 	UID      string          `json:"uid,omitempty"`
-	Revision api.Commit      `json:"revision,omitempty"` // or its first digits
+	Revision api.Commit      `json:"revision,omitempty"` // 40 digits
 	By       string          `json:"by"`
 	At       time.Time       `json:"at,omitzero"` // UTC, whole seconds, as is Until
 	Reason   string          `json:"reason,omitempty"`
@@ -98,16 +98,19 @@ func (d Decision) Object() string {
 	return string(d.Cluster)
 }
 
-var revisions = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+var revisions = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // Check says why nothing can follow from a decision; nil: something can.
 func (d Decision) Check() error {
 	if d.Unread != "" {
 		return errors.New("this release cannot read it")
 	}
+	if !d.Until.IsZero() && d.Kind != Suspend {
+		return errors.New("only a suspension has an end")
+	}
 	if d.Kind == AllowNonFastForward {
 		if !revisions.MatchString(string(d.Revision)) {
-			return fmt.Errorf("revision %q: want 7 to 40 hexadecimal digits in lower case", d.Revision)
+			return fmt.Errorf("revision %q: want all 40 hexadecimal digits, in lower case", d.Revision)
 		}
 		return nil
 	}

@@ -17,7 +17,7 @@ func decisions() []Decision {
 	return []Decision{
 		{Kind: AbandonCluster, Cluster: "north", By: "alice", At: decidedAt},
 		{Kind: AcceptCluster, Cluster: "east", UID: "u", By: "alice", At: decidedAt, Reason: "made anew"},
-		{Kind: AllowNonFastForward, Revision: "0123456", By: "alice", At: decidedAt},
+		{Kind: AllowNonFastForward, Revision: "0123456789012345678901234567890123456789", By: "alice", At: decidedAt},
 		{Kind: Reconcile, Cluster: "east", By: "alice", At: decidedAt},
 		{Kind: Suspend, Cluster: "east", By: "alice", At: decidedAt, Until: decidedAt.Add(time.Hour)},
 		{Kind: Suspend, Cluster: "east", By: "bob", At: decidedAt},
@@ -111,7 +111,8 @@ func TestDecide(t *testing.T) {
 
 func TestDecisionCheck(t *testing.T) {
 	for want, d := range map[string]Decision{
-		"want 7 to 40":        {Kind: AllowNonFastForward, Revision: "main"},
+		"only a suspension":   {Kind: Reconcile, Cluster: "east", Until: decidedAt},
+		"want all 40":         {Kind: AllowNonFastForward, Revision: "main"},
 		"no uid":              {Kind: AcceptCluster, Cluster: "east"},
 		"a link and":          {Kind: Suspend, Cluster: "east", Source: "a", Target: "b"},
 		"knows no decision":   {Kind: "Dance", Cluster: "east"},

@@ -14,8 +14,8 @@ import (
 
 // Codes of clusters that people give up.
 const (
-	Forgotten    = "Forgotten"    // it was given up
-	NotForgotten = "NotForgotten" // it was not, and why
+	Abandoned    = "Abandoned"    // it was given up
+	NotAbandoned = "NotAbandoned" // it was not, and why
 )
 
 // Owed is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
@@ -90,7 +90,7 @@ func (p *planner) parted(why *object.Reason) *object.Reason {
 	if !p.departed(p.name) || p.stranger(p.name) == nil {
 		return why
 	}
-	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: --forget-cluster %s): %s",
+	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: linkwright abandon %s): %s",
 		p.name, why.Message)
 }
 
@@ -107,9 +107,9 @@ func (p *planner) unforgotten() string {
 	switch {
 	case !p.Forget[p.name]:
 	case c != nil:
-		return fmt.Sprintf("--forget-cluster %s does nothing while the cluster is declared: take it out of the repository first", p.name)
+		return fmt.Sprintf("to abandon cluster %s does nothing while it is declared: take it out of the repository first", p.name)
 	case p.stranger(p.name) == nil:
-		return fmt.Sprintf("--forget-cluster %s does nothing while the cluster can be read: it is unlinked as any other", p.name)
+		return fmt.Sprintf("to abandon cluster %s does nothing while it can be read: it is unlinked as any other", p.name)
 	}
 	return ""
 }
@@ -118,7 +118,7 @@ func (p *planner) unforgotten() string {
 func (p *planner) warn() {
 	why := unwatched(p.name, p.side.Seen.Unwatched)
 	if said := p.unforgotten(); said != "" {
-		why = object.Because(NotForgotten, "%s", said)
+		why = object.Because(NotAbandoned, "%s", said)
 	}
 	for i, row := range p.step.Rows {
 		if why != nil && row.End.IsBase() && row.Quiet() && row.Standing != Removed {
@@ -142,7 +142,7 @@ func (p *planner) forsake() Row {
 	}
 	return Row{
 		End: object.End{Cluster: p.name}, Standing: Removed, Leaving: true,
-		Why: object.Because(Forgotten, "given up by --forget-cluster: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
+		Why: object.Because(Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
 			object.OwnerLabel, p.Owner, orUnknown(p.UIDs[p.name]), known),
 	}
 }

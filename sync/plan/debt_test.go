@@ -155,12 +155,12 @@ func TestForgetCluster(t *testing.T) {
 	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
 	step := s.turn("east")
-	if step.Refused == nil || !strings.Contains(step.Refused.Message, "--forget-cluster east") || step.Refused.Code != "Unreachable" || step.Left() {
+	if step.Refused == nil || !strings.Contains(step.Refused.Message, "linkwright abandon east") || step.Refused.Code != "Unreachable" || step.Left() {
 		t.Fatalf("dead and gone: %v, left %t", step.Refused, step.Left())
 	}
 	s.world.Forget = map[api.ClusterName]bool{"east": true}
 	step = s.turn("east")
-	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != Forgotten ||
+	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != Abandoned ||
 		!strings.Contains(step.Rows[0].Why.Message, "ServiceAccount linkwright-access/linkwright.west") || !strings.Contains(step.Rows[0].Why.Message, "east-kube-system") {
 		t.Errorf("given up: left %t, %+v", step.Left(), step.Rows)
 	}
@@ -169,15 +169,15 @@ func TestForgetCluster(t *testing.T) {
 		t.Errorf("alive: left %t, %v", step.Left(), words(step))
 	}
 	base := object.End{Cluster: "east"}
-	if got := row(t, step, base); got.Why == nil || got.Why.Code != NotForgotten || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
+	if got := row(t, step, base); got.Why == nil || got.Why.Code != NotAbandoned || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
 		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
 	}
 	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
-	if step = s.turn("east"); step.Left() || step.Refused == nil || !strings.Contains(step.Refused.Message, "--forget-cluster east does nothing while the cluster is declared") {
+	if step = s.turn("east"); step.Left() || step.Refused == nil || !strings.Contains(step.Refused.Message, "to abandon cluster east does nothing while it is declared") {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Refused)
 	}
 	s.down["east"] = false
-	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != NotForgotten || got.Quiet() {
+	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != NotAbandoned || got.Quiet() {
 		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
 	}
 	s.world.Forget = nil

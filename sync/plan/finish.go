@@ -87,6 +87,7 @@ func (p *planner) schedule() {
 			s.within(p.Now.Add(soon))
 		}
 	}
+	p.resumes()
 	for _, at := range []time.Time{p.granted, p.calmed, p.recalls} {
 		if !at.IsZero() {
 			s.within(at)

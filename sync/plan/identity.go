@@ -17,8 +17,8 @@ import (
 //	not read                         unknown is not absent
 //	no identity                      it must be told from others
 //	two names for one cluster        neither counts; but see renamed and misled
-//	another cluster than remembered  until --accept-cluster
-//	a base of another name           until --accept-cluster
+//	another cluster than remembered  until people accept it
+//	a base of another name           until people accept it
 func (p *planner) stranger(name api.ClusterName) *object.Reason {
 	if why, ok := p.strangers[name]; ok {
 		return why
@@ -83,7 +83,7 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 			name, twin, uid, twin)
 	}
 	if twin != "" {
-		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name, allow it with --accept-cluster NEWNAME=%s",
+		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name: linkwright accept cluster NEWNAME=%s",
 			name, twin, uid, name, uid)
 	}
 	if ring := w.swapped(name); len(ring) > 0 {
@@ -95,7 +95,7 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 		return nil
 	}
 	if known := w.UIDs[name]; known != "" && known != uid {
-		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right, allow it with --accept-cluster %s=%s",
+		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: linkwright accept cluster %s=%s",
 			uid, known, name, uid)
 	}
 	return nil
@@ -136,10 +136,27 @@ func (w World) renamedBase(name api.ClusterName) *object.Reason {
 	case err != nil:
 		return object.Because("Inventory", "%v", err)
 	case found && base.End.Cluster != name:
-		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name, allow it with --accept-cluster %s=%s",
+		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name: linkwright accept cluster %s=%s",
 			base.End.Cluster, name, w.Sides[name].Facts.UID)
 	}
 	return nil
+}
+
+// Confirmed says that a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
+func (w World) Confirmed(name api.ClusterName, uid string) bool {
+	side := w.Sides[name]
+	if !side.Known || side.Facts.UID != uid || w.UIDs[name] != uid {
+		return false
+	}
+	if base, found := inventory.ReadBase(w.Owner, side.Seen); found {
+		return base.End.Cluster == name
+	}
+	for other, known := range w.UIDs {
+		if other != name && known == uid {
+			return false // it may be the former name, which is still to be handed over
+		}
+	}
+	return true
 }
 
 // misled says that the access of one name leads to the cluster of another: the record remembers that cluster by the other name, which

@@ -38,6 +38,8 @@ type World struct {
 	Forget map[api.ClusterName]bool
 	// Guard limits what a revision may remove.
 	Guard Guard
+	// Suspended are people's decisions of the kind Suspend; what is over counts no more.
+	Suspended []inventory.Decision
 	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
 	Grace time.Duration
 	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.

@@ -2,13 +2,18 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 )
 
 const codeSuspended = "Suspended"
 
-// Suspend is the declarations' suspend as a Policy: it closes both ends of a link, or all that is in a cluster.
+// Suspend is suspension as a Policy, by the declarations or by a person's decision: it closes both ends of a link, or all that is in
+// a cluster.
 func Suspend(w World, end object.End, _ []object.Change) *object.Reason {
 	if w.Fleet == nil {
 		return nil
@@ -19,7 +24,61 @@ func Suspend(w World, end object.End, _ []object.Change) *object.Reason {
 	if l, ok := w.Fleet.Link(end.Link); ok && l.Spec.Suspend {
 		return object.Because(codeSuspended, "suspended by %s: neither end is written", l.From)
 	}
+	if d, ok := w.suspension(end); ok {
+		return object.Because(codeSuspended, "%s", suspendedBy(d))
+	}
 	return nil
+}
+
+// suspension is the decision of a person that keeps an end suspended now; of several, the one that lasts longest.
+func (w World) suspension(end object.End) (longest inventory.Decision, found bool) {
+	for _, d := range w.Suspended {
+		closes := d.Cluster == end.Cluster || !end.IsBase() && d.Link() == end.Link
+		if closes && d.Active(w.Now) && (!found || !longest.Until.IsZero() && (d.Until.IsZero() || d.Until.After(longest.Until))) {
+			longest, found = d, true
+		}
+	}
+	return longest, found
+}
+
+// Suspends says that a person's decision keeps all that is in a cluster suspended.
+func (w World) Suspends(name api.ClusterName) bool {
+	_, suspended := w.suspension(object.End{Cluster: name})
+	return suspended
+}
+
+// suspendedBy tells of a decision until when it holds, whose it is, why, and what ends it.
+func suspendedBy(d inventory.Decision) string {
+	text := "suspended"
+	if !d.Until.IsZero() {
+		text += " until " + d.Until.Format(time.RFC3339)
+	}
+	if d.By != "" {
+		text += " by " + d.By
+	}
+	if d.Reason != "" {
+		text += " (" + d.Reason + ")"
+	}
+	if d.Cluster != "" {
+		return fmt.Sprintf("cluster %s is %s: nothing is written there; to end that: linkwright resume %[1]s", d.Cluster, text)
+	}
+	return fmt.Sprintf("%s: neither end is written; to end that: linkwright resume %s", text, d.Object())
+}
+
+// resumes has the step asked again when the first suspension ends that has an end of it suspended.
+func (p *planner) resumes() {
+	for _, row := range p.step.Rows {
+		if row.Standing != Suspended {
+			continue
+		}
+		for _, d := range p.Suspended {
+			link := row.End.Link
+			touches := d.Link() == link || slices.Contains([]api.ClusterName{row.End.Cluster, link.Source, link.Target}, d.Cluster)
+			if touches && d.Active(p.Now) && !d.Until.IsZero() {
+				p.step.within(d.Until)
+			}
+		}
+	}
 }
 
 // closed says why nothing of an end is written, whatever is to do there.

@@ -1,0 +1,97 @@
+package sync
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// recordedWith is a term whose home has a record with decisions, and another process beside it.
+func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *term) {
+	t.Helper()
+	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+		t.Fatal(err)
+	}
+	both := make([]*term, 2)
+	for i := range both {
+		both[i] = newTerm(&Loop{Owner: "linkwright", Home: Home{Cluster: home, Namespace: "linkwright"}}, 1)
+		both[i].board.fleet = &fleet.Fleet{}
+	}
+	mine, other = both[0], both[1]
+	record, err := mine.board.recall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine.board.setRecord(record)
+	err = mine.board.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(decisions...); return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if something, _ := other.board.decides(t.Context()); !something {
+		t.Fatal("the other does not see them")
+	}
+	return mine, other
+}
+
+// What is decided anew while the former is struck off stays, and so does what somebody else decides meanwhile.
+func TestStrikeKeepsWhatIsNew(t *testing.T) {
+	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
+	former := inventory.Decision{Kind: inventory.Reconcile, Cluster: "east", By: "alice", At: at}
+	again, more := former, inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob", At: at}
+	again.At = at.Add(time.Second)
+	gone := inventory.Decision{Kind: inventory.Reconcile, Cluster: "west", By: "alice", At: at}
+	mine, other := recordedWith(t, former, gone)
+	err := other.board.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(again, more); return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine.strike(t.Context(), []inventory.Decision{former, gone})
+	if something, _ := other.board.decides(t.Context()); !something {
+		t.Error("nothing was struck off")
+	}
+	if diff := cmp.Diff([]inventory.Decision{again, more}, other.board.lastRecord().Decisions); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Flags count before the record; what cannot be acted upon, or is over, does not count.
+func TestDecide(t *testing.T) {
+	l := &Loop{Accepted: map[api.ClusterName]string{"east": "flag"}, Forget: map[api.ClusterName]bool{"north": true}, Allowed: []api.Commit{"0123456"}}
+	commit := api.Commit("0123456789012345678901234567890123456789")
+	got := l.decide([]inventory.Decision{
+		{Kind: inventory.AcceptCluster, Cluster: "east", UID: "record"}, {Kind: inventory.AcceptCluster, Cluster: "west", UID: "w"},
+		{Kind: inventory.AcceptCluster, Cluster: "south"}, {Kind: inventory.AbandonCluster, Cluster: "south"},
+		{Kind: inventory.AllowNonFastForward, Revision: commit}, {Kind: inventory.AllowNonFastForward, Revision: "main"},
+		{Kind: inventory.Suspend, Cluster: "east", Until: time.Now().Add(-time.Second)}, {Kind: inventory.Suspend, Cluster: "west"},
+		{Kind: inventory.Reconcile, Cluster: "west"},
+	})
+	want := decided{
+		accepted:  map[api.ClusterName]string{"east": "flag", "west": "w"},
+		abandoned: map[api.ClusterName]bool{"north": true, "south": true},
+		allowed:   []api.Commit{"0123456", commit},
+		suspended: []inventory.Decision{{Kind: inventory.Suspend, Cluster: "west"}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(decided{})); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A cluster that a person suspended counts no more against a head, as one that is declared so.
+func TestSuspendedConcernsNoHead(t *testing.T) {
+	mine, _ := recordedWith(t, inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob"})
+	b, f := mine.board, &fleet.Fleet{}
+	if b.concerns(f, "west") || !b.concerns(f, "east") {
+		t.Errorf("concerned: west %t, east %t; want east alone", b.concerns(f, "west"), b.concerns(f, "east"))
+	}
+	if w := (plan.World{Suspended: b.world().Suspended, Now: time.Now()}); !w.Suspends("west") {
+		t.Error("it is not planned with")
+	}
+}

@@ -143,7 +143,9 @@ func TestBarredIsSeen(t *testing.T) {
 // refusing is a history in which nothing follows anything.
 type refusing struct{ Declared }
 
-func (refusing) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return errSkipped }
+func (refusing) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error {
+	return errSkipped
+}
 
 // A world that was handed out stays as it was, whatever happens on the board since.
 func TestWorldStays(t *testing.T) {

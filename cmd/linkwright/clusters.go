@@ -29,6 +29,7 @@ type clusters struct {
 	traffic  *traffic
 	log      *slog.Logger
 	moves    chan struct{} // capacity 1: something is to be taken
+	recorded chan struct{} // capacity 1: something in the home cluster moved, such as the record
 	grace    time.Duration // of Follow, for connections that are exchanged
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
@@ -67,7 +68,7 @@ func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*cluster
 
 func newClusters(h *homeFlags, log *slog.Logger) *clusters {
 	return &clusters{
-		flags: h, traffic: newTraffic(), log: log, moves: make(chan struct{}, 1), grace: exchangeGrace,
+		flags: h, traffic: newTraffic(), log: log, moves: make(chan struct{}, 1), recorded: make(chan struct{}, 1), grace: exchangeGrace,
 		entries: map[api.ClusterName]*entry{}, elsewhere: map[api.ClusterName]bool{},
 	}
 }

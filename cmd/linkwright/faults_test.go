@@ -58,7 +58,7 @@ func (f *faults) all() []trouble {
 		{"redirect to another host", "redirect", at(answers(302, "Location", "https://elsewhere.invalid/fleet.git/info/refs?service=git-upload-pack")), nil},
 		{"an empty repository", "empty", (*faults).emptied, (*faults).restored},
 		{"a deleted branch", "no such branch", (*faults).unbranched, (*faults).restored},
-		{"a force-push", "--allow-rewind", (*faults).rewound, (*faults).restored},
+		{"a force-push", "allow non-fast-forward", (*faults).rewound, (*faults).restored},
 		{"a full disk", "no space left", (*faults).full, (*faults).roomy},
 	}
 }

@@ -32,20 +32,28 @@ type homeFlags struct {
 }
 
 func (h *homeFlags) add(f *pflag.FlagSet) {
-	h.addOwner(f)
-	f.StringVar(&h.kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
-	f.StringVar(&h.namespace, "namespace", "linkwright", "namespace of the home cluster: access Secrets, lease, record")
-	h.timeout, h.grace = 15*time.Second, defaultGrace
-	f.Var(&span{at: &h.timeout}, "cluster-timeout", "bound of one request to a cluster")
+	h.addHome(f)
+	h.grace = defaultGrace
 	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
 	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
 	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
 }
 
+// addHome are the flags that lead to the record of an installation.
+func (h *homeFlags) addHome(f *pflag.FlagSet) {
+	h.addOwner(f)
+	f.StringVar(&h.kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
+	f.StringVar(&h.namespace, "namespace", "linkwright", "namespace of the home cluster: access Secrets, lease, record")
+	h.timeout = 15 * time.Second
+	f.Var(&span{at: &h.timeout}, "cluster-timeout", "bound of one request to a cluster")
+}
+
 // addDead are the flags of commands that take away what dead clusters had, and give them up.
 func (h *homeFlags) addDead(f *pflag.FlagSet) {
 	h.addGrace(f)
-	f.StringArrayVar(&h.forget, "forget-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.forget, "forget-cluster", nil, "")
+	f.Lookup("forget-cluster").Hidden = true // its former name
 }
 
 func (h *homeFlags) addGrace(f *pflag.FlagSet) {
@@ -97,7 +105,7 @@ func (h *homeFlags) check() error {
 	}
 	for _, name := range h.forget {
 		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
-			return usage("--forget-cluster: %w", err)
+			return usage("--abandon-cluster: %w", err)
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 	})
 	root.SetUsageFunc(grouped(root.UsageFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), rbacCommand(), clusterCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), acceptCommand(), allowCommand(), abandonCommand(), reconcileCommand(), suspendCommand(), resumeCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), rbacCommand(), clusterCommand(), versionCommand())
 	extended(root)
 	for _, c := range commands(root) {
 		c.Args = asUsage(c.Args)

@@ -34,6 +34,7 @@ func (c *clusters) attend(ctx context.Context) {
 			return
 		case <-c.registry.Moved():
 		case <-c.home.moved():
+			tellTo(c.recorded)
 			for _, name := range c.again(ctx) {
 				exchanges.Go(func() { c.follow(ctx, name) })
 			}
@@ -64,9 +65,11 @@ func (c *clusters) tellMoved(name api.ClusterName) {
 }
 
 // tell says that something moved; many that were not heard yet are one.
-func (c *clusters) tell() {
+func (c *clusters) tell() { tellTo(c.moves) }
+
+func tellTo(heard chan<- struct{}) {
 	select {
-	case c.moves <- struct{}{}:
+	case heard <- struct{}{}:
 	default:
 	}
 }

@@ -32,7 +32,7 @@ func TestRewound(t *testing.T) {
 	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
 	t.Run("flags", func(t *testing.T) {
 		r.t = t
-		r.must(exitUsage, []string{"--allow-rewind", "7 to 40"}, "sync", "--allow-rewind", "main")
+		r.must(exitUsage, []string{"--allow-non-fast-forward", "7 to 40"}, "sync", "--allow-non-fast-forward", "main")
 	})
 	for name, push := range map[string]func(){
 		"back": func() { r.git("reset", "-q", "--hard", r.first) },
@@ -108,18 +108,18 @@ func (r *rewoundLab) allowed(push func()) {
 	head := r.tip()
 	r.drifts()
 	before := r.writes()
-	words := []string{head, r.last, "--allow-rewind"}
+	words := []string{head, r.last, "linkwright allow non-fast-forward " + head}
 	r.must(exitError, append(words, "2 links in place", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
 	}
 	before = r.writes()
 	r.must(exitError, append(words, "no cluster was looked at"), "sync")
-	r.must(exitError, words, "sync", "--allow-rewind", r.last)
+	r.must(exitError, words[:2], "sync", "--allow-non-fast-forward", r.last)
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
 	}
-	r.must(exitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-rewind", head[:7])
+	r.must(exitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
 	r.must(exitDone, []string{"1 link in place"}, "sync")
 	r.commit(r.both())
 	r.first, r.last = head, r.tip()
@@ -183,7 +183,7 @@ func (r *rewoundLab) underDaemon() {
 	}
 	var doc struct{ Commit, Head, Error string }
 	got := get(at + "/")
-	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != http.StatusOK || doc.Commit != r.last || doc.Head != r.first || !strings.Contains(doc.Error, "--allow-rewind "+r.first) {
+	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != http.StatusOK || doc.Commit != r.last || doc.Head != r.first || !strings.Contains(doc.Error, "linkwright allow non-fast-forward "+r.first) {
 		r.t.Errorf("the report: %v %+v, want %s in force and %s refused", err, doc, r.last, r.first)
 	}
 	r.git("reset", "-q", "--hard", r.last)

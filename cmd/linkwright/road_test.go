@@ -298,7 +298,7 @@ func (l *lab) anotherCluster() {
 		l.t.Fatal(err)
 	}
 	before := l.writes()
-	l.must(exitPartial, []string{"--accept-cluster east=" + string(ns.UID)}, "sync")
+	l.must(exitPartial, []string{"linkwright accept cluster east=" + string(ns.UID)}, "sync")
 	if n := l.writes(); n != before {
 		l.t.Errorf("a changed cluster was written to %d times", n-before)
 	}

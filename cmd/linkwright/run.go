@@ -33,7 +33,10 @@ With --observe it reads, plans and reports, and writes nothing and needs no leas
 
 HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON. /healthz answers as long as the
 process does, or fails with --max-pass-age where passes no longer end: then a restart may help. With
---hook-secret-file a signed POST of /hook begins a pass at once.`,
+--hook-secret-file a signed POST of /hook begins a pass at once.
+
+What people decide while it runs they record in the home cluster, and it takes that up within seconds:
+linkwright accept, allow, abandon, suspend, resume, reconcile.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.git.options.Repo) })
@@ -48,12 +51,12 @@ process does, or fails with --max-pass-age where passes no longer end: then a re
 		},
 	}
 	f.add(c.Flags())
-	group(c.Flags(), groupTrust, f.rewind.add)
 	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addOnly)
-	group(c.Flags(), groupClusters, f.home.addDead)
+	group(c.Flags(), groupClusters, f.home.addGrace)
 	s.add(c.Flags())
 	group(c.Flags(), groupForge, status.add)
+	recorded(c.Flags())
 	return c
 }
 
@@ -114,7 +117,7 @@ type daemon struct {
 
 // terms leads, pass after pass, whenever the lease is ours.
 func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
-	e.loop.Patience, e.loop.Changes = defaultWait, e.clusters
+	e.loop.Patience, e.loop.Changes, e.loop.Recorded = defaultWait, e.clusters, e.clusters.recorded
 	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)

@@ -128,8 +128,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	}
 	known, err := inventory.ReadRecord(key, seen)
 	if err == nil && known.Was.IsZero() {
-		err = fmt.Errorf("no record %s in the management cluster: nothing of --owner %s was applied by a linkwright in --namespace %s; name the right ones, or apply something first: linkwright sync",
-			key, c.flags.owner, c.flags.namespace)
+		err = noRecord(key, c.flags.owner)
 	}
 	if err != nil {
 		return report.Told{}, err
@@ -156,7 +155,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 			out.Clusters[i].Why = &why
 		}
 	})
-	out.Links = linksTold(out.Clusters, found)
+	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known.Decisions, out.At)
 	out.Clusters = forgotten(out)
 	return out, nil
 }

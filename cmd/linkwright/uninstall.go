@@ -32,7 +32,7 @@ where there is something, 0 where there is nothing. Run again, it goes on with w
 it: the exit code is 0 only once nothing is left.
 
 What a cluster holds that cannot be read is told, and owed as ever (exit code 4): run it again once that is
-back, or, if it never will be, take its declaration out and give it up with --forget-cluster, which says what
+back, or, if it never will be, take its declaration out and give it up with --abandon-cluster, which says what
 stays behind. A dead source keeps its access to others for --access-grace.
 
 What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
@@ -43,7 +43,7 @@ and later it would link everything again.
 To keep links and give up only what linkwright has to do with them, use "release".`,
 		Example: `  linkwright uninstall --repo URL --home-kubeconfig home
   linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m
-  linkwright uninstall --repo URL --home-kubeconfig home --yes --forget-cluster east`,
+  linkwright uninstall --repo URL --home-kubeconfig home --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, func(e *engine, _ *fleet.Fleet) (task, error) {
@@ -92,7 +92,7 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 
 // remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
 func (e *engine) remembered(w plan.World) []fleet.Cluster {
-	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool { return e.loop.Forget[c.Name] && !w.Sides[c.Name].Known })
+	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool { return w.Forget[c.Name] && !w.Sides[c.Name].Known })
 }
 
 // uninstall shows what goes, and with yes takes it away.

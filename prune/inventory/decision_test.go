@@ -111,13 +111,13 @@ func TestDecide(t *testing.T) {
 
 func TestDecisionCheck(t *testing.T) {
 	for want, d := range map[string]Decision{
-		"only a suspension":   {Kind: Reconcile, Cluster: "east", Until: decidedAt},
-		"want all 40":         {Kind: AllowNonFastForward, Revision: "main"},
-		"no uid":              {Kind: AcceptCluster, Cluster: "east"},
-		"a link and":          {Kind: Suspend, Cluster: "east", Source: "a", Target: "b"},
-		"knows no decision":   {Kind: "Dance", Cluster: "east"},
-		"cannot read":         {Unread: "1"},
-		`"" is no cluster`:    {Kind: Reconcile},
+		"only a suspension":    {Kind: Reconcile, Cluster: "east", Until: decidedAt},
+		"want all 40":          {Kind: AllowNonFastForward, Revision: "main"},
+		"no uid":               {Kind: AcceptCluster, Cluster: "east"},
+		"a link and":           {Kind: Suspend, Cluster: "east", Source: "a", Target: "b"},
+		"knows no decision":    {Kind: "Dance", Cluster: "east"},
+		"cannot read":          {Unread: "1"},
+		`"" is no cluster`:     {Kind: Reconcile},
 		`"E" is no cluster na`: {Kind: Suspend, Source: "w", Target: "E"},
 	} {
 		if err := d.Check(); err == nil || !strings.Contains(err.Error(), want) {

@@ -50,11 +50,12 @@ type ToldCluster struct {
 
 // Told is what inventories tell of links, whatever is declared: links sorted by pair, clusters by name.
 type Told struct {
-	Links    []ToldLink
-	Clusters []ToldCluster
-	Leader   *Leader   // nil: there is no lease, or it could not be read
-	At       time.Time // when all of it was read
-	Ages     bool      // say how long ago moments were: not where what is unchanged is shown once
+	Links     []ToldLink
+	Clusters  []ToldCluster
+	Decisions []Decision // of people, that are in effect or not understood
+	Leader    *Leader    // nil: there is no lease, or it could not be read
+	At        time.Time  // when all of it was read
+	Ages      bool       // say how long ago moments were: not where what is unchanged is shown once
 }
 
 // Reasons for which nobody knows whether a link is ready.
@@ -96,12 +97,13 @@ func (t Told) Clean() bool {
 
 // toldDoc is Told as it may be shown.
 type toldDoc struct {
-	Clean    bool             `json:"clean"`
-	Leader   *leaderDoc       `json:"leader,omitempty"`
-	Links    []toldLinkDoc    `json:"links"`    // sorted by source, then target
-	Clusters []toldClusterDoc `json:"clusters"` // sorted by name
-	wide     bool
-	at       time.Time // what ages are counted to; zero: none are told
+	Clean     bool             `json:"clean"`
+	Leader    *leaderDoc       `json:"leader,omitempty"`
+	Links     []toldLinkDoc    `json:"links"`    // sorted by source, then target
+	Clusters  []toldClusterDoc `json:"clusters"` // sorted by name
+	Decisions []decisionDoc    `json:"decisions,omitempty"`
+	wide      bool
+	at        time.Time // what ages are counted to; zero: none are told
 }
 
 type toldLinkDoc struct {
@@ -126,7 +128,7 @@ type toldClusterDoc struct {
 
 func (t Told) document() toldDoc {
 	m := redacting(nil)
-	d := toldDoc{Clean: t.Clean(), Leader: leaderAt(t.Leader, t.At), Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}}
+	d := toldDoc{Clean: t.Clean(), Leader: leaderAt(t.Leader, t.At), Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}, Decisions: decisionDocs(t.Decisions)}
 	if t.Ages {
 		d.at = t.At
 	}
@@ -165,11 +167,11 @@ func (t Told) Write(w io.Writer, f Format) error {
 }
 
 func (d toldDoc) text() string {
-	return paragraphs(d.head(), table(d.rows()), table(d.unread()), d.none())
+	return paragraphs(d.head(), table(d.rows()), table(d.unread()), table(d.decisions()), d.none())
 }
 
 func (d toldDoc) markdown() string {
-	return paragraphs(d.head(), markdownTable(d.rows()), markdownTable(d.unread()), d.none())
+	return paragraphs(d.head(), markdownTable(d.rows()), markdownTable(d.unread()), markdownTable(d.decisions()), d.none())
 }
 
 // rows are cells, the first row being the head.

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func allowCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "allow",
+		Short: "Allow what linkwright does not do by itself",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(allowNonFastForwardCommand())
+	return c
+}
+
+func allowNonFastForwardCommand() *cobra.Command {
+	var d deciding
+	c := &cobra.Command{
+		Use:   "non-fast-forward COMMIT",
+		Short: "Allow a commit that does not descend from what was applied before",
+		Long: `Allow a commit that does not descend from what was applied before, and what descends from it: after a
+forced push, or where the repository was replaced. COMMIT is all 40 digits, as the report names them; it may
+be allowed before it is pushed.
+
+The decision is recorded in the management cluster and is dropped once every cluster carries the commit.
+For a single sync there is the flag --allow-non-fast-forward of "sync".`,
+		Example: `  linkwright allow non-fast-forward 89abcdef0123456789abcdef0123456789abcdef --reason "secret removed from history"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			one := inventory.Decision{Kind: inventory.AllowNonFastForward, Revision: api.Commit(args[0])}
+			if err := one.Check(); err != nil {
+				return usage("%w", err)
+			}
+			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+				if !d.withdraw {
+					return d.record(r, by, d.another("allow", "non-fast-forward", args[0], "--withdraw"), one), nil
+				}
+				return d.back(r, fmt.Sprintf("nobody allowed %s", one.Revision), func(o inventory.Decision) bool {
+					return o.Kind == one.Kind && o.Revision == one.Revision
+				})
+			})
+		},
+	}
+	d.addWithdraw(c.Flags())
+	return c
+}

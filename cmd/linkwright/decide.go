@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// deciding is what the commands share that record a decision of a person in the management cluster.
+type deciding struct {
+	home     homeFlags
+	reason   string
+	withdraw bool
+}
+
+func (d *deciding) add(f *pflag.FlagSet) {
+	group(f, groupClusters, d.home.addHome)
+	f.StringVar(&d.reason, "reason", "", "why, in one line: status, reports and the log show it")
+}
+
+func (d *deciding) addWithdraw(f *pflag.FlagSet) {
+	d.add(f)
+	f.BoolVar(&d.withdraw, "withdraw", false, "take the decision back")
+}
+
+// longestReason is in characters: the record is one ConfigMap.
+const longestReason = 200
+
+func (d *deciding) check() error {
+	if err := d.home.check(); err != nil {
+		return err
+	}
+	if len([]rune(d.reason)) > longestReason || strings.ContainsFunc(d.reason, unicode.IsControl) {
+		return usage("--reason: want one line of at most %d characters", longestReason)
+	}
+	return nil
+}
+
+// change is what becomes of the record, and what is said of that. It may be asked more than once.
+type change func(r *inventory.Record, by string) (said []string, err error)
+
+// decide changes the record, whoever else does so at the same time.
+func (d *deciding) decide(c *cobra.Command, how change) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	cfg, err := d.home.openHome()
+	if err != nil {
+		return err
+	}
+	h, err := newHome(c.Context(), cfg, cluster.Options{Owner: d.home.owner, Timeout: d.home.timeout}, d.home.namespace)
+	if err != nil {
+		return err
+	}
+	defer h.close(c.Context())
+	by := who(c.Context(), cfg)
+	said, err := amend(c.Context(), sync.Home{Cluster: h, Namespace: h.namespace}, d.home.owner, func(r *inventory.Record) ([]string, error) { return how(r, by) })
+	if err != nil {
+		return err
+	}
+	for _, line := range said {
+		say(c.OutOrStdout(), line)
+	}
+	return nil
+}
+
+// tries is how often a change of the record is tried: each time somebody else was quicker.
+const tries = 20
+
+// amend changes the record as it is now. Nothing that others write meanwhile is lost.
+func amend(ctx context.Context, home sync.Home, owner string, how func(*inventory.Record) ([]string, error)) ([]string, error) {
+	var failed error
+	for range tries {
+		r, err := recordIn(ctx, home, owner)
+		if err == nil && r.Was.IsZero() {
+			err = noRecord(inventory.RecordKey(owner, home.Namespace), owner)
+		}
+		if err != nil {
+			return nil, err
+		}
+		said, err := how(&r)
+		if err != nil {
+			return nil, err
+		}
+		o, err := r.Object(owner, home.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if _, failed = home.Cluster.Write(ctx, object.Change{Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true}); failed == nil {
+			return said, nil
+		}
+		if !apierrors.IsConflict(failed) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("write the record of clusters: %w", explained(failed))
+}
+
+// noRecord says that an installation has none.
+func noRecord(key object.Key, owner string) error {
+	return fmt.Errorf("no record %s in the management cluster: nothing of --owner %s was applied by a linkwright in --namespace %s; name the right ones, or apply something first: linkwright sync",
+		key, owner, key.Namespace)
+}
+
+// decisionsTold are the decisions in effect, and those that nobody understands.
+func decisionsTold(all []inventory.Decision, now time.Time) (out []report.Decision) {
+	for _, d := range all {
+		switch why := d.Check(); {
+		case d.Unread != "":
+			out = append(out, report.Decision{Object: d.Unread, Unread: true})
+		case why != nil:
+			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), By: d.By, At: d.At, Reason: why.Error(), Unread: true})
+		case !d.Over(now):
+			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason})
+		}
+	}
+	return out
+}
+
+// who decides: as the API server calls this login, else as this machine does.
+func who(ctx context.Context, cfg *rest.Config) string {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = 5 * time.Second
+	if client, err := kubernetes.NewForConfig(cfg); err == nil {
+		review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err == nil && review.Status.UserInfo.Username != "" {
+			return review.Status.UserInfo.Username
+		}
+	}
+	name, host := "somebody", "an unknown machine"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}
+
+// record makes decisions complete, and says what was recorded and how to take it back.
+func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory.Decision) []string {
+	for i := range all {
+		all[i].By, all[i].At, all[i].Reason = by, time.Now(), d.reason
+	}
+	var said []string
+	for _, one := range all {
+		replaced := r.Decide(one)
+		at := slices.IndexFunc(r.Decisions, func(o inventory.Decision) bool {
+			return o.Kind == one.Kind && o.Object() == one.Object() && o.By == by
+		})
+		said = append(said, "recorded: "+r.Decisions[at].String())
+		for _, former := range replaced {
+			said = append(said, "in place of: "+former.String())
+		}
+	}
+	said = append(said, "linkwright run takes it up within seconds, where it may watch the record, else with its next sync; so does linkwright sync.")
+	if back != "" {
+		said = append(said, "To take it back: "+back)
+	}
+	return said
+}
+
+// back takes decisions out of the record; it is an error if there is none.
+func (d *deciding) back(r *inventory.Record, none string, which func(inventory.Decision) bool) ([]string, error) {
+	gone := r.Undecide(which)
+	if len(gone) == 0 {
+		return nil, fmt.Errorf("%s; %s", none, listed(*r))
+	}
+	said := make([]string, len(gone))
+	for i, one := range gone {
+		said[i] = "taken back: " + one.String()
+	}
+	return said, nil
+}
+
+// listed lists what stands in the record.
+func listed(r inventory.Record) string {
+	if len(r.Decisions) == 0 {
+		return "no decision stands in the record: it may be used up already"
+	}
+	text := "the record has:"
+	for _, one := range r.Decisions {
+		text += "\n  " + one.String()
+	}
+	return text
+}
+
+// knownTo refuses a cluster that the record does not know.
+func knownTo(r inventory.Record, name api.ClusterName) error {
+	if _, known := r.Clusters[name]; known {
+		return nil
+	}
+	names := make([]string, 0, len(r.Clusters))
+	for _, n := range slices.Sorted(maps.Keys(r.Clusters)) {
+		names = append(names, string(n))
+	}
+	return fmt.Errorf("linkwright never wrote to a cluster %s: the record knows %s", name, strings.Join(names, ", "))
+}
+
+// another is how the same command is given again with other words.
+func (d *deciding) another(words ...string) string {
+	words = append([]string{"linkwright"}, words...)
+	if d.home.owner != object.DefaultOwner {
+		words = append(words, "--owner", d.home.owner)
+	}
+	return strings.Join(words, " ")
+}

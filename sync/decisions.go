@@ -120,10 +120,12 @@ func (b *board) decides(ctx context.Context) (something, polls bool) {
 	})
 }
 
-// urge has the clusters that people want reconciled now read by requests, and gives those decisions. No back-off counts for them.
+// urge has the clusters that people want reconciled now, or abandoned, read by requests, and gives those decisions. No back-off
+// counts for them.
 func (t *term) urge() (urged []inventory.Decision) {
 	for _, d := range t.board.lastRecord().Decisions {
-		if d.Kind != inventory.Reconcile || !d.Active(time.Now()) || !t.loop.writes(d.Cluster) {
+		wanted := d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster
+		if !wanted || !d.Active(time.Now()) || !t.loop.writes(d.Cluster) {
 			continue
 		}
 		urged = append(urged, d)
@@ -143,9 +145,9 @@ func (b *board) pardon(name api.ClusterName) {
 	b.derived.contested = nil
 }
 
-// strike removes decisions from the record that are used up. Who observes removes none.
+// strike removes decisions from the record that are used up. Who observes removes none, nor does who only adopts or releases.
 func (t *term) strike(ctx context.Context, urged []inventory.Decision) {
-	if t.loop.ReadOnly || ctx.Err() != nil {
+	if t.loop.ReadOnly || t.loop.Adopt != nil || t.loop.Release != nil || ctx.Err() != nil {
 		return
 	}
 	var done []inventory.Decision
@@ -162,15 +164,20 @@ func (t *term) strike(ctx context.Context, urged []inventory.Decision) {
 		gone = r.Undecide(func(d inventory.Decision) bool { return slices.Contains(done, d) })
 		return len(gone) > 0
 	})
-	if t.loop.Log == nil {
-		return
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		t.board.struck(gone)
+	case t.loop.Log != nil:
 		t.loop.Log.Warn("decisions that are used up were not removed: the next sync tries again", "error", err)
-		return
 	}
+}
+
+// struck logs which decisions were removed.
+func (b *board) struck(gone []inventory.Decision) {
 	for _, d := range gone {
-		t.loop.Log.Info("decision used up", "decision", d.String())
+		if b.loop.Log != nil {
+			b.loop.Log.Info("decision used up", "decision", d.String())
+		}
 	}
 }
 

@@ -62,6 +62,22 @@ func TestStrikeKeepsWhatIsNew(t *testing.T) {
 	}
 }
 
+// Who observes, adopts or releases does not do what people decided, and removes nothing.
+func TestStrikesOnlyWhoReconciles(t *testing.T) {
+	over := inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob", Until: time.Now().Add(-time.Hour)}
+	for name, only := range map[string]func(*Loop){
+		"observes": func(l *Loop) { l.ReadOnly = true }, "adopts": func(l *Loop) { l.Adopt = map[api.Pair]bool{} },
+		"releases": func(l *Loop) { l.Release = &plan.Releasing{} }, "reconciles": func(*Loop) {},
+	} {
+		mine, other := recordedWith(t, over)
+		only(mine.loop)
+		mine.strike(t.Context(), nil)
+		if something, _ := other.board.decides(t.Context()); something != (name == "reconciles") {
+			t.Errorf("who %s removed something: %t", name, something)
+		}
+	}
+}
+
 // Flags count before the record; what cannot be acted upon, or is over, does not count.
 func TestDecide(t *testing.T) {
 	l := &Loop{Accepted: map[api.ClusterName]string{"east": "flag"}, Forget: map[api.ClusterName]bool{"north": true}, Allowed: []api.Commit{"0123456"}}

@@ -143,13 +143,20 @@ func (b *board) acquit(ctx context.Context, name api.ClusterName, paid []api.Pai
 	})
 }
 
-// forget drops a cluster that left the fleet and holds nothing of ours any more.
+// forget drops a cluster that left the fleet and holds nothing of ours any more, and with it that people abandon it: a cluster that
+// gets its name later is not meant.
 func (b *board) forget(ctx context.Context, name api.ClusterName) error {
-	return b.amend(ctx, func(r *inventory.Record) bool {
+	var gone []inventory.Decision
+	err := b.amend(ctx, func(r *inventory.Record) bool {
 		_, known := r.Clusters[name]
 		delete(r.Clusters, name)
-		return known
+		gone = r.Undecide(func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster && d.Cluster == name })
+		return known || len(gone) > 0
 	})
+	if err == nil {
+		b.struck(gone)
+	}
+	return err
 }
 
 // amendment is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is

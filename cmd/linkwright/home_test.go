@@ -162,23 +162,28 @@ func (l *lab) patchAccess(name, kubeconfig string) {
 // mayGet is a kubeconfig for the home cluster with the rights of former releases.
 func (l *lab) mayGet() string {
 	l.t.Helper()
+	return l.mayOnly("may-get", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}})
+}
+
+// mayOnly is a kubeconfig for the home cluster of who has one right alone.
+func (l *lab) mayOnly(name string, rule rbacv1.PolicyRule) string {
+	l.t.Helper()
 	client := l.client("west")
-	meta := metav1.ObjectMeta{Name: "may-get", Namespace: "linkwright"}
+	meta := metav1.ObjectMeta{Name: name, Namespace: "linkwright"}
 	_, err := client.CoreV1().ServiceAccounts("linkwright").Create(l.t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err == nil {
-		rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}}
-		_, err = client.RbacV1().Roles("linkwright").Create(l.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+		_, err = client.RbacV1().Roles("linkwright").Create(l.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{})
 	}
 	if err == nil {
 		_, err = client.RbacV1().RoleBindings("linkwright").Create(l.t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "may-get"},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "may-get", Namespace: "linkwright"}},
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: "linkwright"}},
 		}, metav1.CreateOptions{})
 	}
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	token, err := client.CoreV1().ServiceAccounts("linkwright").CreateToken(l.t.Context(), "may-get", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := client.CoreV1().ServiceAccounts("linkwright").CreateToken(l.t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -189,7 +194,7 @@ func (l *lab) mayGet() string {
 	for _, user := range cfg.AuthInfos {
 		user.Token = token.Status.Token
 	}
-	path := filepath.Join(l.t.TempDir(), "may-get")
+	path := filepath.Join(l.t.TempDir(), name)
 	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
 		l.t.Fatal(err)
 	}

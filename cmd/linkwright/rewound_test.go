@@ -48,6 +48,7 @@ func TestRewound(t *testing.T) {
 	t.Run("Git is down", func(t *testing.T) { r.t = t; r.gitDown() })
 	t.Run("not trusted", func(t *testing.T) { r.t = t; r.untrusted() })
 	t.Run("under a daemon", func(t *testing.T) { r.t = t; r.underDaemon() })
+	t.Run("decided under a daemon", func(t *testing.T) { r.t = t; r.decidesUnderDaemon() })
 }
 
 func (r *rewoundLab) both() string {

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// decides runs a command that records a decision, which must end with the code and say all the words.
+func (l *lab) decides(code int, words []string, args ...string) {
+	l.t.Helper()
+	got, out := l.bare(args...)
+	if got != code {
+		l.t.Errorf("%v: exit code %d, want %d\n%s", args, got, code, out)
+	}
+	for _, w := range words {
+		if !strings.Contains(out, w) {
+			l.t.Errorf("%v: does not say %q:\n%s", args, w, out)
+		}
+	}
+}
+
+// soon is how long a daemon may take to do what people decided, on a machine that does much else; by itself it does nothing for an hour.
+const soon = 20 * time.Second
+
+func (l *lab) soon(what string, f func() bool) {
+	l.t.Helper()
+	began := time.Now()
+	l.eventually(what, f)
+	if took := time.Since(began); took > soon {
+		l.t.Errorf("%s took %s", what, took)
+	} else {
+		l.t.Logf("%s took %s", what, took.Round(10*time.Millisecond))
+	}
+}
+
+// record is the text of the record.
+func (l *lab) record() string {
+	l.t.Helper()
+	cm, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return cm.Data["fleet.json"]
+}
+
+// decidesUnderDaemon: a daemon that polls once an hour takes up each decision at once.
+func (r *rewoundLab) decidesUnderDaemon() {
+	hourly := func(links string) string { return r.clusters() + links + policy("interval: 1h") }
+	both := link("west", "east", "") + link("east", "west", "")
+	r.commit(hourly(link("west", "east", "")))
+	first := r.tip()
+	r.commit(hourly(both))
+	ctx, stop := context.WithCancel(r.t.Context())
+	defer stop()
+	log := r.t.TempDir() + "/log"
+	c, at := r.daemonAt(ctx, log, "--cluster-timeout", "3s")
+	defer func() {
+		if r.t.Failed() {
+			r.t.Log(r.file(log), get(at+"/").body, r.record())
+		}
+	}()
+	report := func(words ...string) func() bool {
+		return func() bool {
+			body := get(at + "/").body
+			for _, word := range words {
+				if !strings.Contains(body, word) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	undecided := func() bool { return !strings.Contains(r.record(), "decisions") }
+	r.eventually("the daemon is ready", func() bool {
+		return strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
+	})
+	r.suspends(report, undecided)
+	r.accepts(report, undecided)
+
+	r.git("reset", "-q", "--hard", first)
+	r.decides(exitDone, []string{"recorded: Reconcile east"}, "reconcile")
+	r.soon("the head is refused", report("linkwright allow non-fast-forward "+first))
+	r.decides(exitDone, []string{"recorded: AllowNonFastForward " + first}, "allow", "non-fast-forward", first)
+	r.soon("the head is in force", func() bool { return report(`"commit": "`+first+`"`)() && undecided() })
+
+	r.abandons(undecided)
+	stop()
+	_ = c.Wait() // it was told to end
+	for _, word := range []string{"decision taken up", "decision used up"} {
+		for _, kind := range []string{"Suspend west/east", "AcceptCluster east=", "AllowNonFastForward", "AbandonCluster east", "Reconcile west"} {
+			if word == "decision used up" && kind == "Suspend west/east" {
+				continue // it was taken back
+			}
+			if !strings.Contains(r.file(log), `"`+word+`" decision="`+kind) {
+				r.t.Errorf("the log does not say %q of %q:\n%s", word, kind, r.file(log))
+			}
+		}
+	}
+}
+
+// suspends: two people at once, a drift that stays, and is taken back once both are over.
+func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func() bool) {
+	r.decides(exitError, []string{"never wrote to a cluster eats: the record knows east, west"}, "suspend", "eats", "--reason", "x")
+	r.decides(exitError, []string{"linkwright-blue-fleet"}, "suspend", "east", "--reason", "x", "--owner", "blue")
+	other := r.mayOnly("person", rbacv1.PolicyRule{
+		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"linkwright-fleet"}, Verbs: []string{"get", "patch"},
+	})
+	at := make(chan error)
+	go func() {
+		c := exec.CommandContext(r.t.Context(), "linkwright", "suspend", "east", "--reason", "two at once", "--home-kubeconfig", other) //nolint:gosec // our own
+		out, err := c.CombinedOutput()
+		if err != nil {
+			err = errors.Join(err, errors.New(string(out)))
+		}
+		at <- err
+	}()
+	r.decides(exitDone, []string{"recorded: Suspend west/east", "incident 42", "linkwright resume west/east"}, "suspend", "west/east", "--reason", "incident 42", "--until", "2h")
+	if err := <-at; err != nil {
+		r.t.Errorf("by who may get and patch the record alone: %v", err)
+	}
+	r.soon("both are suspended", report("incident 42", "two at once", "system:serviceaccount:linkwright:person"))
+	r.decides(exitPartial, []string{"incident 42", "Suspend", "west/east", "two at once"}, "status")
+	r.drifts()
+	r.decides(exitDone, []string{"taken back: Suspend west/east"}, "resume", "west/east")
+	r.soon("one is over", func() bool { return !report("incident 42")() })
+	if r.repaired() {
+		r.t.Error("drift was taken back in a suspended cluster")
+	}
+	r.decides(exitDone, []string{"taken back: Suspend east"}, "resume", "--all")
+	r.soon("drift is taken back", r.repaired)
+	r.decides(exitError, []string{"nobody suspended east"}, "resume", "east")
+	if !undecided() {
+		r.t.Errorf("the record: %s", r.record())
+	}
+}
+
+// accepts: the record says that east was another cluster, and a person that it is this one.
+func (r *rewoundLab) accepts(report func(...string) func() bool, undecided func() bool) {
+	ns, err := r.client("east").CoreV1().Namespaces().Get(r.t.Context(), "kube-system", metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	record := r.client("west").CoreV1().ConfigMaps("linkwright")
+	cm, err := record.Get(r.t.Context(), "linkwright-fleet", metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cm.Data["fleet.json"] = strings.ReplaceAll(cm.Data["fleet.json"], string(ns.UID), "former")
+	if _, err := record.Update(r.t.Context(), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.decides(exitDone, nil, "reconcile", "east")
+	r.soon("it is another cluster", report("linkwright accept cluster east="+string(ns.UID)))
+	r.decides(exitDone, []string{"recorded: AcceptCluster east"}, "accept", "cluster", "east="+string(ns.UID), "--reason", "restored")
+	r.soon("it is accepted", func() bool { return undecided() && strings.Contains(r.record(), string(ns.UID)) })
+}
+
+// abandons: a cluster that is declared no more and gives no answer.
+func (r *rewoundLab) abandons(undecided func() bool) {
+	if err := r.Cluster("east").Pause(); err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Cluster("east").Resume(); err != nil {
+			r.t.Error(err)
+		}
+	}()
+	r.commit(r.cluster("west") + policy("interval: 1h"))
+	r.decides(exitDone, []string{"recorded: Reconcile west"}, "reconcile", "west")
+	r.decides(exitDone, []string{"recorded: AbandonCluster east"}, "abandon", "east")
+	r.soon("it is abandoned", func() bool { return undecided() && !strings.Contains(r.record(), `"east":`) })
+	r.decides(exitError, []string{"never wrote to a cluster east: the record knows west"}, "abandon", "east")
+}

@@ -144,7 +144,25 @@ func TestFlags(t *testing.T) {
 			options[option{name, m[3]}] = append(options[option{name, m[3]}], command)
 		}
 	}
+	for _, command := range []string{"accept cluster", "allow non-fast-forward", "abandon", "reconcile", "suspend", "resume"} {
+		own(t, program, command, options)
+	}
 	section(t, readme, "flags", flagTable(options, commands))
+}
+
+// own adds the flags of a command that records a decision, but for those that nearly all commands have.
+func own(t *testing.T, program, command string, options map[option][]string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, append(strings.Fields(command), "--help")...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range help.FindAllStringSubmatch(string(out), -1) {
+		of := option{"`--" + m[2] + "`", m[3]}
+		if len(options[of]) <= 5 {
+			options[of] = append(options[of], command)
+		}
+	}
 }
 
 func flagTable(options map[option][]string, all []string) string {

@@ -83,10 +83,14 @@ func TestDecide(t *testing.T) {
 	l := &Loop{Accepted: map[api.ClusterName]string{"east": "flag"}, Forget: map[api.ClusterName]bool{"north": true}, Allowed: []api.Commit{"0123456"}}
 	commit := api.Commit("0123456789012345678901234567890123456789")
 	got := l.decide([]inventory.Decision{
-		{Kind: inventory.AcceptCluster, Cluster: "east", UID: "record"}, {Kind: inventory.AcceptCluster, Cluster: "west", UID: "w"},
-		{Kind: inventory.AcceptCluster, Cluster: "south"}, {Kind: inventory.AbandonCluster, Cluster: "south"},
-		{Kind: inventory.AllowNonFastForward, Revision: commit}, {Kind: inventory.AllowNonFastForward, Revision: "main"},
-		{Kind: inventory.Suspend, Cluster: "east", Until: time.Now().Add(-time.Second)}, {Kind: inventory.Suspend, Cluster: "west"},
+		{Kind: inventory.AcceptCluster, Cluster: "east", UID: "record"},
+		{Kind: inventory.AcceptCluster, Cluster: "west", UID: "w"},
+		{Kind: inventory.AcceptCluster, Cluster: "south"},
+		{Kind: inventory.AbandonCluster, Cluster: "south"},
+		{Kind: inventory.AllowNonFastForward, Revision: commit},
+		{Kind: inventory.AllowNonFastForward, Revision: "main"},
+		{Kind: inventory.Suspend, Cluster: "east", Until: time.Now().Add(-time.Second)},
+		{Kind: inventory.Suspend, Cluster: "west"},
 		{Kind: inventory.Reconcile, Cluster: "west"},
 	})
 	want := decided{

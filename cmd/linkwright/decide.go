@@ -199,11 +199,11 @@ func listed(r inventory.Record) string {
 	if len(r.Decisions) == 0 {
 		return "no decision stands in the record: it may be used up already"
 	}
-	text := "the record has:"
+	lines := []string{"the record has:"}
 	for _, one := range r.Decisions {
-		text += "\n  " + one.String()
+		lines = append(lines, one.String())
 	}
-	return text
+	return strings.Join(lines, "\n  ")
 }
 
 // knownTo refuses a cluster that the record does not know.

@@ -107,10 +107,16 @@ func TestDecisionsOfCommands(t *testing.T) {
 		{"accept a new name", func() ([]string, error) {
 			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "new", UID: "2"})
 		}, []string{"Note: linkwright never wrote to a cluster new: the record knows east, west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2"}},
-		{"reconcile all", func() ([]string, error) { return d.reconcile(&r, "bob", nil) },
-			[]string{"Reconcile east", "Reconcile west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
-		{"reconcile one that is not there", func() ([]string, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
-			[]string{"never wrote to a cluster eats"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
+		{
+			"reconcile all", func() ([]string, error) { return d.reconcile(&r, "bob", nil) },
+			[]string{"Reconcile east", "Reconcile west"},
+			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
+		},
+		{
+			"reconcile one that is not there", func() ([]string, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
+			[]string{"never wrote to a cluster eats"},
+			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
+		},
 		{"resume what is not suspended", func() ([]string, error) {
 			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
 		}, []string{"nobody suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
@@ -140,8 +146,10 @@ func TestDecisionsOfCommands(t *testing.T) {
 // Resumed is what is named, whoever suspended it; all of what is named must be suspended.
 func TestResume(t *testing.T) {
 	all := []inventory.Decision{
-		{Kind: inventory.Suspend, Cluster: "east", By: "a"}, {Kind: inventory.Suspend, Cluster: "east", By: "b"},
-		{Kind: inventory.Suspend, Source: "west", Target: "east", By: "a"}, {Kind: inventory.Reconcile, Cluster: "east", By: "a"},
+		{Kind: inventory.Suspend, Cluster: "east", By: "a"},
+		{Kind: inventory.Suspend, Cluster: "east", By: "b"},
+		{Kind: inventory.Suspend, Source: "west", Target: "east", By: "a"},
+		{Kind: inventory.Reconcile, Cluster: "east", By: "a"},
 	}
 	for args, want := range map[string]int{"east": 2, "west/east": 3, "west→east": 3, "east west/east": 1, "": 1, "west": 4, "east north": 4} {
 		r := inventory.Record{}

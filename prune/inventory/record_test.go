@@ -120,7 +120,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzReadRecord(f *testing.F) {
-	for _, seed := range []string{`{"version":1,"clusters":{"east":{"uid":"1","access":{"inCluster":true}}}}`, `{"version":2}`, `{}`, `]`, `{"version":1,"clusters":null}`,
+	for _, seed := range []string{
+		`{"version":1,"clusters":{"east":{"uid":"1","access":{"inCluster":true}}}}`, `{"version":2}`, `{}`, `]`, `{"version":1,"clusters":null}`,
 		`{"version":1,"decisions":[{"kind":"Suspend","cluster":"east","by":"x","until":"9999-12-31T23:59:59-01:00"},{"kind":"Suspend","more":"<"},null,1]}`,
 	} {
 		f.Add(seed)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -35,7 +37,7 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	if something, _ := other.board.decides(t.Context()); !something {
+	if something, _ := other.board.decides(t.Context()); something != (len(decisions) > 0) {
 		t.Fatal("the other does not see them")
 	}
 	return mine, other
@@ -113,5 +115,87 @@ func TestSuspendedConcernsNoHead(t *testing.T) {
 	}
 	if w := (plan.World{Suspended: b.world().Suspended, Now: time.Now()}); !w.Suspends("west") {
 		t.Error("it is not planned with")
+	}
+}
+
+// What is to be reconciled now, or abandoned, is read by requests whatever watches show, and no back-off keeps it; it is done once the
+// cluster had its turn. What other processes write is theirs.
+func TestUrged(t *testing.T) {
+	tt := atRest("east", "north", "west")
+	tt.loop.Only, tt.number = []api.ClusterName{"east", "west"}, 1
+	reconcile := func(name api.ClusterName) inventory.Decision {
+		return inventory.Decision{Kind: inventory.Reconcile, Cluster: name, By: "a"}
+	}
+	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "east", By: "a"}
+	tt.board.record.Decisions = []inventory.Decision{abandon, reconcile("gone"), reconcile("north"), reconcile("west")}
+	key := object.Key{Kind: "Service", Name: "x"}
+	tt.board.corrected["west"] = map[object.Key]*correction{key: {until: time.Now().Add(time.Hour), pause: time.Hour}}
+	tt.board.derived.contested = nil
+	if len(tt.board.world().Contested["west"]) != 1 {
+		t.Fatal("nothing is left alone")
+	}
+	urged := tt.urge()
+	if diff := cmp.Diff([]inventory.Decision{abandon, reconcile("west")}, urged); diff != "" {
+		t.Errorf("urged: -want +got\n%s", diff)
+	}
+	for name, want := range map[api.ClusterName]bool{"east": true, "west": true, "north": false} {
+		if l := tt.lanes[name]; l.ready != want || (l.looked == tt.number) != want {
+			t.Errorf("%s: ready %t, read by requests %t; want both %t", name, l.ready, l.looked == tt.number, want)
+		}
+	}
+	if left := tt.board.world().Contested["west"]; len(left) > 0 {
+		t.Errorf("still left alone: %v", left)
+	}
+	if tt.usedUp(t.Context(), reconcile("west"), urged) {
+		t.Error("it is done before its turn")
+	}
+	if tt.lanes["west"].told = true; !tt.usedUp(t.Context(), reconcile("west"), urged) {
+		t.Error("it is not done after its turn")
+	}
+	if again := reconcile("west"); tt.usedUp(t.Context(), again, nil) {
+		t.Error("what came during the pass is done with it")
+	}
+}
+
+// Who abandons a cluster means that one: the decision goes with the cluster's entry, in one write.
+func TestForgottenWithDecision(t *testing.T) {
+	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "north", By: "bob"}
+	stays := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "west", By: "bob"}
+	mine, _ := recordedWith(t, abandon, stays)
+	err := mine.board.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.Known{UID: "n"}; return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.board.forget(t.Context(), "north"); err != nil {
+		t.Fatal(err)
+	}
+	got := mine.board.lastRecord()
+	if diff := cmp.Diff([]inventory.Decision{stays}, got.Decisions); diff != "" || len(got.Clusters) > 0 {
+		t.Errorf("-want +got\n%s\n%v", diff, got.Clusters)
+	}
+}
+
+// The record gets an identity that people accepted also where there is nothing to write in the cluster: else the decision would stay.
+func TestAcceptedIsRecorded(t *testing.T) {
+	mine, _ := recordedWith(t)
+	err := mine.board.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["east"] = inventory.Known{UID: "former"}; return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := inventory.Inventory{End: object.End{Cluster: "east"}}.Object("linkwright")
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
+	mine.board.sides.set("east", pair.Side{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})})
+	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
+	for _, refused := range []*object.Reason{object.Because("ClusterChanged", "not accepted"), nil} {
+		u := &turn{loop: mine.loop, board: mine.board, cluster: fleet.Cluster{Name: "east"}, step: plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}}
+		if err := u.keepRecord(t.Context(), "now"); err != nil {
+			t.Fatal(err)
+		}
+		if got := mine.board.lastRecord().Clusters["east"].UID; (got == "now") != (refused == nil) {
+			t.Errorf("refused: %v: the record has %s", refused, got)
+		}
 	}
 }

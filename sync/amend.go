@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,31 +10,30 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// ErrNoRecord means that no installation of that owner has written anything yet.
-var ErrNoRecord = errors.New("there is no record")
-
-// Record reads what the management cluster remembers for an owner.
+// Record is what the management cluster remembers for an owner; an absent one is empty.
 func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error) {
 	key := inventory.RecordKey(owner, h.Namespace)
 	seen, err := h.Cluster.Observe(ctx, []object.Watch{
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return inventory.Record{}, fmt.Errorf("read the record of clusters: %w", err)
+		return inventory.Record{}, err
 	}
-	r, err := inventory.ReadRecord(key, seen)
-	if err == nil && r.Was.IsZero() {
-		err = fmt.Errorf("%w %s in the management cluster: nothing of owner %s was applied from namespace %s", ErrNoRecord, key, owner, h.Namespace)
-	}
-	return r, err
+	return inventory.ReadRecord(key, seen)
 }
 
+// amendments is how often a change of the record is tried: each time somebody else was quicker.
+const amendments = 20
+
 // Amend writes down what a person decided: it reads the record, has it changed, writes it, and begins anew if somebody else wrote it
-// meanwhile, so that of two people at once neither loses anything. An error of change ends it.
+// meanwhile, so that of two people at once neither loses anything. An error of change ends it, and nothing is written.
 func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Record) error) error {
 	var failed error
-	for range 5 {
+	for range amendments {
 		r, err := h.Record(ctx, owner)
+		if err == nil && r.Was.IsZero() {
+			err = NoRecord(owner, h.Namespace)
+		}
 		if err == nil {
 			err = change(&r)
 		}
@@ -58,4 +56,10 @@ func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Re
 		return fmt.Errorf("write the record of clusters: %w", failed)
 	}
 	return nil
+}
+
+// NoRecord says that an installation has no record.
+func NoRecord(owner, namespace string) error {
+	return fmt.Errorf("no record %s in the management cluster: nothing of --owner %s was applied by a linkwright in --namespace %s; name the right ones, or apply something first: linkwright sync",
+		inventory.RecordKey(owner, namespace), owner, namespace)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync"
 )
 
 // decide records what alice decides, as the commands do, and tells a daemon.
@@ -28,12 +29,11 @@ func (s *scenario) decide(words []string) {
 // amendRecord changes the record in the home cluster.
 func (s *scenario) amendRecord(change func(*inventory.Record)) {
 	s.Helper()
-	r := s.record()
-	change(&r)
-	o, err := r.Object(object.DefaultOwner, "linkwright")
-	s.bad(err)
-	_, err = s.home.Write(s.Context(), object.Change{Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true})
-	s.bad(err)
+	home := sync.Home{Cluster: s.home, Namespace: "linkwright"}
+	s.bad(home.Amend(s.Context(), object.DefaultOwner, func(r *inventory.Record) error {
+		change(r)
+		return nil
+	}))
 	s.home.Requests()
 	select {
 	case s.recorded <- struct{}{}:

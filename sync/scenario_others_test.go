@@ -3,7 +3,6 @@ package sync_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -161,14 +160,12 @@ func keyOf(words []string) object.Key {
 
 func (s *scenario) approve([]string) {
 	s.Helper()
-	home := sync.Home{Cluster: s.home, Namespace: "linkwright"}
-	s.bad(home.Amend(s.Context(), object.DefaultOwner, func(r *inventory.Record) error {
+	s.amendRecord(func(r *inventory.Record) {
 		if r.Denied == nil {
-			return errors.New("nothing is denied")
+			s.Fatalf("%s: nothing is denied", s.line)
 		}
 		r.Approvals = append(r.Approvals, inventory.Approval{Hash: r.Denied.Hash, Units: r.Denied.Units, By: "ann", At: time.Now().UTC().Truncate(time.Second)})
-		return nil
-	}))
+	})
 }
 
 func (s *scenario) gateway(words []string) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/user"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
 		return false, err
 	}
 	defer cs.close(c.Context())
-	err = approve(c, sync.Home{Cluster: cs.home, Namespace: h.namespace}, h.owner, func(r inventory.Record) ([]inventory.Unit, error) {
+	err = approve(c, cs, func(r inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case r.Denied != nil && r.Denied.Hash == hash:
 			return r.Denied.Units, nil
@@ -95,7 +94,7 @@ func (f *common) approveDeclared(c *cobra.Command, hash string) error {
 		return err
 	}
 	r := plan.Removal(w, e.loop.Renderer)
-	return approve(c, e.loop.Home, e.loop.Owner, func(inventory.Record) ([]inventory.Unit, error) {
+	return approve(c, e.clusters, func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
 			return nil, fmt.Errorf("approve %s: what is declared there removes nothing that needs to be approved", hash)
@@ -116,15 +115,16 @@ func removing(hash string, units []inventory.Unit) string {
 }
 
 // approve adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
-func approve(c *cobra.Command, home sync.Home, owner string, choose func(inventory.Record) ([]inventory.Unit, error)) error {
+func approve(c *cobra.Command, at *clusters, choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var units []inventory.Unit
-	err := home.Amend(c.Context(), owner, func(r *inventory.Record) (err error) {
+	by := who(c.Context(), at.homeCfg)
+	err := at.homeConn().Amend(c.Context(), at.flags.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
 			return err
 		}
 		hash := inventory.HashOf(units)
 		rest := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return a.Hash == hash })
-		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: person(), At: time.Now().UTC().Truncate(time.Second)})
+		r.Approvals = append(rest, inventory.Approval{Hash: hash, Units: units, By: by, At: time.Now().UTC().Truncate(time.Second)})
 		return nil
 	})
 	if err == nil {
@@ -135,13 +135,4 @@ func approve(c *cobra.Command, home sync.Home, owner string, choose func(invento
 
 func approvedLine(out io.Writer, units []inventory.Unit) {
 	say(out, "approved "+removing(inventory.HashOf(units), units))
-}
-
-// person is who decides, as this machine calls them.
-func person() string {
-	u, err := user.Current()
-	if err != nil {
-		return identity()
-	}
-	return u.Username + "@" + identity()
 }

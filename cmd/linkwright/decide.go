@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -75,7 +74,11 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	}
 	defer h.close(c.Context())
 	by := who(c.Context(), cfg)
-	said, err := amend(c.Context(), sync.Home{Cluster: h, Namespace: h.namespace}, d.home.owner, func(r *inventory.Record) ([]string, error) { return how(r, by) })
+	var said []string
+	err = sync.Home{Cluster: h, Namespace: h.namespace}.Amend(c.Context(), d.home.owner, func(r *inventory.Record) (err error) {
+		said, err = how(r, by)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -83,44 +86,6 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 		say(c.OutOrStdout(), line)
 	}
 	return nil
-}
-
-// tries is how often a change of the record is tried: each time somebody else was quicker.
-const tries = 20
-
-// amend changes the record as it is now. Nothing that others write meanwhile is lost.
-func amend(ctx context.Context, home sync.Home, owner string, how func(*inventory.Record) ([]string, error)) ([]string, error) {
-	var failed error
-	for range tries {
-		r, err := recordIn(ctx, home, owner)
-		if err == nil && r.Was.IsZero() {
-			err = noRecord(inventory.RecordKey(owner, home.Namespace), owner)
-		}
-		if err != nil {
-			return nil, err
-		}
-		said, err := how(&r)
-		if err != nil {
-			return nil, err
-		}
-		o, err := r.Object(owner, home.Namespace)
-		if err != nil {
-			return nil, err
-		}
-		if _, failed = home.Cluster.Write(ctx, object.Change{Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true}); failed == nil {
-			return said, nil
-		}
-		if !apierrors.IsConflict(failed) {
-			break
-		}
-	}
-	return nil, fmt.Errorf("write the record of clusters: %w", explained(failed))
-}
-
-// noRecord says that an installation has none.
-func noRecord(key object.Key, owner string) error {
-	return fmt.Errorf("no record %s in the management cluster: nothing of --owner %s was applied by a linkwright in --namespace %s; name the right ones, or apply something first: linkwright sync",
-		key, owner, key.Namespace)
 }
 
 // decisionsTold are the decisions in effect, and those that nobody understands.

@@ -43,8 +43,9 @@ func TestManyDecideAtOnce(t *testing.T) {
 	for _, by := range people {
 		all.Go(func() {
 			d := deciding{reason: "incident"}
-			_, err := amend(t.Context(), home, object.DefaultOwner, func(r *inventory.Record) ([]string, error) {
-				return d.record(r, by, "", inventory.Decision{Kind: inventory.Suspend, Cluster: "east"}), nil
+			err := home.Amend(t.Context(), object.DefaultOwner, func(r *inventory.Record) error {
+				d.record(r, by, "", inventory.Decision{Kind: inventory.Suspend, Cluster: "east"})
+				return nil
 			})
 			if err != nil {
 				t.Error(err)
@@ -52,7 +53,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	r, err := recordIn(t.Context(), home, object.DefaultOwner)
+	r, err := home.Record(t.Context(), object.DefaultOwner)
 	if err != nil || len(r.Decisions) != len(people) || len(r.Clusters) != 2 {
 		t.Errorf("%d decisions of %d people, %d clusters, %v", len(r.Decisions), len(people), len(r.Clusters), err)
 	}
@@ -61,7 +62,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 // Of another installation, or before anything was applied, there is no record: nothing is made, and it is said.
 func TestDecideWithoutRecord(t *testing.T) {
 	home := managed(t)
-	_, err := amend(t.Context(), home, "blue", func(*inventory.Record) ([]string, error) { return nil, nil })
+	err := home.Amend(t.Context(), "blue", func(*inventory.Record) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "linkwright-blue-fleet") || !strings.Contains(err.Error(), "--owner blue") {
 		t.Errorf("of another installation: %v", err)
 	}
@@ -82,7 +83,7 @@ func (r refusing) Write(context.Context, object.Change) (object.Record, error) {
 func TestDecideThatFails(t *testing.T) {
 	home, times := managed(t), 0
 	home.Cluster = refusing{home.Cluster, &times}
-	_, err := amend(t.Context(), home, object.DefaultOwner, func(*inventory.Record) ([]string, error) { return nil, nil })
+	err := home.Amend(t.Context(), object.DefaultOwner, func(*inventory.Record) error { return nil })
 	if err == nil || times != 1 {
 		t.Errorf("tried %d times: %v", times, err)
 	}

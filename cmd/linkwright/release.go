@@ -14,7 +14,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -151,17 +150,5 @@ func (e *engine) dropRecord(ctx context.Context) error {
 
 // record is what the home cluster remembers of clusters.
 func (e *engine) record(ctx context.Context) (inventory.Record, error) {
-	return recordIn(ctx, e.loop.Home, e.loop.Owner)
-}
-
-// recordIn is what a home cluster remembers for an installation.
-func recordIn(ctx context.Context, home sync.Home, owner string) (inventory.Record, error) {
-	key := inventory.RecordKey(owner, home.Namespace)
-	seen, err := home.Cluster.Observe(ctx, []object.Watch{
-		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
-	})
-	if err != nil {
-		return inventory.Record{}, err
-	}
-	return inventory.ReadRecord(key, seen)
+	return e.loop.Home.Record(ctx, e.loop.Owner)
 }

@@ -128,7 +128,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	}
 	known, err := inventory.ReadRecord(key, seen)
 	if err == nil && known.Was.IsZero() {
-		err = noRecord(key, c.flags.owner)
+		err = sync.NoRecord(c.flags.owner, c.flags.namespace)
 	}
 	if err != nil {
 		return report.Told{}, err

@@ -246,7 +246,7 @@ func (p *planner) judge() {
 	j, r := Judged{Retire: p.step.Judged.Retire}, p.removal()
 	if j.Denied = r.Denial(); j.Denied != nil {
 		j.Denied.Commit = p.commit()
-	} else if g.Denied != nil && slices.ContainsFunc(g.Denied.Units, p.unsure) {
+	} else if g.Denied != nil && slices.ContainsFunc(g.Denied.Units, p.unresolved) {
 		j.Denied = g.Denied
 	}
 	for _, a := range g.Approvals {
@@ -272,11 +272,11 @@ func (p *planner) open(u inventory.Unit, r prune.Removal) bool {
 	case inventory.UnitLink:
 		return p.stands(u.Link())
 	}
-	return slices.Contains(r.Pending, u) || p.unsure(u)
+	return slices.Contains(r.Pending, u) || p.unresolved(u)
 }
 
-// unsure says that nobody knows whether a unit is still asked for: it was not restored, and a cluster of it cannot be read.
-func (p *planner) unsure(u inventory.Unit) bool {
+// unresolved says that nobody knows whether a unit is still asked for: it was not restored, and a cluster of it cannot be read.
+func (p *planner) unresolved(u inventory.Unit) bool {
 	switch u.Kind {
 	case inventory.UnitCluster:
 		return false // the record tells

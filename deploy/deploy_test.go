@@ -127,10 +127,10 @@ func program(t *testing.T) string {
 	return file
 }
 
-// cluster is what examples/install/east makes, for a source of a link to target.
+// cluster is what examples/install/west makes, for a source of a link to target.
 func cluster(t *testing.T, target string) []*unstructured.Unstructured {
 	t.Helper()
-	objects := build(t, "../examples/install/east", map[string]bool{})
+	objects := build(t, "../examples/install/west", map[string]bool{})
 	for _, o := range objects {
 		if o.GetKind() == "Role" && o.GetName() == "linkwright-credentials" {
 			if !put(o.Object, []string{"rules", "0", "resourceNames"}, []any{"cluster-credentials-" + target}) {
@@ -308,16 +308,24 @@ func (b *bed) mirrored() {
 }
 
 // daemon runs one while f does something.
-func (b *bed) daemon(f func()) {
+func (b *bed) daemon(f func(), more ...string) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
-	cmd := exec.CommandContext(ctx, b.program, "run", "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home, "--listen", "127.0.0.1:0")
+	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home, "--listen", "127.0.0.1:0"}, more...)
+	cmd := exec.CommandContext(ctx, b.program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	b.must(cmd.Start())
+	defer func() {
+		if b.Failed() {
+			stop()
+			_ = cmd.Wait() // perhaps once more
+			b.Log(log.String())
+		}
+	}()
 	f()
 	stop()
 	_ = cmd.Wait() // its exit code tells

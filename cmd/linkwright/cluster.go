@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/linkwright/linkwright/api"
@@ -24,7 +25,7 @@ import (
 func clusterCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster add NAME --context CONTEXT",
-		Short: "Give linkwright access to a cluster",
+		Short: "Give linkwright access to clusters",
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 		Args:  cobra.NoArgs,
 	}
@@ -34,10 +35,12 @@ func clusterCommand() *cobra.Command {
 
 // enrollment is what `cluster add` was asked for.
 type enrollment struct {
-	f          common
+	f          *common
 	name       api.ClusterName
-	declared   bool  // in the repository that was named
-	login      login // the operator's own
+	all        bool     // every cluster of the repository
+	contexts   []string // of --context
+	declared   bool     // in the repository that was named
+	login      login    // the operator's own
 	server     string
 	account    string
 	secret     string
@@ -49,31 +52,42 @@ type enrollment struct {
 }
 
 func clusterAddCommand() *cobra.Command {
-	var e enrollment
+	e := enrollment{f: &common{}}
 	c := &cobra.Command{
 		Use:   "add NAME --context CONTEXT [PATH | REPO@REV]",
-		Short: "Give linkwright access to a cluster, by your own login",
+		Short: "Give linkwright access to a cluster, or to all, by your own login",
 		Long: `Give linkwright access to a cluster, by your own login: in the cluster of a context of your kubeconfig
-an account with the rights it needs there, and in the home cluster a Secret with a kubeconfig of that
-account. Then the declaration to commit is printed; until it is committed, nothing else happens.
+an account with the rights it needs there, and in the management cluster a Secret with a kubeconfig of that
+account, and the right to renew it. Then the declaration to commit is printed; until it is committed, nothing else
+happens.
 
 The rights are those of "linkwright rbac": with PATH or REPO@REV just what its declarations need, which must
 name the cluster; without, what links without remote discovery and federation need in both directions.
-Rights of the same names that are there and are others stay as they are, unless with --force.
+Rights that this command gave before are changed to what is needed now; what others wrote stays as it is, unless
+with --force.
+
+With --all every cluster of the declarations is added or renewed, by the context of its name, or another one by
+--context NAME=CONTEXT. The cluster that linkwright runs in (access.inCluster) gets its rights by
+--home-kubeconfig, and needs no Secret. Do that when a mesh grows: the control planes' Secrets for the new clusters
+are granted by name, in all their peers.
 
 The token expires after --ttl, or as soon as the API server allows. linkwright asks for the next one when two
 thirds of that are over, by a right to just this; so one that was down for long is given access again by this
 command. Done again, it changes what differs and keeps a token that is good.`,
-		Example: `  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml
-  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml . > east.yaml`,
-		Args: cobra.RangeArgs(1, 2),
+		Example: `  linkwright cluster add --all . --home-kubeconfig ../west.yaml
+  linkwright cluster add east . --context kind-east --home-kubeconfig ../west.yaml
+  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml > east.yaml`,
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			e.name, e.out, e.notes = api.ClusterName(args[0]), c.OutOrStdout(), c.ErrOrStderr()
-			if err := e.check(); err != nil {
+			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
+			path, err := e.check(args)
+			switch {
+			case err != nil:
 				return err
-			}
-			if e.declared = len(args) > 1; e.declared {
-				return e.f.imagine(c, args[1:], "", func(w plan.World, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+			case e.all:
+				return e.f.imagine(c, path, "", func(w plan.World, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
+			case e.declared:
+				return e.f.imagine(c, path, "", func(w plan.World, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
 			}
 			w, r, err := e.usual()
 			if err != nil {
@@ -82,44 +96,71 @@ command. Done again, it changes what differs and keeps a token that is good.`,
 			return e.enroll(c.Context(), w, r)
 		},
 	}
-	e.f.add(c.Flags())
-	e.login.add(c.Flags())
-	c.Flags().StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
-	c.Flags().StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the home cluster")
-	c.Flags().StringVar(&e.secret, "secret", "", "name of the Secret in the home cluster (default: NAME)")
-	c.Flags().StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
-	c.Flags().StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
-	e.ttl = 90 * 24 * time.Hour
-	c.Flags().Var(&span{at: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
-	c.Flags().BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
+	e.addFlags(c.Flags())
 	return c
+}
+
+func (e *enrollment) addFlags(f *pflag.FlagSet) {
+	e.f.add(f)
+	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
+	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT (repeatable; default: of the cluster's name)")
+	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
+	f.StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
+	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the home cluster")
+	f.StringVar(&e.secret, "secret", "", "name of the Secret in the home cluster (default: NAME)")
+	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
+	f.StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
+	e.ttl = 90 * 24 * time.Hour
+	f.Var(&span{at: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
+	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
+	f.BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
 }
 
 // shortest is what API servers grant at least (kubernetes pkg/apis/authentication/validation).
 const shortest = 10 * time.Minute
 
-func (e *enrollment) check() (err error) {
+// check gives the arguments that name the repository.
+func (e *enrollment) check(args []string) (path []string, err error) {
 	if err := e.f.home.check(); err != nil {
-		return err
+		return nil, err
 	}
+	if e.all {
+		path, err = e.checkAll(args)
+	} else {
+		path, err = e.checkOne(args)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case e.ttl < shortest:
+		return nil, usage("--ttl %s: want at least %s", e.ttl, shortest)
+	case e.server != "" && !strings.HasPrefix(e.server, "https://"):
+		return nil, usage("--api-server %q: want https://", e.server)
+	}
+	wide := e.grantee.wide
+	if e.grantee, err = accountOf(e.account); wide {
+		say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
+	}
+	e.grantee.name, e.grantee.wide = object.Manager(e.f.home.owner), wide
+	return path, err
+}
+
+func (e *enrollment) checkOne(args []string) (path []string, err error) {
+	if len(args) == 0 {
+		return nil, usage("which cluster? give its name, or --all PATH")
+	}
+	e.name, e.declared = api.ClusterName(args[0]), len(args) > 1
 	if err := api.CheckClusterName(e.name); err != nil {
-		return usage("NAME: %w", err)
+		return nil, usage("NAME: %w", err)
 	}
 	if problems := validation.IsDNS1123Subdomain(e.secret); e.secret != "" && len(problems) > 0 {
-		return usage("--secret %q: %s", e.secret, strings.Join(problems, "; "))
+		return nil, usage("--secret %q: %s", e.secret, strings.Join(problems, "; "))
 	}
-	if e.login.context == "" {
-		return usage("which cluster? give --context, a context of your kubeconfig")
+	if len(e.contexts) != 1 || e.contexts[0] == "" {
+		return nil, usage("which cluster? give --context, a context of your kubeconfig")
 	}
-	if e.ttl < shortest {
-		return usage("--ttl %s: want at least %s", e.ttl, shortest)
-	}
-	if e.server != "" && !strings.HasPrefix(e.server, "https://") {
-		return usage("--api-server %q: want https://", e.server)
-	}
-	e.grantee, err = accountOf(e.account)
-	e.grantee.name = object.Manager(e.f.home.owner)
-	return err
+	e.login.context = strings.TrimPrefix(e.contexts[0], string(e.name)+"=")
+	return args[1:], nil
 }
 
 // enroll does it, in the order in which nothing is left half usable: what is asked of both clusters first, then the account
@@ -128,6 +169,9 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 	c, ok := w.Fleet.Cluster(e.name)
 	if !ok {
 		return usage("cluster %s is not declared there: commit it first, or leave the repository away", e.name)
+	}
+	if c.Spec.Access.InCluster {
+		return e.grantAtHome(ctx, w, *c, r)
 	}
 	entry, err := e.entry(*c)
 	if err != nil {
@@ -153,10 +197,13 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 	if err != nil {
 		return err
 	}
+	if !e.declared && !e.grantee.wide {
+		say(e.notes, "note: without PATH no rights are given that remote discovery and federated services need: add the path of the declarations for these")
+	}
 	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
 		return err
 	}
-	if err := desk.office.grant(ctx, e.grantee.mayWrite(e.f.home.namespace, e.secret), e.granting("the home cluster")); err != nil {
+	if err := desk.office.grant(ctx, e.grantee.mayWrite(e.f.home.namespace, e.secret), e.granting("the management cluster")); err != nil {
 		return err
 	}
 	if err := desk.hand(ctx, e, there, uid); err != nil {
@@ -228,8 +275,10 @@ func loaded(text string) (*fleet.Fleet, error) {
 // declare prints what is to be committed, where it is not yet.
 func (e *enrollment) declare(c fleet.Cluster) error {
 	if e.declared {
+		say(e.notes, fmt.Sprintf("%s: nothing to commit, it is declared", e.name))
 		return nil
 	}
+	say(e.notes, fmt.Sprintf("%s: commit what is printed", e.name))
 	d := &doc{kind: "Cluster", name: string(e.name), spec: map[string]any{
 		"access": map[string]any{"kubeconfigSecret": map[string]any{"name": c.Spec.Access.KubeconfigSecret.Name}},
 	}}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,11 +25,6 @@ import (
 
 // login is the operator's own: one context of a kubeconfig.
 type login struct{ kubeconfig, context string }
-
-func (l *login) add(f *pflag.FlagSet) {
-	f.StringVar(&l.kubeconfig, "kubeconfig", "", "file with the context (default: those of KUBECONFIG, merged, or ~/.kube/config)")
-	f.StringVar(&l.context, "context", "", "context of the cluster, with a login that may give rights there")
-}
 
 // newcomer is a cluster by the operator's login, and how linkwright is to reach it.
 type newcomer struct {

@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -54,18 +57,18 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 		if err != nil {
 			return err
 		}
-		there, same, err := o.has(ctx, r)
+		live, err := o.has(ctx, r)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read %s %s: %w", r.kind, r.name, explained(err))
-		case there && !same && !g.force:
+		case live == theirs && !g.force:
 			others = append(others, r.kind+" "+r.name)
-		case !same:
+		case live != same:
 			todo = append(todo, r)
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s: %s are there and grant otherwise, and nothing was written: compare them with what linkwright rbac prints, and overwrite them by --force", g.where, strings.Join(others, ", "))
+		return fmt.Errorf("%s: %s are there, grant otherwise, and were written by others, so nothing was written: compare them with what linkwright rbac prints, and overwrite them by --force", g.where, strings.Join(others, ", "))
 	}
 	for _, r := range todo {
 		if err := o.apply(ctx, r); err != nil {
@@ -78,26 +81,49 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 
 func (o office) rest() rest.Interface { return o.client.CoreV1().RESTClient() }
 
-// has says whether there is such an object, and whether it is as it is to be. Of namespaces and accounts it is enough that they
-// are there.
-func (o office) has(ctx context.Context, r right) (there, same bool, err error) {
+// found says how an object of a right is there.
+type found int
+
+const (
+	missing found = iota
+	same          // as it is to be
+	ours          // otherwise, and this command wrote what differs
+	theirs        // otherwise, and somebody else wrote what differs
+)
+
+// has looks for the object. Of namespaces and accounts it is enough that they are there.
+func (o office) has(ctx context.Context, r right) (found, error) {
 	raw, err := o.rest().Get().AbsPath(r.path).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
-		return false, false, nil
+		return missing, nil
 	}
 	if err != nil {
-		return false, false, err
+		return missing, err
 	}
 	var live map[string]any
-	if err := json.Unmarshal(raw, &live); err != nil {
-		return false, false, err
+	var head metav1.PartialObjectMetadata
+	if err := errors.Join(json.Unmarshal(raw, &live), json.Unmarshal(raw, &head)); err != nil {
+		return missing, err
 	}
+	how := same
 	for _, field := range []string{"rules", "roleRef", "subjects"} {
-		if !reflect.DeepEqual(live[field], r.is[field]) {
-			return true, false, nil
+		switch {
+		case reflect.DeepEqual(live[field], r.is[field]):
+		case owns(head.ManagedFields, field):
+			how = max(how, ours)
+		default:
+			how = theirs
 		}
 	}
-	return true, true, nil
+	return how, nil
+}
+
+// owns says that a field was last written by this command: whoever changes it takes it out of the command's entry.
+func owns(entries []metav1.ManagedFieldsEntry, field string) bool {
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == clerk && e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil &&
+			strings.Contains(e.FieldsV1.GetRawString(), `"f:`+field+`"`)
+	})
 }
 
 func (o office) apply(ctx context.Context, r right) error {

@@ -22,7 +22,7 @@ import (
 func rbacCommand() *cobra.Command {
 	var f common
 	var account string
-	var reader bool
+	var reader, wide bool
 	var only []string
 	c := &cobra.Command{
 		Use:   "rbac [PATH | REPO@REV]",
@@ -35,7 +35,10 @@ stops and says so. With --reader there is one set, for an account that only look
 and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
 
 What is declared no longer is not known here: apply new rights after a change is in place where they become less,
-before it where they become more. Rights in the home cluster are those of deploy/home.`,
+before it where they become more. Rights in the management cluster are those of deploy/home.
+
+In the control plane's namespace the rights are for single Secrets, by name: a target that is declared later needs them anew.
+With --wide they are for all Secrets there, the key of Linkerd's issuer included.`,
 		Example: `  linkwright rbac . --cluster east | kubectl --context east apply -f -
   linkwright rbac . --cluster east --reader --account ci/linkwright-diff`,
 		Args: cobra.MaximumNArgs(1),
@@ -47,7 +50,9 @@ before it where they become more. Rights in the home cluster are those of deploy
 			if err != nil {
 				return err
 			}
-			a.name, a.reader = object.Manager(f.home.owner), reader
+			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && wide {
+				return usage("--reader and --wide: name one of the two")
+			}
 			return f.imagine(c, args, "", func(w plan.World, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
 			})
@@ -56,6 +61,7 @@ before it where they become more. Rights in the home cluster are those of deploy
 	f.add(c.Flags())
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
 	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
+	c.Flags().BoolVar(&wide, "wide", false, wideUsage)
 	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
 	return c
 }
@@ -63,8 +69,11 @@ before it where they become more. Rights in the home cluster are those of deploy
 // grantee is an account, and the name of the roles it gets.
 type grantee struct {
 	namespace, account, name string
-	reader                   bool
+	reader, wide             bool
 }
+
+// wideUsage says what --wide gives, and what that opens.
+const wideUsage = "grant all Secrets of the control plane's namespace, also for targets that are declared later: whoever has linkwright's token can then read the key of Linkerd's issuer"
 
 func accountOf(text string) (grantee, error) {
 	namespace, name, ok := strings.Cut(text, "/")
@@ -103,6 +112,9 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 		duty plan.Duty
 		name string
 	}{{plan.Writing, a.name}, {plan.Sweeping, a.name + "-mirrors"}}
+	if a.wide {
+		duties[0].duty = plan.Wide
+	}
 	if a.reader {
 		duties = duties[:1]
 		duties[0].duty, duties[0].name = plan.Reading, a.name+"-reader"

@@ -29,6 +29,9 @@ const (
 	Reading  Duty = "reading"  // what is needed to tell how all stands
 	Writing  Duty = "writing"  // that, and all that steps write but for Sweeping
 	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
+	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
+	// them the key of Linkerd's issuer. RBAC grants by names that are known, or all.
+	Wide Duty = "writing, wide"
 )
 
 // RightsFor gives what an account needs in a cluster for a duty, and nothing more: from what is watched there and what ends hold.
@@ -51,8 +54,9 @@ func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
 	for _, t := range held {
 		g.grant(t, "get") // a diff asks for single ones again
 	}
-	if d == Writing {
+	if d == Writing || d == Wide {
 		g.writes(w, c, held)
+		g.controlPlane(w, c, d == Wide)
 	}
 	return g.rights(), nil
 }
@@ -101,15 +105,6 @@ func (g granting) writes(w World, c fleet.Cluster, held []thing) {
 		g.changes(t)
 	}
 	g.changes(thing{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
-	var plane []string
-	for _, name := range w.discovering(c.Name) {
-		plane = append(plane, linkerd.Credentials(name))
-	}
-	if slices.Sort(plane); len(plane) > 0 {
-		g.changes(thing{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(plane, ",")})
-		told := linkerd.Destination(c.Spec.Linkerd)
-		g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "patch")
-	}
 	roles := []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole}
 	slices.Sort(roles)
 	g.grant(thing{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
@@ -117,6 +112,26 @@ func (g granting) writes(w World, c fleet.Cluster, held []thing) {
 	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
 	g.grant(thing{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
 	g.controllers(w, c, mc)
+}
+
+// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and the Deployment that is told
+// of their changes.
+func (g granting) controlPlane(w World, c fleet.Cluster, wide bool) {
+	var names []string
+	for _, name := range w.discovering(c.Name) {
+		names = append(names, linkerd.Credentials(name))
+	}
+	if slices.Sort(names); len(names) == 0 && !wide {
+		return
+	}
+	secrets := thing{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(names, ",")}
+	if wide {
+		secrets.names = ""
+		g.grant(secrets, "get", "list", "watch")
+	}
+	g.changes(secrets)
+	told := linkerd.Destination(c.Spec.Linkerd)
+	g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "get", "list", "watch", "patch")
 }
 
 // controllers adds what is held only to be granted, without `escalate`, to the controllers of links, and what issues tokens.

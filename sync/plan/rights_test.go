@@ -43,6 +43,9 @@ func TestRightsFor(t *testing.T) {
 	same(t, "by a secret manager", []string{"linkerd: secrets cluster-credentials-east get,list,watch"},
 		plane(rights(t, Writing, "west", "east", discovers+"  credentials: {mode: Existing}\n")))
 
+	all := []string{"linkerd: secrets get,list,watch,create,patch,delete"}
+	same(t, "wide", all, plane(rights(t, Wide, "west", "east", discovers)))
+	same(t, "wide, ahead of the first link", all, plane(rights(t, Wide, "east", "west", "")))
 	for what, c := range map[string]struct {
 		source, target api.ClusterName
 		spec, right    string

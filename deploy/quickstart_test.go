@@ -1,0 +1,198 @@
+package deploy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+)
+
+// quickstart is a person who follows the README, on two clusters.
+type quickstart struct {
+	*bed
+	page string
+}
+
+// TestQuickstart does what the README says, step by step: its declarations, its commands. Then a daemon runs with the rights that
+// they gave.
+func TestQuickstart(t *testing.T) {
+	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
+		t.Skip("LINKWRIGHT_CLUSTERS is not set")
+	}
+	testbed.Need(t)
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := quickstart{bed: newBed(t), page: string(page)}
+	q.commit(q.declarations())
+	q.logins()
+	for _, command := range q.commands("## Install") {
+		q.follow(command)
+	}
+	q.available()
+	q.atHome()
+	q.daemon(func() {
+		q.mirrored()
+		q.eventually("every link is ready", func(context.Context) error { return q.ready() }) //nolint:contextcheck // the bed has its own
+	}, "--allow-kubeconfig-paths")
+	q.unrefused()
+}
+
+// section is the part of the page below a heading.
+func (q *quickstart) section(heading string) string {
+	q.Helper()
+	_, rest, ok := strings.Cut(q.page, "\n"+heading+"\n")
+	if !ok {
+		q.Fatalf("the README has no %s", heading)
+	}
+	part, _, _ := strings.Cut(rest, "\n## ")
+	return part
+}
+
+// blocks are the fenced parts of a text, in a language, without their indentation.
+func blocks(text, language string) (out []string) {
+	var block []string
+	open, indent := false, ""
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSpace(line)
+		switch {
+		case !open && bare == "```"+language:
+			open, indent, block = true, line[:strings.Index(line, "`")], nil
+		case open && bare == "```":
+			open, out = false, append(out, strings.Join(block, ""))
+		case open:
+			block = append(block, strings.TrimPrefix(line, indent))
+		}
+	}
+	return out
+}
+
+// declarations are the first that the README shows, with the addresses that the clusters have here: nobody takes that of an access
+// for one that peers can use, since it is of this machine.
+func (q *quickstart) declarations() string {
+	q.Helper()
+	all := blocks(q.section("## Declare"), "yaml")
+	if len(all) == 0 {
+		q.Fatal("the README has no declarations")
+	}
+	text := q.replace(all[0], "https://west.example.com:6443", q.Cluster("west").Config.Host)
+	return q.replace(text, "    kubeconfigSecret: {name: east}", "    kubeconfigSecret: {name: east}\n  apiServer: "+q.Cluster("east").Config.Host+"\n")
+}
+
+// replace has declarations that the README shows hold something else, once.
+func (q *quickstart) replace(text, shown, now string) string {
+	q.Helper()
+	if strings.Count(text, shown) != 1 {
+		q.Fatalf("the README's declarations have no %q:\n%s", shown, text)
+	}
+	return strings.Replace(text, shown, now, 1)
+}
+
+// commands of a section, in order: every line of what is to be typed.
+func (q *quickstart) commands(heading string) (out []string) {
+	q.Helper()
+	for _, block := range blocks(q.section(heading), "") {
+		out = append(out, strings.Split(strings.TrimSpace(block), "\n")...)
+	}
+	if len(out) < 2 {
+		q.Fatalf("%s has the commands %q", heading, out)
+	}
+	return out
+}
+
+// follow does one command in the checkout.
+func (q *quickstart) follow(command string) {
+	q.Helper()
+	words := strings.Fields(command)
+	switch {
+	case words[0] == "linkwright":
+		if code, out := q.typed(words[1:]...); code != 0 {
+			q.Fatalf("%s: exit code %d\n%s", command, code, out)
+		}
+	case strings.HasPrefix(command, "kubectl --context ") && words[3] == "apply" && words[4] == "-k" && len(words) == 6:
+		q.apply(words[2], build(q.T, filepath.Join("..", words[5]), map[string]bool{}))
+	default:
+		q.Fatalf("the README has a command that this test cannot follow: %s", command)
+	}
+}
+
+// typed runs the program as people do, in the checkout.
+func (q *quickstart) typed(args ...string) (int, string) {
+	q.Helper()
+	cmd := exec.CommandContext(q.Context(), q.program, args...)
+	cmd.Dir, cmd.Env = q.repo, append(os.Environ(), "KUBECONFIG="+filepath.Join(q.repo, "..", "logins.yaml"))
+	out, err := cmd.CombinedOutput()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		q.Fatal(err)
+	}
+	q.Logf("linkwright %s\n%s", strings.Join(args, " "), out)
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// logins are the person's own: one context for each cluster, and a file for the management cluster.
+func (q *quickstart) logins() {
+	q.Helper()
+	all := clientcmdapi.NewConfig()
+	for _, c := range q.Clusters {
+		one, err := clientcmd.LoadFromFile(c.Kubeconfig)
+		q.must(err)
+		context := one.Contexts[one.CurrentContext]
+		all.Clusters[c.Name], all.AuthInfos[c.Name] = one.Clusters[context.Cluster], one.AuthInfos[context.AuthInfo]
+		all.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: c.Name}
+	}
+	all.CurrentContext = "west"
+	for _, file := range []string{"logins.yaml", "west.yaml"} { // beside the checkout: they are no declarations
+		q.must(clientcmd.WriteToFile(*all, filepath.Join(q.repo, "..", file)))
+	}
+}
+
+// atHome has the daemon run here as it would in its pod: with the token of its account, which access.inCluster finds in the pod.
+func (q *quickstart) atHome() {
+	q.Helper()
+	token, err := q.client("west").CoreV1().ServiceAccounts(namespace).CreateToken(q.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	q.must(err)
+	q.home = filepath.Join(q.TempDir(), "home")
+	q.must(os.WriteFile(q.home, q.kubeconfig(q.Cluster("west"), token.Status.Token), 0o600))
+	q.commit(q.inPod(q.declarations()))
+}
+
+// inPod declares the access to west that a pod there has.
+func (q *quickstart) inPod(declarations string) string {
+	q.Helper()
+	return q.replace(declarations, "inCluster: true ", fmt.Sprintf("kubeconfig: {path: %q} ", q.home))
+}
+
+func (q *quickstart) ready() error {
+	code, out := q.ask("status", "--allow-kubeconfig-paths")
+	if code != 0 {
+		return fmt.Errorf("status: exit code %d\n%s", code, out)
+	}
+	return nil
+}
+
+// unrefused: nothing that linkwright's account asked for was refused.
+func (q *quickstart) unrefused() {
+	q.Helper()
+	for _, c := range q.Clusters {
+		asked, err := c.Requests("linkwright/")
+		q.must(err)
+		for _, r := range asked {
+			if r.User == user && r.Code == 403 {
+				q.Errorf("%s: %s %s %s/%s was refused", c.Name, r.Verb, r.Resource, r.Namespace, r.Name)
+			}
+		}
+	}
+}

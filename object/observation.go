@@ -36,14 +36,16 @@ func (l Layer) compare(m Layer) int {
 }
 
 // Observation is one cluster at one moment, complete for what was asked: a read that failed gives an
-// error instead. A kind that complete discovery does not serve is empty and named in Unserved.
+// error instead, and one that was refused may be told in Hidden. A kind that complete discovery does not serve is empty and named in Unserved.
 // It is a value that nobody changes, so that copies of it cost nothing; the zero one is empty.
 type Observation struct {
 	Unserved []string // as Watch.Called, sorted
 	// Unwatched are single objects that the account may read and not watch, so that they are read every 30 s; sorted.
 	Unwatched []Key
-	Server    string  // URL of the API server that showed it
-	layers    []Layer // by kind, none of them empty
+	// Hidden is what the account may not read of what was asked for with Watch.MayHide; sorted.
+	Hidden []Hidden
+	Server string  // URL of the API server that showed it
+	layers []Layer // by kind, none of them empty
 }
 
 // NewObservation is what the looks show together: of items of one key, that of the first layer counts.
@@ -236,7 +238,7 @@ func (e *Edit) Observation() Observation {
 		layers, rest = append(layers, kind), rest[n:]
 	}
 	out := NewObservation(e.of.Unserved, layers...)
-	out.Server, out.Unwatched = e.of.Server, e.of.Unwatched
+	out.Server, out.Unwatched, out.Hidden = e.of.Server, e.of.Unwatched, e.of.Hidden
 	return out
 }
 

@@ -103,6 +103,9 @@ func (in Input) unseen(inv inventory.Inventory) *object.Reason {
 		return nil
 	}
 	for _, k := range in.surplus(inv) {
+		if why := in.Seen.Hides(k); why != nil {
+			return why
+		}
 		if !in.Saw(k) {
 			return object.Because(Waiting, "%s was not looked for yet: until it is, nobody knows whether the link may go", k)
 		}
@@ -228,10 +231,20 @@ func (g gate) waits(left []object.Key) *object.Reason {
 
 // entries takes recorded keys.
 func (in Input) entries(end object.End, name string, keys []object.Key) gate {
-	return gate{name: name, left: func() ([]object.Change, []object.Key) {
+	return gate{name: name, tell: in.hides, left: func() ([]object.Change, []object.Key) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needs(k) || in.gone(k) })
 		return in.takes(end, left, object.Reason{Code: "Undeclared", Message: "no longer declared"})
 	}}
+}
+
+// hides says that something that is waited for may not be read, or nil.
+func (in Input) hides(left []object.Key) *object.Reason {
+	for _, k := range left {
+		if why := in.Seen.Hides(k); why != nil {
+			return why
+		}
+	}
+	return nil
 }
 
 // handedOver says that the user's chart runs the controller that was ours, or one that `linkerd multicluster link` made

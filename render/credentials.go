@@ -14,7 +14,7 @@ func credentials(b *builder) {
 	kubeconfig := linkerd.Kubeconfig(b.target(), account, b.Target.API, b.Credential.Token)
 	secret := encodedSecret(kubeconfig)
 	b.secret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
-	if b.Link.Spec.UsesRemoteDiscovery() {
+	if b.Link.Spec.UsesRemoteDiscovery() && !b.Undiscovered {
 		b.secret(linkerd.ControlPlaneSecret(b.source(), b.target()), secret,
 			map[string]string{linkerd.RemoteClusterLabel: string(b.target())},
 			map[string]string{

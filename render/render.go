@@ -24,6 +24,8 @@ type Input struct {
 	// ControlPlaneSecretLive says that the source's control plane holds its credential: only then may
 	// the Linkerd Link name selectors that make it use the credential (else it can panic).
 	ControlPlaneSecretLive bool
+	// Undiscovered leaves the secret of the source's control plane out: nobody lets us write it yet.
+	Undiscovered bool
 	// AppliedIn is the version in which the live Linkerd Link was last applied, where that is older and its fields are no others
 	// (linkerd.AppliedIn); empty: any.
 	AppliedIn string

@@ -39,7 +39,7 @@ func (l *Loop) advised(outcomes []object.Outcome) []object.Outcome {
 		if o.Err == nil {
 			continue
 		}
-		if why := l.why(o.Err); why.Code == forbidden {
+		if why := l.why(o.Err); why.Code == object.Forbidden {
 			out[i].Err = advice{o.Err, why.Message}
 		}
 	}

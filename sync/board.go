@@ -54,7 +54,6 @@ type board struct {
 
 	corrected map[api.ClusterName]map[object.Key]*correction
 	failing   map[api.ClusterName]map[object.End]bool         // see fail
-	closed    map[api.ClusterName]closing                     // what of them may not be looked at
 	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
 	followed  map[api.Pair]followed
 

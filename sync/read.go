@@ -15,26 +15,9 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason.
-// Linkerd's destination controller, and former places, that nobody lets us look at any more are left out: rights there may have gone with what was declared.
+// side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
+// us read is hidden, unless nothing could be decided without it (see plan.Watches).
 func (u *turn) side(ctx context.Context) pair.Side {
-	side := u.sideOnce(ctx)
-	if u.tells && !u.mute && side.Err != nil && side.Err.Code == forbidden {
-		u.mute = true
-		side = u.sideOnce(ctx)
-	}
-	if u.former && !u.narrow && side.Err != nil && side.Err.Code == forbidden {
-		u.narrow = true
-		side = u.sideOnce(ctx)
-	}
-	u.board.close(u.cluster.Name, closing{narrow: u.narrow && u.former && side.Known, untellable: u.mute && side.Known})
-	return side
-}
-
-// forbidden is the code of a cluster in which we may not look at all that we ask for.
-const forbidden = "Forbidden"
-
-func (u *turn) sideOnce(ctx context.Context) pair.Side {
 	looked := u.board.looked(u.cluster.Name)
 	side := pair.Side{Looked: looked}
 	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) error {
@@ -78,7 +61,7 @@ func sumOf(c api.Cluster) sum {
 
 // tellSame says that two looks at a cluster that is declared so tell the same facts.
 func tellSame(c api.Cluster, a, b object.Observation) bool {
-	if a.Server != b.Server || !slices.Equal(a.Unserved, b.Unserved) {
+	if a.Server != b.Server || !slices.Equal(a.Unserved, b.Unserved) || !slices.Equal(a.Hidden, b.Hidden) {
 		return false
 	}
 	for _, w := range linkerd.Watches(c) {
@@ -118,6 +101,7 @@ func (u *turn) older(ctx context.Context, conn Cluster, side *pair.Side) error {
 	more, err := conn.Observe(ctx, linkerd.OlderWatches(before))
 	side.Seen = with(more, before)
 	side.Seen.Unserved = slices.Sorted(slices.Values(slices.Concat(before.Unserved, more.Unserved)))
+	side.Seen.Hidden = slices.SortedFunc(slices.Values(slices.Concat(before.Hidden, more.Hidden)), object.Hidden.Compare)
 	return err
 }
 
@@ -156,18 +140,11 @@ func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
 func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
-	near := u.board.near(u.cluster.Name)
-	u.narrow = u.narrow || near.Narrow
-	near.Narrow = u.narrow
-	u.mute = u.mute || near.Untellable
-	near.Untellable = u.mute
-	u.former = plan.Remembers(u.loop.Owner, ledger, u.cluster.Spec.Linkerd.MulticlusterNamespace)
-	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, ledger)
+	looked, err := plan.Watches(u.board.near(u.cluster.Name), u.cluster, u.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because("Inventory", "%v", err)
 		return false
 	}
-	u.tells = slices.ContainsFunc(looked, func(w object.Watch) bool { return plan.Tells(u.cluster.Spec, w) })
 	side.Looked = u.board.share(looked, side.Looked)
 	return true
 }

@@ -129,7 +129,8 @@ func (s *scenario) fault(words []string) {
 			f.Throttled = n
 		case "forbids":
 			if len(more) > 1 {
-				f.Closed = append(f.Closed, object.Key{Group: kindOf(more[0]).Group, Kind: kindOf(more[0]).Kind, Namespace: more[1]})
+				ns, name, _ := strings.Cut(more[1], "/")
+				f.Closed = append(f.Closed, object.Key{Group: kindOf(more[0]).Group, Kind: kindOf(more[0]).Kind, Namespace: ns, Name: name})
 				return
 			}
 			f.Forbidden = append(f.Forbidden, kindOf(more[0]))

@@ -34,10 +34,6 @@ type turn struct {
 	drifts   bool // it was about keys that moved alone
 	again    bool // a turn about all of the cluster is needed
 	restores bool // it was about all of it, and takes back nothing but what may be looked at alone
-	former   bool // its base remembers former places
-	narrow   bool // which we may not look at any more
-	tells    bool // Linkerd's destination controller is looked at
-	mute     bool // which may not be
 	asked    bool // the cluster was asked how it is
 	known    bool // the cluster was read
 	kept     bool // the board shows it as the turn left it

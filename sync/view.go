@@ -169,7 +169,6 @@ func (b *board) near(name api.ClusterName) plan.World {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.bare()
-	w.Narrow, w.Untellable = b.closed[name].narrow, b.closed[name].untellable
 	w.Sides = map[api.ClusterName]pair.Side{}
 	for _, l := range b.fleet.Out(name) {
 		if side, ok := b.sides.at[l.Target.Name]; ok {
@@ -177,22 +176,6 @@ func (b *board) near(name api.ClusterName) plan.World {
 		}
 	}
 	return w
-}
-
-// closing is what may not be looked at in a cluster: former places, and Linkerd's destination controller.
-type closing struct{ narrow, untellable bool }
-
-// close notes what of a cluster may not be looked at: so it is not asked for in each turn.
-func (b *board) close(name api.ClusterName, closed closing) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed[name] == closed {
-		return
-	}
-	if b.closed == nil {
-		b.closed = map[api.ClusterName]closing{}
-	}
-	b.closed[name] = closed
 }
 
 // bare is a world without sides; b.mu is held.
@@ -243,7 +226,7 @@ func shownBy(owner string, s pair.Side, last announcements) (out shown, next ann
 	var buf bytes.Buffer
 	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
-	fmt.Fprintln(&buf, s.Known, s.Err != nil, plan.Silent(s), string(facts), err, s.Facts.Missing)
+	fmt.Fprintln(&buf, s.Known, s.Err != nil, plan.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
 	base := inventory.Key(owner, object.End{})
 	for k, body := range s.Seen.Bodies() {
 		switch {

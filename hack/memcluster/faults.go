@@ -23,7 +23,7 @@ type Faults struct {
 	Unauthorized bool
 	Slow         time.Duration         // that each write takes
 	Forbidden    []schema.GroupKind    // kinds that may not be read or written
-	Closed       []object.Key          // kinds, with a namespace and without a name, that may not be read or written there
+	Closed       []object.Key          // kinds with a namespace, and perhaps a name, that may not be read or written there
 	Refused      map[object.Key]string // objects that are invalid, and why: 422
 	Kept         map[object.Key]string // objects that admission lets nobody delete, and why: 422
 	// Denied are kinds by what may not be done with them: list, watch (of single objects), patch, delete.
@@ -152,7 +152,11 @@ func (c *Cluster) throttled() bool {
 }
 
 func (c *Cluster) permit(of schema.GroupVersionKind, verb string, k object.Key) error {
-	closed := slices.Contains(c.faults.Closed, object.Key{Group: of.Group, Kind: of.Kind, Namespace: k.Namespace})
+	place := object.Key{Group: of.Group, Kind: of.Kind, Namespace: k.Namespace}
+	closed := slices.Contains(c.faults.Closed, place)
+	if place.Name = k.Name; k.Name != "" {
+		closed = closed || slices.Contains(c.faults.Closed, place)
+	}
 	if !closed && !slices.Contains(c.faults.Forbidden, of.GroupKind()) && !slices.Contains(c.faults.Denied[verb], of.GroupKind()) {
 		return nil
 	}

@@ -47,6 +47,7 @@ func (c *Cluster) look(watches []object.Watch) (object.Observation, error) {
 type shown struct {
 	items    []object.Item
 	unserved bool
+	hidden   []object.Hidden
 }
 
 func (c *Cluster) see(w object.Watch) (shown, error) {
@@ -61,20 +62,43 @@ func (c *Cluster) see(w object.Watch) (shown, error) {
 	case len(w.Names) > 0 && w.Namespace == "" && k.namespaced:
 		return shown{}, errors.New("names need a namespace")
 	}
-	if err := c.permit(of, "list", object.Key{Namespace: w.Namespace}); err != nil {
+	hidden, err := c.hides(of, w)
+	if err != nil {
 		return shown{}, err
 	}
 	matches, err := matcher(w)
 	if err != nil {
 		return shown{}, err
 	}
-	var out shown
+	out := shown{hidden: hidden}
 	for key, u := range c.objects {
-		if matches(key, u) {
+		concealed := slices.ContainsFunc(hidden, func(h object.Hidden) bool { return h.Name == "" || h.Name == key.Name })
+		if matches(key, u) && !concealed {
 			out.items = append(out.items, c.item(key, u, w))
 		}
 	}
 	slices.SortFunc(out.items, object.Item.Compare)
+	return out, nil
+}
+
+// hides gives what of a watch may not be read, or an error where that may not be hidden.
+func (c *Cluster) hides(of schema.GroupVersionKind, w object.Watch) (out []object.Hidden, err error) {
+	names := w.Names
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, name := range names {
+		k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
+		err := c.permit(of, "list", k)
+		switch {
+		case err != nil && !w.MayHide:
+			return nil, err
+		case err != nil && name == "":
+			out = append(out, object.Hidden{Key: k, Selector: w.Selector})
+		case err != nil:
+			out = append(out, object.Hidden{Key: k})
+		}
+	}
 	return out, nil
 }
 
@@ -144,9 +168,14 @@ func (c *Cluster) merge(watches []object.Watch, looks []shown) object.Observatio
 		}
 		layers[object.Whole-w.Depth] = append(layers[object.Whole-w.Depth], object.Layer{Group: w.Group, Kind: w.Kind, Items: l.items})
 	}
+	var hidden []object.Hidden
+	for _, l := range looks {
+		hidden = append(hidden, l.hidden...)
+	}
+	slices.SortFunc(hidden, object.Hidden.Compare)
 	slices.Sort(unserved)
 	o := object.NewObservation(slices.Compact(unserved), slices.Concat(layers...)...)
-	o.Server = c.Address()
+	o.Server, o.Hidden = c.Address(), slices.Compact(hidden)
 	return o
 }
 

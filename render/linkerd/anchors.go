@@ -27,7 +27,11 @@ func (a Anchor) Short() string {
 // controller/proxy-injector/webhook.go). The values of Linkerd's configuration may say something else, and are asked only
 // where there is none.
 func (r *reader) anchors(said string) {
-	bundle, _ := r.text(object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: trustRoots}, trustRootsKey)
+	key := object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: trustRoots}
+	if r.hidden(key, AsAnchor) {
+		return
+	}
+	bundle, _ := r.text(key, trustRootsKey)
 	if r.f.Anchors = anchorsOf(bundle); len(r.f.Anchors) == 0 {
 		r.f.Anchors = anchorsOf(said)
 	}

@@ -64,6 +64,8 @@ type Role string
 const (
 	AsSource Role = "source"
 	AsTarget Role = "target"
+	// AsAnchor is of what compares trust anchors.
+	AsAnchor Role = "trust anchors"
 )
 
 // Missing is a fact that could not be read, with what would supply it.
@@ -145,14 +147,27 @@ func (r *reader) installed() {
 			r.missBoth("NotInstalled", "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
 		}
 	}
-	if r.roleless(RemoteAccessRole) {
+	if r.roleless(RemoteAccessRole) && !r.hidden(clusterRole(RemoteAccessRole), AsTarget) {
 		r.miss(AsTarget, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
 	}
 }
 
-func (r *reader) roleless(name string) bool {
-	return r.seen.Record(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}).IsZero()
+// hidden notes what nobody lets us read as missing in roles: it may be there.
+func (r *reader) hidden(k object.Key, roles ...Role) bool {
+	why := r.seen.Hides(k)
+	for _, role := range roles {
+		if why != nil {
+			r.f.Missing = append(r.f.Missing, Missing{role, *why})
+		}
+	}
+	return why != nil
 }
+
+func clusterRole(name string) object.Key {
+	return object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}
+}
+
+func (r *reader) roleless(name string) bool { return r.seen.Record(clusterRole(name)).IsZero() }
 
 // writable looks for what links from the cluster are written with. A cluster that is only linked to needs none of it: what
 // sources are given there is as it was since 2.14. What discovery shows counts, and not the version that runs.
@@ -164,6 +179,7 @@ func (r *reader) writable() {
 	switch {
 	case served == "":
 		r.miss(AsSource, "NotInstalled", "the API does not serve links.%s: install the multicluster extension of Linkerd", Group)
+	case served == LinkVersion && r.hidden(clusterRole(LocalAccessRole), AsSource):
 	case served == LinkVersion && r.roleless(LocalAccessRole):
 		r.miss(AsSource, "NotInstalled", "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
 	}
@@ -173,6 +189,9 @@ func (r *reader) writable() {
 func (r *reader) config() {
 	key := object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: config}
 	values, ok := r.text(key, "values")
+	if !ok && r.hidden(key, AsSource, AsTarget) {
+		return
+	}
 	if !ok {
 		r.missBoth("NotInstalled", "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
 		return
@@ -224,7 +243,7 @@ func (r *reader) endpoint(access string) {
 	}
 	key := object.Key{Kind: "ConfigMap", Namespace: kubeSystem, Name: rootCA}
 	ca, _ := r.text(key, "ca.crt")
-	if ca == "" {
+	if ca == "" && !r.hidden(key, AsTarget) {
 		r.miss(AsTarget, "NoCA", "%s holds no ca.crt: the cluster's root-ca-certificate-publisher controller supplies it", key)
 	}
 	r.f.API = Endpoint{Server: server, CA: ca}

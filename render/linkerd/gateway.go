@@ -25,7 +25,14 @@ func (r *reader) gateway() {
 	g := liveGateway(svc)
 	g.declared(want)
 	r.f.Gateway = g
-	r.missingOf(g, key, live)
+	if g.whole() || !r.hidden(key, AsTarget) {
+		r.missingOf(g, key, live)
+	}
+}
+
+// whole says that a gateway lacks nothing.
+func (g Gateway) whole() bool {
+	return len(g.Addresses) > 0 && g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
 }
 
 // missingOf names the first thing the gateway lacks, and both ways to supply it.

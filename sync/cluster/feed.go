@@ -22,6 +22,7 @@ const (
 	complete                  // and kept up
 	polled                    // as it was read last: a single object that nobody lets us watch
 	absent                    // the kind is not served
+	hidden                    // nobody lets us read it, and the scope may be hidden
 	broken                    // the last try failed
 )
 

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// pollEvery is how often a single object is read that nobody lets us watch, and how often that is tried.
+	// pollEvery is how often a single object is read that nobody lets us watch, and how often that is tried; so it is with what nobody
+	// lets us read.
 	pollEvery = 30 * time.Second
 	// brief is a watch that did not last.
 	brief = time.Second
@@ -65,6 +66,12 @@ func (c *Client) feed(ctx context.Context, f *feed) (*stream, error) {
 	s, err := c.tail(ctx, r, f)
 	if f.scope.name != "" && apierrors.IsForbidden(err) {
 		err = c.poll(ctx, r, f)
+	}
+	if f.scope.mayHide && apierrors.IsForbidden(err) {
+		c.breaker.answer()
+		c.feeds.stand(f, hidden, nil)
+		idle(ctx, pollEvery, f.again)
+		return nil, nil
 	}
 	return s, c.gone(ctx, r, f, err)
 }

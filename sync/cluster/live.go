@@ -209,7 +209,7 @@ func (l *feeds) shown() []look {
 	for i, s := range l.scopes {
 		f := l.open[s]
 		f.shared = true
-		looks[i] = look{items: slices.Clip(f.items), unserved: f.condition == absent, polled: f.condition == polled}
+		looks[i] = look{items: slices.Clip(f.items), unserved: f.condition == absent, polled: f.condition == polled, hidden: f.condition == hidden}
 	}
 	return looks
 }
@@ -235,7 +235,7 @@ func (l *feeds) stand(f *feed, how condition, err error) {
 		return
 	}
 	defer l.turns()
-	if how == absent {
+	if how == absent || how == hidden {
 		f.items, f.at, f.since, f.shared = nil, "", time.Now(), false
 		clear(f.due)
 	}

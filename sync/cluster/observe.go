@@ -16,7 +16,7 @@ import (
 // atOnce bounds the requests of one observation that are under way together.
 const atOnce = 8
 
-// Observe looks at everything watched, or fails: no part of an observation is ever given.
+// Observe looks at everything watched, or fails: no part of an observation is ever given but for what may be hidden.
 // It asks by one paged LIST per kind and namespace (and selector), or one GET per name, each as deep as any watch
 // wants it. Each object counts once, with its deepest body.
 // The error names every kind and namespace that the server refused.
@@ -29,6 +29,9 @@ func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Ob
 	looks := make([]look, len(scopes))
 	err = each(ctx, len(scopes), func(ctx context.Context, i int) error {
 		l, err := c.look(ctx, found, scopes[i])
+		if scopes[i].mayHide && apierrors.IsForbidden(err) {
+			l, err = look{hidden: true}, nil
+		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", scopes[i], err)
 		}
@@ -47,6 +50,7 @@ type look struct {
 	at       string
 	unserved bool
 	polled   bool // nobody lets us watch it
+	hidden   bool // nobody lets us read it
 }
 
 // find tells where the kinds are served; one without a version in any. What is not in it is not served.
@@ -130,6 +134,7 @@ func (c *Client) read(ctx context.Context, r resource, s scope) (look, error) {
 func (c *Client) merge(scopes []scope, looks []look) object.Observation {
 	var unserved []string
 	var unwatched []object.Key
+	var hidden []object.Hidden
 	layers := make([]object.Layer, len(looks))
 	for i, l := range looks {
 		if l.unserved {
@@ -138,12 +143,16 @@ func (c *Client) merge(scopes []scope, looks []look) object.Observation {
 		if l.polled {
 			unwatched = append(unwatched, scopes[i].key())
 		}
+		if l.hidden {
+			hidden = append(hidden, scopes[i].hidden())
+		}
 		layers[i] = object.Layer{Group: scopes[i].kind.Group, Kind: scopes[i].kind.Kind, Items: l.items}
 	}
 	slices.Sort(unserved)
 	slices.SortFunc(unwatched, object.Key.Compare)
 	seen := object.NewObservation(slices.Compact(unserved), layers...)
-	seen.Server, seen.Unwatched = c.server, unwatched
+	slices.SortFunc(hidden, object.Hidden.Compare)
+	seen.Server, seen.Unwatched, seen.Hidden = c.server, unwatched, slices.Compact(hidden)
 	return seen
 }
 

@@ -15,6 +15,7 @@ type scope struct {
 	place
 	depth            object.Depth
 	versions, health bool // as of a watch
+	mayHide          bool
 }
 
 // place is a kind in a namespace, narrowed by a label selector, or one object of it.
@@ -68,7 +69,7 @@ func first(a, b bool) int {
 func scopesOf(w object.Watch) []scope {
 	s := scope{
 		place: place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
-		depth: w.Depth, versions: w.Versions, health: w.Health,
+		depth: w.Depth, versions: w.Versions, health: w.Health, mayHide: w.MayHide,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -86,6 +87,7 @@ func scopesOf(w object.Watch) []scope {
 func (s scope) and(o scope) scope {
 	s.depth = max(s.depth, o.depth)
 	s.versions, s.health = s.versions || o.versions, s.health || o.health
+	s.mayHide = s.mayHide && o.mayHide
 	return s
 }
 
@@ -99,10 +101,13 @@ func (s scope) called() string {
 	return object.Watch{Group: s.kind.Group, Version: s.kind.Version, Kind: s.kind.Kind}.Called()
 }
 
-// key is that of the single object that it is about.
+// key is that of the single object that it is about; without a name, of all of them.
 func (s scope) key() object.Key {
 	return object.Key{Group: s.kind.Group, Kind: s.kind.Kind, Namespace: s.namespace, Name: s.name}
 }
+
+// hidden is what nobody sees while it may not be read.
+func (s scope) hidden() object.Hidden { return object.Hidden{Key: s.key(), Selector: s.selector} }
 
 // String is how errors call it.
 func (s scope) String() string {

@@ -55,7 +55,7 @@ func (l *feeds) wrote(ch object.Change, now object.Record, err error) {
 // owe has the feeds that are about an object show a write; another says that one shows something else already.
 func (l *feeds) owe(ch object.Change, d due) (another bool) {
 	for _, f := range l.open {
-		if !f.shows(ch.Key, ch.Object.Body) {
+		if f.condition == hidden || !f.shows(ch.Key, ch.Object.Body) {
 			continue
 		}
 		if f.condition == absent {

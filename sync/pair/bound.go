@@ -122,7 +122,7 @@ func (v View) tokens() (out []object.Secret, read bool) {
 	if !v.Source.Known || !v.Target.Known {
 		return nil, false
 	}
-	for _, k := range Secrets(v.Link) {
+	for _, k := range v.Secrets() {
 		live := v.Source.Seen.Record(k)
 		body, _ := v.Source.Seen.Body(k)
 		switch {
@@ -138,7 +138,7 @@ func (v View) tokens() (out []object.Secret, read bool) {
 
 // Holds says that every Secret of the link in the source carries the token.
 func (v View) Holds(token object.Secret) bool {
-	for _, k := range Secrets(v.Link) {
+	for _, k := range v.Secrets() {
 		if body, _ := v.Source.Seen.Body(k); string(linkerd.TokenOf(body).Bytes()) != string(token.Bytes()) {
 			return false
 		}
@@ -154,7 +154,7 @@ func (v View) Took(now *linkerd.Credential) bool {
 	}
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	plane := linkerd.ControlPlaneSecret(at, v.Link.Target.Name)
-	if source.Record(plane).Mark == object.Ours && !slices.Contains(Secrets(v.Link), plane) {
+	if (source.Record(plane).Mark == object.Ours || source.Hides(plane) != nil) && !slices.Contains(v.Secrets(), plane) && v.Undiscovered == nil {
 		return false
 	}
 	link, _ := source.Body(linkerd.LinkKey(at, v.Link.Target.Name))

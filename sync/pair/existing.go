@@ -23,6 +23,15 @@ func Secrets(l fleet.Link) []object.Key {
 	return out
 }
 
+// Secrets are those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
+func (v View) Secrets() []object.Key {
+	all := Secrets(v.Link)
+	if v.Undiscovered != nil {
+		all = all[:1]
+	}
+	return all
+}
+
 // Existing is the credential of a link whose Secrets somebody else writes, or why it cannot be used. They are looked
 // at, whole, and never written.
 //
@@ -56,6 +65,8 @@ func (v View) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 		return object.Secret{}, object.Because("NoSecret",
 			"%s is not there: with credentials.mode Existing your secret manager writes it, of type %s, with the key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
+	case v.Source.Seen.Hides(k) != nil:
+		return object.Secret{}, v.Source.Seen.Hides(k)
 	case len(body.Bytes()) == 0:
 		return object.Secret{}, object.Because("Unknown", "%s was not looked for", k)
 	case live.Going:
@@ -97,6 +108,9 @@ func (v View) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	for _, k := range []object.Key{linkerd.MirrorSecret(at, v.Link.Target.Name), linkerd.ControlPlaneSecret(at, v.Link.Target.Name)} {
 		if source.Record(k).Mark == object.Ours {
 			return inUse("%s is still there", k)
+		}
+		if why := source.Hides(k); why != nil {
+			return inUse("%s", why.Message)
 		}
 	}
 	for _, k := range Secrets(v.Link) {

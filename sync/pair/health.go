@@ -135,7 +135,7 @@ func (v View) trusted(now time.Time) Verdict {
 	case trust.Broken():
 		return Verdict{Trusted, Failed, trust.Why}
 	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
-		return Verdict{Stage: Trusted, Passing: Unknown}
+		return Verdict{Trusted, Unknown, v.untrusted()}
 	}
 	return Verdict{Trusted, Passed, trust.Why}
 }
@@ -156,7 +156,10 @@ func (v View) written() Verdict {
 	if !v.Source.Known {
 		return Verdict{Stage: Written, Passing: Unknown}
 	}
-	for _, k := range Secrets(v.Link) {
+	for _, k := range v.Secrets() {
+		if why := v.Source.Seen.Hides(k); why != nil {
+			return Verdict{Written, Unknown, why}
+		}
 		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
 			return Verdict{Written, Failed, object.Because(NotWritten, "%s is not there yet", k)}
 		}
@@ -180,6 +183,8 @@ func (v View) leads() Verdict {
 	if v.Link.Spec.Controller.Mode == api.PerLink {
 		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
 		switch r := seen.Record(controller); {
+		case seen.Hides(controller) != nil:
+			return Verdict{Leads, Unknown, seen.Hides(controller)}
 		case r.IsZero():
 			return Verdict{Leads, Failed, object.Because(NoController, "%s is not there yet", controller)}
 		case !r.Health.IsZero():
@@ -187,6 +192,8 @@ func (v View) leads() Verdict {
 		}
 	}
 	switch r := seen.Record(lease); {
+	case seen.Hides(lease) != nil:
+		return Verdict{Leads, Unknown, seen.Hides(lease)}
 	case r.IsZero():
 		return Verdict{Leads, Failed, object.Because(NoLeader, "no controller has taken %s yet: see its log", lease)}
 	case r.Health.String() == object.NoHolder:
@@ -201,6 +208,8 @@ func (v View) gateway(p linkerd.Pulse) Verdict {
 		return Verdict{Stage: Gateway, Passing: Unknown}
 	case v.Target.Known && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Passing: NotAsked}
+	case v.mirrorless() != nil:
+		return Verdict{Gateway, Unknown, v.mirrorless()}
 	case p.Gone():
 		return Verdict{Gateway, Failed, object.Because(GatewayDead,
 			"the controller in %s finds the gateway of %s dead: no address of its %s is ready (%s); see whether %s is reached from there, and both proxies share a trust anchor",
@@ -215,6 +224,8 @@ func (v View) serving(p linkerd.Pulse) Verdict {
 	switch {
 	case !v.Source.Known:
 		return Verdict{Stage: Serving, Passing: Unknown}
+	case v.mirrorless() != nil:
+		return Verdict{Serving, Unknown, v.mirrorless()}
 	case len(p.Empty) > 0:
 		return Verdict{Serving, Failed, object.Because(EmptyMirrors, "%s without any endpoint: %s; in %s nobody serves there",
 			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
@@ -222,6 +233,11 @@ func (v View) serving(p linkerd.Pulse) Verdict {
 		return Verdict{Stage: Serving, Passing: NotAsked}
 	}
 	return Verdict{Stage: Serving, Passing: Passed}
+}
+
+// mirrorless says that mirrors may not be read in the source, or nil.
+func (v View) mirrorless() *object.Reason {
+	return v.Source.Seen.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
 }
 
 func count(n int, what string) string {

@@ -34,11 +34,12 @@ type Side struct {
 type View struct {
 	Link           fleet.Link
 	Source, Target Side
-	Proof          *Proof  // of its credential; nil: none was tried yet
-	Loading        Verdict // whether its source's control plane runs with its credential; zero: it always does, once that is written
+	Proof          *Proof         // of its credential; nil: none was tried yet
+	Undiscovered   *object.Reason // why the source's control plane has no credential, and its Link names no selector that takes one; nil: it may have
+	Loading        Verdict        // whether its source's control plane runs with its credential; zero: it always does, once that is written
 }
 
-// Saw says whether the key was looked for: only then does "not seen" mean "not there". Namespaced
+// Saw says whether the key was looked for, and may be read: only then does "not seen" mean "not there". Namespaced
 // watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
 func (s Side) Saw(k object.Key) bool {
 	if !s.Known || s.Everything {
@@ -46,7 +47,7 @@ func (s Side) Saw(k object.Key) bool {
 	}
 	for _, w := range s.Looked {
 		if w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && covers(w, k) {
-			return true
+			return s.Seen.Hides(k) == nil
 		}
 	}
 	return false

@@ -60,6 +60,17 @@ func (v View) Trust(now time.Time) Trust {
 	return Trust{Next: notice}
 }
 
+// untrusted says that the anchors of an end may not be read, or nil.
+func (v View) untrusted() *object.Reason {
+	if why := v.Source.Facts.Lack(linkerd.AsAnchor); why != nil {
+		return object.Because(why.Code, "cluster %s: %s", v.Link.Source.Name, why.Message)
+	}
+	if why := v.Target.Facts.Lack(linkerd.AsAnchor); why != nil {
+		return object.Because(why.Code, "cluster %s: %s", v.Link.Target.Name, why.Message)
+	}
+	return nil
+}
+
 func without(all, others []linkerd.Anchor) []linkerd.Anchor {
 	return slices.DeleteFunc(slices.Clone(all), func(a linkerd.Anchor) bool { return slices.Contains(others, a) })
 }
@@ -81,8 +92,12 @@ func told(all []linkerd.Anchor) string {
 	return strings.Join(names, ", ")
 }
 
-// Distrust is why the source's end is held where the link requires shared anchors, or nil.
+// Distrust is why the source's end is held where the link requires shared anchors, or nil. Anchors that nobody lets us read may be
+// shared or not.
 func (v View) Distrust(now time.Time) *object.Reason {
+	if why := v.untrusted(); why != nil && v.Link.Spec.TrustAnchors == api.Require {
+		return why
+	}
 	if t := v.Trust(now); v.Link.Spec.TrustAnchors == api.Require && t.Broken() {
 		return t.Why
 	}

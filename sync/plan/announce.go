@@ -27,19 +27,13 @@ type news struct {
 
 // told is the look at the Deployment of the destination controller, where a secret of ours is read by it.
 func (w World) told(c fleet.Cluster) []object.Watch {
-	if w.Untellable || len(w.discovering(c.Name)) == 0 {
+	if len(w.discovering(c.Name)) == 0 {
 		return nil
 	}
 	k := linkerd.Destination(c.Spec.Linkerd)
 	return []object.Watch{{
 		Group: k.Group, Version: "v1", Kind: k.Kind, Namespace: k.Namespace, Names: []string{k.Name}, Depth: object.Whole, Health: true,
 	}}
-}
-
-// Tells says that a look is at what told gives.
-func Tells(c api.Cluster, w object.Watch) bool {
-	k := linkerd.Destination(c.Linkerd)
-	return w.Kind == k.Kind && w.Group == k.Group && w.Namespace == k.Namespace && slices.Equal(w.Names, []string{k.Name})
 }
 
 // news is made of what is live alone: a secret that was just planned is told of once it is seen.
@@ -107,7 +101,7 @@ func (p *planner) silenced() *object.Reason {
 	case why != nil:
 		return why
 	case !p.side.Saw(k):
-		return object.Because(Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it, as linkwright rbac prints it, and start linkwright anew, or restart it after each change", k)
+		return object.Because(Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, object.Grant)
 	case live.IsZero(), live.Going:
 		return object.Because(Untold, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
 	case p.Now.Before(p.nextTelling()):

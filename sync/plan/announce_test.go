@@ -159,7 +159,7 @@ func TestDestinationHasLoaded(t *testing.T) {
 	is("it is through", pair.Passed, "")
 	r.moves("east", "third")
 	is("too soon", pair.Failed, Untold)
-	r.world.Untellable = true
+	r.conceals("west", destinationKey)
 	is("nobody may look", pair.Unknown, Untold)
 }
 
@@ -184,7 +184,7 @@ func TestDestinationCannotBeTold(t *testing.T) {
 		says string
 	}{
 		"no such Deployment": {func(r *reader) { remove(r.live["west"], destinationKey) }, "there is no Deployment"},
-		"no rights":          {func(r *reader) { r.world.Untellable = true }, "grant get and patch"},
+		"no rights":          {func(r *reader) { r.conceals("west", destinationKey) }, "grant get and patch"},
 	} {
 		r := newReader(t, "")
 		r.moves("east", "second")

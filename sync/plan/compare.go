@@ -59,6 +59,9 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	if want.Held == nil {
 		want.Held = p.preflight(want, changes)
 	}
+	if want.Held == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, drains)) {
+		want.Held = p.blind(want.End)
+	}
 	changes, contested := p.calm(changes)
 	changes, paced := p.pace(want.End, changes)
 	kept := v.Refused != nil && slices.ContainsFunc(changes, drains) // whole ends, as they are
@@ -80,7 +83,7 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	default:
 		row = p.judged(row, want)
 	}
-	p.tell(row)
+	p.tell(p.withhold(row))
 }
 
 // leavingEnd plans the next part of an unlink.
@@ -91,9 +94,12 @@ func (p *planner) leavingEnd(v prune.Verdict) {
 		p.stay(row, why, len(v.Going))
 		return
 	}
+	blind := p.blind(v.End)
 	switch {
 	case v.Refused != nil:
 		row.Standing, row.Why = Refused, v.Refused
+	case blind != nil:
+		row.Standing, row.Why = Held, blind
 	case v.Drop:
 		row.Standing = Removed
 		if row.Why = p.unread(v.End); row.Why != nil {
@@ -177,8 +183,15 @@ func (p *planner) peer(end object.End) prune.Peer {
 		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because("Inventory", "%v", err)}
 	}
 	in := p.pruneInput(at, p.wants(at), recorded)
-	gone := !slices.ContainsFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
-	return prune.Peer{Known: true, Gone: gone, Alive: true, Refused: prune.Judge(in)[far], Closed: closed}
+	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
+	if i < 0 {
+		return prune.Peer{Known: true, Gone: true, Alive: true, Closed: closed}
+	}
+	refused := prune.Judge(in)[far]
+	if refused == nil {
+		refused = unseen(side, in.Recorded[i])
+	}
+	return prune.Peer{Known: true, Alive: true, Refused: refused, Closed: closed}
 }
 
 // differs compares one end with what is live: the changes that make it so, or why it must be held. An
@@ -193,6 +206,8 @@ func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, 
 		case len(seen.Unserved) > 0 && slices.Contains(seen.Unserved, called(o)):
 			return nil, object.Because("NotServed", "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",
 				o.Key.Kind, o.APIVersion(), o.Key)
+		case seen.Hides(o.Key) != nil:
+			return nil, seen.Hides(o.Key)
 		case live.IsZero() && !side.Saw(o.Key):
 			return nil, object.Because("Unknown", "%s was not looked for", o.Key)
 		case live.IsZero():

@@ -16,7 +16,7 @@ import (
 )
 
 func (p *planner) view(l fleet.Link) pair.View {
-	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name]}
+	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name], Undiscovered: p.undiscovered(l)}
 	if proof, tried := p.Proofs[l.Pair()]; tried {
 		v.Proof = &proof
 	}
@@ -56,6 +56,8 @@ func (p *planner) taken(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 		return nil, nil
 	case mode == api.Existing:
 		return v.Existing()
+	case p.unissued(l) != nil:
+		return nil, p.unissued(l)
 	case mode == api.Bound:
 		r := p.rotation(l)
 		return r.Use, r.TooShort(l)

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -11,7 +10,7 @@ import (
 const Unwatched = "Unwatched"
 
 // unwatched reports objects that are read every 30 s because nobody lets us watch them, or nil.
-func unwatched(name api.ClusterName, keys []object.Key) *object.Reason {
+func unwatched(keys []object.Key) *object.Reason {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -20,10 +19,5 @@ func unwatched(name api.ClusterName, keys []object.Key) *object.Reason {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return object.Because(Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
-		keys[0], more, grantCommand(name))
-}
-
-// grantCommand is the command that grants what the declarations need in a cluster.
-func grantCommand(name api.ClusterName) string {
-	return fmt.Sprintf("linkwright rbac PATH --cluster %[1]s | kubectl --context %[1]s apply -f -", name)
+		keys[0], more, object.Grant)
 }

@@ -24,7 +24,7 @@ func (w World) formerPlaces(l api.Linkerd, recorded []inventory.Inventory) (out 
 		for _, place := range inv.Places {
 			ns, whole := place.Namespace()
 			switch {
-			case w.Narrow, !place.Former() && !whole, whole && (ns == l.MulticlusterNamespace || ns == l.Namespace): // where the issuer's key is, nothing is listed
+			case !place.Former() && !whole, whole && (ns == l.MulticlusterNamespace || ns == l.Namespace): // where the issuer's key is, nothing is listed
 			case whole:
 				out = append(out, hosted(l, ns)...)
 			default:
@@ -36,15 +36,6 @@ func (w World) formerPlaces(l api.Linkerd, recorded []inventory.Inventory) (out 
 		}
 	}
 	return out
-}
-
-// Remembers says that places are looked at in which nothing may be declared or recorded: see World.Narrow.
-func Remembers(owner string, ledger object.Observation, multicluster string) bool {
-	base, _ := inventory.ReadBase(owner, ledger)
-	return slices.ContainsFunc(base.Places, func(p inventory.Place) bool {
-		ns, whole := p.Namespace()
-		return p.Former() && !whole || whole && ns != multicluster
-	})
 }
 
 // hosted is what is looked at in a namespace because it is, or was, the multicluster one.

@@ -201,15 +201,3 @@ func TestPlaceIsDeclaredAgain(t *testing.T) {
 	allInPlace(t, "west", last["west"])
 	same(t, "remembered", []string{"Namespace " + mc, "Namespace mesh*"}, remembered(t, s))
 }
-
-// Where former namespaces cannot be looked at, nothing but what is recorded there is asked for.
-func TestNarrow(t *testing.T) {
-	s, _ := movedAway(t)
-	s.world.Narrow = true
-	if w := s.now().Sides["west"].Looked; slices.ContainsFunc(w, func(w object.Watch) bool { return w.Namespace == mc }) {
-		t.Errorf("looked at: %v", w)
-	}
-	if seen := s.now().Sides["west"].Seen; !Remembers(owner, seen, "mesh") || Remembers(owner, s.now().Sides["east"].Seen, mc) {
-		t.Error("Remembers is wrong")
-	}
-}

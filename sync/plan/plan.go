@@ -62,10 +62,6 @@ type World struct {
 	Now  time.Time
 	// Once has no rate limit hold conditions back: a sync that runs once ends when it has persisted what it knows.
 	Once bool
-	// Narrow has former places not looked at but for what is recorded there: nobody lets us.
-	Narrow bool
-	// Untellable has Linkerd's destination controllers not looked at: nobody lets us.
-	Untellable bool
 	// Adopt has steps adopt what others made for these links, and do nothing else; nil: ordinary steps. Rules widen what may be.
 	Adopt map[api.Pair]bool
 	Rules AdoptRules
@@ -186,6 +182,9 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 		return s
 	}
 	switch {
+	case (w.Adopt != nil || w.Release != nil) && p.unsure() != nil:
+		s.Refused = p.unsure()
+		return s
 	case w.Adopt != nil:
 		return p.adopt(s)
 	case w.Release != nil:
@@ -334,7 +333,7 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 	}
 	in.Target = p.located(l, in.Target)
 	in.Credential = cred
-	in.ControlPlaneSecretLive = p.discovers(l)
+	in.ControlPlaneSecretLive, in.Undiscovered = p.discovers(l), p.undiscovered(l) != nil
 	in.Former = p.formerly(l)
 	link, seen := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), p.Sides[l.Source.Name].Seen
 	body, _ := seen.Body(link)

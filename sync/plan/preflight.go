@@ -46,7 +46,7 @@ func (p *planner) try(v pair.View, want object.Wanted, tried string) {
 		p.step.retry(proof.Next)
 		return
 	}
-	secrets, at := pair.Secrets(v.Link), string(v.Link.Target.Name)
+	secrets, at := v.Secrets(), string(v.Link.Target.Name)
 	last := secrets[len(secrets)-1]
 	body, _ := v.Source.Seen.Body(last)
 	if v.Link.Spec.Credentials.Mode == api.Existing {

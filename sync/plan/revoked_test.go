@@ -85,7 +85,7 @@ func TestTurnsWithoutTelling(t *testing.T) {
 	} {
 		i := newIssuer(t, tt.spec)
 		i.inPlace()
-		i.world.Untellable = true
+		i.conceals("west", destinationKey)
 		if turn := i.ask(tt.revoke); turn.Minds == nil || turn.Minds.Code != Untold {
 			t.Errorf("%q, revoke %t: nobody was told of it: %+v", tt.spec, tt.revoke, turn)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,7 @@ type sim struct {
 	world   World // all but Sides, which are looked at anew for every step
 	live    map[api.ClusterName]*pair.Side
 	down    map[api.ClusterName]bool
+	hidden  map[api.ClusterName][]object.Hidden // what nobody lets us read
 	play    []func(*pair.Side)
 	steps   int
 	checked bool                                // step by step
@@ -122,9 +124,35 @@ func (s *sim) look(w World, c fleet.Cluster) pair.Side {
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
-	side := pair.Side{Known: true, Looked: looked, Seen: observe(all, looked)}
+	side := pair.Side{Known: true, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
 	side.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", side.Seen)
 	return side
+}
+
+// hide is what an account sees that may not read some of it.
+func hide(seen object.Observation, hidden []object.Hidden) object.Observation {
+	e := seen.Edit()
+	for k := range seen.Records() {
+		body, _ := seen.Body(k)
+		if slices.ContainsFunc(hidden, func(h object.Hidden) bool {
+			return h.Hides(k) || h.Selector != "" && h.Group == k.Group && h.Kind == k.Kind && bytes.Contains(body.Bytes(), []byte(`"`+h.Selector+`":`))
+		}) {
+			e.Drop(k)
+		}
+	}
+	out := e.Observation()
+	out.Hidden = slices.SortedFunc(slices.Values(hidden), object.Hidden.Compare)
+	return out
+}
+
+// conceals has objects of a cluster be hidden.
+func (s *sim) conceals(name api.ClusterName, keys ...object.Key) {
+	if s.hidden == nil {
+		s.hidden = map[api.ClusterName][]object.Hidden{}
+	}
+	for _, k := range keys {
+		s.hidden[name] = append(s.hidden[name], object.Hidden{Key: k})
+	}
 }
 
 // turn is one cluster's step, done.

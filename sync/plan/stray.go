@@ -146,7 +146,8 @@ func (p *planner) claim(claimed map[api.ClusterName]bool, targets []api.ClusterN
 // links says that something but what a controller wrote is there of a link to a target, or may be: a Link was not looked for.
 func (p *planner) links(target api.ClusterName) bool {
 	end := object.End{Cluster: p.name, Link: api.Pair{Source: p.name, Target: target}}
-	if p.step.row(end).Standing != "" || !p.side.Saw(linkerd.LinkKey(p.spec(p.name).Linkerd, target)) {
+	controller := object.Watch{Group: "apps", Kind: "Deployment", Namespace: p.spec(p.name).Linkerd.MulticlusterNamespace}
+	if p.step.row(end).Standing != "" || !p.side.Saw(linkerd.LinkKey(p.spec(p.name).Linkerd, target)) || p.side.Seen.HidesAny(controller) != nil {
 		return true
 	}
 	for k := range p.side.Seen.Kind(linkerd.Group, "Link") {

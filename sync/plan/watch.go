@@ -14,6 +14,18 @@ import (
 // Ledger is what must be read before it is known what else to look at.
 func Ledger() []object.Watch { return []object.Watch{inventory.Watch()} }
 
+// needed says that nothing can be decided in a cluster without a look, so that the whole cluster counts as unread where the account may
+// not look:
+//
+//	our ConfigMaps in linkwright-access           what is ours, and what was written down of it
+//	Namespace kube-system                         which cluster it is
+//	Namespaces of Linkerd, and linkwright-access  whether Linkerd is installed, and ours is there
+//
+// All else is hidden then: it is unknown, what depends on it is blocked, and the rest of the cluster goes on.
+func needed(w object.Watch) bool {
+	return w.Group == "" && (w.Kind == "Namespace" || w.Kind == inventory.Watch().Kind && w.Namespace == object.AccessNamespace)
+}
+
 // Watches lists all that has to be looked at in a cluster: what ends hold and held, what facts are
 // read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(), which comes first; the renderer
 // tells which kinds overlays bring in.
@@ -36,7 +48,11 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)
 	extras = append(extras, linkerd.OlderWatches(ledger)...)
-	return slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded), w.formerPlaces(l, recorded)), nil
+	out = slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded), w.formerPlaces(l, recorded))
+	for i := range out {
+		out[i].MayHide = !needed(out[i])
+	}
+	return out, nil
 }
 
 // discovering gives the targets whose control-plane secrets are looked for by name.

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// closed serves one Secret, which may be read by name once that is granted, and a ConfigMap that may always be.
+type closed struct{ granted atomic.Bool }
+
+func (s *closed) RoundTrip(q *http.Request) (*http.Response, error) {
+	to := httptest.NewRecorder()
+	at := q.URL.Path
+	name := at[strings.LastIndex(at, "/")+1:]
+	switch {
+	case at == "/api/v1":
+		say(http.StatusOK, `{"kind":"APIResourceList","groupVersion":"v1","resources":[`+
+			`{"name":"secrets","kind":"Secret","namespaced":true},{"name":"configmaps","kind":"ConfigMap","namespaced":true}]}`)(to, q)
+	case name == "a" && (strings.Contains(at, "configmaps") || s.granted.Load()):
+		say(http.StatusOK, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","namespace":"linkerd","uid":"u","resourceVersion":"5"}}`)(to, q)
+	default:
+		say(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"it is forbidden","reason":"Forbidden","code":403}`)(to, q)
+	}
+	return to.Result(), nil
+}
+
+// What may be hidden is told, and the rest is given; what may not is an error. A right that is granted counts within 30 s.
+func TestHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &closed{}
+		c, err := connect(&rest.Config{Host: "http://east.invalid"}, Options{
+			Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper { return server },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		one := object.Watch{Version: "v1", Kind: "Secret", Namespace: "linkerd", Names: []string{"a"}, MayHide: true}
+		all := object.Watch{Version: "v1", Kind: "Secret", Namespace: "elsewhere", MayHide: true}
+		some := object.Watch{Version: "v1", Kind: "ConfigMap", Selector: "a", MayHide: true}
+		watches := []object.Watch{one, all, some, {Version: "v1", Kind: "ConfigMap", Namespace: "linkerd", Names: []string{"a"}}}
+		secret, config := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "a"}, object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "a"}
+		others := []object.Hidden{{Key: object.Key{Kind: "ConfigMap"}, Selector: "a"}, {Key: object.Key{Kind: "Secret", Namespace: "elsewhere"}}}
+		want := append(slices.Clone(others), object.Hidden{Key: secret})
+		same := func(what string, want []object.Hidden, look func(context.Context, []object.Watch) (object.Observation, error)) object.Observation {
+			t.Helper()
+			seen, err := look(t.Context(), watches)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if diff := cmp.Diff(want, seen.Hidden); diff != "" {
+				t.Errorf("%s: hidden: -want +got\n%s", what, diff)
+			}
+			return seen
+		}
+		for _, seen := range []object.Observation{same("Observe", want, c.Observe), same("Live", want, c.Live)} {
+			if seen.Record(config).IsZero() || seen.Hides(secret) == nil || seen.Hides(config) != nil {
+				t.Errorf("the rest: %v, hidden: %v", seen.Record(config), seen.Hides(secret))
+			}
+		}
+		server.granted.Store(true)
+		time.Sleep(pollEvery + time.Second)
+		if seen := same("half a minute after it was granted", others, c.Live); seen.Record(secret).IsZero() || seen.Hides(secret) != nil {
+			t.Error("the Secret is hidden still")
+		}
+		if moves, ok := c.feeds.take(); !ok || !moves.All {
+			t.Errorf("what is seen now is not told: %v", moves)
+		}
+		watches = slices.Clone(watches)
+		watches[1].MayHide = false
+		if _, err := c.Observe(t.Context(), watches); Explain(err).Code != Forbidden {
+			t.Errorf("Observe of what may not be hidden: %v", err)
+		}
+		if _, err := c.Live(t.Context(), watches); Explain(err).Code != Forbidden {
+			t.Errorf("Live of what may not be hidden: %v", err)
+		}
+	})
+}

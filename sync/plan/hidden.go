@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/pair"
+)
+
+// What the account may not read is unknown, so what depends on it is neither made nor changed nor taken away:
+//
+//	an object that an end holds               the end is blocked: differs, and prune for what goes; its peer does not go
+//	a fact                                    the ends made of it: linkerd.FactsOf
+//	accounts and tokens in linkwright-access  the sources of links to the cluster, too: unissued
+//	mirrors, pods, leases, Linkerd Links      nothing of a link's end in its source goes: blind
+//	a control plane's Secret of a new link    only remote discovery and federation: undiscovered
+//	anything, for adopt and release           the cluster: unsure
+
+// blind says that nothing of a source's end may go, since nobody sees what is mirrored for it, or nil.
+func (p *planner) blind(end object.End) *object.Reason {
+	if end.IsBase() || !end.IsSource() {
+		return nil
+	}
+	l := p.spec(p.name).Linkerd
+	links := object.Watch{Group: linkerd.Group, Kind: "Link"}
+	return p.side.Seen.HidesAny(append(linkerd.MirrorWatches(l), links)...)
+}
+
+// unissued says that nobody sees which access the source of a link has in its target, or nil.
+func (p *planner) unissued(l fleet.Link) *object.Reason {
+	account := render.Account(p.Owner, l.Source.Name)
+	seen := p.Sides[l.Target.Name].Seen
+	for _, kind := range []string{"Secret", "ServiceAccount"} {
+		if why := seen.HidesAny(object.Watch{Kind: kind, Namespace: account.Namespace}); why != nil {
+			return object.Because(why.Code, "cluster %s: %s", l.Target.Name, why.Message)
+		}
+	}
+	return nil
+}
+
+// undiscovered says that the source's control plane cannot be given the credential of a new link, since nobody granted its Secret by name
+// yet, or nil: the link is made without remote discovery and federation. Where the Secret may be there, since it was recorded or the
+// live Linkerd Link makes use of it, the whole end is blocked instead.
+func (p *planner) undiscovered(l fleet.Link) *object.Reason {
+	seen := p.Sides[l.Source.Name].Seen
+	secret := linkerd.ControlPlaneSecret(l.Source.Spec.Linkerd, l.Target.Name)
+	why := seen.Hides(secret)
+	if why == nil || !l.Spec.UsesRemoteDiscovery() || l.Spec.Credentials.Mode == api.Existing || p.discovers(l) {
+		return nil
+	}
+	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
+	if inv, _ := inventory.Of(p.Owner, end, seen); inv.Has(secret) {
+		return nil
+	}
+	return object.Because(why.Code, "remote discovery and federated services of this link are blocked, and all else of it goes on: %s", why.Message)
+}
+
+// withhold blocks an end of which all is in place but what undiscovered leaves out.
+func (p *planner) withhold(row Row) Row {
+	if row.End.IsBase() || !row.End.IsSource() || row.Standing != InPlace && row.Standing != Waiting || p.Fleet == nil {
+		return row
+	}
+	if l, ok := p.Fleet.Link(row.End.Link); ok {
+		if why := p.undiscovered(l); why != nil {
+			row.Standing, row.Why = Held, why
+		}
+	}
+	return row
+}
+
+// unsure says that something is hidden of what adopting or releasing links must see, or nil: all but what only former declarations looked
+// at.
+func (p *planner) unsure() *object.Reason {
+	base, _ := inventory.ReadBase(p.Owner, p.side.Seen)
+	for _, h := range p.side.Seen.Hidden {
+		former := slices.ContainsFunc(base.Places, func(place inventory.Place) bool {
+			ns, whole := place.Namespace()
+			return place.Former() && (place.Key == h.Key || whole && ns == h.Namespace)
+		})
+		if !former {
+			return h.Why()
+		}
+	}
+	return nil
+}
+
+// unseen says that something that an end recorded may not be read, or nil.
+func unseen(side pair.Side, inv inventory.Inventory) *object.Reason {
+	for _, k := range inv.Entries {
+		if why := side.Seen.Hides(k); why != nil {
+			return why
+		}
+	}
+	return nil
+}

@@ -7,15 +7,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
 )
 
 // quickstart is a person who follows the README, on two clusters.
@@ -48,6 +51,68 @@ func TestQuickstart(t *testing.T) {
 		q.eventually("every link is ready", func(context.Context) error { return q.ready() }) //nolint:contextcheck // the bed has its own
 	}, "--allow-kubeconfig-paths")
 	q.unrefused()
+	q.grows()
+}
+
+// grows: a mesh of one link gets another, for which nobody granted the Secret of east's control plane. All else of that link is made;
+// the command that the report names gives the rest, and changes rights that it gave before.
+func (q *quickstart) grows() {
+	q.Helper()
+	clusters, _, _ := strings.Cut(q.declarations(), "---\napiVersion: linkwright.dev/v1alpha1\nkind: Mesh")
+	q.commit(q.inPod(clusters) + `---
+apiVersion: linkwright.dev/v1alpha1
+kind: Link
+metadata: {name: west-east}
+spec: {source: west, target: east, federatedServiceSelector: {matchLabels: {mirror.linkerd.io/federated: member}}}
+---
+apiVersion: linkwright.dev/v1alpha1
+kind: SyncPolicy
+spec: {prune: {maxLinks: 100%}}
+`)
+	q.syncs(0)
+	q.grants(false)
+
+	q.commit(q.inPod(q.declarations()))
+	out := q.syncs(4)
+	for _, words := range []string{"Forbidden", "Secret linkerd/cluster-credentials-west", object.Grant} {
+		if !strings.Contains(out, words) {
+			q.Errorf("the report does not say %q:\n%s", words, out)
+		}
+	}
+	q.eventually("mirrors in east", func(ctx context.Context) error {
+		_, err := q.client("east").CoreV1().Services("default").Get(ctx, "web-of-west-west", metav1.GetOptions{})
+		return err
+	})
+	q.grants(true)
+	q.syncs(0)
+	q.mirrored()
+}
+
+// grants runs the command, and sees whether east's Role names the Secret for west then.
+func (q *quickstart) grants(want bool) {
+	q.Helper()
+	command := strings.Replace(strings.TrimPrefix(object.Grant, "linkwright "), "PATH", ".", 1)
+	if code, out := q.typed(append(strings.Fields(command), "--home-kubeconfig", "../west.yaml")...); code != 0 {
+		q.Fatalf("%s: exit code %d\n%s", command, code, out)
+	}
+	role, err := q.client("east").RbacV1().Roles(testbed.ControlPlane).Get(q.Context(), "linkwright", metav1.GetOptions{})
+	q.must(err)
+	named := slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.ResourceNames, "cluster-credentials-west") })
+	if named != want {
+		q.Errorf("east's Role: %v, want the Secret named: %t", role.Rules, want)
+	}
+	q.permits("east", grant{testbed.ControlPlane, "", "secrets", "cluster-credentials-west", "get"}, want)
+}
+
+// syncs runs once, and expects an exit code.
+func (q *quickstart) syncs(want int) string {
+	q.Helper()
+	code, out := q.ask("sync", "--allow-kubeconfig-paths")
+	q.Logf("linkwright sync\n%s", out)
+	if code != want {
+		q.Fatalf("sync: exit code %d, want %d\n%s", code, want, out)
+	}
+	return out
 }
 
 // section is the part of the page below a heading.

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
@@ -111,7 +110,11 @@ func (g granting) writes(w World, c fleet.Cluster, held []thing) {
 	mc := c.Spec.Linkerd.MulticlusterNamespace
 	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
 	g.grant(thing{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
-	g.controllers(w, c, mc)
+	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of ours. All but the
+	// control plane's Secrets is granted ahead of the first link.
+	g.grant(thing{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
+	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
+	g.grant(thing{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
 }
 
 // controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and the Deployment that is told
@@ -132,18 +135,6 @@ func (g granting) controlPlane(w World, c fleet.Cluster, wide bool) {
 	g.changes(secrets)
 	told := linkerd.Destination(c.Spec.Linkerd)
 	g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "get", "list", "watch", "patch")
-}
-
-// controllers adds what is held only to be granted, without `escalate`, to the controllers of links, and what issues tokens.
-func (g granting) controllers(w World, c fleet.Cluster, mc string) {
-	_, out, in := w.declared(c.Name)
-	if slices.ContainsFunc(out, func(l fleet.Link) bool { return l.Spec.Controller.Mode == api.PerLink }) {
-		g.grant(thing{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
-		g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
-	}
-	if slices.ContainsFunc(in, func(l fleet.Link) bool { return l.Spec.Credentials.Mode == api.Bound }) {
-		g.grant(thing{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
-	}
 }
 
 // rights puts what has the same verbs into one rule.

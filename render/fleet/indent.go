@@ -24,7 +24,11 @@ var (
 func slip(data []byte) *fault {
 	var open []int // indentations that are open here, the innermost last
 	before, deeper := row{}, false
+	var flow unclosed
 	for r := range rows(data) {
+		if f := flow.next(r); f != nil {
+			return f
+		}
 		if f := misspelled(r); f != nil {
 			return f
 		}
@@ -37,7 +41,7 @@ func slip(data []byte) *fault {
 		}
 		before, deeper = r, opens(r.text)
 	}
-	return nil
+	return flow.end()
 }
 
 // opens says that what is deeper may follow a line.

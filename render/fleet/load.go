@@ -103,7 +103,7 @@ func (l *loader) decodeOne(p parsed) {
 	case "SyncPolicy":
 		l.policies = append(l.policies, decode[api.SyncPolicyDoc](l, p))
 	default:
-		if version := text(child(p.root, "apiVersion")); version == "" || strings.HasPrefix(version, ours) {
+		if version := text(child(p.root, "apiVersion")); version == "" || strings.HasPrefix(version, ours) || mistyped(version) {
 			l.misread(p)
 		}
 	}
@@ -133,9 +133,9 @@ func (l *loader) kind(p parsed) string {
 	switch {
 	case l.revealed[p.file] && mayReveal(p.root): // what it is, was told
 	case version == nil:
-		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "want "+api.GroupVersion))
-	case strings.HasPrefix(text(version), ours) && text(version) != api.GroupVersion:
-		fail(version, "this linkwright knows apiVersion "+api.GroupVersion+", and not "+describe(version), otherVersion(text(version)))
+		fail(p.root, "apiVersion is missing", cmp.Or(otherCase(p.root, "apiVersion"), "write apiVersion: "+api.GroupVersion))
+	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), ours) || mistyped(text(version))):
+		fail(version, "apiVersion: expected "+api.GroupVersion+", found "+describe(version), otherVersion(text(version)))
 	case text(version) != api.GroupVersion:
 		fail(version, strings.TrimSuffix("this is no declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
 			foreignHint(kind))
@@ -168,10 +168,15 @@ func mayReveal(root *yaml.Node) bool {
 
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
+// mistyped says that an apiVersion is meant to be ours.
+func mistyped(written string) bool {
+	return written != api.GroupVersion && api.DidYouMean(written, []string{api.GroupVersion}) != ""
+}
+
 // otherVersion tells a version that may exist one day from a mistyped one.
 func otherVersion(written string) string {
 	if version.MatchString(strings.TrimPrefix(written, ours)) {
-		return "a newer linkwright may be needed"
+		return "write " + api.GroupVersion + ", the only version that this linkwright reads"
 	}
 	return api.DidYouMean(written, []string{api.GroupVersion})
 }

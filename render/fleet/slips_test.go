@@ -42,6 +42,11 @@ func TestHintsLeadToValidDeclarations(t *testing.T) {
 		"far left":  {"indent it", slipClusters + strings.ReplaceAll(slipLink, "  ", ""), "source: west\ntarget: east", "  source: west\n  target: east"},
 		"one blank": {"indent it by 2 blanks", slipClusters + strings.Replace(slipLink, "  target", "   target", 1), "   target", "  target"},
 		"colon":     {"write KEY: VALUE", slipClusters + strings.Replace(slipLink, "source: ", "source:", 1), "source:west", "source: west"},
+		"quote":     {"write \" where the value ends", slipClusters + strings.Replace(slipLink, "west\n", "\"west\n", 1), "\"west", "west"},
+		"brace":     {"write } where it ends", slipClusters + strings.Replace(slipLink, "-east}", "-east", 1), "-east\n", "-east}\n"},
+		"template":  {"write the value", slipClusters + strings.Replace(slipLink, ": west\n", ": {{ .Values.source }}\n", 1), "{{ .Values.source }}", "west"},
+		"group":     {"did you mean linkwright.dev/v1alpha1?", slipClusters + strings.Replace(slipLink, "right", "rigth", 1), "rigth", "right"},
+		"version":   {"write linkwright.dev/v1alpha1", slipClusters + strings.Replace(slipLink, "v1alpha1", "v1", 1), "dev/v1\n", "dev/v1alpha1\n"},
 		"capitals":  {"write apiVersion instead of apiversion", slipClusters + strings.Replace(slipLink, "apiV", "apiv", 1), "apiversion", "apiVersion"},
 	} {
 		text := tt.text

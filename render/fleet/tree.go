@@ -95,6 +95,9 @@ func (l *loader) readFile(tree fs.FS, name string) {
 	f := l.extent.bounded(data)
 	l.full = l.extent.documents > MaxDocuments || l.extent.marks > MaxMarks
 	if f == nil {
+		f = templated(data)
+	}
+	if f == nil {
 		f = parse(name, data, l.decode)
 	}
 	if f != nil {

@@ -94,7 +94,7 @@ func adoptCommand() *cobra.Command {
 		Short: "Take over links that were made by hand",
 		Long: `Take over links that were made by hand, or by Helm: what link-gen, the chart's controllers and the older
 "linkerd multicluster link" made for links that the repository declares. LINK is the name of a Link or a
-Mesh, or SOURCE/TARGET.
+Mesh, or a link as any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET", SOURCE-TARGET.
 
 First it shows, object by object, what the adoption writes and what the next sync changes afterwards, by
 dry runs. Without --yes it stops there: exit code 4 where there is something to adopt, 0 where there is

@@ -26,8 +26,9 @@ func releaseCommand() *cobra.Command {
 		Short: "Give links up and leave all they consist of",
 		Long: `Give links up and leave all they consist of: linkwright's marks go from their objects at both ends, and
 then the inventories. Nothing that Linkerd uses is deleted or changed, so that links work as before, with
-the accounts and tokens that linkwright made. LINK is the name of a Link or a Mesh, or SOURCE/TARGET, also
-of a link that is no longer declared.
+the accounts and tokens that linkwright made. LINK is the name of a Link or a Mesh, or
+a link as any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET", SOURCE-TARGET. A link
+that is no longer declared is named by one of the first three.
 
 Without --yes it shows what is given up and stops: exit code 4 where there is something, 0 where there is
 nothing. A link that is still declared is Occupied from then on, for "run" and "sync": take it out of the

@@ -21,7 +21,8 @@ func rotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate --repo URL [LINK...]",
 		Short: "Replace the tokens of links",
-		Long: `Replace the tokens of links, or of all. LINK is the name of a Link or a Mesh, or SOURCE/TARGET.
+		Long: `Replace the tokens of links, or of all. LINK is the name of a Link or a Mesh, or a link as any output shows
+it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET", SOURCE-TARGET.
 
 Another token is asked for in the inventory of each link's end in its target, where "run" and "sync" find
 it: they have the target issue one, write it to the source, and let the former one go once the source

@@ -46,9 +46,9 @@ func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time)
 	return next, old, at
 }
 
-// rests says that an end is as it will be for a while.
+// rests says that an end is as it will be for a while: one of which a delete is denied, too.
 func (p *planner) rests(row Row) bool {
-	return slices.Contains([]Standing{InPlace, Waiting, Held}, row.Standing) || row.Standing == Changing && p.Failing[p.name][row.End]
+	return slices.Contains([]Standing{InPlace, Waiting, Held, Refused}, row.Standing) || row.Standing == Changing && p.Failing[p.name][row.End]
 }
 
 // writes says that the step writes an object ahead of all else.

@@ -203,6 +203,9 @@ func members(t *thing) []string {
 	return strings.FieldsFunc(t.meta().Annotations[linkerd.RemoteDiscovery], func(r rune) bool { return r == ',' })
 }
 
+// memberOf is the cluster of a member.
+func memberOf(m string) api.ClusterName { return api.ClusterName(strings.TrimPrefix(m, asMember+"@")) }
+
 // member has the target join the federated Service, or leave it; without any the Service goes.
 func (p *plane) member(target api.ClusterName, chosen bool) bool {
 	t, self := p.things[federatedKey()], asMember+"@"+string(target)

@@ -157,7 +157,7 @@ func (r *run) sweeps(p *process, c object.Change, was *thing) string {
 		return "(a) the cluster itself is a member"
 	}
 	for _, m := range members(was) {
-		to.Target = api.ClusterName(strings.TrimPrefix(m, asMember+"@"))
+		to.Target = memberOf(m)
 		if !slices.Contains(left, m) {
 			if why := r.unlinked(p, to, pl.linkTo(to.Target)); why != "" {
 				return "member " + m + ": " + why
@@ -274,6 +274,14 @@ func (r *run) forgotten(name api.ClusterName) bool {
 	return !declared && !recorded
 }
 
+// late says that a process that hung wrote into a cluster that another one had struck off the record meanwhile, and that nobody
+// looked there since (seed 71049402).
+func (r *run) late(name api.ClusterName) bool {
+	_, recorded := r.home[name]
+	base := r.planes[name].things[baseKey()]
+	return !recorded && base != nil && base.by == ours
+}
+
 // served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
 func (p *plane) served(t *thing, target api.ClusterName) bool {
 	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || p.serves(t))
@@ -316,7 +324,7 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 	if t.key == federatedKey() {
 		targets = nil
 		for _, m := range members(t) {
-			targets = append(targets, api.ClusterName(strings.TrimPrefix(m, asMember+"@")))
+			targets = append(targets, memberOf(m))
 		}
 	}
 	for _, target := range targets {

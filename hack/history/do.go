@@ -53,7 +53,7 @@ func (r *run) declares(e Event) bool {
 		at.extra = !at.extra
 	case "drop":
 		// What is written late into a cluster that was struck off, nobody finds; nor is a name given up in the middle of its handing over.
-		if !r.hangs && !r.handing(r.planes[e.At]) {
+		if !r.hangs && !r.late(e.At) && !r.handing(r.planes[e.At]) {
 			delete(c.clusters, e.At)
 		}
 	case "policy": // and what is bounded

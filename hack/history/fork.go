@@ -166,10 +166,11 @@ func (r *run) left() string {
 }
 
 // lent says that somebody else's controller wrote a thing for itself, or will: whether it did so while our Link was there is a matter
-// of time, and it is theirs (seed 7101287).
+// of time, and it is theirs (seed 7101287). So are the Endpoints of a probe Service that somebody made anew in the middle of a step: a
+// controller that was still there wrote them again, and one that was gone did not (seed 70054633).
 func (p *plane) lent(t *thing) bool {
 	d := p.things[deployment(t.key.Namespace, t.target)]
-	return t.by == mirroring && isOwn(t) && d != nil && d.by == others
+	return t.by == mirroring && isOwn(t) && (d != nil && d.by == others || p.serves(t))
 }
 
 // summary is what of a thing must be the same, whoever died meanwhile: not how it is numbered, nor the term in a base, nor, once tokens

@@ -192,7 +192,14 @@ func (r *run) end() {
 	if r.calm(); r.broken != "" {
 		return
 	}
-	r.tidy()
+	for range 3 { // what controllers made is told of once nothing else is left of its link
+		if !r.tidy() {
+			break
+		}
+		if r.calm(); r.broken != "" {
+			return
+		}
+	}
 	r.rest()
 	r.strict()
 	if r.broken != "" {
@@ -265,16 +272,30 @@ func (r *run) heal() {
 	r.play()
 }
 
-// tidy is what people do with orphans that reports name: they delete them.
-func (r *run) tidy() {
+// tidy is what people do with orphans that reports name: they delete them. It says whether there were any. What controllers made for a
+// link is among them where its inventory was lost and nobody knows its target any more (seeds 70043020, 71006824).
+func (r *run) tidy() (did bool) {
 	for _, name := range slices.Sorted(maps.Keys(r.planes)) {
 		pl := r.planes[name]
 		for _, t := range pl.all() {
-			if t.by == ours && t.rec.Mark == object.Ours && !isInventory(t.key) && t.key != baseKey() && r.orphan(name, t) {
+			left := t.by == ours && t.rec.Mark == object.Ours && !isInventory(t.key) && t.key != baseKey() && r.orphan(name, t)
+			if left || t.by == mirroring && r.unknown(pl, t) {
 				pl.drop(t.key)
+				did = true
+			}
+		}
+		for _, m := range members(pl.things[federatedKey()]) {
+			if target := memberOf(m); r.forgotten(target) && r.stray(name, federatedKey()) {
+				did = pl.member(target, false) || did
 			}
 		}
 	}
+	return did
+}
+
+// unknown says that a report names what a controller made for a link to a target that nobody knows any more.
+func (r *run) unknown(pl *plane, t *thing) bool {
+	return t.key != federatedKey() && t.target != "" && r.planes[t.target] != nil && r.forgotten(t.target) && r.stray(pl.name, t.key)
 }
 
 // strict: nothing stands in the way of anything, so that all is as if nothing had ever happened but the last commit.

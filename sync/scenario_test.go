@@ -106,7 +106,7 @@ func commands() map[string]func(*scenario, []string) {
 		"expect":  (*scenario).expect,  // what was asked since the last expect: nothing | reads | writes | apply NAME ACTION KIND [NS/]NAME; …
 		"approve": (*scenario).approve, // somebody approves what is denied
 		"left":    (*scenario).left,    // NAME N: how many objects of ours there are
-		"cmp":     (*scenario).cmp,     // report|sorted|check|decisions FILE: the last report, as text; what a check that writes nothing tells; what people decided
+		"cmp":     (*scenario).cmp,     // report|sorted|check|decisions|record FILE: the last report, as text; what a check that writes nothing tells; what people decided; what the record tells of revisions
 	}
 }
 
@@ -126,6 +126,7 @@ type scenario struct {
 	term    *sync.Term
 	last    atomic.Pointer[report.Report] // read while a daemon publishes the next
 	end     func()
+	writes  int // to home
 	poke    chan struct{}
 
 	recorded chan struct{}
@@ -193,7 +194,7 @@ func (s *scenario) at(name string) *memcluster.Cluster {
 func (s *scenario) loop(watches bool) *sync.Loop {
 	s.open()
 	l := &sync.Loop{
-		Owner: object.DefaultOwner, Declared: s.history, Clusters: reached{s.set},
+		Owner: object.DefaultOwner, Holder: "pod", Declared: s.history, Clusters: reached{s.set},
 		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
 		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
@@ -235,7 +236,7 @@ func (s *scenario) asked() (out []string) {
 			out = append(out, string(name)+" "+r)
 		}
 	}
-	s.home.Requests()
+	s.writesHome()
 	slices.Sort(out)
 	return out
 }
@@ -279,9 +280,12 @@ func (s *scenario) cmp(words []string) {
 	r, out := s.lastReport(), strings.Builder{}
 	switch {
 	case len(words) != 2:
-		s.Fatalf("%s: want report FILE, sorted FILE, check FILE or decisions FILE", s.line)
+		s.Fatalf("%s: want report FILE, sorted FILE, check FILE, decisions FILE or record FILE", s.line)
 	case words[0] == "decisions":
 		s.compare(words[1], s.decisions())
+		return
+	case words[0] == "record":
+		s.compare(words[1], s.revisions())
 		return
 	case words[0] == "check":
 		s.compare(words[1], s.check())

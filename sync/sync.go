@@ -86,6 +86,8 @@ type Loop struct {
 	Policies []plan.Policy
 	// Only names the clusters to write; empty: all. All are read.
 	Only []api.ClusterName
+	// Holder names this process where the home cluster remembers revisions; empty: it does not apply any.
+	Holder string
 	// ReadOnly plans and reports, and writes nothing anywhere.
 	ReadOnly bool
 	// Accepted confirms identities: name → kube-system uid. This, Forget and Allowed are for one sync: what people decide while a
@@ -177,11 +179,13 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 	b.opens(r)
 	t.open = false
 	ok, err := t.choose(ctx, head)
+	t.note(ctx, head, err)
 	if t.open = ok; ok {
 		t.strangers()
 		urged := t.urge()
 		err = errors.Join(err, t.run(ctx, news))
 		t.strike(ctx, urged)
+		t.flush(ctx)
 		r.Clusters = b.rows()
 	}
 	if r.At, r.Err = time.Now(), ""; err != nil {

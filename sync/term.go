@@ -38,6 +38,7 @@ type term struct {
 	order   []*lane // all lanes, as they are asked after each turn
 	ended   chan *turn
 	tries   tries
+	noting  noting
 	grace   time.Duration // for clusters that do not answer while others do; zero: all are waited for
 
 	warned bool // of what is to be given up, and nobody knows

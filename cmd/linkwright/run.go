@@ -118,6 +118,7 @@ type daemon struct {
 // terms leads, pass after pass, whenever the lease is ours.
 func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
 	e.loop.Patience, e.loop.Changes, e.loop.Recorded = defaultWait, e.clusters, e.clusters.recorded
+	e.loop.Holder = identity()
 	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)

@@ -36,7 +36,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 				return err
 			}
 			defer e.close(c.Context())
-			e.loop.Patience = wait
+			e.loop.Patience, e.loop.Holder = wait, identity()
 			teller, err := e.teller(status, &f)
 			if err != nil {
 				return err

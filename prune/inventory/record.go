@@ -14,10 +14,11 @@ import (
 // it is, no credentials. It finds clusters that left the fleet, and tells when a name means another cluster.
 type Record struct {
 	Clusters  map[api.ClusterName]Known
-	Limits    *Limits       // nil: not known yet
-	Approvals []Approval    // in the order in which they were given
-	Denied    *Denial       // nil: nothing is
-	Decisions []Decision    // of people, sorted; nobody changes it in place
+	Limits    *Limits    // nil: not known yet
+	Approvals []Approval // in the order in which they were given
+	Denied    *Denial    // nil: nothing is
+	Decisions []Decision // of people, sorted; nobody changes it in place
+	Revision  Revision
 	Was       object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
@@ -41,6 +42,7 @@ type wireRecord struct {
 	Approvals []Approval                `json:"approvals,omitempty"`
 	Denied    *Denial                   `json:"denied,omitempty"`
 	Decisions []Decision                `json:"decisions,omitempty"`
+	Revision  Revision                  `json:"revision,omitzero"`
 }
 
 // RecordKey names the ConfigMap in the home cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
@@ -76,6 +78,7 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	}
 	r.Limits, r.Approvals, r.Denied = w.Limits, w.Approvals, w.Denied
 	r.Decisions = inOrder(w.Decisions)
+	r.Revision = w.Revision
 	return r, nil
 }
 
@@ -83,6 +86,7 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 func (r Record) Object(owner, namespace string) (object.Object, error) {
 	data, err := json.Marshal(wireRecord{
 		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: r.Limits, Approvals: r.Approvals, Denied: r.Denied,
+		Revision: r.Revision,
 	})
 	if err != nil {
 		return object.Object{}, err

@@ -1,0 +1,72 @@
+package inventory
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+)
+
+// Revision is what the management cluster remembers of the revisions that declare: which is applied, which was observed last, and why
+// that one is not applied. It is written when one of that changes, never for a time alone.
+type Revision struct {
+	Applied  api.Commit `json:"applied,omitempty"`  // empty: none yet, or a plain directory is applied
+	Observed api.Commit `json:"observed,omitempty"` // the newest that was seen; empty: none
+	// Why says why the observed revision is not applied, or was not observed at all; nil: it is applied.
+	Why *object.Reason `json:"why,omitempty"`
+	// Links is how many links the applied revision has written: declared, and not suspended.
+	Links int `json:"links,omitempty"`
+	// Suspended are the clusters in which the applied revision has nothing written; sorted.
+	Suspended []api.ClusterName `json:"suspended,omitempty"`
+	By        string            `json:"by,omitempty"`   // the process that wrote it
+	Since     time.Time         `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
+}
+
+// Codes of Revision.Why. The code of a revision whose history is no fast-forward is that of package plan.
+const (
+	InvalidDeclarations = "InvalidDeclarations" // they have errors: the message names the first one's file and line
+	RevisionNotRead     = "RevisionNotRead"     // its tree could not be read, or is not trusted
+	RepositoryNotRead   = "RepositoryNotRead"   // nobody knows what is newest
+)
+
+// longestWhy is of a message, in bytes.
+const longestWhy = 512
+
+// IsZero says that nothing of revisions is remembered.
+func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
+
+// Stands says that r and s tell the same. Messages count only of errors in declarations: other errors name moments and whom they met.
+func (r Revision) Stands(s Revision) bool {
+	switch {
+	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended), (r.Why == nil) != (s.Why == nil):
+		return false
+	case r.Why == nil:
+		return true
+	}
+	return r.Why.Code == s.Why.Code && (r.Why.Code != InvalidDeclarations || r.Why.Message == s.Why.Message)
+}
+
+// Noted is r as it is to be remembered: by whom and since when, with a message of bounded length.
+func (r Revision) Noted(by string, now time.Time) Revision {
+	r.By, r.Since = by, now.UTC().Truncate(time.Second)
+	if r.Why != nil {
+		r.Why = &object.Reason{Code: r.Why.Code, Message: bounded(r.Why.Message, longestWhy)}
+	}
+	return r
+}
+
+// bounded is text on one line, of valid UTF-8, and of no more bytes than limit.
+func bounded(text string, limit int) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�")
+	if len(text) <= limit {
+		return text
+	}
+	const more = "…"
+	cut := limit - len(more)
+	for cut > 0 && text[cut]&0xc0 == 0x80 { // within a character
+		cut--
+	}
+	return text[:cut] + more
+}

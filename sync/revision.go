@@ -1,0 +1,151 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// noting is what this term wrote down of revisions.
+type noting struct {
+	last    inventory.Revision
+	waiting *amendment // that is to be written with the first cluster's identity; nil: none
+	outages int        // polls in a row that found no commit
+}
+
+// note writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first
+// cluster is written down it waits for that: both are one write. See flush.
+func (t *term) note(ctx context.Context, head polled, err error) {
+	why, known := t.board.unapplied(head, err)
+	if !t.loop.remembersRevisions() || !known {
+		return
+	}
+	if t.noting.outages++; head.Commit != "" || head.err == nil {
+		t.noting.outages = 0
+	}
+	if t.noting.outages == 1 && t.publish != nil {
+		return // a daemon asks again before it calls that an outage
+	}
+	next := t.board.revisions(why)
+	if record := t.board.lastRecord(); next.Stands(t.noting.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
+		return // also if another process has noted something else since: each notes what is news to it
+	}
+	t.noting.last = next
+	a := &amendment{change: func(r *inventory.Record) bool {
+		if !r.Revision.IsZero() && r.Revision.Stands(next) {
+			return false
+		}
+		r.Revision = next.Noted(t.loop.Holder, time.Now())
+		return true
+	}}
+	t.board.gather(a)
+	t.noting.waiting = a
+	if good, _ := t.board.inForce(); good == nil || len(t.board.lastRecord().Clusters) > 0 {
+		t.flush(ctx)
+	}
+}
+
+// flush writes what waits, if nobody did. What fails is written with the next pass.
+func (t *term) flush(ctx context.Context) {
+	a := t.noting.waiting
+	if a == nil || ctx.Err() != nil {
+		return
+	}
+	t.noting.waiting = nil
+	err := t.board.amend(ctx, func(*inventory.Record) bool { return false })
+	if err = errors.Join(err, a.err); err != nil {
+		t.noting.last = inventory.Revision{}
+		t.loop.Log.Warn("the revision was not written down", "why", err)
+	}
+}
+
+// remembersRevisions says that passes apply revisions, and may say so.
+func (l *Loop) remembersRevisions() bool {
+	return l.Holder != "" && !l.ReadOnly && l.Adopt == nil && l.Release == nil
+}
+
+// unapplied says why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
+func (b *board) unapplied(head polled, err error) (*object.Reason, bool) {
+	if good, _ := b.inForce(); good != nil && head.err == nil && good.Commit == head.Commit {
+		return nil, true
+	}
+	why := unapplied(head, err)
+	return why, why != nil
+}
+
+// revisions are those of a pass whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
+func (b *board) revisions(why *object.Reason) inventory.Revision {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next := inventory.Revision{Observed: b.head, Why: why}
+	if b.good != nil {
+		next.Applied = b.good.Commit
+		next.Links, next.Suspended = writtenBy(b.good)
+	}
+	return next
+}
+
+// writtenBy is how many links of a fleet are to be written, and the clusters in which nothing is.
+func writtenBy(f *fleet.Fleet) (links int, suspended []api.ClusterName) {
+	closed := map[api.ClusterName]bool{}
+	for _, c := range f.Clusters {
+		if c.Spec.Suspend {
+			closed[c.Name], suspended = true, append(suspended, c.Name)
+		}
+	}
+	for l := range f.Links() {
+		if !l.Spec.Suspend && !closed[l.Source.Name] && !closed[l.Target.Name] {
+			links++
+		}
+	}
+	return links, suspended
+}
+
+// unapplied says why the head is not applied; nil: what went wrong is nothing about revisions.
+func unapplied(head polled, why error) *object.Reason {
+	switch {
+	case errors.Is(head.err, ErrInvalid):
+		return object.Because(inventory.InvalidDeclarations, "%s", firstOf(head.Problems))
+	case head.err != nil && head.Commit == "":
+		return object.Because(inventory.RepositoryNotRead, "%v", head.err)
+	case head.err != nil:
+		return object.Because(inventory.RevisionNotRead, "%v", head.err)
+	}
+	if refused, ok := errors.AsType[refusedHead](why); ok {
+		return object.Because(plan.Rewound, "%v", refused)
+	}
+	return nil
+}
+
+// refusedHead says that the head may not be applied after what was applied before.
+type refusedHead struct{ error }
+
+func (r refusedHead) Unwrap() error { return r.error }
+
+// firstOf is the first error of some problems, with where it is, and how many more there are.
+func firstOf(problems []api.Problem) string {
+	first, n := "", 0
+	for _, p := range problems {
+		if p.Warning {
+			continue
+		}
+		if n++; n == 1 {
+			first = report.Line(p)
+		}
+	}
+	switch {
+	case n > 2:
+		return fmt.Sprintf("%s (and %d more errors)", first, n-1)
+	case n == 2:
+		return first + " (and 1 more error)"
+	}
+	return first
+}

@@ -1,0 +1,137 @@
+package sync
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Why a revision is not applied has a code, and of errors in declarations the first one's place.
+func TestUnapplied(t *testing.T) {
+	lost := errors.New("no route to host")
+	wrong := []api.Problem{{Warning: true, Message: "w"}, {Pos: api.Pos{File: "a.yaml", Line: 3, Col: 2}, Message: "x"}, {Message: "y"}, {Message: "z"}}
+	for name, tt := range map[string]struct {
+		head polled
+		why  error
+		want string // empty: it is nothing about revisions
+	}{
+		"declarations": {polled{Declaration: Declaration{Commit: "b", Problems: wrong}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 2 more errors)"},
+		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error)"},
+		"no commit":    {polled{err: lost}, lost, "RepositoryNotRead: no route to host"},
+		"no tree":      {polled{Declaration: Declaration{Commit: "b"}, err: lost}, lost, "RevisionNotRead: no route to host"},
+		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(refusedHead{fmt.Errorf("behind: %w", lost)}, lost), plan.Rewound + ": behind: no route to host"},
+		"another":      {polled{Declaration: Declaration{Commit: "b"}}, lost, ""},
+	} {
+		got := ""
+		if r := unapplied(tt.head, tt.why); r != nil {
+			got = r.Code + ": " + r.Message
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	if !errors.Is(refusedHead{lost}, lost) {
+		t.Error("what is refused hides its cause")
+	}
+}
+
+// noted is a term over a home cluster in memory, in which commit a is applied.
+func noted(t *testing.T) (*term, *memcluster.Cluster) {
+	t.Helper()
+	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+		t.Fatal(err)
+	}
+	l := &Loop{Owner: "linkwright", Holder: "pod", Home: Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
+	tt := newTerm(l, 1)
+	tt.board.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
+	tt.board.good, tt.board.head = &fleet.Fleet{Commit: "a"}, "a"
+	home.Requests()
+	return tt, home
+}
+
+func applied(commit api.Commit) polled { return polled{Declaration: Declaration{Commit: commit}} }
+
+// A repository that does not answer once is no outage to a daemon, which asks again; a sync says so at once. What cannot be written
+// is written with the next pass; nothing is by who only reads, adopts, or applies no revision.
+func TestNote(t *testing.T) {
+	ctx, lost := t.Context(), errors.New("no route to host")
+	tt, home := noted(t)
+	count := func(want int, when string) {
+		t.Helper()
+		if n := len(memcluster.Written(home.Requests())); n != want {
+			t.Errorf("%s: %d writes, want %d", when, n, want)
+		}
+	}
+	tt.publish = func(report.Report, error) {}
+	tt.note(ctx, applied("a"), nil)
+	count(1, "the first")
+	tt.note(ctx, polled{err: lost}, lost)
+	tt.note(ctx, applied("a"), nil)
+	count(0, "one poll in vain")
+	tt.note(ctx, polled{err: lost}, lost)
+	tt.note(ctx, polled{err: lost}, lost)
+	tt.note(ctx, polled{err: errors.New("other words")}, lost)
+	count(1, "an outage")
+	if r := tt.board.lastRecord().Revision; r.Observed != "a" || r.Why == nil || r.Why.Code != inventory.RepositoryNotRead {
+		t.Errorf("an outage: %+v", r)
+	}
+	tt.note(ctx, applied("a"), nil)
+	count(1, "it is over")
+	r := tt.board.lastRecord()
+	r.Revision = inventory.Revision{Applied: "b"}.Noted("another process", r.Revision.Since)
+	tt.board.setRecord(r)
+	tt.note(ctx, applied("a"), nil)
+	count(0, "another process says otherwise, and that is no news here")
+
+	for name, change := range map[string]func(*Loop){
+		"only reads": func(l *Loop) { l.ReadOnly = true }, "adopts": func(l *Loop) { l.Adopt = map[api.Pair]bool{} },
+		"releases": func(l *Loop) { l.Release = &plan.Releasing{} }, "applies none": func(l *Loop) { l.Holder = "" },
+	} {
+		tt, home = noted(t)
+		change(tt.loop)
+		tt.note(ctx, applied("a"), nil)
+		tt.flush(ctx)
+		count(0, name)
+	}
+	tt, home = noted(t)
+	tt.note(ctx, polled{err: lost}, lost)
+	count(1, "a sync in vain")
+}
+
+// The first revision waits for the first cluster that is written down: that is one write. What could not be written is tried again.
+func TestNoteTogether(t *testing.T) {
+	tt, home := noted(t)
+	tt.board.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})
+	tt.note(t.Context(), applied("a"), nil)
+	if n := len(home.Requests()); n != 0 {
+		t.Errorf("before any cluster: %d requests", n)
+	}
+	if err := tt.board.remember(t.Context(), fleet.Cluster{Name: "east"}, "1", plan.Step{}); err != nil {
+		t.Fatal(err)
+	}
+	tt.flush(t.Context())
+	if r := tt.board.lastRecord(); len(r.Clusters) != 1 || r.Revision.Applied != "a" || strings.Join(memcluster.Written(home.Requests()), "; ") != "create ConfigMap linkwright/linkwright-fleet" {
+		t.Errorf("together: %+v", r)
+	}
+	home.Fault(func(f *memcluster.Faults) { f.Down = true })
+	tt.note(t.Context(), applied("b"), errors.New("it is nothing about revisions"))
+	tt.board.head, tt.board.good = "b", &fleet.Fleet{Commit: "b"}
+	tt.note(t.Context(), applied("b"), nil)
+	home.Fault(func(f *memcluster.Faults) { f.Down = false })
+	home.Requests()
+	tt.note(t.Context(), applied("b"), nil)
+	tt.note(t.Context(), applied("b"), nil)
+	if n := len(memcluster.Written(home.Requests())); n != 1 || tt.board.lastRecord().Revision.Applied != "b" {
+		t.Errorf("after a write that failed: %d writes, %+v", n, tt.board.lastRecord().Revision)
+	}
+}

@@ -1,0 +1,36 @@
+package sync_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// writesHome takes note of the writes to the home cluster.
+func (s *scenario) writesHome() {
+	s.writes += len(memcluster.Written(s.home.Requests()))
+}
+
+// revisions is what the record tells of revisions, and how often it was written since this was asked last.
+func (s *scenario) revisions() string {
+	s.Helper()
+	s.writesHome()
+	key := inventory.RecordKey(object.DefaultOwner, "linkwright")
+	seen, err := s.home.Observe(s.Context(), []object.Watch{
+		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	})
+	s.bad(err)
+	r, err := inventory.ReadRecord(key, seen)
+	s.bad(err)
+	why, n := "applied", s.writes
+	if r.Revision.Why != nil {
+		why = r.Revision.Why.Code + ": " + r.Revision.Why.Message
+	}
+	s.home.Requests()
+	s.writes = 0
+	return fmt.Sprintf("%d writes\napplied %.12s, %d links, suspended %v\nobserved %.12s: %s\nby %s since %s\n", n,
+		r.Revision.Applied, r.Revision.Links, r.Revision.Suspended, r.Revision.Observed, why, r.Revision.By, r.Revision.Since.Format(time.TimeOnly))
+}

@@ -42,6 +42,14 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	return locks, nil
 }
 
+// syncing are locks of which the leases keep whose the last sync was.
+func syncing(locks []lease.Lock) []lease.Lock {
+	for i := range locks {
+		locks[i].Syncs = true
+	}
+	return locks
+}
+
 // leaseOf is the name of an installation's lease.
 func leaseOf(owner string) string { return "linkwright-" + owner }
 

@@ -142,7 +142,7 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		return err
 	}
 	d.server.SetStandby(true)
-	return lead(ctx, locks, lease.Lock.Hold, term)
+	return lead(ctx, syncing(locks), lease.Lock.Hold, term)
 }
 
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {

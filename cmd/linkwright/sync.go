@@ -47,7 +47,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			}
 			var done report.Report
 			var told error
-			err = lead(c.Context(), locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+			err = lead(c.Context(), syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.loop.Once(ctx, term)
 				e.renewal().all(ctx, time.Now())
 				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)

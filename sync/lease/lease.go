@@ -40,6 +40,8 @@ type Lock struct {
 	// that says something else is never taken; empty: it is not looked at.
 	Of       string
 	Borrowed bool
+	// Syncs says that its terms are syncs: the lease keeps whose the last one was, and when it ended. See LastSync.
+	Syncs bool
 	// Duration is sent in whole seconds, at least one; default 15 s.
 	Duration time.Duration
 	// Renew must be shorter than Duration; default 10 s, or two thirds of Duration.

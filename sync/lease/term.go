@@ -90,6 +90,9 @@ func (h *held) write(ctx context.Context, holder string) error {
 	now := time.Now()
 	next, at := h.lease.DeepCopy(), metav1.NewMicroTime(now)
 	next.Spec.HolderIdentity, next.Spec.RenewTime = &holder, &at
+	if holder == "" && h.lock.Syncs {
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, lastSyncKey, now.UTC().Format(time.RFC3339)+" "+h.lock.Identity)
+	}
 	lease, err := h.lock.Client.Leases(h.lock.Namespace).Update(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ type Inventory struct {
 	Places []Place      // sorted by key
 	Kept   []object.Key // sorted: of Entries, what Helm is told to leave, while that is made anew and says so no more
 	Rotate *Rotation    // of an end in a target: what people ask for; nil: nothing
-	// Conditions are what was told last of the link of an end in a source, in the order of their types.
+	// Conditions are what was told last of the link of an end in a source, or of a denial of one in a target, in the order of their
+	// types.
 	Conditions []object.Condition
 	Was        object.Record // of the ConfigMap; zero where it does not exist yet
 }
@@ -133,7 +134,7 @@ func decode(body object.Body) (Inventory, error) {
 		!end.IsBase() && w.Cluster != w.Source && w.Cluster != w.Target {
 		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
 	}
-	if !end.IsSource() {
+	if end.IsBase() {
 		w.Conditions = nil
 	}
 	return Inventory{

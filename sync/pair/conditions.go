@@ -15,6 +15,7 @@ const (
 	NotLed        = "NotLed"        // controller leads
 	Settling      = "Settling"      // one does that should come right by itself before long; also of Reconciling
 	NotSeen       = "NotSeen"       // of Ready, while a stage that counts was not seen
+	Denied        = "Denied"        // a guard or a policy says no to what is to be done at an end
 	noCredential  = "NoCredential"  // of a source's end that waits for its target's token
 )
 
@@ -38,6 +39,11 @@ func counts() map[Stage]string {
 	}
 }
 
+// Denial is what is told of an end that a guard or a policy denies what is to be done there.
+func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
+	return unready(was, now, fault{reason: Denied, message: why.Code})
+}
+
 // Beginning is what is told of a link of which nothing is written yet.
 func Beginning(now time.Time) []object.Condition {
 	return unready(nil, now, fault{soon: true})
@@ -55,6 +61,9 @@ func Beginning(now time.Time) []object.Condition {
 // What failed when it was tried last stays so until it is tried again: a process that has just started has tried nothing.
 func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []object.Condition, due time.Time) {
 	v, reason := decisive(all)
+	if Condition(was, object.Ready).Reason == Denied {
+		was = nil // it tells nothing of stages
+	}
 	switch {
 	case untried(all, v) && Condition(was, object.Ready).Reason == AccessFails:
 		return was, time.Time{}

@@ -20,15 +20,30 @@ func (p *planner) condition() {
 		}
 		if c, why := p.inventory(next, old); why == nil && !p.writes(c.Key) { // why not is told by whoever has more to write there
 			ready := pair.Condition(next.Conditions, object.Ready)
-			c.Why = object.Reason{Code: "Conditions", Message: "Ready is " + ready.Status + ": " + ready.Reason}
+			c.Why = object.Reason{Code: "Conditions", Message: "nothing is denied there any more"}
+			if ready.Type != "" {
+				c.Why.Message = "Ready is " + ready.Status + ": " + ready.Reason
+			}
 			p.step.Ahead = append(p.step.Ahead, c)
 		}
 	}
 }
 
+// Denied is the reason of conditions at an end that a guard or a policy denies what is to be done there.
+const Denied = pair.Denied
+
 // tidings is the inventory that tells of an end how its link stands, what it told, and when it may be written; zero: it need not be.
 func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time) {
 	old, recorded := p.record(row.End)
+	if recorded && !row.End.IsBase() && !old.Leaving && !p.Elsewhere[p.name] {
+		switch {
+		case row.Standing == Refused && p.closed(row.End) == nil:
+			return p.denial(row, old)
+		case !row.End.IsSource() && old.Conditions != nil && p.rests(row):
+			next, at = old.Tell(nil, p.Now)
+			return next, old, at
+		}
+	}
 	_, declared := p.checked(row)
 	if !declared || !recorded || old.Leaving || p.Elsewhere[p.name] || !p.rests(row) {
 		return old, old, at
@@ -46,9 +61,23 @@ func (p *planner) tidings(row Row) (next, old inventory.Inventory, at time.Time)
 	return next, old, at
 }
 
-// rests says that an end is as it will be for a while: one of which a delete is denied, too.
+// denial is tidings of an end to which a guard or a policy says no: of one in a target, too, and of one that is declared no more, since
+// nothing else tells of those.
+func (p *planner) denial(row Row, was inventory.Inventory) (next, old inventory.Inventory, at time.Time) {
+	why := object.Reason{}
+	if row.Why != nil {
+		why = *row.Why
+	}
+	next, at = was.Tell(pair.Denial(was.Conditions, why, p.Now), p.Now)
+	if p.Once && !at.IsZero() {
+		at = p.Now
+	}
+	return next, was, at
+}
+
+// rests says that an end is as it will be for a while.
 func (p *planner) rests(row Row) bool {
-	return slices.Contains([]Standing{InPlace, Waiting, Held, Refused}, row.Standing) || row.Standing == Changing && p.Failing[p.name][row.End]
+	return slices.Contains([]Standing{InPlace, Waiting, Held}, row.Standing) || row.Standing == Changing && p.Failing[p.name][row.End]
 }
 
 // writes says that the step writes an object ahead of all else.

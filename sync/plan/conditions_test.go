@@ -99,28 +99,6 @@ func TestTransitionsAreNotDamped(t *testing.T) {
 	}
 }
 
-// An end of which a delete is denied rests, too: how its link is goes on to be told. (histories 70030272 and 71021017)
-func TestConditionsWhileDenied(t *testing.T) {
-	s := linked(t, all)
-	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
-	step := s.turn("west")
-	if row := step.row(westEast); row.Standing != Refused {
-		t.Fatalf("its end is %s, want it denied", row.Standing)
-	}
-	s.turn("west")
-	s.later(time.Minute)
-	s.lead(false)
-	s.turn("west")
-	if s.tells() != pair.Settling {
-		t.Errorf("it is led by nobody, and tells %q", s.tells())
-	}
-	s.lead(true)
-	s.turn("west")
-	if s.tells() != pair.StagesHold {
-		t.Errorf("it works again, and tells %q", s.tells())
-	}
-}
-
 // Another reason alone is written half a minute after the last time, once, and not at all if it is over by then. Who runs once
 // does not wait for that.
 func TestReasonsAreDamped(t *testing.T) {

@@ -177,6 +177,9 @@ func TestLeavingIsGuarded(t *testing.T) {
 		case "PruneLimitExceeded":
 			s.world.Fleet = declare(t, two, policyDoc(policy))
 		}
+		for _, c := range two { // each end says once that it is denied
+			s.turn(c, Suspend, PrunePolicy)
+		}
 		steps := quiet(t, s, name)
 		for _, end := range []object.End{westEast, eastWest} {
 			if got := row(t, steps[end.Cluster], end); got.Why == nil || got.Why.Code != name {

@@ -17,7 +17,7 @@ func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return inventory.Record{}, err
+		return inventory.Record{}, fmt.Errorf("read the record of clusters: %w", err)
 	}
 	return inventory.ReadRecord(key, seen)
 }
@@ -60,6 +60,6 @@ func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Re
 
 // NoRecord says that an installation has no record.
 func NoRecord(owner, namespace string) error {
-	return fmt.Errorf("no record %s in the management cluster: nothing of --owner %s was applied by a linkwright in --namespace %s; name the right ones, or apply something first: linkwright sync",
-		inventory.RecordKey(owner, namespace), owner, namespace)
+	return fmt.Errorf("there is no record of installation %s in namespace %s of the management cluster (%s): give the --owner and --namespace of the installation, or apply something first: linkwright sync",
+		owner, namespace, inventory.RecordKey(owner, namespace))
 }

@@ -68,7 +68,7 @@ func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s pla
 
 // keepJudged writes down what a step found out about removals, and the limits that the next revision is judged by.
 func (b *board) keepJudged(ctx context.Context, j plan.Judged) error {
-	if last := b.lastRecord(); last.Was.IsZero() || !j.News && b.limits(last) == last.Limits {
+	if last := b.lastRecord(); len(last.Clusters) == 0 || !j.News && b.limits(last) == last.Limits {
 		return nil
 	}
 	return b.amend(ctx, func(r *inventory.Record) bool { return judged(r, j) || b.limits(*r) != r.Limits })

@@ -63,7 +63,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 func TestDecideWithoutRecord(t *testing.T) {
 	home := managed(t)
 	err := home.Amend(t.Context(), "blue", func(*inventory.Record) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "linkwright-blue-fleet") || !strings.Contains(err.Error(), "--owner blue") {
+	if err == nil || !strings.Contains(err.Error(), "linkwright-blue-fleet") || !strings.Contains(err.Error(), "installation blue") {
 		t.Errorf("of another installation: %v", err)
 	}
 }

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,8 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -67,12 +70,15 @@ func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
 	if err := t.Write(c.OutOrStdout(), f); err != nil || t.Clean() {
 		return err
 	}
+	if t.Unread() {
+		return exit{exitError, errors.New("no cluster could be read")}
+	}
 	return exit{exitPartial, nil}
 }
 
 // watchTold tells it whenever it is another, until ctx ends.
 func (c *clusters) watchTold(ctx context.Context, out io.Writer, f report.Format) error {
-	var last []byte
+	var last string
 	tick := time.NewTicker(relook)
 	defer tick.Stop()
 	for {
@@ -80,7 +86,7 @@ func (c *clusters) watchTold(ctx context.Context, out io.Writer, f report.Format
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && last == nil:
+		case err != nil && last == "":
 			return err
 		case err != nil:
 			c.log.Warn("the home cluster was not read", "why", err)
@@ -99,37 +105,39 @@ func (c *clusters) watchTold(ctx context.Context, out io.Writer, f report.Format
 	}
 }
 
-// retold writes what differs from the last, as a whole, and gives it.
-func retold(out io.Writer, f report.Format, t report.Told, last []byte) ([]byte, error) {
-	var now bytes.Buffer
-	if err := t.Write(&now, f); err != nil || bytes.Equal(now.Bytes(), last) {
+// retold writes what tells something else than the last, as a whole, and gives what it tells. That time goes by is no news.
+func retold(out io.Writer, f report.Format, t report.Told, last string) (string, error) {
+	var is, now strings.Builder
+	if err := t.Still().Write(&is, report.JSON); err != nil || is.String() == last {
+		return last, err
+	}
+	if err := t.Write(&now, f); err != nil {
 		return last, err
 	}
 	between := ""
 	switch {
-	case last == nil:
+	case last == "":
 	case f == report.AsYAML:
 		between = "---\n"
 	case f != report.JSON:
 		between = "\n"
 	}
 	_, err := io.WriteString(out, between+now.String())
-	return now.Bytes(), err
+	return is.String(), err
+}
+
+// record reads the record of the installation.
+func (c *clusters) record(ctx context.Context) (inventory.Record, error) {
+	known, err := c.homeConn().Record(ctx, c.flags.owner)
+	if err == nil && known.Was.IsZero() {
+		err = sync.NoRecord(c.flags.owner, c.flags.namespace)
+	}
+	return known, err
 }
 
 // links reads all clusters that the home cluster remembers; live: from watches that are kept open.
 func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
-	key := inventory.RecordKey(c.flags.owner, c.flags.namespace)
-	seen, err := c.home.Observe(ctx, []object.Watch{
-		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
-	})
-	if err != nil {
-		return report.Told{}, fmt.Errorf("read the record of clusters: %w", err)
-	}
-	known, err := inventory.ReadRecord(key, seen)
-	if err == nil && known.Was.IsZero() {
-		err = sync.NoRecord(c.flags.owner, c.flags.namespace)
-	}
+	known, err := c.record(ctx)
 	if err != nil {
 		return report.Told{}, err
 	}
@@ -139,14 +147,17 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 		want[i] = fleet.Cluster{Name: name, Spec: api.Cluster{Access: known.Clusters[name].Access, Linkerd: known.Clusters[name].Linkerd}}
 	}
 	failed := c.Follow(ctx, want)
-	found := make([][]inventory.Inventory, len(names))
-	out := report.Told{Clusters: make([]report.ToldCluster, len(names)), Leader: c.leader(ctx), At: time.Now(), Ages: !live}
+	found := make([]heard, len(names))
+	out := report.Told{
+		Opening:  report.Opening{Revision: revisionTold(known.Revision), Leader: c.leader(ctx), At: time.Now()},
+		Clusters: make([]report.ToldCluster, len(names)), Ages: true,
+	}
 	side(len(names), func(i int) {
 		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], live)
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
 		}
-		out.Clusters[i] = report.ToldCluster{Name: names[i], Applied: appliedIn(all)}
+		out.Clusters[i] = report.ToldCluster{Name: names[i], Applied: appliedIn(all.inventories)}
 		for _, d := range known.Clusters[names[i]].Debts {
 			out.Clusters[i].Cleanup = append(out.Clusters[i].Cleanup, d.Link())
 		}
@@ -158,6 +169,11 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known.Decisions, out.At)
 	out.Clusters = forgotten(out)
 	return out, nil
+}
+
+// revisionTold is what the record remembers of revisions, as it is told.
+func revisionTold(r inventory.Revision) report.Revision {
+	return report.Revision{Applied: r.Applied, Observed: r.Observed, Why: r.Why, Since: r.Since, Links: r.Links, Suspended: r.Suspended}
 }
 
 // appliedIn is the revision that the base among a cluster's inventories carries; empty: none.
@@ -191,11 +207,20 @@ func (c *clusters) leader(ctx context.Context) *report.Leader {
 	if l.Spec.LeaseDurationSeconds != nil {
 		out.Lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
 	}
+	if last, ok := lease.LastSync(&l); ok {
+		out.Last = report.Sync{By: last.By, At: last.At}
+	}
 	return out
 }
 
-// inventories reads those of one cluster, unless it is another one than is remembered.
-func (c *clusters) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out []inventory.Inventory, err error) {
+// heard is what one cluster tells.
+type heard struct {
+	inventories []inventory.Inventory
+	missing     map[object.Key]bool // Secrets that inventories name and that are not there
+}
+
+// inventories reads those of one cluster, unless it is another one than is remembered, and which of their Secrets are not there.
+func (c *clusters) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out heard, err error) {
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
 	err = c.WithCluster(ctx, name, func(conn sync.Cluster) error {
@@ -210,21 +235,47 @@ func (c *clusters) inventories(ctx context.Context, name api.ClusterName, known 
 		if uid := seen.Record(system).UID; known.UID != "" && uid != known.UID {
 			return fmt.Errorf("its kube-system has uid %s, and that of the cluster that was written to is %s: see linkwright status --repo", uid, known.UID)
 		}
-		out, err = inventory.Read(c.flags.owner, seen)
-		return err
+		if out.inventories, err = inventory.Read(c.flags.owner, seen); err != nil {
+			return err
+		}
+		out.missing = missingSecrets(ctx, conn, out.inventories)
+		return nil
 	})
 	return out, err
 }
 
+// missingSecrets are the Secrets of sources' ends that are not there. Where they may not be read nobody knows: none is.
+func missingSecrets(ctx context.Context, conn sync.Cluster, all []inventory.Inventory) map[object.Key]bool {
+	out, names := map[object.Key]bool{}, map[string][]string{}
+	for _, inv := range all {
+		for _, k := range inv.Entries {
+			if inv.End.IsSource() && !inv.Leaving && k.Kind == "Secret" && k.Group == "" {
+				names[k.Namespace] = append(names[k.Namespace], k.Name)
+			}
+		}
+	}
+	for ns, each := range names {
+		slices.Sort(each)
+		each = slices.Compact(each)
+		seen, err := conn.Observe(ctx, []object.Watch{{Version: "v1", Kind: "Secret", Namespace: ns, Names: each}})
+		for _, name := range each {
+			if k := (object.Key{Kind: "Secret", Namespace: ns, Name: name}); err == nil && seen.Record(k).IsZero() {
+				out[k] = true
+			}
+		}
+	}
+	return out
+}
+
 // linksTold are the links of which inventories tell; found are those of each cluster.
-func linksTold(clusters []report.ToldCluster, found [][]inventory.Inventory) []report.ToldLink {
+func linksTold(clusters []report.ToldCluster, found []heard) []report.ToldLink {
 	unread := map[api.ClusterName]bool{}
 	links := map[api.Pair]report.ToldLink{}
 	for _, c := range clusters {
 		unread[c.Name] = c.Why != nil
 	}
 	for i, all := range found {
-		for _, inv := range all {
+		for _, inv := range all.inventories {
 			if inv.End.IsBase() || inv.End.Cluster != clusters[i].Name {
 				continue
 			}
@@ -237,14 +288,34 @@ func linksTold(clusters []report.ToldCluster, found [][]inventory.Inventory) []r
 				end = report.LeavingEnd
 			}
 			if inv.End.IsSource() {
-				l.Source, l.Conditions = end, inv.Conditions
+				l.Source, l.Conditions, l.Missing = end, inv.Conditions, lacking(inv, all.missing)
 			} else {
-				l.Target = end
+				l.Target, l.Denied = end, denied(inv)
 			}
 			links[inv.End.Link] = l
 		}
 	}
 	return slices.SortedFunc(maps.Values(links), func(a, b report.ToldLink) int { return a.Pair.Compare(b.Pair) })
+}
+
+// lacking are the entries of an inventory that are missing.
+func lacking(inv inventory.Inventory, missing map[object.Key]bool) (out []object.Key) {
+	for _, k := range inv.Entries {
+		if missing[k] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// denied is what an end in a target tells of a denial; nil: nothing.
+func denied(inv inventory.Inventory) *object.Condition {
+	for _, c := range inv.Conditions {
+		if c.Type == object.Ready && c.Reason == plan.Denied {
+			return &c
+		}
+	}
+	return nil
 }
 
 // forgotten adds the sources of links that stay which the home cluster does not remember, so that nobody read them. A target need not be

@@ -23,15 +23,19 @@ func TestLinksTold(t *testing.T) {
 	ne, we2 := api.Pair{Source: "north", Target: "east"}, api.Pair{Source: "away", Target: "west"}
 	at := func(c api.ClusterName, p api.Pair) object.End { return object.End{Cluster: c, Link: p} }
 	ready := []object.Condition{{Type: object.Ready, Status: object.True}}
-	got := linksTold([]report.ToldCluster{{Name: "east"}, {Name: "north", Why: object.Because("Unreachable", "")}, {Name: "west"}}, [][]inventory.Inventory{
-		{{End: object.End{Cluster: "east"}}, {End: at("east", ne)}, {End: at("east", we)}},
-		nil,
-		{{End: at("north", ne)}, {End: at("west", we2)}, {End: at("west", we), Conditions: ready}, {End: at("west", wn), Leaving: true}},
+	denial := []object.Condition{{Type: object.Ready, Status: object.False, Reason: "Denied"}}
+	secret := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
+	got := linksTold([]report.ToldCluster{{Name: "east"}, {Name: "north", Why: object.Because("Unreachable", "")}, {Name: "west"}}, []heard{
+		{inventories: []inventory.Inventory{{End: object.End{Cluster: "east"}}, {End: at("east", ne), Conditions: denial}, {End: at("east", we)}}},
+		{},
+		{missing: map[object.Key]bool{secret: true}, inventories: []inventory.Inventory{
+			{End: at("north", ne)}, {End: at("west", we2)}, {End: at("west", we), Conditions: ready, Entries: []object.Key{{Kind: "Secret", Name: "a"}, secret}}, {End: at("west", wn), Leaving: true},
+		}},
 	})
 	want := []report.ToldLink{
 		{Pair: we2, Source: report.NotRead, Target: report.Recorded},
-		{Pair: ne, Source: report.NotRead, Target: report.Recorded},
-		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready},
+		{Pair: ne, Source: report.NotRead, Target: report.Recorded, Denied: &denial[0]},
+		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready, Missing: []object.Key{secret}},
 		{Pair: wn, Source: report.LeavingEnd, Target: report.NotRead},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -133,5 +137,33 @@ func (l *lab) watched() {
 	}
 	if err := c.Wait(); err != nil {
 		l.t.Errorf("--watch was told to end: %v", err)
+	}
+}
+
+// That time goes by, and that a leader renews its lease, is no news to who watches; that it died is.
+func TestRetold(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	told := func(renewed, now time.Duration) report.Told {
+		return report.Told{Ages: true, Opening: report.Opening{Leader: &report.Leader{Holder: "pod", Renewed: at.Add(renewed), Lasts: 15 * time.Second}, At: at.Add(now)}}
+	}
+	last := ""
+	for i, tt := range []struct {
+		told report.Told
+		want string
+	}{
+		{told(0, 0), "pod leads."},
+		{told(9*time.Second, 10*time.Second), ""},
+		{told(10*time.Second, 30*time.Second), "\nNobody syncs: pod held the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
+		{told(10*time.Second, 40*time.Second), ""},
+		{told(50*time.Second, 50*time.Second), "\npod leads."},
+	} {
+		var out strings.Builder
+		var err error
+		if last, err = retold(&out, report.Text, tt.told, last); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(strings.TrimSuffix(out.String(), "\n"), "\n\nno link"); got != tt.want {
+			t.Errorf("%d: %q, want %q", i, got, tt.want)
+		}
 	}
 }

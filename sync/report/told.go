@@ -38,6 +38,9 @@ type ToldLink struct {
 	Pair           api.Pair
 	Source, Target End
 	Conditions     []object.Condition // that were told last
+	// Denied is what the inventory of its target's end tells of a denial; nil: nothing.
+	Denied  *object.Condition
+	Missing []object.Key // Secrets that inventories name and that are not there; sorted
 }
 
 // ToldCluster is one that the home cluster remembers; Why says why it could not be read, nil: it was.
@@ -50,66 +53,58 @@ type ToldCluster struct {
 
 // Told is what inventories tell of links, whatever is declared: links sorted by pair, clusters by name.
 type Told struct {
+	Opening
 	Links     []ToldLink
 	Clusters  []ToldCluster
 	Decisions []Decision // of people, that are in effect or not understood
-	Leader    *Leader    // nil: there is no lease, or it could not be read
-	At        time.Time  // when all of it was read
-	Ages      bool       // say how long ago moments were: not where what is unchanged is shown once
+	Ages      bool       // say how long ago moments were
 }
 
-// Reasons for which nobody knows whether a link is ready.
-const (
-	notTold   = "NotTold" // an earlier release wrote it last, or nothing is known of it yet
-	notRead   = "NotRead" // its source could not be read
-	leavesNow = "Leaving"
-)
-
-// ready is the condition Ready of a link as it is to be told.
-func (l ToldLink) ready() object.Condition {
-	reason := ""
-	switch i := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready }); {
-	case l.Source == LeavingEnd || l.Target == LeavingEnd:
-		reason = leavesNow
-	case l.Source == NotRead:
-		reason = notRead
-	case i >= 0:
-		return l.Conditions[i]
-	default:
-		reason = notTold
-	}
-	return object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason}
-}
-
-// Clean says that all is as declared, as far as inventories tell: all clusters were read, every link is ready and
-// none is being removed or left in a cluster, and whoever leads is alive.
+// Clean says that all is as declared, as far as inventories tell: the observed revision is applied in all clusters, all of them were
+// read, every link that it declares is ready, none is being removed or left in a cluster, and whoever leads is alive.
 func (t Told) Clean() bool {
 	for _, l := range t.Links {
-		if c := l.ready(); c.Status != object.True {
+		if c := t.ready(l); c.Status != object.True {
 			return false
 		}
 	}
-	if t.Leader != nil && t.Leader.lost(t.At) {
-		return false
+	return t.Opening.Clean() && t.unwritten() == 0 && !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool {
+		return c.Why != nil || len(c.Cleanup) > 0 || t.other(c.Name) != ""
+	})
+}
+
+// Still is what tells the same as long as nothing but time goes by.
+func (t Told) Still() Told {
+	t.Ages = false
+	if t.Leader != nil && t.Leader.Holder != "" && !t.Leader.lost(t.At) { // it renews its lease again and again
+		l := *t.Leader
+		l.Renewed, t.Leader, t.At = time.Time{}, &l, time.Time{}
 	}
-	return !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool { return c.Why != nil || len(c.Cleanup) > 0 })
+	return t
+}
+
+// Unread says that no cluster could be read at all.
+func (t Told) Unread() bool {
+	return len(t.Clusters) > 0 && !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool { return c.Why == nil })
 }
 
 // toldDoc is Told as it may be shown.
 type toldDoc struct {
+	openingDoc
 	Clean     bool             `json:"clean"`
-	Leader    *leaderDoc       `json:"leader,omitempty"`
-	Links     []toldLinkDoc    `json:"links"`    // sorted by source, then target
-	Clusters  []toldClusterDoc `json:"clusters"` // sorted by name
+	Unwritten int              `json:"unwritten,omitempty"` // links that are declared, and of which nothing was ever written
+	Links     []toldLinkDoc    `json:"links"`               // sorted by source, then target
+	Clusters  []toldClusterDoc `json:"clusters"`            // sorted by name
 	Decisions []decisionDoc    `json:"decisions,omitempty"`
+	declared  int
 	wide      bool
-	at        time.Time // what ages are counted to; zero: none are told
 }
 
 type toldLinkDoc struct {
 	Source     string             `json:"source"`
 	Target     string             `json:"target"`
-	Ready      string             `json:"ready"` // True, False or Unknown
+	Ready      string             `json:"ready"`  // True, False or Unknown
+	Status     string             `json:"status"` // Ready, Progressing, Stalled, Denied, Leaving or Unknown
 	Reason     string             `json:"reason"`
 	Message    string             `json:"message,omitempty"`
 	Since      time.Time          `json:"since,omitzero"`
@@ -128,23 +123,26 @@ type toldClusterDoc struct {
 
 func (t Told) document() toldDoc {
 	m := redacting(nil)
-	d := toldDoc{Clean: t.Clean(), Leader: leaderAt(t.Leader, t.At), Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}, Decisions: decisionDocs(t.Decisions)}
-	if t.Ages {
-		d.at = t.At
-	}
+	d := toldDoc{Clean: t.Clean(), Unwritten: t.unwritten(), declared: t.Revision.Links, Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}, Decisions: decisionDocs(t.Decisions)}
 	for _, l := range t.Links {
-		c := l.ready()
+		c := t.ready(l)
 		d.Links = append(d.Links, toldLinkDoc{
-			Source: string(l.Pair.Source), Target: string(l.Pair.Target), Ready: c.Status, Reason: c.Reason, Message: m.line(c.Message),
+			Source: string(l.Pair.Source), Target: string(l.Pair.Target), Ready: c.Status, Status: statusWord(l, c), Reason: c.Reason, Message: m.line(c.Message),
 			Since: c.Since, SourceEnd: l.Source, TargetEnd: l.Target, Conditions: append([]object.Condition{}, l.Conditions...),
 		})
 	}
+	in := make([]carried, 0, len(t.Clusters))
 	for _, c := range t.Clusters {
 		doc := toldClusterDoc{Name: string(c.Name), Read: c.Why == nil, Applied: string(c.Applied), Reason: m.reason(c.Why)}
 		for _, p := range c.Cleanup {
 			doc.Cleanup = append(doc.Cleanup, p.String())
 		}
 		d.Clusters = append(d.Clusters, doc)
+		in = append(in, carried{doc.Name, doc.Applied, doc.Read})
+	}
+	d.openingDoc = openingDocOf(m, t.Opening, in)
+	if !t.Ages {
+		d.at = time.Time{}
 	}
 	return d
 }
@@ -167,39 +165,58 @@ func (t Told) Write(w io.Writer, f Format) error {
 }
 
 func (d toldDoc) text() string {
-	return paragraphs(d.head(), table(d.rows()), table(d.unread()), table(d.decisions()), d.none())
+	return paragraphs(d.line(), table(d.rows()), table(d.unread()), table(d.decisions()), d.more())
 }
 
 func (d toldDoc) markdown() string {
-	return paragraphs(d.head(), markdownTable(d.rows()), markdownTable(d.unread()), markdownTable(d.decisions()), d.none())
+	return paragraphs(d.line(), markdownTable(d.rows()), markdownTable(d.unread()), markdownTable(d.decisions()), d.more())
 }
 
 // rows are cells, the first row being the head.
 func (d toldDoc) rows() [][]string {
-	head := []string{"source", "target", "ready", "reason", "since"}
+	head := []string{"source", "target", "ready", "status", "age", "message"}
 	if d.wide {
-		head = append(head, "source end", "target end", "also true", "message")
+		head = append(head[:5:5], "since", "source end", "target end", "message")
 	}
 	rows := [][]string{head}
 	for _, l := range d.Links {
-		row := []string{l.Source, l.Target, l.Ready, l.Reason, moment(l.Since)}
+		row := []string{l.Source, l.Target, l.Ready, l.Status, d.age(l.Since)}
 		if d.wide {
-			row = append(row, string(l.SourceEnd), string(l.TargetEnd), l.others(), l.Message)
+			row = append(row, moment(l.Since), string(l.SourceEnd), string(l.TargetEnd))
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, l.words()))
 	}
 	return rows
 }
 
-// others are the types of what is True beside Ready.
-func (l toldLinkDoc) others() string {
-	var out []string
-	for _, c := range l.Conditions {
-		if c.Type != object.Ready && c.Status == object.True {
-			out = append(out, c.Type)
-		}
+// age is how long ago a moment was, as kubectl tells it.
+func (d toldDoc) age(since time.Time) string {
+	if d.at.IsZero() || since.IsZero() {
+		return ""
 	}
-	return strings.Join(out, ",")
+	return brief(max(d.at.Sub(since), 0))
+}
+
+// brief is a duration in the unit in which kubectl would tell it.
+func brief(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/day)
+}
+
+// words are the message of a link, with its reason where that says more than the status.
+func (l toldLinkDoc) words() string {
+	if l.Reason == l.Status || l.Ready == object.True || strings.HasSuffix(l.Message, ": "+l.Reason) {
+		return l.Message
+	}
+	return sentence(&object.Reason{Code: l.Reason, Message: l.Message})
 }
 
 // unread are the clusters of which nothing is known, and those that still hold something of removed links.
@@ -216,8 +233,12 @@ func (d toldDoc) unread() [][]string {
 	return rows
 }
 
-func (d toldDoc) none() string {
-	if len(d.Links) > 0 {
+// more is what no row tells.
+func (d toldDoc) more() string {
+	switch {
+	case d.Unwritten > 0:
+		return fmt.Sprintf("Nothing was written yet of %d of %s that the revision declares: linkwright status --repo shows why.\n", d.Unwritten, count(d.declared, "link"))
+	case len(d.Links) > 0:
 		return ""
 	}
 	return "no link in " + count(len(d.Clusters), "cluster") + "\n"

@@ -31,50 +31,68 @@ func toldNow() Told {
 			{Name: "north", Why: object.Because("Unreachable", "no route\x1b[31m\nto host")},
 			{Name: "west", Applied: "0123456789abcdef0123456789abcdef01234567"},
 		},
-		Leader: &Leader{Holder: "pod-1", Renewed: at, Lasts: 15 * time.Second}, At: at.Add(4 * time.Second), Ages: true,
+		Opening: Opening{Leader: &Leader{Holder: "pod-1", Renewed: at, Lasts: 15 * time.Second}, At: at.Add(4 * time.Second)}, Ages: true,
 	}
 }
 
-// Status opens with which revision is applied where, and with who syncs. A leader that no longer renews its lease is not green, however
-// ready the links are; nor is a link that is being removed.
+// Status opens with which revision is applied where, which is observed and why it is not applied, and with who syncs. A leader that no
+// longer renews its lease is not green, however ready the links are; nor is a revision that is rejected.
 func TestToldOpens(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	commit := api.Commit("0123456789abcdef0123456789abcdef01234567")
-	ready := ToldLink{Source: Recorded, Target: Recorded, Conditions: []object.Condition{{Type: object.Ready, Status: object.True}}}
+	commit, next := api.Commit("0123456789abcdef0123456789abcdef01234567"), api.Commit("fedcba9876543210fedcba9876543210fedcba98")
 	both := []ToldCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: commit}}
+	pod := func(renewed time.Duration) Opening {
+		return Opening{Leader: &Leader{Holder: "pod-1", Renewed: at, Lasts: 15 * time.Second}, At: at.Add(renewed)}
+	}
+	ended := Opening{Leader: &Leader{Renewed: at, Lasts: 15 * time.Second}, At: at.Add(time.Hour)}
+	byJob := ended
+	byJob.Leader = &Leader{Renewed: at.Add(time.Minute), Lasts: 15 * time.Second, Last: Sync{"job-7", at}}
+	revised := func(r Revision) Opening { return Opening{Revision: r, Leader: ended.Leader, At: at.Add(time.Minute)} }
+	const inBoth, last = "Revision 0123456789ab is applied in all 2 clusters. ", "The last sync ended at 2026-11-22 15:04:05Z."
 	for _, tt := range []struct {
 		name  string
 		told  Told
 		want  string
 		clean bool
 	}{
-		{
-			"alive",
-			Told{Clusters: both, Leader: &Leader{"pod-1", at, 15 * time.Second}, At: at.Add(15 * time.Second)},
-			"Revision 0123456789ab is applied in all 2 clusters. pod-1 leads.", true,
-		},
+		{"alive", Told{Clusters: both, Opening: pod(15 * time.Second)}, inBoth + "pod-1 leads.", true},
 		{
 			"dead",
-			Told{Clusters: both, Leader: &Leader{"pod-1", at, 15 * time.Second}, At: at.Add(16 * time.Second), Ages: true},
-			"Revision 0123456789ab is applied in all 2 clusters. Nobody syncs: pod-1 held the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
+			Told{Clusters: both, Opening: pod(16 * time.Second), Ages: true},
+			inBoth + "Nobody syncs: pod-1 held the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
 		},
+		{"a sync that ended", Told{Clusters: both, Opening: ended}, inBoth + last, true},
 		{
-			"a sync that ended",
-			Told{Clusters: both, Leader: &Leader{"", at, 15 * time.Second}, At: at.Add(time.Hour)},
-			"Revision 0123456789ab is applied in all 2 clusters. The last sync ended at 2026-11-22 15:04:05Z.", true,
+			"a sync that ended, and then another command",
+			Told{Clusters: both, Opening: byJob, Ages: true},
+			inBoth + "The last sync, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.", true,
 		},
 		{
 			"two revisions",
-			Told{Clusters: []ToldCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: "fedcba9876543210fedcba9876543210fedcba98"}}},
+			Told{Clusters: []ToldCluster{{Name: "east", Applied: commit}, {Name: "west", Applied: next}}},
 			"Revision 0123456789ab is applied in 1 of 2 clusters (east); revision fedcba987654 is applied in 1 of 2 clusters (west). No lease of linkwright run or sync is found.", true,
-		},
-		{
-			"a link that is being removed",
-			Told{Links: []ToldLink{ready, {Source: LeavingEnd, Target: Recorded}}, Clusters: both[:1]},
-			"Revision 0123456789ab is applied in the only cluster. No lease of linkwright run or sync is found.", false,
 		},
 		{"no revision", Told{Clusters: []ToldCluster{{Name: "east"}}}, "No revision is applied in the only cluster. No lease of linkwright run or sync is found.", true},
 		{"nothing was read", Told{Clusters: []ToldCluster{{Name: "east", Why: object.Because("Unreachable", "no")}}}, "No lease of linkwright run or sync is found.", false},
+		{"applied", Told{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Since: at})}, inBoth + last, true},
+		{
+			"rejected",
+			Told{Clusters: both, Ages: true, Opening: revised(Revision{Applied: commit, Observed: next, Since: at, Why: object.Because("InvalidDeclarations", "a.yaml:3:1: x\x1b[31m")})},
+			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22 15:04:05Z, 1m0s ago: InvalidDeclarations: a.yaml:3:1: x[31m. The last sync ended at 2026-11-22 15:04:05Z, 1m0s ago.", false,
+		},
+		{
+			"no repository",
+			Told{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Why: object.Because("RepositoryNotRead", "no route.")})},
+			inBoth + "The repository cannot be read: RepositoryNotRead: no route. " + last, false,
+		},
+		{
+			"a directory",
+			Told{Opening: revised(Revision{Why: object.Because("InvalidDeclarations", "x")})},
+			"What was observed is not applied: InvalidDeclarations: x. " + last, false,
+		},
+		{"a cluster is behind", Told{Clusters: both, Opening: revised(Revision{Applied: next, Observed: next})}, inBoth + last, false},
+		{"they are suspended", Told{Clusters: both, Opening: revised(Revision{Applied: next, Suspended: []api.ClusterName{"east", "west"}})}, inBoth + last, true},
+		{"nothing is written there", Told{Clusters: []ToldCluster{{Name: "east"}}, Opening: revised(Revision{Applied: next})}, "No revision is applied in the only cluster. " + last, true},
 	} {
 		var out strings.Builder
 		if err := tt.told.Write(&out, Text); err != nil {
@@ -86,18 +104,87 @@ func TestToldOpens(t *testing.T) {
 	}
 }
 
+// A link is ready only if that holds for the applied revision, and if nobody denies or removes anything of it.
+func TestToldReady(t *testing.T) {
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	ready := object.Condition{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: at}
+	denied := object.Condition{Type: object.Ready, Status: object.False, Reason: "Denied", Message: "PrunePolicy", Since: at}
+	secret := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
+	is := func(c ...object.Condition) []object.Condition { return c }
+	on := func(kind string) object.Condition {
+		return object.Condition{Type: kind, Status: object.True, Reason: "X"}
+	}
+	failed := object.Condition{Type: object.Ready, Status: object.False, Reason: "X", Message: "y"}
+	for name, tt := range map[string]struct {
+		link ToldLink
+		east api.Commit // that is applied there
+		want string     // READY, STATUS and MESSAGE
+	}{
+		"ready":                    {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "b", "True Ready"},
+		"of another revision":      {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "a", "False Progressing OtherRevision: revision b is not applied in east, which carries a"},
+		"nothing is written there": {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "", "True Ready"},
+		"a Secret is gone":         {ToldLink{Source: Recorded, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
+		"not ready, and gone":      {ToldLink{Source: Recorded, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y"},
+		"settles":                  {ToldLink{Source: Recorded, Conditions: is(failed, on(object.Reconciling))}, "b", "False Progressing X: y"},
+		"denied":                   {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(denied, on(object.Stalled))}, "b", "False Denied PrunePolicy"},
+		"denied at its target":     {ToldLink{Source: LeavingEnd, Target: Recorded, Denied: &denied}, "b", "False Denied PrunePolicy"},
+		"leaves":                   {ToldLink{Source: LeavingEnd, Target: Recorded, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
+		"leaves at its target":     {ToldLink{Source: Recorded, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
+		"not read":                 {ToldLink{Source: NotRead, Target: Recorded}, "b", "Unknown Unknown NotRead"},
+		"of an earlier release":    {ToldLink{Source: Recorded, Target: Recorded}, "b", "Unknown Unknown NotTold"},
+	} {
+		tt.link.Pair = api.Pair{Source: "west", Target: "east"}
+		told := Told{Links: []ToldLink{tt.link}, Clusters: []ToldCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
+		told.Revision = Revision{Applied: "b", Observed: "b", Links: 1}
+		l := told.document().Links[0]
+		if got := strings.TrimSpace(l.Ready + " " + l.Status + " " + l.words()); got != tt.want || told.Clean() != (l.Ready == object.True) {
+			t.Errorf("%s: %s, clean %t; want %s", name, got, told.Clean(), tt.want)
+		}
+	}
+}
+
+// Links that are declared, and of which nothing was ever written, are in no inventory: the applied revision says how many there are.
+func TestToldUnwritten(t *testing.T) {
+	one := ToldLink{Source: Recorded, Conditions: []object.Condition{{Type: object.Ready, Status: object.True}}}
+	told := Told{Links: []ToldLink{one}, Clusters: []ToldCluster{{Name: "west"}}}
+	if told.Revision.Links = 1; !told.Clean() {
+		t.Error("all links are written")
+	}
+	told.Revision.Links = 3
+	var out strings.Builder
+	if err := told.Write(&out, Text); err != nil || told.Clean() || !strings.Contains(out.String(), "Nothing was written yet of 2 of 3 links that the revision declares: linkwright status --repo shows why.") {
+		t.Errorf("%v, clean %t\n%s", err, told.Clean(), out.String())
+	}
+	if told.Clusters[0].Why = object.Because("Unreachable", ""); told.unwritten() != 0 || !told.Unread() {
+		t.Error("of a cluster that was not read nobody knows")
+	}
+	if told.Clusters = append(told.Clusters, ToldCluster{Name: "x"}); told.Unread() || (Told{}).Unread() {
+		t.Error("one cluster was read, or there is none")
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 119 * time.Second: "119s", 2 * time.Minute: "2m", 119 * time.Minute: "119m", 2 * time.Hour: "2h", 47 * time.Hour: "47h", 48 * time.Hour: "2d",
+	} {
+		if got := brief(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+}
+
 // What inventories tell is one table of links, and what could not be read is told beside it.
 func TestTold(t *testing.T) {
 	for format, want := range map[Format]string{
 		Text: `
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
-SOURCE  TARGET  READY    REASON       SINCE
-east    west    Unknown  NotTold
-north   east    Unknown  NotRead
-west    east    True     StagesHold   2026-11-22 15:04:05Z
-west    north   False    GatewayDead  2026-11-22 15:04:05Z
-west    south   Unknown  Leaving
+SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
+east    west    Unknown  Unknown       NotTold
+north   east    Unknown  Unknown       NotRead
+west    east    True     Ready    4s
+west    north   False    Stalled  4s   gateway alive: GatewayDead
+west    south   False    Leaving       it is being removed
 
 CLUSTER  STATE   REASON
 north    unread  Unreachable: no route[31m; to host
@@ -105,12 +192,12 @@ north    unread  Unreachable: no route[31m; to host
 		Wide: `
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
-SOURCE  TARGET  READY    REASON       SINCE                 SOURCE END  TARGET END  ALSO TRUE  MESSAGE
-east    west    Unknown  NotTold                            recorded    recorded
-north   east    Unknown  NotRead                            not read    recorded
-west    east    True     StagesHold   2026-11-22 15:04:05Z  recorded    recorded
-west    north   False    GatewayDead  2026-11-22 15:04:05Z  recorded    not read    Stalled    gateway alive: GatewayDead
-west    south   Unknown  Leaving                            leaving     absent
+SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
+east    west    Unknown  Unknown                             recorded    recorded    NotTold
+north   east    Unknown  Unknown                             not read    recorded    NotRead
+west    east    True     Ready    4s   2026-11-22 15:04:05Z  recorded    recorded
+west    north   False    Stalled  4s   2026-11-22 15:04:05Z  recorded    not read    gateway alive: GatewayDead
+west    south   False    Leaving                             leaving     absent      it is being removed
 
 CLUSTER  STATE   REASON
 north    unread  Unreachable: no route[31m; to host

@@ -1,6 +1,7 @@
 package memcluster
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -203,4 +204,26 @@ spec: {source: west, target: east}
 		t.Fatalf("got %d objects, held %v", len(want.Objects), want.Held)
 	}
 	return want.Objects
+}
+
+// What may be hidden is, by kind, namespace or name, as by a Client.
+func TestHidden(t *testing.T) {
+	_, c := dressed(t, Options{})
+	config := object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "linkerd-config"}
+	services := object.Key{Kind: "Service", Namespace: "linkerd-multicluster"}
+	c.Fault(func(f *Faults) { f.Closed = []object.Key{config, services} })
+	watches := []object.Watch{
+		{Version: "v1", Kind: "ConfigMap", Namespace: "linkerd", Names: []string{"linkerd-config", "linkerd-identity-trust-roots"}, MayHide: true},
+		{Version: "v1", Kind: "Service", Namespace: "linkerd-multicluster", Selector: "a", MayHide: true},
+	}
+	for what, look := range map[string]func(context.Context, []object.Watch) (object.Observation, error){"Observe": c.Observe, "Live": c.Live} {
+		seen, err := look(t.Context(), watches)
+		want := []object.Hidden{{Key: config}, {Key: services, Selector: "a"}}
+		if err != nil || !slices.Equal(seen.Hidden, want) || !seen.Record(config).IsZero() {
+			t.Errorf("%s: %v, hidden %v", what, err, seen.Hidden)
+		}
+		if _, err := look(t.Context(), append(slices.Clone(watches), object.Watch{Version: "v1", Kind: "Service", Namespace: "linkerd-multicluster"})); cluster.Explain(err).Code != cluster.Forbidden {
+			t.Errorf("%s of what may not be hidden: %v", what, err)
+		}
+	}
 }

@@ -40,6 +40,19 @@ func TestUndiscovered(t *testing.T) {
 	}
 }
 
+// Just these looks cannot be hidden: docs/design/0031-one-missing-right.md has the same list.
+func TestNeeded(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.settle()
+	var got []string
+	for _, w := range s.now().Sides["west"].Looked {
+		if !w.MayHide {
+			got = append(got, strings.TrimSpace(w.Kind+" "+w.Namespace+strings.Join(w.Names, " ")))
+		}
+	}
+	same(t, "needed", []string{"ConfigMap linkwright-access", "Namespace kube-system linkerd linkerd-multicluster", "Namespace linkwright-access"}, got)
+}
+
 // A link that was never granted its Secret goes without it.
 func TestUndiscoveredGoes(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)

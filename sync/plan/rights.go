@@ -54,7 +54,7 @@ func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
 		g.grant(t, "get") // a diff asks for single ones again
 	}
 	if d == Writing || d == Wide {
-		g.writes(w, c, held)
+		g.writes(c, held)
 		g.controlPlane(w, c, d == Wide)
 	}
 	return g.rights(), nil
@@ -99,7 +99,7 @@ func (g granting) held(w World, c fleet.Cluster, r Renderer) (out []thing) {
 	return out
 }
 
-func (g granting) writes(w World, c fleet.Cluster, held []thing) {
+func (g granting) writes(c fleet.Cluster, held []thing) {
 	for _, t := range held {
 		g.changes(t)
 	}

@@ -182,6 +182,16 @@ func TestLiveTellsWhatIsForbidden(t *testing.T) {
 			t.Errorf("Live: got %+v, want %s that says %q", why, Forbidden, part)
 		}
 	}
+	w.MayHide, secrets.MayHide = true, true // what is listed and not watched is hidden as well: nobody would see it change
+	seen, err := s.client.Live(t.Context(), []object.Watch{w, secrets})
+	want := []object.Hidden{{Key: object.Key{Kind: "ConfigMap", Namespace: s.ns}}, {Key: object.Key{Kind: "Secret", Namespace: s.ns}}}
+	if err != nil || !slices.Equal(seen.Hidden, want) {
+		t.Errorf("Live of what may be hidden: %v, hidden %v", err, seen.Hidden)
+	}
+	if seen, err = s.client.Observe(t.Context(), []object.Watch{w, secrets}); err != nil || !slices.Equal(seen.Hidden, want[1:]) || seen.Len() == 0 {
+		t.Errorf("Observe of what may be hidden: %v, hidden %v, %d seen", err, seen.Hidden, seen.Len())
+	}
+	w.MayHide = false
 	allow("list", "watch")
 	for _, err = s.client.Live(t.Context(), []object.Watch{w}); err != nil; _, err = s.client.Live(t.Context(), []object.Watch{w}) {
 		s.until("granted", func() bool { return s.all })

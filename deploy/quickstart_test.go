@@ -69,6 +69,7 @@ apiVersion: linkwright.dev/v1alpha1
 kind: SyncPolicy
 spec: {prune: {maxLinks: 100%}}
 `)
+	q.grants(true) // the Secret is there still, and must be deleted
 	q.syncs(0)
 	q.grants(false)
 

@@ -70,7 +70,7 @@ func (e *enrollment) grantAtHome(ctx context.Context, w plan.World, c fleet.Clus
 	if _, err := there.identity(ctx, c.Spec.Linkerd); err != nil {
 		return fmt.Errorf("read cluster %s: %w", c.Name, err)
 	}
-	objects, err := e.grantee.objects(w, c, r)
+	objects, err := e.objects(ctx, there.office, w, c, r)
 	if err != nil {
 		return err
 	}

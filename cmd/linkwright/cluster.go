@@ -193,7 +193,7 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 	if err := desk.vacant(ctx, e, uid); err != nil {
 		return err
 	}
-	objects, err := e.grantee.objects(w, *c, r)
+	objects, err := e.objects(ctx, there.office, w, *c, r)
 	if err != nil {
 		return err
 	}
@@ -210,6 +210,19 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 		return err
 	}
 	return e.declare(*c)
+}
+
+// objects are the account and its rights, with those that links which are not through still need.
+func (e *enrollment) objects(ctx context.Context, there office, w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+	objects, err := e.grantee.objects(w, c, r)
+	if err != nil || e.grantee.wide {
+		return objects, err
+	}
+	retained, err := there.retain(ctx, c.Spec.Linkerd.Namespace, objects)
+	if len(retained) > 0 {
+		say(e.notes, fmt.Sprintf("%s: rights on %s stay, since these Secrets are there still: run this again once the links that were removed are gone", c.Name, strings.Join(retained, ", ")))
+	}
+	return objects, err
 }
 
 func (e *enrollment) granting(where string) granting {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
 )
 
 // denial is a right that a cluster's account has lost, and what then needs it.
@@ -33,7 +34,7 @@ func denials() []denial {
 			"west",
 			grant{testbed.Multicluster, "apps", "deployments", "", "list"},
 			func(*bed) {},
-			"the account may not read Deployment.apps in namespace linkerd-multicluster", "linkwright cluster add --all PATH",
+			"the account may not read Deployment.apps in namespace linkerd-multicluster", object.Grant,
 		},
 		{
 			"west",
@@ -62,7 +63,7 @@ func denials() []denial {
 	}
 }
 
-const toGrant = "(grant this to the account that linkwright uses)"
+const toGrant = "(grant this to the account that linkwright uses): " + object.Grant
 
 const remoteAccess = "linkerd-service-mirror-remote-access-default"
 

@@ -162,5 +162,8 @@ func (l *Loop) why(err error) *object.Reason {
 		return object.Because("Unknown", "%v", err)
 	}
 	r := l.Explain(err)
+	if r.Code == object.Forbidden {
+		r.Message += ": " + object.Grant
+	}
 	return &r
 }

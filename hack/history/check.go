@@ -304,13 +304,24 @@ func (r *run) stray(name api.ClusterName, k object.Key) bool {
 	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
 }
 
-// orphan says that a report names a thing of a link whose other cluster nobody knows any more: a process that hung wrote it after all
-// else of the link was gone. Only people take it away.
+// orphan says that a report names a thing of a link of which nothing of linkwright's tells any more, or, of a secret of the control
+// plane, which is found by name only, anything. Only people take it away.
 func (r *run) orphan(name api.ClusterName, t *thing) bool {
-	s := r.last[name]
-	told := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == t.key })
-	link := r.today(t.end.Link)
-	return told && (r.forgotten(link.Source) || r.forgotten(link.Target))
+	s, link := r.last[name], r.today(t.end.Link)
+	_, declared := r.head.of(link)
+	secret := t.key.Kind == "Secret" && t.key.Namespace == cp
+	told := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == t.key || secret })
+	return told && !declared && r.untold(link)
+}
+
+// untold says that nothing may tell of a link any more: nobody knows one of its clusters, an inventory was lost, or a process that hung
+// wrote after all else of the link was gone.
+func (r *run) untold(link api.Pair) bool {
+	lost := func(name api.ClusterName) bool {
+		pl := r.planes[r.called(name)]
+		return r.forgotten(name) || pl == nil || pl.spoilt > 0
+	}
+	return r.hung || lost(link.Source) || lost(link.Target)
 }
 
 // mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
@@ -331,7 +342,7 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 		link := api.Pair{Source: pl.name, Target: target}
 		l := pl.linkTo(target)
 		_, declared := r.head.of(link)
-		if told && pl.served(t, target) {
+		if told && pl.served(t, target) || l != nil && l.by == ours && r.orphan(pl.name, l) {
 			continue
 		}
 		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&

@@ -285,7 +285,7 @@ func (r *run) tidy() (did bool) {
 			}
 		}
 		for _, m := range members(pl.things[federatedKey()]) {
-			if target := memberOf(m); r.forgotten(target) && r.stray(name, federatedKey()) {
+			if target := memberOf(m); r.untold(api.Pair{Source: name, Target: target}) && r.stray(name, federatedKey()) {
 				did = pl.member(target, false) || did
 			}
 		}
@@ -293,9 +293,9 @@ func (r *run) tidy() (did bool) {
 	return did
 }
 
-// unknown says that a report names what a controller made for a link to a target that nobody knows any more.
+// unknown says that a report names what a controller made for a link of which nothing tells any more.
 func (r *run) unknown(pl *plane, t *thing) bool {
-	return t.key != federatedKey() && t.target != "" && r.planes[t.target] != nil && r.forgotten(t.target) && r.stray(pl.name, t.key)
+	return t.key != federatedKey() && t.target != "" && r.untold(api.Pair{Source: pl.name, Target: t.target}) && r.stray(pl.name, t.key)
 }
 
 // strict: nothing stands in the way of anything, so that all is as if nothing had ever happened but the last commit.

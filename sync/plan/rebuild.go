@@ -66,22 +66,53 @@ func (w World) implied(end object.End) []object.Key {
 // vouched says that something other than a live object tells that it belongs to an end of a link:
 //
 //	an inventory of the end in this cluster, which lacks the object
-//	the link's other cluster is declared, or stands in the record
+//	the link is declared
+//	the inventory of the link's other end, in the other cluster
+//	a debt: the rest of the link went while this cluster could not be read
+//	the record, where one of the clusters is declared no more: it was linked, and nobody looks there for long
 //	the base, which remembers the very object for a while (see places)
 //
-// A mark and a name alone are no proof: whoever copies an object under another name may copy its managed fields, too. The names of
-// what an overlay brought in say nothing at all, so a base is never rebuilt.
+// A mark and a name alone are no proof: whoever copies an object, also to another cluster, may copy its managed fields, too, and the
+// copy may have just the name of a link that nobody ever declared. The names of what an overlay brought in say nothing at all, so a
+// base is never rebuilt.
 func (w World) vouched(end object.End, k object.Key, recorded []inventory.Inventory) bool {
 	for _, inv := range recorded {
 		if inv.Remembers(k) || inv.End == end && !end.IsBase() {
 			return true
 		}
 	}
-	peer := end.Link.Target
-	if !end.IsSource() {
-		peer = end.Link.Source
+	return !end.IsBase() && (w.declares(end.Link) || w.toldAcross(end) || w.indebted(end) || w.parts(end.Link))
+}
+
+// parts says that both clusters of a link are known, and one of them is declared no more.
+func (w World) parts(link api.Pair) bool {
+	source, _, _ := w.declared(link.Source)
+	target, _, _ := w.declared(link.Target)
+	return (source == nil || target == nil) && w.remembered(link.Source) && w.remembered(link.Target)
+}
+
+// declares says that a link is declared.
+func (w World) declares(link api.Pair) bool {
+	if w.Fleet == nil {
+		return false
 	}
-	return !end.IsBase() && w.remembered(peer)
+	_, ok := w.Fleet.Link(link)
+	return ok
+}
+
+// toldAcross says that the inventory of a link's other end tells of it.
+func (w World) toldAcross(end object.End) bool {
+	far := object.End{Cluster: end.Link.Source, Link: end.Link}
+	if end.IsSource() {
+		far.Cluster = end.Link.Target
+	}
+	_, found := inventory.Of(w.Owner, far, w.Sides[far.Cluster].Seen)
+	return found
+}
+
+// indebted says that the end is one that its cluster owes.
+func (w World) indebted(end object.End) bool {
+	return slices.ContainsFunc(w.Debts[end.Cluster], func(d inventory.Debt) bool { return d.Link() == end.Link })
 }
 
 // endOf tells the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster

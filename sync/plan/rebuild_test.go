@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
@@ -58,6 +60,35 @@ func TestRebuiltLeavesTheirs(t *testing.T) {
 	}
 	if s.steps != before || s.live["west"].Seen.Record(deployment("east")).IsZero() {
 		t.Error("somebody else's controller was touched")
+	}
+}
+
+// Copies with just the names of a link that nobody ever declared, between two known clusters, are orphans, managed fields and all.
+func TestCopiesOfNoLink(t *testing.T) {
+	s := linked(t, all)
+	s.settle()
+	copies := []object.Key{
+		deployment("west"), linkKey("west"), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-west"}, {Kind: "Service", Namespace: mc, Name: "probe-west"},
+	}
+	for _, k := range copies {
+		edit(&s.live["east"].Seen, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
+	}
+	for _, more := range []string{linkDoc("west", "east", all), ""} { // also while the link that they are copies of is removed
+		s.world.Fleet = declare(t, two, more)
+		s.settle()
+		step := s.turn("east")
+		for _, k := range copies {
+			if s.live["east"].Seen.Record(k).IsZero() {
+				t.Errorf("%s is gone", k)
+			}
+			i := slices.IndexFunc(step.Strays, func(o Stray) bool { return o.Key == k })
+			if i < 0 {
+				t.Fatalf("%s is not reported as an orphan", k)
+			}
+			if o := step.Strays[i]; k == linkKey("west") && !strings.Contains(o.Do, "delete Secret linkerd/cluster-credentials-west") {
+				t.Errorf("%s: do %q, want the control plane's secret named", k, o.Do)
+			}
+		}
 	}
 }
 

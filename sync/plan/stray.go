@@ -43,8 +43,11 @@ func (p *planner) provesNothing(k object.Key, r object.Record) (why, do string) 
 		return "our label is on it, and was set by others (" + rivals(r) + "), or copied onto a mirror",
 			"take the label " + object.OwnerLabel + " off, or delete it if nobody needs it"
 	}
-	return "it carries linkwright's mark, but no inventory lists it: it is a copy, or its inventory was deleted",
-		"delete it if nobody needs it, or take the label " + object.OwnerLabel + " off"
+	do = "delete it if nobody needs it, or take the label " + object.OwnerLabel + " off"
+	if k.Group == linkerd.Group && k.Kind == "Link" { // its secret is read by name only, and no report shows it
+		do += "; if you delete it, delete " + linkerd.ControlPlaneSecret(p.spec(p.name).Linkerd, api.ClusterName(k.Name)).String() + ", too"
+	}
+	return "it carries linkwright's mark, but no inventory lists it: it is a copy, or its inventory was deleted", do
 }
 
 // desires says that an end of the planner's own cluster wants an object: it is recorded before it is written again.

@@ -159,11 +159,17 @@ func (w World) Confirmed(name api.ClusterName, uid string) bool {
 	return true
 }
 
-// misled says that the access of one name leads to the cluster of another: the record remembers that cluster by the other name, which
-// is declared still, and not by this one, and nobody accepted it by this one. Only the name with the wrong access is then in doubt.
+// misled says that the access of one name leads to the cluster of another: the record remembers that cluster by the other name, or, if
+// it does not know that one, the base there does. The other name is declared still, and nobody accepted the cluster by this one. Only the name
+// with the wrong access is then in doubt.
 func (w World) misled(name, owner api.ClusterName) bool {
 	uid := w.Sides[owner].Facts.UID
-	return w.UIDs[owner] == uid && w.UIDs[name] != uid && w.Accepted[name] != uid && !w.departed(owner)
+	owns := w.UIDs[owner] == uid
+	if w.UIDs[owner] == "" {
+		base, found := inventory.ReadBase(w.Owner, w.Sides[name].Seen)
+		owns = found && base.End.Cluster == owner
+	}
+	return owns && w.UIDs[name] != uid && w.Accepted[name] != uid && !w.departed(owner)
 }
 
 // twin gives another name with the same identity, the first in order; the former name of a cluster that

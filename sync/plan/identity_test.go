@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -136,7 +137,15 @@ func TestMisledAccess(t *testing.T) {
 	if got := row(t, west, north); got.Standing != Held || got.Why.Code != "SameCluster" {
 		t.Errorf("west→north: %s %v", got.Standing, got.Why)
 	}
-	world.UIDs = nil // nobody knows whose it is: neither is written
+	world.UIDs = nil // the record was lost: the base there knows whose it is
+	for name, blocked := range map[api.ClusterName]bool{"north": true, "east": false} {
+		if step := Cluster(world, name, s.renderer()); (step.Refused != nil) != blocked {
+			t.Errorf("%s, which the base alone remembers: %v", name, step.Refused)
+		}
+	}
+	lost := world.Sides["east"] // nobody knows whose it is: neither is written
+	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
+	world.Sides["east"], world.Sides["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
 		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" {
 			t.Errorf("%s, not remembered: %v", name, step.Refused)

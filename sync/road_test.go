@@ -20,7 +20,7 @@ const agent = "linkwright-test"
 // TestRoad walks the whole road: a mesh, nothing to do, a changed gateway, an unlink, and nothing left.
 func TestRoad(t *testing.T) {
 	b := newBed(t)
-	b.policy = policy("prune: {maxClusters: 2, maxLinks: 100%}") // it takes a mesh down to single links
+	b.policy = policy("prune: {maxClusters: 2, maxLinks: 100%, drainDeadline: 0s}") // it takes a mesh down to single links
 	d := &text{}
 	d.set(b.declarations(mesh))
 	l := b.loop(d, agent)
@@ -141,10 +141,12 @@ func (b *bed) paused(t *testing.T, l *sync.Loop) {
 // unlinked: west→east is no longer declared; its ends go, mirrors included, and nothing else does.
 func (b *bed) unlinked(t *testing.T, l *sync.Loop) {
 	b.mirrored("west", "web-of-north-north")
+	b.lookalikes(t)
 	r := b.once(l)
 	if c := r.Counts(); c.InPlace != 10 || !r.Clean() {
 		t.Fatalf("unlink: %+v\n%s", c, dump(r))
 	}
+	b.unharmed(t)
 	if left := b.left("west", "east"); len(left) > 0 {
 		t.Errorf("left of west→east: %v", left)
 	}

@@ -379,7 +379,7 @@ func (b *board) rows() []report.Cluster {
 	out, w := make([]report.Cluster, 0, len(b.table)), b.bare()
 	for _, name := range slices.Sorted(maps.Keys(b.table)) {
 		row := *b.table[name]
-		row.Debts = w.Owed(name)
+		row.Debts, row.Applied = w.Owed(name), b.shown.at[name].commit
 		out = append(out, row)
 		b.table[name].Outcomes = nil
 	}

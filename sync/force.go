@@ -74,7 +74,7 @@ func (t *term) choose(ctx context.Context, head polled) (bool, error) {
 			return err == nil, err
 		}
 		t.board.withdraw(head.Commit)
-		why = refusedHead{fmt.Errorf("the head is not applied, %w", refused)}
+		why = RefusedHead{fmt.Errorf("the head is not applied, %w", refused)}
 	}
 	ok, err := t.keepUp(ctx)
 	return ok, errors.Join(why, err)

@@ -3,7 +3,6 @@ package sync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -113,39 +112,19 @@ func writtenBy(f *fleet.Fleet) (links int, suspended []api.ClusterName) {
 func unapplied(head polled, why error) *object.Reason {
 	switch {
 	case errors.Is(head.err, ErrInvalid):
-		return object.Because(inventory.InvalidDeclarations, "%s", firstOf(head.Problems))
+		return object.Because(inventory.InvalidDeclarations, "%s", report.First(head.Problems))
 	case head.err != nil && head.Commit == "":
 		return object.Because(inventory.RepositoryNotRead, "%v", head.err)
 	case head.err != nil:
 		return object.Because(inventory.RevisionNotRead, "%v", head.err)
 	}
-	if refused, ok := errors.AsType[refusedHead](why); ok {
+	if refused, ok := errors.AsType[RefusedHead](why); ok {
 		return object.Because(plan.Rewound, "%v", refused)
 	}
 	return nil
 }
 
-// refusedHead says that the head may not be applied after what was applied before.
-type refusedHead struct{ error }
+// RefusedHead says that the head may not be applied after what was applied before.
+type RefusedHead struct{ error }
 
-func (r refusedHead) Unwrap() error { return r.error }
-
-// firstOf is the first error of some problems, with where it is, and how many more there are.
-func firstOf(problems []api.Problem) string {
-	first, n := "", 0
-	for _, p := range problems {
-		if p.Warning {
-			continue
-		}
-		if n++; n == 1 {
-			first = report.Line(p)
-		}
-	}
-	switch {
-	case n > 2:
-		return fmt.Sprintf("%s (and %d more errors)", first, n-1)
-	case n == 2:
-		return first + " (and 1 more error)"
-	}
-	return first
-}
+func (r RefusedHead) Unwrap() error { return r.error }

@@ -28,7 +28,7 @@ func TestUnapplied(t *testing.T) {
 		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error)"},
 		"no commit":    {polled{err: lost}, lost, "RepositoryNotRead: no route to host"},
 		"no tree":      {polled{Declaration: Declaration{Commit: "b"}, err: lost}, lost, "RevisionNotRead: no route to host"},
-		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(refusedHead{fmt.Errorf("behind: %w", lost)}, lost), plan.Rewound + ": behind: no route to host"},
+		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(RefusedHead{fmt.Errorf("behind: %w", lost)}, lost), plan.Rewound + ": behind: no route to host"},
 		"another":      {polled{Declaration: Declaration{Commit: "b"}}, lost, ""},
 	} {
 		got := ""
@@ -39,7 +39,7 @@ func TestUnapplied(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	if !errors.Is(refusedHead{lost}, lost) {
+	if !errors.Is(RefusedHead{lost}, lost) {
 		t.Error("what is refused hides its cause")
 	}
 }

@@ -1,10 +1,18 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -17,10 +25,14 @@ func statusCommand() *cobra.Command {
 		Short: "Show where every link stands",
 		Long: `Show where every link stands. Nothing is written.
 
+It opens with one line: which revision is applied in which clusters, which is observed and why that one is
+not applied, who leads, or when the last sync ended and whose it was.
+
 Without --repo it shows what the clusters' inventories tell of links: whether each is Ready, as the last
 "run" or "sync" saw it, why not, and since when (docs/health.md). It asks the clusters that the home
 cluster remembers, and needs no repository and no daemon. With --watch it goes on, and shows all anew
-whenever something of it changes. The exit code is 4 where a link is not ready or a cluster cannot be read.
+whenever something of it changes. The exit code is 4 if anything is not as declared, and 2 if nothing
+could be read.
 
 With --repo it reads the repository and the clusters, and compares them, as the next pass would:
 
@@ -50,10 +62,14 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 			defer e.close(c.Context())
 			e.readOnly()
 			r, failed := e.loop.Once(c.Context(), noTerm)
+			r.Opening = e.opening(c.Context(), r, failed)
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err
 			}
-			return verdict(r, failed)
+			if err := verdict(r, failed); err != nil || r.AsDeclared() {
+				return err
+			}
+			return exit{exitPartial, nil}
 		},
 	}
 	f.git.here = true
@@ -62,4 +78,50 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 	out.add(c.Flags(), report.ToldFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "go on, and show it whenever it changes; without --repo")
 	return c
+}
+
+// opening is what status opens with: what the record and the lease say, and what a look at the repository adds to that.
+func (e *engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
+	out := &report.Opening{Leader: e.clusters.leader(ctx), At: time.Now()}
+	if known, err := e.record(ctx); err == nil { // else the report says so
+		out.Revision = observedNow(revisionTold(known.Revision), r, failed)
+	}
+	return out
+}
+
+// observedNow is what the record remembers of revisions, with what was just seen of the repository.
+func observedNow(known report.Revision, r report.Report, failed error) report.Revision {
+	why := unappliedNow(r, failed)
+	switch {
+	case why == nil && (r.Head == "" || known.Applied == r.Head):
+		known.Why = nil
+	case why == nil && known.Observed == r.Head && known.Why != nil: // another process applies it not, whatever this one would do
+		return known
+	case why == nil && known.Applied == "":
+		return known // nobody noted what is applied
+	case why == nil:
+		known.Why = object.Because("NotAppliedYet", "no sync has applied it yet")
+	case known.Observed == r.Head && known.Why != nil && known.Why.Code == why.Code:
+		return known // with since when that is so
+	default:
+		known.Why = why
+	}
+	known.Observed, known.Since = cmp.Or(r.Head, known.Observed), time.Time{}
+	return known
+}
+
+// unappliedNow says why this process would not apply what it observed; nil: it would.
+func unappliedNow(r report.Report, failed error) *object.Reason {
+	_, refused := errors.AsType[sync.RefusedHead](failed)
+	switch {
+	case failed == nil:
+		return nil
+	case errors.Is(failed, sync.ErrInvalid):
+		return object.Because(inventory.InvalidDeclarations, "%s", report.First(r.Problems))
+	case refused:
+		return object.Because(plan.Rewound, "%v", failed)
+	case r.Head == "":
+		return object.Because(inventory.RepositoryNotRead, "%v", failed)
+	}
+	return object.Because(inventory.RevisionNotRead, "%v", failed)
 }

@@ -167,6 +167,9 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 		}
 	})
 	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known.Decisions, out.At)
+	if known.Denied != nil {
+		out.Denied = known.Denied.Message()
+	}
 	out.Clusters = forgotten(out)
 	return out, nil
 }

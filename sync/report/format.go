@@ -141,6 +141,19 @@ func Line(p api.Problem) string {
 	return p.String()
 }
 
+// First is the first error among problems, with where it is, and how many more there are; empty: there is none.
+func First(problems []api.Problem) string {
+	errs := slices.DeleteFunc(slices.Clone(problems), func(p api.Problem) bool { return p.Warning })
+	switch n := len(errs); n {
+	case 0:
+		return ""
+	case 1:
+		return Line(errs[0])
+	default:
+		return fmt.Sprintf("%s (and %s)", Line(errs[0]), count(n-1, "more error"))
+	}
+}
+
 // Printable is a text of several lines, such as an error, of which a stranger may have written a part.
 func Printable(text string) string {
 	var b strings.Builder

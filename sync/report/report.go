@@ -17,6 +17,7 @@ type Cluster struct {
 	Step     plan.Step
 	Outcomes []object.Outcome
 	Debts    []plan.Owed // what it still holds of removed links, sorted by link
+	Applied  api.Commit  // the revision that its base carried when it was read last; empty: none
 }
 
 // Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
@@ -33,6 +34,7 @@ type Report struct {
 	Since    time.Time     // when Commit was put in force, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the pass; zero: not measured
+	Opening  *Opening      // what Status opens with; nil: with nothing
 }
 
 // Partial says that a pass has not looked at every cluster yet.
@@ -43,8 +45,15 @@ func (r Report) Partial() bool {
 // Write tells what the pass did. No format shows a body, or a value of a Secret in any message.
 func (r Report) Write(w io.Writer, f Format) error { return tell(w, f, r.document()) }
 
+// AsDeclared says that Clean is true, that no end is to be written or removed, and that Opening is clean: also of a pass that writes
+// nothing.
+func (r Report) AsDeclared() bool {
+	c := r.Counts()
+	return r.Clean() && c.Changing == 0 && (r.Opening == nil || r.Opening.Clean())
+}
+
 // Status tells how every link and every cluster stands.
-func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, statusOf(r.document())) }
+func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, r.status()) }
 
 // Counts sums a report up. Ends are counted as they stand after the pass, bases where they have anything to tell.
 type Counts struct {

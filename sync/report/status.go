@@ -8,6 +8,7 @@ import (
 
 // status is how things stand, without what was written.
 type status struct {
+	openingDoc
 	Commit   string          `json:"commit,omitempty"`
 	Head     string          `json:"head,omitempty"` // the newest that was seen, in force or not
 	Error    string          `json:"error,omitempty"`
@@ -17,6 +18,7 @@ type status struct {
 	Debts    []debtDoc       `json:"debts"`    // sorted by cluster, then source, then target
 	Clusters []clusterStatus `json:"clusters"` // sorted by name
 	doc      document
+	opens    bool
 }
 
 type clusterStatus struct {
@@ -27,7 +29,8 @@ type clusterStatus struct {
 	straysDoc
 }
 
-func statusOf(d document) status {
+func (r Report) status() status {
+	d := r.document()
 	s := status{
 		Commit: d.Commit, Head: d.Head, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links, Debts: d.Debts,
 		Clusters: []clusterStatus{}, doc: d,
@@ -35,16 +38,31 @@ func statusOf(d document) status {
 	for _, c := range d.Clusters {
 		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base, straysDoc: c.straysDoc})
 	}
+	if s.opens = r.Opening != nil; s.opens {
+		in := make([]carried, 0, len(r.Clusters))
+		for _, c := range r.Clusters {
+			in = append(in, carried{string(c.Name), string(c.Applied), c.State() != Unread})
+		}
+		s.openingDoc = openingDocOf(redacting(bodiesOf(r)), *r.Opening, in)
+	}
 	return s
+}
+
+// opening is the line that status opens with.
+func (s status) opening() string {
+	if !s.opens {
+		return ""
+	}
+	return s.line()
 }
 
 func (s status) text() string {
 	links, clusters := table(s.linkRows()), table(s.clusterRows())
-	return paragraphs(s.doc.problems(), links, clusters, columns("", s.doc.owed()))
+	return paragraphs(s.opening(), s.doc.problems(), links, clusters, columns("", s.doc.owed()))
 }
 
 func (s status) markdown() string {
-	return paragraphs(s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()), s.doc.owedTable())
+	return paragraphs(s.opening(), s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()), s.doc.owedTable())
 }
 
 // linkRows are cells, the first row being the head.

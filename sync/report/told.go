@@ -57,6 +57,7 @@ type Told struct {
 	Links     []ToldLink
 	Clusters  []ToldCluster
 	Decisions []Decision // of people, that are in effect or not understood
+	Denied    string     // what the applied revision is denied to remove, and what people can do; empty: nothing
 	Ages      bool       // say how long ago moments were
 }
 
@@ -68,7 +69,7 @@ func (t Told) Clean() bool {
 			return false
 		}
 	}
-	return t.Opening.Clean() && t.unwritten() == 0 && !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool {
+	return t.Opening.Clean() && t.Denied == "" && t.unwritten() == 0 && !slices.ContainsFunc(t.Clusters, func(c ToldCluster) bool {
 		return c.Why != nil || len(c.Cleanup) > 0 || t.other(c.Name) != ""
 	})
 }
@@ -96,6 +97,7 @@ type toldDoc struct {
 	Links     []toldLinkDoc    `json:"links"`               // sorted by source, then target
 	Clusters  []toldClusterDoc `json:"clusters"`            // sorted by name
 	Decisions []decisionDoc    `json:"decisions,omitempty"`
+	Denied    string           `json:"denied,omitempty"`
 	declared  int
 	wide      bool
 }
@@ -123,7 +125,7 @@ type toldClusterDoc struct {
 
 func (t Told) document() toldDoc {
 	m := redacting(nil)
-	d := toldDoc{Clean: t.Clean(), Unwritten: t.unwritten(), declared: t.Revision.Links, Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}, Decisions: decisionDocs(t.Decisions)}
+	d := toldDoc{Clean: t.Clean(), Unwritten: t.unwritten(), declared: t.Revision.Links, Links: []toldLinkDoc{}, Clusters: []toldClusterDoc{}, Decisions: decisionDocs(t.Decisions), Denied: m.line(t.Denied)}
 	for _, l := range t.Links {
 		c := t.ready(l)
 		d.Links = append(d.Links, toldLinkDoc{
@@ -165,11 +167,19 @@ func (t Told) Write(w io.Writer, f Format) error {
 }
 
 func (d toldDoc) text() string {
-	return paragraphs(d.line(), table(d.rows()), table(d.unread()), table(d.decisions()), d.more())
+	return paragraphs(d.line(), d.denial(), table(d.rows()), table(d.unread()), table(d.decisions()), d.more())
 }
 
 func (d toldDoc) markdown() string {
-	return paragraphs(d.line(), markdownTable(d.rows()), markdownTable(d.unread()), markdownTable(d.decisions()), d.more())
+	return paragraphs(d.line(), d.denial(), markdownTable(d.rows()), markdownTable(d.unread()), markdownTable(d.decisions()), d.more())
+}
+
+// denial is a line about what is denied.
+func (d toldDoc) denial() string {
+	if d.Denied == "" {
+		return ""
+	}
+	return "Denied: " + d.Denied + ".\n"
 }
 
 // rows are cells, the first row being the head.

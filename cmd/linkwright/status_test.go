@@ -43,7 +43,7 @@ func TestObservedNow(t *testing.T) {
 		if got.Why != nil {
 			code = got.Why.Code
 		}
-		if code != tt.want || (got.Since == long && !got.Since.IsZero()) != tt.since || tt.seen.Head != "" && tt.known.Applied != "" && got.Observed != tt.seen.Head {
+		if code != tt.want || got.Since.Equal(long) != tt.since || tt.seen.Head != "" && tt.known.Applied != "" && got.Observed != tt.seen.Head {
 			t.Errorf("%s: %+v %v", tt.name, got, got.Why)
 		}
 	}

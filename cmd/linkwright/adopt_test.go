@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func TestAdopt(t *testing.T) {
 	holder := leader(adopted)
 
 	l.must(exitDone, []string{"1 link in place"}, "sync")
-	if code, out := l.bare("status", "-o", "wide"); code != exitDone || !strings.Contains(out, "StagesHold") {
+	if code, out := l.bare("status", "-o", "wide"); code != exitDone || !regexp.MustCompile(`west +east +True +Ready`).MatchString(out) {
 		t.Errorf("right after the sync: exit code %d, want a link that is ready\n%s", code, out)
 	}
 	l.must(exitDone, []string{"no difference"}, "diff")

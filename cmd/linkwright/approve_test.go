@@ -37,8 +37,8 @@ func TestApprove(t *testing.T) {
 	if code, out := l.bare("approve", hash); code != exitDone || !strings.Contains(out, "approved "+hash+"  link west/east") {
 		t.Errorf("without a repository: exit code %d, %s", code, out)
 	}
-	if n := l.writes() - before; n != 1 {
-		t.Errorf("one approval is %d writes", n)
+	if n := l.writes() - before; n != 0 {
+		t.Errorf("an approval writes more than the record: %d writes", n)
 	}
 	l.must(exitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")

@@ -184,7 +184,7 @@ func (l *lab) uninstallsDead() {
 		"uninstall", "--yes", "--cluster-timeout", "3s", "--access-grace", "0s", "--wait", "5s")
 	l.unmarked("west")
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
-	if err != nil || strings.Count(record.Data["fleet.json"], `"since"`) != 2 {
+	if err != nil || strings.Count(record.Data["fleet.json"], `"source"`) != 2 {
 		l.t.Errorf("the record of debts: %v, %v", record, err)
 	}
 	if err := l.Cluster("east").Resume(); err != nil {

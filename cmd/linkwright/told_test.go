@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func (l *lab) bare(args ...string) (int, string) {
 func TestToldWithoutRepository(t *testing.T) {
 	t.Parallel()
 	l := labOf(t, []string{"east", "west"})
-	if code, out := l.bare("status"); code != exitError || !strings.Contains(out, "no record ConfigMap linkwright/linkwright-fleet") || !strings.Contains(out, "--namespace linkwright") {
+	if code, out := l.bare("status"); code != exitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright") || !strings.Contains(out, "linkwright-fleet") {
 		t.Errorf("before anything: %d %s", code, out)
 	}
 	l.commit(l.clusters() + link("west", "east", ""))
@@ -93,8 +94,8 @@ func TestToldWithoutRepository(t *testing.T) {
 		got.SourceEnd != "recorded" || got.TargetEnd != "recorded" {
 		t.Errorf("nobody leads yet: %d %s", code, out)
 	}
-	if _, out := l.bare("status", "-o", "wide"); !strings.Contains(out, "Reconciling") ||
-		!strings.HasPrefix(out, "Revision "+l.headOf()[:12]+" is applied in all 2 clusters. The last sync ended at ") {
+	if _, out := l.bare("status", "-o", "wide"); !regexp.MustCompile(`west +east +False +Progressing`).MatchString(out) ||
+		!strings.HasPrefix(out, "Revision "+l.headOf()[:12]+" is applied in all 2 clusters. The last sync, by ") {
 		t.Errorf("-o wide: %s", out)
 	}
 	if code, out := l.bare("status", "--namespace", "default"); code != exitError || !strings.Contains(out, "no record") {
@@ -126,10 +127,10 @@ func (l *lab) watched() {
 		}
 		l.t.Errorf("--watch never shows %q: %v", begins, lines.Err())
 	}
-	until("west east False Settling")
+	until("west east False Progressing")
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
 	l.must(exitDone, []string{"2 links in place"}, "sync")
-	until("east west False Settling")
+	until("east west False Progressing")
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		l.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (d *demo) now(ctx context.Context) (m moment, err error) {
 }
 
 // told shows what was written since a moment: that which the step is about, the record of the commit in
-// a cluster's base inventory, and others, which are an error.
+// a cluster's base inventory and in the management cluster, and others, which are an error.
 func (d *demo) told(before ledger, subject string, about func(*cluster, testbed.Request) bool) error {
 	rows := [][]string{{"writes in", "for " + subject, "record of the commit", "anything else"}}
 	var others []string
@@ -63,7 +63,7 @@ func (d *demo) told(before ledger, subject string, about func(*cluster, testbed.
 			switch {
 			case about(c, r):
 				mine++
-			case r.Resource == "configmaps" && r.Name == "linkwright.base":
+			case r.Resource == "configmaps" && (r.Name == "linkwright.base" || r.Name == "linkwright-fleet"):
 				base++
 			default:
 				other++

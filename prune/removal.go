@@ -51,11 +51,13 @@ const (
 )
 
 // Limits are what a census is judged by: limits, what people approved, and what was denied before, which stays denied until
-// it is restored or approved.
+// it is restored or approved. Unresolved are units of Denied of which nobody can tell now whether they are still asked for: a cluster
+// that cannot be read for a moment gives the removal no other hash.
 type Limits struct {
 	api.PruneLimits
-	Approved map[inventory.Unit]bool
-	Denied   *inventory.Denial
+	Approved   map[inventory.Unit]bool
+	Denied     *inventory.Denial
+	Unresolved []inventory.Unit
 }
 
 // Removal is what one revision takes away and nobody has approved. Over says why nothing of it may go, one sentence for each
@@ -73,7 +75,7 @@ const PruneLimitExceeded = "PruneLimitExceeded"
 
 // Weigh counts what a revision takes away, and compares it with the limits.
 func (c Census) Weigh(l Limits) Removal {
-	all := c.units()
+	all := c.units(l.Unresolved)
 	r := Removal{Approved: maps.Clone(l.Approved), Pending: all}
 	if r.Approved == nil {
 		r.Approved = map[inventory.Unit]bool{}
@@ -94,8 +96,8 @@ func (c Census) Weigh(l Limits) Removal {
 	return r
 }
 
-func (c Census) units() []inventory.Unit {
-	var out []inventory.Unit
+func (c Census) units(more []inventory.Unit) []inventory.Unit {
+	out := slices.Clone(more)
 	for _, name := range c.Clusters {
 		out = append(out, inventory.Unit{Kind: inventory.UnitCluster, Cluster: name})
 	}
@@ -113,7 +115,7 @@ func (c Census) units() []inventory.Unit {
 		out = append(out, o.Unit)
 	}
 	slices.SortFunc(out, inventory.Unit.Compare)
-	return out
+	return slices.Compact(out)
 }
 
 func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {

@@ -97,12 +97,13 @@ func (d Denial) Message() string {
 		"declare state: Leaving for a cluster that is to go, or run linkwright approve %s", strings.Join(over, ", "), d.Hash)
 }
 
-// Same says that two denials, or their absence, are alike.
+// Same says that two denials, or their absence, are of the same units in the same revision. How much is over a limit may change with
+// every mirrored Service.
 func (d *Denial) Same(o *Denial) bool {
 	if d == nil || o == nil {
 		return d == o
 	}
-	return d.Hash == o.Hash && d.Commit == o.Commit && slices.Equal(d.Over, o.Over) && slices.Equal(d.Units, o.Units)
+	return d.Hash == o.Hash && d.Commit == o.Commit && slices.Equal(d.Units, o.Units)
 }
 
 // Limits remember the limits of the applied revision and of the one before: a commit does not choose those by which it is judged.

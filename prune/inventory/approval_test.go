@@ -89,3 +89,17 @@ func TestInventoryWithFormerApprovals(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// How much is over a limit changes with every mirrored Service, and is no news; another unit or revision is.
+func TestSameDenial(t *testing.T) {
+	units := []Unit{{Kind: UnitCluster, Cluster: "east"}}
+	d := Denial{Hash: HashOf(units), Units: units, Over: []string{"21 of 40"}, Commit: "1"}
+	more, later, other := d, d, d
+	more.Over, later.Commit, other.Units = []string{"22 of 41"}, "2", append(units, LinkUnit(api.Pair{Source: "west", Target: "north"}))
+	if !d.Same(&more) || d.Same(&later) || d.Same(&other) || d.Same(nil) {
+		t.Error("what is the same denial, and what is not")
+	}
+	if none := (*Denial)(nil); !none.Same(nil) {
+		t.Error("no denial is not the same as none")
+	}
+}

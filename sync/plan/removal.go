@@ -47,7 +47,11 @@ func Removal(w World, r Renderer) prune.Removal {
 // removal is Removal, weighed once.
 func (p *planner) removal() prune.Removal {
 	if p.weighed == nil {
-		r := p.census().Weigh(prune.Limits{PruneLimits: p.limits(), Approved: p.approved(), Denied: p.Guard.Denied})
+		l := prune.Limits{PruneLimits: p.limits(), Approved: p.approved(), Denied: p.Guard.Denied}
+		if l.Denied != nil {
+			l.Unresolved = slices.DeleteFunc(slices.Clone(l.Denied.Units), func(u inventory.Unit) bool { return !p.unresolved(u) })
+		}
+		r := p.census().Weigh(l)
 		p.weighed = &r
 	}
 	return *p.weighed
@@ -246,8 +250,6 @@ func (p *planner) judge() {
 	j, r := Judged{Retire: p.step.Judged.Retire}, p.removal()
 	if j.Denied = r.Denial(); j.Denied != nil {
 		j.Denied.Commit = p.commit()
-	} else if g.Denied != nil && slices.ContainsFunc(g.Denied.Units, p.unresolved) {
-		j.Denied = g.Denied
 	}
 	for _, a := range g.Approvals {
 		if p.spent(a, r) {

@@ -70,6 +70,9 @@ func TestDeniedWhileUnread(t *testing.T) {
 	if step := s.turn("east"); denied == nil || !step.Judged.Denied.Same(denied) || step.Judged.News {
 		t.Errorf("%+v", step.Judged)
 	}
+	if r := Removal(s.now(), s.renderer()); r.Hash != denied.Hash {
+		t.Errorf("with a cluster that cannot be read it is called %s, and %s before", r.Hash, denied.Hash)
+	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	if step := s.turn("east"); step.Judged.Denied != nil || !step.Judged.News {
 		t.Errorf("restored: %+v", step.Judged)

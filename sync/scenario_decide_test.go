@@ -95,11 +95,13 @@ func (s *scenario) decisions() string {
 	return out.String()
 }
 
-func (s *scenario) git(words []string) { s.history.hangs = words[0] == "hangs" }
+func (s *scenario) git(words []string) {
+	s.history.change(func(h *trees) { h.hangs = words[0] == "hangs" })
+}
 
 // back has the branch forced back by one commit, and tells a daemon.
 func (s *scenario) back([]string) {
-	s.history.commits = s.history.commits[:len(s.history.commits)-1]
+	s.history.change(func(h *trees) { h.commits = h.commits[:len(h.commits)-1] })
 	if s.end != nil {
 		s.poke <- struct{}{}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	gosync "sync"
 	"testing/fstest"
 	"time"
 
@@ -26,22 +27,39 @@ import (
 
 // What happens to a scenario's clusters and repository from outside.
 
-// trees is a repository whose commits follow each other. It belongs to the bubble: no two of its methods run at once.
+// trees is a repository whose commits follow each other. A daemon may poll while a scenario changes it.
 type trees struct {
+	mu      gosync.Mutex
 	commits []fstest.MapFS
 	hangs   bool
 }
 
+// change has the repository be another.
+func (h *trees) change(how func(*trees)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	how(h)
+}
+
+// seen is what a poll sees.
+func (h *trees) seen() (commits []fstest.MapFS, hangs bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.commits, h.hangs
+}
+
 func (h *trees) Next(ctx context.Context) (sync.Declaration, error) {
-	if h.hangs {
+	commits, hangs := h.seen()
+	if hangs {
 		<-ctx.Done()
 		return sync.Declaration{}, ctx.Err()
 	}
-	return h.At(ctx, commitOf(len(h.commits)))
+	return h.At(ctx, commitOf(len(commits)))
 }
 
 func (h *trees) At(_ context.Context, commit api.Commit) (sync.Declaration, error) {
-	for i, tree := range h.commits {
+	commits, _ := h.seen()
+	for i, tree := range commits {
 		if commitOf(i+1) == commit {
 			f, problems := fleet.Load(commit, tree)
 			return sync.Declaration{Commit: commit, Fleet: f, Problems: problems}, nil
@@ -96,7 +114,7 @@ func (s *scenario) commit(words []string) {
 			tree[word+".yaml"] = &fstest.MapFile{Data: s.file(word)}
 		}
 	}
-	s.history.commits = append(s.history.commits, tree)
+	s.history.change(func(h *trees) { h.commits = append(h.commits, tree) })
 	if s.end != nil {
 		s.poke <- struct{}{}
 	}

@@ -13,12 +13,13 @@ func abandonCommand() *cobra.Command {
 	var d deciding
 	c := &cobra.Command{
 		Use:   "abandon CLUSTER",
-		Short: "Give a cluster up for good that is gone",
-		Long: `Give a cluster up for good that is declared no more and cannot be read: what linkwright wrote there stays
-there, its peers take its access away, and nobody asks for it again. One report says what stays behind. While
-the cluster is declared, or can be read, nothing follows from the decision: it is unlinked like any other.
+		Short: "Give up for good a cluster that is gone",
+		Long: `Give up for good a cluster that is not declared any more and cannot be read. What linkwright wrote there
+stays there, its access to its peers is deleted, and linkwright does not ask for it again. One report says what
+stays behind. A cluster that is declared or can be read is not abandoned: take its declaration
+out, and it is unlinked like any other.
 
-The decision is recorded in the management cluster and is dropped once the cluster is.
+The decision is recorded in the management cluster, and is dropped once the record has no such cluster.
 For a single sync there is the flag --abandon-cluster of "sync".`,
 		Example: `  linkwright abandon east --reason "data centre closed" --home-kubeconfig home`,
 		Args:    cobra.ExactArgs(1),

@@ -26,11 +26,11 @@ func acceptClusterCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster NAME=UID",
 		Short: "Accept that a name means the cluster with this kube-system uid",
-		Long: `Accept that a name means the cluster with this kube-system uid: where a cluster was made anew, or has
-another name now, linkwright writes nothing there until then (ClusterChanged, ClusterRenamed, SameCluster).
-The message that says so gives NAME=UID.
+		Long: `Accept that a name means the cluster with this kube-system uid. If a cluster was made anew, or has another
+name now, linkwright writes nothing there until you accept it (ClusterChanged, ClusterRenamed, SameCluster).
+The message of that reason gives NAME=UID.
 
-The decision is recorded in the management cluster and is dropped once the cluster's identity is.
+The decision is recorded in the management cluster, and is dropped once the record has the new identity.
 For a single sync there is the flag --accept-cluster of "sync".`,
 		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a --home-kubeconfig home
   linkwright accept cluster east --withdraw --home-kubeconfig home`,

@@ -26,8 +26,8 @@ func allowNonFastForwardCommand() *cobra.Command {
 		Use:   "non-fast-forward COMMIT",
 		Short: "Allow a commit that does not descend from what was applied before",
 		Long: `Allow a commit that does not descend from what was applied before, and what descends from it: after a
-forced push, or where the repository was replaced. COMMIT is all 40 digits, as the report names them; it may
-be allowed before it is pushed.
+forced push, or if the repository was replaced. COMMIT is all 40 digits, as the report names them. You may
+allow a commit before you push it.
 
 The decision is recorded in the management cluster and is dropped once every cluster carries the commit.
 For a single sync there is the flag --allow-non-fast-forward of "sync".`,

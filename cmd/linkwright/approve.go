@@ -23,13 +23,13 @@ func approveCommand() *cobra.Command {
 		Short: "Let a revision remove what is over a limit",
 		Long: `Let a revision remove what is over a limit (PruneLimitExceeded), by the hash that the message names.
 
-The hash names the clusters, links, selectors and overlays that the revision removes: all of them together, and nothing else.
-The approval is kept in the record of the management cluster, with who gave it and when. The running daemon takes it up within
-seconds. It ends once all of it is being removed, and after 30 days if nobody uses it. Objects that carry
+The hash names the clusters, links, selectors and overlays that the revision takes away: all of them together, and nothing else.
+The approval is kept in the record of the management cluster, with who gave it and when. A running daemon takes it up within
+seconds. It ends once all of that is being removed, and after 30 days if nobody uses it. Objects that carry
 linkwright.dev/prune: disabled stay, and so does everything while prune.policy is not Sync.
 
-Without --repo the hash is what "linkwright status" shows as denied now. With --repo and --ref a pull request is approved before
-it is merged: "linkwright diff" shows its hash.`,
+Without --repo the hash is what "linkwright status" shows as denied now. With --repo and --ref you approve a pull request
+before it is merged: "linkwright diff" shows its hash.`,
 		Example: `  linkwright approve 3f9c0e51b7a2 --home-kubeconfig home
   linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east --home-kubeconfig home`,
 		Args: cobra.ExactArgs(1),
@@ -50,7 +50,7 @@ it is merged: "linkwright diff" shows its hash.`,
 }
 
 // errNotDenied means that the record denies nothing by a hash.
-var errNotDenied = errors.New("what a pull request removes is approved with --repo and --ref")
+var errNotDenied = errors.New("to approve a pull request, give --repo and --ref")
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
 func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {

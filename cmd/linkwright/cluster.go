@@ -198,7 +198,7 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 		return err
 	}
 	if !e.declared && !e.grantee.wide {
-		say(e.notes, "note: without PATH no rights are given that remote discovery and federated services need: add the path of the declarations for these")
+		say(e.notes, "note: without PATH this grants nothing for remote discovery and federated services: if links use them, add the path of the declarations")
 	}
 	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (e *enrollment) objects(ctx context.Context, there office, w plan.World, c 
 	}
 	retained, err := there.retain(ctx, c.Spec.Linkerd.Namespace, objects)
 	if len(retained) > 0 {
-		say(e.notes, fmt.Sprintf("%s: rights on %s stay, since these Secrets are there still: run this again once the links that were removed are gone", c.Name, strings.Join(retained, ", ")))
+		say(e.notes, fmt.Sprintf("%s: rights on %s stay, because these Secrets still exist: run this again once the removed links are gone", c.Name, strings.Join(retained, ", ")))
 	}
 	return objects, err
 }

@@ -139,7 +139,7 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 			said = append(said, "in place of: "+former.String())
 		}
 	}
-	said = append(said, "linkwright run takes it up within seconds, where it may watch the record, else with its next sync; so does linkwright sync.")
+	said = append(said, "A running daemon takes it up within seconds, or with its next sync if it may not watch the record. So does linkwright sync.")
 	if back != "" {
 		said = append(said, "To take it back: "+back)
 	}
@@ -162,7 +162,7 @@ func (d *deciding) back(r *inventory.Record, none string, which func(inventory.D
 // listed lists what stands in the record.
 func listed(r inventory.Record) string {
 	if len(r.Decisions) == 0 {
-		return "no decision stands in the record: it may be used up already"
+		return "the record has no decision: it may be used up already"
 	}
 	lines := []string{"the record has:"}
 	for _, one := range r.Decisions {

@@ -16,11 +16,11 @@ func reconcileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reconcile [CLUSTER...]",
 		Short: "Have a running daemon reconcile clusters now",
-		Long: `Have a running daemon reconcile clusters now, or all that it ever wrote to: it reads the repository, reads
-these clusters by requests, whatever its watches show, and ends the back-off from objects that somebody else
-keeps changing. It does not wait for that: linkwright status --watch shows what becomes of it.
+		Long: `Have a running daemon reconcile clusters now; without a name, all that the record has. The daemon reads the
+repository, reads these clusters by requests, whatever its watches show, and ends the back-off from objects that
+somebody else keeps changing. This command does not wait for that: see linkwright status --watch.
 
-It is recorded in the management cluster and is dropped once it is done.`,
+The decision is recorded in the management cluster, and is dropped once it is done.`,
 		Example: `  linkwright reconcile --home-kubeconfig home
   linkwright reconcile east west --home-kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {

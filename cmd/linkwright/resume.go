@@ -16,8 +16,8 @@ func resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume (CLUSTER | SOURCE/TARGET)... | --all",
 		Short: "End what was suspended for an incident",
-		Long: `End what was suspended by "linkwright suspend", whoever did so. What is declared with suspend: true stays
-suspended: change the declaration.`,
+		Long: `End what "linkwright suspend" suspended, whoever did so. This does not resume a cluster or link that is declared with
+suspend: true: change the declaration.`,
 		Example: `  linkwright resume east --home-kubeconfig home
   linkwright resume --all --home-kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {

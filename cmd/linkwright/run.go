@@ -35,8 +35,8 @@ HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON. /healthz a
 process does, or fails with --max-pass-age where passes no longer end: then a restart may help. With
 --hook-secret-file a signed POST of /hook begins a pass at once.
 
-What people decide while it runs they record in the home cluster, and it takes that up within seconds:
-linkwright accept, allow, abandon, suspend, resume, reconcile.`,
+These commands record a decision in the management cluster, and it takes that up within seconds:
+linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.git.options.Repo) })

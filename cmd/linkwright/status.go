@@ -26,7 +26,7 @@ func statusCommand() *cobra.Command {
 		Long: `Show where every link stands. Nothing is written.
 
 It opens with one line: which revision is applied in which clusters, which is observed and why that one is
-not applied, who leads, or when the last sync ended and whose it was.
+not applied, who leads, or who ran the last sync and when it ended.
 
 Without --repo it shows what the clusters' inventories tell of links: whether each is Ready, as the last
 "run" or "sync" saw it, why not, and since when (docs/health.md). It asks the clusters that the home
@@ -41,7 +41,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
   held       something is missing; the reason says what would supply it
   waiting    something must happen by itself first
   refused    a guard or a policy is against it
-  suspended  left as it is, because that is declared, or until another end no longer is`,
+  suspended  left as it is, because that is declared or decided, or until another end no longer is`,
 		Example: `  linkwright status --home-kubeconfig home -o wide
   linkwright status --home-kubeconfig home --watch
   linkwright status --repo URL --home-kubeconfig home`,

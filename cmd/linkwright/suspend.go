@@ -16,11 +16,11 @@ func suspendCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "suspend (CLUSTER | SOURCE/TARGET)... --reason WHY",
 		Short: "Leave clusters or links as they are, for an incident",
-		Long: `Leave clusters or links as they are, for an incident: as with suspend: true in a declaration nothing is
+		Long: `Leave clusters or links as they are, for an incident. As with suspend: true in a declaration, nothing is
 written in the cluster, or at either end of the link, until "linkwright resume", or until --until. Status and
 reports say who suspended it, why and until when. For more than an incident, declare it.
 
-It is recorded in the management cluster. Who suspends the same again changes what holds until then.`,
+It is recorded in the management cluster. If you suspend the same again, that replaces your former suspension.`,
 		Example: `  linkwright suspend east --reason "incident 42" --until 2h --home-kubeconfig home
   linkwright suspend west/east --reason "network change" --until 2026-11-25T18:00:00Z --home-kubeconfig home`,
 		Args: cobra.MinimumNArgs(1),
@@ -30,7 +30,7 @@ It is recorded in the management cluster. Who suspends the same again changes wh
 				return err
 			}
 			if d.reason == "" {
-				return usage("--reason is missing: say why, for who reads it at night")
+				return usage("--reason is missing: say why, for whoever reads it at night")
 			}
 			end, err := ending(until, time.Now())
 			if err != nil {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -58,8 +60,12 @@ func (b *builder) linkSpec() linkerd.LinkSpec {
 
 // Selectors are what a link is declared to mirror, once all that it needs for that is there.
 func Selectors(l fleet.Link) linkerd.Selectors {
+	var mirror *metav1.LabelSelector // without a gateway nothing is mirrored through it, whatever is declared
+	if l.Target.Spec.Gateway.On() {
+		mirror = chosen(l.Spec.SelectorFor(l.Target.Spec.Gateway))
+	}
 	return linkerd.Selectors{
-		Mirror: chosen(l.Spec.SelectorFor(l.Target.Spec.Gateway)), Discovery: chosen(l.Spec.RemoteDiscoverySelector),
+		Mirror: mirror, Discovery: chosen(l.Spec.RemoteDiscoverySelector),
 		Federated: chosen(l.Spec.FederatedServiceSelector), ExcludedLabels: excluded(l.Spec.ExcludedLabels, foreignLabels()),
 	}
 }

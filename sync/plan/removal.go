@@ -283,7 +283,7 @@ func (p *planner) unresolved(u inventory.Unit) bool {
 	case inventory.UnitCluster:
 		return false // the record tells
 	case inventory.UnitLink:
-		if p.linked(u.Link()) {
+		if p.linked(u.Link()) || !p.counts(u.Link()) {
 			return false
 		}
 	}
@@ -304,13 +304,15 @@ func (p *planner) stands(link api.Pair) bool {
 	return false
 }
 
-// retires notes the removed clusters of an end that begins to leave: they are not judged again.
+// retires notes the removed clusters of an end that begins to leave, if they may go themselves: they are not judged again. An end may begin
+// for another reason, such as an approval of its other cluster.
 func (p *planner) retires(next, old inventory.Inventory) {
 	if !next.Leaving || old.Leaving {
 		return
 	}
 	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, next.End.Link.Target} {
-		if p.departed(name) && !p.Guard.Retiring[name] && !slices.Contains(p.step.Judged.Retire, name) {
+		if p.departed(name) && !p.Guard.Retiring[name] && !slices.Contains(p.step.Judged.Retire, name) &&
+			p.removal().Denies(object.End{Cluster: name}, false) == nil {
 			p.step.Judged.Retire = append(p.step.Judged.Retire, name)
 			slices.Sort(p.step.Judged.Retire)
 		}

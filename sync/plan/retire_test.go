@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// meshOf declares a link for each ordered pair.
+func meshOf(names ...api.ClusterName) (docs string) {
+	for _, a := range names {
+		for _, b := range names {
+			if a != b {
+				docs += linkDoc(string(a), string(b), "")
+			}
+		}
+	}
+	return docs
+}
+
+// meshed is a mesh that is in place, and that the record knows.
+func meshed(t *testing.T, names ...api.ClusterName) *sim {
+	t.Helper()
+	s := newSim(t, declare(t, names, meshOf(names...)), names...)
+	s.settle()
+	for _, n := range names {
+		s.world.UIDs[n] = s.now().Sides[n].Facts.UID
+	}
+	return s
+}
+
+// keep writes down what a step found out about removals, as the record does.
+func (s *sim) keep(step Step) {
+	if !step.Judged.News {
+		return
+	}
+	s.world.Guard.Denied = step.Judged.Denied
+	for _, n := range step.Judged.Retire {
+		if s.world.Guard.Retiring == nil {
+			s.world.Guard.Retiring = map[api.ClusterName]bool{}
+		}
+		s.world.Guard.Retiring[n] = true
+	}
+}
+
+// A cluster whose removal is denied stays, though its links to another end begin to leave: since that one was approved, or leaves.
+func TestDeniedClustersStay(t *testing.T) {
+	names := []api.ClusterName{"a", "b", "c", "d", "e"}
+	leaving := map[api.ClusterName]string{"d": ", state: Leaving"}
+	a := []inventory.Unit{{Kind: inventory.UnitCluster, Cluster: "a"}}
+	for name, tt := range map[string]struct {
+		approved []inventory.Unit
+		as       map[api.ClusterName]string
+	}{"another is approved": {a, nil}, "another leaves": {nil, leaving}} {
+		s := meshed(t, names...)
+		if tt.approved != nil {
+			s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(tt.approved), Units: tt.approved, At: s.world.Now}}
+		}
+		s.world.Fleet = declareAs(t, []api.ClusterName{"d", "e"}, tt.as, meshOf("d", "e"))
+		for _, n := range names[:3] {
+			s.world.Departed = append(s.world.Departed, fleet.Cluster{Name: n, Spec: api.Cluster{}.WithDefaults()})
+		}
+		for range 4 {
+			for _, n := range []api.ClusterName{"d", "e", "a", "b", "c"} {
+				s.keep(s.turn(n))
+			}
+		}
+		if g := s.world.Guard; g.Retiring["b"] || g.Retiring["c"] || g.Denied == nil {
+			t.Errorf("%s: let through are %v, denied %v", name, g.Retiring, g.Denied)
+		}
+		if inv, found := inventory.Of(object.DefaultOwner, object.End{Cluster: "e", Link: api.Pair{Source: "e", Target: "b"}}, s.live["e"].Seen); !found || inv.Leaving {
+			t.Errorf("%s: e's end of its link to b: found %t, leaving %t", name, found, inv.Leaving)
+		}
+	}
+}
+
+// What is declared to leave is denied no more, also while it cannot be read.
+func TestLeavingLiftsADenial(t *testing.T) {
+	names := []api.ClusterName{"a", "b", "c", "d", "x"}
+	s := meshed(t, names...)
+	s.world.Fleet = declare(t, names, meshOf(names[:4]...))
+	s.down = map[api.ClusterName]bool{"x": true}
+	for _, n := range names[:4] {
+		s.keep(s.turn(n))
+	}
+	if s.world.Guard.Denied == nil {
+		t.Fatal("nothing is denied")
+	}
+	s.world.Fleet = declareAs(t, names, map[api.ClusterName]string{"x": ", state: Leaving"}, meshOf(names[:4]...))
+	for _, n := range names[:4] {
+		s.keep(s.turn(n))
+	}
+	if d := s.world.Guard.Denied; d != nil {
+		t.Errorf("x leaves, and %v is denied", d.Units)
+	}
+}
+
+// Without a gateway nothing is mirrored through it: all such mirrors count.
+func TestGatewayGoneIsGuarded(t *testing.T) {
+	const selectors = "  selector: {matchLabels: {mirror.linkerd.io/exported: \"true\"}}\n  remoteDiscoverySelector: {matchLabels: {x: \"y\"}}\n"
+	s := linked(t, selectors)
+	for i := range 60 {
+		put(s.live["west"], object.Key{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("api%d-east", i)}, nil,
+			metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: "east", linkerd.MirroredLabel: "true"}})
+	}
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", gateway: {enabled: false}"}, linkDoc("west", "east", selectors))
+	if got := row(t, s.turn("west"), westEast); got.Standing != Refused {
+		t.Errorf("%s %v", got.Standing, got.Why)
+	}
+}

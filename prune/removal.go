@@ -60,8 +60,8 @@ type Limits struct {
 	Unresolved []inventory.Unit
 }
 
-// Removal is what one revision takes away and nobody has approved. Over says why nothing of it may go, one sentence for each
-// limit; empty: all of it may.
+// Removal is what one revision takes away and nobody has approved. Over says why nothing of it may go, one phrase for each
+// limit that is exceeded; empty: all of it may.
 type Removal struct {
 	Units    []inventory.Unit // sorted
 	Hash     string           // of Units

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -54,14 +52,7 @@ var errNotDenied = errors.New("to approve a pull request, give --repo and --ref"
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
 func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
-	if err := h.check(); err != nil {
-		return false, err
-	}
-	log, err := h.log.open(c.ErrOrStderr())
-	if err != nil {
-		return false, err
-	}
-	cs, err := openClusters(c.Context(), h, log)
+	cs, err := h.openClusters(c)
 	if err != nil {
 		return false, err
 	}
@@ -80,19 +71,11 @@ func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
 
 // approveDeclared approves what the declarations of --ref remove.
 func (f *common) approveDeclared(c *cobra.Command, hash string) error {
-	e, err := f.open(c.Context(), c.ErrOrStderr())
+	e, w, err := f.look(c)
 	if err != nil {
 		return err
 	}
 	defer e.close(c.Context())
-	e.readOnly()
-	w, err := e.loop.Look(c.Context(), noTerm)
-	if errors.Is(err, sync.ErrInvalid) {
-		return exit{exitInvalid, err}
-	}
-	if err != nil {
-		return err
-	}
 	r := plan.Removal(w, e.loop.Renderer)
 	return approve(c, e.clusters, func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
@@ -128,11 +111,7 @@ func approve(c *cobra.Command, at *clusters, choose func(inventory.Record) ([]in
 		return nil
 	})
 	if err == nil {
-		approvedLine(c.OutOrStdout(), units)
+		say(c.OutOrStdout(), "approved "+removing(inventory.HashOf(units), units))
 	}
 	return err
-}
-
-func approvedLine(out io.Writer, units []inventory.Unit) {
-	say(out, "approved "+removing(inventory.HashOf(units), units))
 }

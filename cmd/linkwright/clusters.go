@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
+	"github.com/spf13/cobra"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -64,6 +66,18 @@ func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*cluster
 	c.home, err = newHome(ctx, cfg, o, h.namespace)
 	c.home.log = log
 	return c, err
+}
+
+// openClusters is openClusters for a command that needs no repository: its flags are checked first.
+func (h *homeFlags) openClusters(c *cobra.Command) (*clusters, error) {
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	log, err := h.log.open(c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return openClusters(c.Context(), h, log)
 }
 
 func newClusters(h *homeFlags, log *slog.Logger) *clusters {

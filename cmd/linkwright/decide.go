@@ -189,5 +189,8 @@ func (d *deciding) another(words ...string) string {
 	if d.home.owner != object.DefaultOwner {
 		words = append(words, "--owner", d.home.owner)
 	}
+	if ns := d.home.namespace; ns != "" && ns != defaultNamespace {
+		words = append(words, "--namespace", ns)
+	}
 	return strings.Join(words, " ")
 }

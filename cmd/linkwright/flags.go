@@ -43,10 +43,13 @@ func (h *homeFlags) add(f *pflag.FlagSet) {
 func (h *homeFlags) addHome(f *pflag.FlagSet) {
 	h.addOwner(f)
 	f.StringVar(&h.kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
-	f.StringVar(&h.namespace, "namespace", "linkwright", "namespace of the home cluster: access Secrets, lease, record")
+	f.StringVar(&h.namespace, "namespace", defaultNamespace, "namespace of the home cluster: access Secrets, lease, record")
 	h.timeout = 15 * time.Second
 	f.Var(&span{at: &h.timeout}, "cluster-timeout", "bound of one request to a cluster")
 }
+
+// defaultNamespace is linkwright's own in the management cluster.
+const defaultNamespace = "linkwright"
 
 // addDead are the flags of commands that take away what dead clusters had, and give them up.
 func (h *homeFlags) addDead(f *pflag.FlagSet) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/sync"
@@ -96,6 +98,24 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Log: log, Tries: c.trier(),
 		Explain: cluster.Explain, Immutable: cluster.Immutable,
 	}}, nil
+}
+
+// look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
+// there is an error.
+func (f *common) look(c *cobra.Command) (*engine, plan.World, error) {
+	e, err := f.open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return nil, plan.World{}, err
+	}
+	e.readOnly()
+	w, err := e.loop.Look(c.Context(), noTerm)
+	if errors.Is(err, sync.ErrInvalid) {
+		err = exit{exitInvalid, err}
+	}
+	if err != nil {
+		e.close(c.Context())
+	}
+	return e, w, err
 }
 
 // readOnly makes one pass that writes nothing.

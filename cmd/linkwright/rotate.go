@@ -37,19 +37,11 @@ lease is not needed. A token of mode Existing is replaced by whoever writes it.`
 		Example: `  linkwright rotate west-east --repo URL --home-kubeconfig home
   linkwright rotate west/east --revoke --repo URL --home-kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {
-			e, err := f.open(c.Context(), c.ErrOrStderr())
+			e, w, err := f.look(c)
 			if err != nil {
 				return err
 			}
 			defer e.close(c.Context())
-			e.readOnly()
-			w, err := e.loop.Look(c.Context(), noTerm)
-			if errors.Is(err, sync.ErrInvalid) {
-				return exit{exitInvalid, err}
-			}
-			if err != nil {
-				return err
-			}
 			links, err := turned(w.Fleet, args)
 			if err != nil {
 				return err

@@ -45,17 +45,10 @@ func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
 			err = usage("--%s goes with --repo", flag.Name)
 		}
 	})
-	if err == nil {
-		err = h.check()
-	}
 	if err != nil {
 		return err
 	}
-	log, err := h.log.open(c.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	cs, err := openClusters(c.Context(), h, log)
+	cs, err := h.openClusters(c)
 	if err != nil {
 		return err
 	}

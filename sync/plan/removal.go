@@ -30,7 +30,7 @@ type Guard struct {
 // ApprovalLife is for how long an approval that nobody uses holds.
 const ApprovalLife = 30 * 24 * time.Hour
 
-// Judged is what a step found out about removals, to be written to the record. Zero: nothing that is not there.
+// Judged is what a step found out about removals, to be written to the record; without News the record has it already.
 type Judged struct {
 	News   bool
 	Denied *inventory.Denial
@@ -38,8 +38,7 @@ type Judged struct {
 	Retire []api.ClusterName // clusters whose removal begins with this step; sorted
 }
 
-// Removal is what the fleet takes away in all clusters together, and whether it may. Where the fleet is not over a limit, what
-// ends are told of it is that all may go.
+// Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
 func Removal(w World, r Renderer) prune.Removal {
 	return (&planner{World: w, renderer: r}).removal()
 }

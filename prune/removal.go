@@ -16,11 +16,14 @@ import (
 //
 //	a link between clusters that stay     Links: true if the revision removes it
 //	a link of a cluster that is removed   in none: it goes with its cluster
-//	an unlink that began                  in none: it is finished
+//	an unlink that began                  Begun: it is finished, whatever is denied
 type Census struct {
-	Clusters  []api.ClusterName           // whose declaration is gone
-	Links     map[api.Pair]bool           // that are recorded: whether they go
-	Begun     []api.Pair                  // unlinks that one end has begun: the other follows, whatever is denied
+	Clusters []api.ClusterName // whose declaration is gone
+	Links    map[api.Pair]bool // that are recorded: whether they go
+	Begun    []api.Pair        // unlinks that began in their source, or of which only a debt is left; sorted
+	// Unread are clusters that stay and cannot be read now. Nobody knows all that these hold, so what they have begun to lose counts
+	// with what they lose now: else, of clusters that come back one after the other, each could take some more of their links.
+	Unread    map[api.ClusterName]bool
 	Mirrors   map[api.ClusterName]Mirrors // of clusters that stay, which were read
 	Selectors []Narrowing
 	Overlays  []Overlay
@@ -132,36 +135,52 @@ func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {
 	return []string{fmt.Sprintf("%s, %s (maxClusters %d)", counted(len(names), "cluster"), some(names), l.MaxClusters)}
 }
 
-// linksOver compares, for each cluster that stays, the links that it loses with those that it had. A link whose selectors lose
-// more than the share of its mirrors counts as removed.
+// linksOver compares, for each cluster that stays, the links that it loses with those that it had.
 func (c Census) linksOver(l Limits, going map[inventory.Unit]bool) (over []string) {
-	type links struct{ had, lost int }
-	of := map[api.ClusterName]*links{}
-	at := func(name api.ClusterName) *links {
-		if of[name] == nil {
-			of[name] = &links{}
+	of := c.losses(l, going)
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		k := of[name]
+		if lost, had := k.lost+k.begun, k.had+k.begun; k.lost > 0 && lost > l.MinAllowed && exceeds(lost, had, l.MaxLinks) {
+			over = append(over, fmt.Sprintf("%d of the %s of cluster %s (maxLinks %d%%, minAllowed %d)",
+				lost, counted(had, "link"), name, l.MaxLinks, l.MinAllowed))
 		}
-		return of[name]
+	}
+	return over
+}
+
+// loss is what a cluster loses of its links: lost of those that it has, and what it has begun to lose before.
+type loss struct{ had, lost, begun int }
+
+// losses are those of all clusters that stay. A link whose selectors lose more than the share of its mirrors counts as removed.
+func (c Census) losses(l Limits, going map[inventory.Unit]bool) map[api.ClusterName]loss {
+	of := map[api.ClusterName]loss{}
+	add := func(p api.Pair, count func(api.ClusterName, *loss)) {
+		for _, name := range []api.ClusterName{p.Source, p.Target} {
+			k := of[name]
+			count(name, &k)
+			of[name] = k
+		}
 	}
 	emptied := map[api.Pair]bool{}
 	for _, n := range c.Selectors {
 		emptied[n.Unit.Link()] = going[n.Unit] && exceeds(n.Lost, n.All, l.MaxLinks)
 	}
 	for p, goes := range c.Links {
-		for _, name := range []api.ClusterName{p.Source, p.Target} {
-			at(name).had++
+		add(p, func(_ api.ClusterName, k *loss) {
+			k.had++
 			if goes && going[inventory.LinkUnit(p)] || emptied[p] {
-				at(name).lost++
+				k.lost++
 			}
-		}
+		})
 	}
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if k := of[name]; k.lost > l.MinAllowed && exceeds(k.lost, k.had, l.MaxLinks) {
-			over = append(over, fmt.Sprintf("%d of the %s of cluster %s (maxLinks %d%%, minAllowed %d)",
-				k.lost, counted(k.had, "link"), name, l.MaxLinks, l.MinAllowed))
-		}
+	for _, p := range c.Begun {
+		add(p, func(name api.ClusterName, k *loss) {
+			if c.Unread[name] && !l.Approved[inventory.LinkUnit(p)] {
+				k.begun++
+			}
+		})
 	}
-	return over
+	return of
 }
 
 func (c Census) mirrorsOver(l Limits, going map[inventory.Unit]bool) (over []string) {

@@ -23,8 +23,8 @@ const (
 	UnitOverlay   UnitKind = "overlay"   // objects that only an overlay brought into a cluster
 )
 
-// Unit is one thing that a revision takes away, as people count it. To tells which change of selectors or of an overlay it
-// is; it is empty for clusters and links.
+// Unit is one thing that a revision takes away, as people count it. To names the selectors, or the objects of an overlay,
+// that are to be; it is empty for clusters and links.
 type Unit struct {
 	Kind    UnitKind        `json:"kind"`
 	Cluster api.ClusterName `json:"cluster,omitempty"` // of a cluster or an overlay
@@ -69,8 +69,8 @@ func HashOf(units []Unit) string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// Approval is what people let a revision remove although it is over a limit: these very units. It ends when they are being
-// removed, or when nothing asks for it any more.
+// Approval is what people let a revision remove although it is over a limit: these very units. It ends when all of them are being
+// removed, or after a while.
 type Approval struct {
 	Hash  string    `json:"hash"`
 	Units []Unit    `json:"units"` // sorted

@@ -19,7 +19,7 @@ var (
 )
 
 // extra is what an overlay brings in.
-func extra(t *testing.T, k object.Key, spec string) object.Object {
+func extra(t testing.TB, k object.Key, spec string) object.Object {
 	t.Helper()
 	o, err := object.Seal(object.Spec{Key: k, Version: "v1", Phase: object.PhaseExtras, Owner: owner}, map[string]any{
 		"apiVersion": k.Group + "/v1", "kind": k.Kind, "spec": spec,

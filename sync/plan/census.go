@@ -1,0 +1,252 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// census counts what is recorded in all clusters that can be read, by their own inventories and those of their peers.
+func (p *planner) census() prune.Census {
+	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
+	for _, d := range p.Departed {
+		if !p.Guard.Retiring[d.Name] && !p.Forget[d.Name] && !p.handed(d.Name) { // a renamed cluster stays
+			c.Clusters = append(c.Clusters, d.Name)
+		}
+	}
+	recorded := p.holdings()
+	for name := range p.UIDs {
+		if _, read := recorded[name]; !read && p.isDeclared(name) && !p.leaves(name) {
+			c.Unread[name] = true
+		}
+	}
+	p.countLinks(&c, recorded)
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
+		if !p.departed(name) && !p.leaves(name) {
+			p.countIn(&c, name, recorded[name])
+		}
+	}
+	return c
+}
+
+// countLinks adds the links that are recorded between clusters that stay. An unlink has begun once its end in the source leaves: while that
+// cluster cannot be read, or does not show its mirrors, nobody can judge what would disappear there.
+func (p *planner) countLinks(c *prune.Census, recorded map[api.ClusterName][]inventory.Inventory) {
+	begun := map[api.Pair]bool{}
+	for _, all := range recorded {
+		for _, inv := range all {
+			pair := inv.End.Link
+			if inv.End.IsBase() || !p.counts(pair) {
+				continue
+			}
+			c.Links[pair] = !p.linked(pair)
+			begun[pair] = begun[pair] || inv.Leaving && (inv.End.IsSource() || p.through(recorded, pair))
+		}
+	}
+	for name := range p.Debts {
+		for _, owed := range p.Owed(name) {
+			begun[owed.Link] = begun[owed.Link] || p.counts(owed.Link) && !standsIn(recorded, name, owed.Link)
+		}
+	}
+	for pair := range begun {
+		if begun[pair] && !p.linked(pair) {
+			c.Begun = append(c.Begun, pair)
+			delete(c.Links, pair)
+		}
+	}
+	slices.SortFunc(c.Begun, api.Pair.Compare)
+}
+
+// through says that nothing is recorded of a link in its source, which was read.
+func (p *planner) through(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
+	all, read := recorded[link.Source]
+	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
+}
+
+// standsIn says that the other cluster of a link has made it anew since the given one owes an end of it.
+func standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
+	other := link.Source
+	if other == debtor {
+		other = link.Target
+	}
+	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
+}
+
+// holdings are the inventories of all clusters that can be read and are who they are said to be.
+func (p *planner) holdings() map[api.ClusterName][]inventory.Inventory {
+	out := map[api.ClusterName][]inventory.Inventory{}
+	for name, side := range p.Sides {
+		if !side.Known || p.stranger(name) != nil {
+			continue
+		}
+		recorded, err := inventory.Read(p.Owner, side.Seen)
+		if err == nil {
+			out[name] = p.rebuilt(name, recorded, func(object.Key, object.Record) {})
+		}
+	}
+	return out
+}
+
+// counts says that a link is between clusters that stay: it is not part of a larger removal.
+func (p *planner) counts(pair api.Pair) bool {
+	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
+		if !p.isDeclared(name) || p.leaves(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// countIn adds what goes in one cluster that stays: mirrors, what selectors no longer choose, what the overlay no longer brings.
+func (p *planner) countIn(c *prune.Census, name api.ClusterName, recorded []inventory.Inventory) {
+	side, at := p.Sides[name], p.spec(name).Linkerd
+	gone := map[api.ClusterName]inventory.Unit{} // by target
+	for _, inv := range recorded {
+		if target := inv.End.Link.Target; inv.End.IsSource() && !inv.Leaving {
+			if slices.Contains(c.Clusters, target) {
+				gone[target] = inventory.Unit{Kind: inventory.UnitCluster, Cluster: target}
+			} else if c.Links[inv.End.Link] {
+				gone[target] = inventory.LinkUnit(inv.End.Link)
+			}
+		}
+		if inv.End.IsBase() {
+			p.countOverlay(c, name, inv)
+		}
+	}
+	narrows := p.narrowed(name)
+	if len(gone)+len(narrows) == 0 {
+		return
+	}
+	mirrors := linkerd.MirrorsOf(at, side.Seen)
+	all, m := map[object.Key]bool{}, prune.Mirrors{Gone: map[inventory.Unit]int{}}
+	for target, mirror := range mirrors {
+		selected := mirror.Selected()
+		for _, k := range selected {
+			all[k] = true
+		}
+		if u, goes := gone[target]; goes {
+			m.Gone[u] = len(selected)
+		}
+	}
+	for _, n := range narrows {
+		mirror, live := mirrors[n.Target.Name], p.selectors(n.Link)
+		u := selectorsUnit(n.Pair(), n.to)
+		lost := len(n.to.Lost(live, mirror, side.Seen))
+		c.Selectors = append(c.Selectors, prune.Narrowing{Unit: u, Lost: lost, All: len(mirror.Selected())})
+		m.Gone[u] = lost
+	}
+	m.All = len(all)
+	c.Mirrors[name] = m
+}
+
+// narrowing is a link that is to choose less than it does.
+type narrowing struct {
+	fleet.Link
+	to linkerd.Selectors
+}
+
+// narrowed are the declared links of a source whose live Linkerd Link chooses services that it may choose no longer, with what it is
+// to choose.
+func (p *planner) narrowed(name api.ClusterName) (out []narrowing) {
+	_, links, _ := p.declared(name)
+	for _, l := range links {
+		if !p.linked(l.Pair()) {
+			continue
+		}
+		if s, narrows := p.chooses(l); narrows {
+			out = append(out, narrowing{l, s})
+		}
+	}
+	return out
+}
+
+// chooses gives the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link
+// as we wrote it last takes nothing: whoever widened it since is corrected.
+func (p *planner) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
+	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(p.selectors(l))
+	if !narrows && l.Source.Overlay == nil {
+		return s, false
+	}
+	end, link := object.End{Cluster: l.Source.Name, Link: l.Pair()}, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	for _, want := range p.wants(end.Cluster, end) {
+		for _, o := range want.Objects {
+			if want.End == end && o.Key == link {
+				if l.Source.Overlay != nil {
+					s = linkerd.SelectorsIn(o.Body)
+				}
+				return s, prune.Drains(o, p.Sides[end.Cluster].Seen)
+			}
+		}
+	}
+	return s, narrows
+}
+
+// selectors are those of a link's live Linkerd Link; of one that is not ours, none.
+func (p *planner) selectors(l fleet.Link) linkerd.Selectors {
+	seen, key := p.Sides[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	if seen.Record(key).Mark != object.Ours {
+		return linkerd.Selectors{}
+	}
+	body, _ := seen.Body(key)
+	return linkerd.SelectorsIn(body)
+}
+
+// countOverlay adds the objects that only an overlay brought and no longer does. Few may always go, and are not counted.
+func (p *planner) countOverlay(c *prune.Census, name api.ClusterName, base inventory.Inventory) {
+	if len(base.Entries) <= prune.MinOverlay {
+		return
+	}
+	brought, ok := p.overlaid(name)
+	if !ok {
+		return
+	}
+	lost := slices.DeleteFunc(slices.Clone(base.Entries), func(k object.Key) bool { return slices.Contains(brought, k) })
+	if len(lost) > prune.MinOverlay {
+		c.Overlays = append(c.Overlays, prune.Overlay{Unit: overlayUnit(name, brought), Lost: len(lost), All: len(base.Entries)})
+	}
+}
+
+// overlaid are the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
+func (p *planner) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
+	for _, want := range p.wants(name, object.End{Cluster: name}) {
+		if want.End.IsBase() {
+			if want.Held != nil {
+				return nil, false
+			}
+			brought = append(brought, keys(want)...)
+		}
+	}
+	slices.SortFunc(brought, object.Key.Compare)
+	return brought, true
+}
+
+// overlayUnit is what an overlay takes away by bringing only these objects: the same however much of it is done.
+func overlayUnit(name api.ClusterName, brought []object.Key) inventory.Unit {
+	return inventory.Unit{Kind: inventory.UnitOverlay, Cluster: name, To: short(brought)}
+}
+
+// selectorsUnit is what a link's selectors take away, as they are to be.
+func selectorsUnit(p api.Pair, s linkerd.Selectors) inventory.Unit {
+	return inventory.Unit{Kind: inventory.UnitSelectors, Source: p.Source, Target: p.Target, To: short(s)}
+}
+
+// short names a value: 8 hex digits.
+func short(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		text = fmt.Append(nil, v)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:8]
+}

@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+var meshWithX = []api.ClusterName{"a", "b", "c", "d", "x"}
+
+// round is a turn of every cluster that is up, with all that the record keeps of it.
+func (s *sim) round() {
+	s.t.Helper()
+	for _, c := range s.world.Fleet.Clusters {
+		if s.down[c.Name] {
+			continue
+		}
+		step := s.turn(c.Name)
+		s.keep(step)
+		s.charge(step)
+	}
+}
+
+// charge writes debts down as the record does.
+func (s *sim) charge(step Step) {
+	if s.world.Debts == nil {
+		s.world.Debts = map[api.ClusterName][]inventory.Debt{}
+	}
+	for _, end := range step.Owed {
+		known := inventory.Known{Debts: s.world.Debts[end.Cluster]}
+		s.world.Debts[end.Cluster] = known.Owing(s.world.Now, end.Link).Debts
+	}
+}
+
+// A commit drops x out of its mesh while most clusters are down. They come back one after the other, and x loses no more than its share.
+func TestReturningClustersTakeNoMore(t *testing.T) {
+	s := meshed(t, meshWithX...)
+	s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+	s.down = map[api.ClusterName]bool{"b": true, "c": true, "d": true, "x": true}
+	for _, back := range meshWithX {
+		s.down[back] = false
+		for range 8 {
+			s.round()
+		}
+	}
+	if s.world.Guard.Denied == nil {
+		t.Fatal("nothing is denied")
+	}
+	if over := strings.Join(s.world.Guard.Denied.Over, ", "); !strings.Contains(over, "cluster x") {
+		t.Errorf("over: %s", over)
+	}
+	stay := 0
+	for end, inv := range inventories(t, s.live["x"].Seen) {
+		if !end.IsBase() && !inv.Leaving {
+			stay++
+		}
+	}
+	if stay < 6 {
+		t.Errorf("%d of x's 8 links stay, want 6 at least", stay)
+	}
+}
+
+// What is approved while a cluster is down counts no more against what is removed later.
+func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
+	s := meshed(t, meshWithX...)
+	s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+	s.down = map[api.ClusterName]bool{"x": true}
+	s.round()
+	denied := s.world.Guard.Denied
+	if denied == nil || len(denied.Units) != 8 {
+		t.Fatalf("denied: %+v", denied)
+	}
+	s.world.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.world.Now}}
+	for range 8 {
+		s.round()
+	}
+	s.later(25 * time.Hour) // the access of a dead source goes
+	for range 8 {
+		s.round()
+	}
+	if s.world.Guard.Denied != nil || len(s.world.Debts["x"]) != 8 {
+		t.Errorf("denied %+v, debts %v", s.world.Guard.Denied, s.world.Debts["x"])
+	}
+}
+
+// withoutLinks is the mesh of all but some links, as source/target.
+func withoutLinks(names []api.ClusterName, without ...string) (docs string) {
+	for _, a := range names {
+		for _, b := range names {
+			if a != b && !strings.Contains(strings.Join(without, " "), string(a+"/"+b)) {
+				docs += linkDoc(string(a), string(b), "")
+			}
+		}
+	}
+	return docs
+}
+
+// Two commits, each within its limits, remove links of a cluster that is down. When it is back, what it still holds of them goes.
+func TestDebtsAreNotJudgedAgain(t *testing.T) {
+	s := meshed(t, meshWithX...)
+	s.down = map[api.ClusterName]bool{"x": true}
+	for _, links := range [][]string{{"a/x", "x/a"}, {"a/x", "x/a", "b/x"}} {
+		s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, links...))
+		for range 8 {
+			s.round()
+		}
+	}
+	approved := s.world.Guard.Denied // the third link of x
+	if approved == nil {
+		t.Fatal("the third link of x went unasked")
+	}
+	s.world.Guard.Approvals = []inventory.Approval{{Hash: approved.Hash, Units: approved.Units, At: s.world.Now}}
+	for range 8 {
+		s.round()
+	}
+	s.down, s.world.Guard.Approvals = nil, nil
+	step := s.turn("x")
+	if step.Judged.Denied != nil {
+		t.Errorf("x is back: denied %+v", step.Judged.Denied)
+	}
+	if row := row(t, step, object.End{Cluster: "x", Link: api.Pair{Source: "a", Target: "x"}}); row.Standing == Refused {
+		t.Errorf("x is back: %+v", row)
+	}
+}
+
+// A link that was removed while its target was down, and made anew, is judged when it is removed again.
+func TestALinkMadeAnewIsNoDebt(t *testing.T) {
+	s := meshed(t, meshWithX...)
+	s.down = map[api.ClusterName]bool{"x": true}
+	s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
+	s.round()
+	s.later(25 * time.Hour)
+	for range 8 {
+		s.round()
+	}
+	if len(s.world.Debts["x"]) != 1 {
+		t.Fatalf("debts: %v", s.world.Debts)
+	}
+	s.world.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
+	for range 8 {
+		s.round()
+	}
+	s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
+	got := Removal(s.now(), s.renderer())
+	if len(got.Units) != 1 || got.Units[0] != inventory.LinkUnit(api.Pair{Source: "x", Target: "a"}) {
+		t.Errorf("units: %v", got.Units)
+	}
+}
+
+// A source that is down for less than the grace still has its mirrors when it is back: they are judged then.
+func TestMirrorsOfASourceThatWasDown(t *testing.T) {
+	s := exporting(t, 61)
+	s.world.UIDs["west"] = s.now().Sides["west"].Facts.UID
+	s.down = map[api.ClusterName]bool{"west": true}
+	s.world.Fleet = declare(t, two, "")
+	for range 4 {
+		s.round()
+	}
+	s.down = nil
+	step := s.turn("west")
+	if got := row(t, step, westEast); got.Standing != Refused || step.Judged.Denied == nil {
+		t.Errorf("%s %v, %v", got.Standing, got.Why, words(step))
+	}
+}
+
+// Mirrors that nobody may list are judged once somebody may.
+func TestMirrorsThatWereHidden(t *testing.T) {
+	s := exporting(t, 61)
+	s.hidden = map[api.ClusterName][]object.Hidden{"west": {{Key: object.Key{Kind: "Service"}, Selector: linkerd.MirroredLabel}}}
+	s.world.Fleet = declare(t, two, "")
+	for range 4 {
+		s.round()
+	}
+	s.hidden = nil
+	step := s.turn("west")
+	if got := row(t, step, westEast); got.Standing != Refused || step.Judged.Denied == nil {
+		t.Errorf("%s %v, %v", got.Standing, got.Why, words(step))
+	}
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
+	for range 4 {
+		s.round()
+	}
+	for end, inv := range inventories(t, s.live["east"].Seen) {
+		if inv.Leaving {
+			t.Errorf("declared again, and %s leaves", end)
+		}
+	}
+}

@@ -74,24 +74,29 @@ func (b *board) keepJudged(ctx context.Context, j plan.Judged) error {
 	return b.amend(ctx, func(r *inventory.Record) bool { return judged(r, j) || b.limits(*r) != r.Limits })
 }
 
-// judged adds it, and says whether it is news. An approval that was given meanwhile stays.
+// judged adds it, and says whether it is news. What others wrote meanwhile stays: approvals, and a denial that the step was not planned
+// from.
 func judged(r *inventory.Record, j plan.Judged) (news bool) {
 	if !j.News {
 		return false
 	}
-	if !j.Denied.Same(r.Denied) {
+	if r.Denied.Same(j.Was) && !j.Denied.Same(r.Denied) {
 		r.Denied, news = j.Denied, true
 	}
 	left := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return slices.Contains(j.Spent, a.Hash) })
 	if len(left) < len(r.Approvals) {
 		r.Approvals, news = left, true
 	}
-	for _, name := range j.Retire {
-		if known, ok := r.Clusters[name]; ok && !known.Leaving {
-			known.Leaving = true
-			r.Clusters[name], news = known, true
+	leaving := func(names []api.ClusterName, leaving bool) {
+		for _, name := range names {
+			if known, ok := r.Clusters[name]; ok && known.Leaving != leaving {
+				known.Leaving = leaving
+				r.Clusters[name], news = known, true
+			}
 		}
 	}
+	leaving(j.Retire, true)
+	leaving(j.Stay, false)
 	return news
 }
 

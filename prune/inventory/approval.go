@@ -80,10 +80,9 @@ type Approval struct {
 
 // Denial is what a revision was denied to remove: until it is restored or approved, however the counts change meanwhile.
 type Denial struct {
-	Hash   string     `json:"hash"`
-	Units  []Unit     `json:"units"` // sorted
-	Over   []string   `json:"over"`  // what is over a limit: one phrase for each
-	Commit api.Commit `json:"commit,omitempty"`
+	Hash  string   `json:"hash"`
+	Units []Unit   `json:"units"` // sorted
+	Over  []string `json:"over"`  // what is over a limit: one phrase for each
 }
 
 // Message says what is denied and what people can do.
@@ -97,13 +96,12 @@ func (d Denial) Message() string {
 		"declare state: Leaving for a cluster that is to go, or run linkwright approve %s", strings.Join(over, ", "), d.Hash)
 }
 
-// Same says that two denials, or their absence, are of the same units in the same revision. How much is over a limit may change with
-// every mirrored Service.
+// Same says that two denials, or their absence, are of the same units. How much is over a limit may change with every mirrored Service.
 func (d *Denial) Same(o *Denial) bool {
 	if d == nil || o == nil {
 		return d == o
 	}
-	return d.Hash == o.Hash && d.Commit == o.Commit && slices.Equal(d.Units, o.Units)
+	return d.Hash == o.Hash && slices.Equal(d.Units, o.Units)
 }
 
 // Limits remember the limits of the applied revision and of the one before: a commit does not choose those by which it is judged.

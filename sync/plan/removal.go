@@ -24,10 +24,11 @@ const ApprovalLife = 30 * 24 * time.Hour
 
 // Judged is what a step found out about removals, to be written to the record; without News the record has it already.
 type Judged struct {
-	News   bool
-	Denied *inventory.Denial
-	Spent  []string          // hashes of approvals that end
-	Retire []api.ClusterName // clusters whose removal begins with this step; sorted
+	News        bool
+	Denied, Was *inventory.Denial // to be written, and what it takes the place of
+	Spent       []string          // hashes of approvals that end
+	Retire      []api.ClusterName // clusters whose removal begins with this step; sorted
+	Stay        []api.ClusterName // clusters that are declared again, and are to be judged once they are removed; sorted
 }
 
 // Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
@@ -79,20 +80,30 @@ func (w World) approved() map[inventory.Unit]bool {
 // judge says what of removals the record does not know yet.
 func (p *planner) judge() {
 	g := p.Guard
-	if p.weighed == nil && g.Denied == nil && len(g.Approvals)+len(p.step.Judged.Retire) == 0 {
+	stay := p.restored()
+	if p.weighed == nil && g.Denied == nil && len(g.Approvals)+len(p.step.Judged.Retire)+len(stay) == 0 {
 		return // nothing is taken away, and nothing was denied
 	}
-	j, r := Judged{Retire: p.step.Judged.Retire}, p.removal()
-	if j.Denied = r.Denial(); j.Denied != nil {
-		j.Denied.Commit = p.commit()
-	}
+	r := p.removal()
+	j := Judged{Retire: p.step.Judged.Retire, Stay: stay, Denied: r.Denial(), Was: g.Denied}
 	for _, a := range g.Approvals {
 		if p.spent(a, r) {
 			j.Spent = append(j.Spent, a.Hash)
 		}
 	}
-	j.News = !j.Denied.Same(g.Denied) || len(j.Spent)+len(j.Retire) > 0
+	j.News = !j.Denied.Same(g.Denied) || len(j.Spent)+len(j.Retire)+len(j.Stay) > 0
 	p.step.Judged = j
+}
+
+// restored are the clusters whose removal was let through, and that are declared again.
+func (p *planner) restored() (out []api.ClusterName) {
+	for name := range p.Guard.Retiring {
+		if p.isDeclared(name) && !p.leaves(name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // spent says that an approval ends: all that it let go is going, or it is too old.

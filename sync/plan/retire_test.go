@@ -115,3 +115,17 @@ func TestGatewayGoneIsGuarded(t *testing.T) {
 		t.Errorf("%s %v", got.Standing, got.Why)
 	}
 }
+
+// A cluster that was removed, and is declared again, is judged when it is removed once more: also if it is down all the time.
+func TestDeclaredAgainIsJudgedAgain(t *testing.T) {
+	s := meshed(t, "a", "b", "c")
+	s.world.Guard.Retiring = map[api.ClusterName]bool{"a": true}
+	s.down = map[api.ClusterName]bool{"a": true}
+	if step := s.turn("b"); !step.Judged.News || fmt.Sprint(step.Judged.Stay) != "[a]" {
+		t.Errorf("%+v", step.Judged)
+	}
+	s.world.Fleet = declareAs(t, []api.ClusterName{"a", "b", "c"}, map[api.ClusterName]string{"a": ", state: Leaving"}, meshOf("a", "b", "c"))
+	if step := s.turn("b"); len(step.Judged.Stay) > 0 {
+		t.Errorf("it leaves: %+v", step.Judged)
+	}
+}

@@ -194,3 +194,43 @@ func applied(t testing.TB, s *pair.Side, fields map[object.Key]string) {
 	}
 	s.Seen = edit.Observation()
 }
+
+// BenchmarkRemoval plans one cluster of a full mesh from which another one was removed: what goes everywhere is counted for it.
+func BenchmarkRemoval(b *testing.B) {
+	const clusters = 20
+	var names []api.ClusterName
+	for i := range clusters {
+		names = append(names, benchTarget(i))
+	}
+	s := newSim(b, declare(b, names, meshOf(names...)), names...)
+	s.checked = false
+	w := s.inMesh(names)
+	w.Fleet = declare(b, names[1:], meshOf(names[1:]...))
+	w.Departed = []fleet.Cluster{{Name: names[0], Spec: api.Cluster{}.WithDefaults()}}
+	b.ReportAllocs()
+	cpu(b, func() {
+		step := Cluster(w, names[1], s.renderer(), PrunePolicy, Suspend)
+		if step.Writes() == 0 || step.Judged.Denied != nil {
+			b.Fatalf("%d writes, denied %v", step.Writes(), step.Judged.Denied)
+		}
+	})
+}
+
+// inMesh is the world once every cluster took some turns, each of them by what all others showed before.
+func (s *sim) inMesh(names []api.ClusterName) World {
+	for range 4 {
+		w := s.now()
+		for _, n := range names {
+			*s.live[n] = After(*s.live[n], Cluster(w, n, s.renderer()))
+			for _, play := range s.play {
+				play(s.live[n])
+			}
+		}
+	}
+	w := s.now()
+	w.UIDs = map[api.ClusterName]string{}
+	for _, n := range names {
+		w.UIDs[n] = w.Sides[n].Facts.UID
+	}
+	return w
+}

@@ -16,6 +16,7 @@ import (
 //
 //	a link between clusters that stay     Links: true if the revision removes it
 //	a link of a cluster that is removed   in none: it goes with its cluster
+//	a link of a cluster never written to  Links: it counts for its other cluster alone
 //	an unlink that began                  Begun: it is finished, whatever is denied
 type Census struct {
 	Clusters []api.ClusterName // whose declaration is gone
@@ -23,7 +24,9 @@ type Census struct {
 	Begun    []api.Pair        // unlinks that began in their source, or of which only a debt is left; sorted
 	// Unread are clusters that stay and cannot be read now. Nobody knows all that these hold, so what they have begun to lose counts
 	// with what they lose now: else, of clusters that come back one after the other, each could take some more of their links.
-	Unread    map[api.ClusterName]bool
+	Unread map[api.ClusterName]bool
+	// Unknown are clusters of Links that nothing was written to, and that are declared no more: they lose nothing.
+	Unknown   map[api.ClusterName]bool
 	Mirrors   map[api.ClusterName]Mirrors // of clusters that stay, which were read
 	Selectors []Narrowing
 	Overlays  []Overlay
@@ -156,6 +159,9 @@ func (c Census) losses(l Limits, going map[inventory.Unit]bool) map[api.ClusterN
 	of := map[api.ClusterName]loss{}
 	add := func(p api.Pair, count func(api.ClusterName, *loss)) {
 		for _, name := range []api.ClusterName{p.Source, p.Target} {
+			if c.Unknown[name] {
+				continue
+			}
 			k := of[name]
 			count(name, &k)
 			of[name] = k

@@ -19,7 +19,7 @@ import (
 
 // census counts what is recorded in all clusters that can be read, by their own inventories and those of their peers.
 func (p *planner) census() prune.Census {
-	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
+	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Unknown: map[api.ClusterName]bool{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
 	for _, d := range p.Departed {
 		if !p.Guard.Retiring[d.Name] && !p.Forget[d.Name] && !p.handed(d.Name) { // a renamed cluster stays
 			c.Clusters = append(c.Clusters, d.Name)
@@ -40,32 +40,51 @@ func (p *planner) census() prune.Census {
 	return c
 }
 
-// countLinks adds the links that are recorded between clusters that stay. An unlink has begun once its end in the source leaves: while that
-// cluster cannot be read, or does not show its mirrors, nobody can judge what would disappear there.
+// countLinks adds the links that are recorded, if they are no part of a larger removal.
 func (p *planner) countLinks(c *prune.Census, recorded map[api.ClusterName][]inventory.Inventory) {
-	begun := map[api.Pair]bool{}
+	begun := p.begun(recorded)
 	for _, all := range recorded {
 		for _, inv := range all {
-			pair := inv.End.Link
-			if inv.End.IsBase() || !p.counts(pair) {
-				continue
+			if pair := inv.End.Link; !inv.End.IsBase() && p.counts(pair) && !begun[pair] {
+				c.Links[pair] = !p.linked(pair)
 			}
-			c.Links[pair] = !p.linked(pair)
-			begun[pair] = begun[pair] || inv.Leaving && (inv.End.IsSource() || p.through(recorded, pair))
+		}
+	}
+	c.Begun = slices.SortedFunc(maps.Keys(begun), api.Pair.Compare)
+	for pair := range c.Links {
+		for _, name := range []api.ClusterName{pair.Source, pair.Target} {
+			if !p.isDeclared(name) {
+				c.Unknown[name] = true
+			}
+		}
+	}
+}
+
+// begun are the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those of which a cluster
+// owes the rest. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end
+// alone begins nothing.
+func (p *planner) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
+	out := map[api.Pair]bool{}
+	add := func(pair api.Pair) {
+		if p.counts(pair) && !p.linked(pair) {
+			out[pair] = true
+		}
+	}
+	for _, all := range recorded {
+		for _, inv := range all {
+			if !inv.End.IsBase() && inv.Leaving && (inv.End.IsSource() || p.through(recorded, inv.End.Link)) {
+				add(inv.End.Link)
+			}
 		}
 	}
 	for name := range p.Debts {
 		for _, owed := range p.Owed(name) {
-			begun[owed.Link] = begun[owed.Link] || p.counts(owed.Link) && !standsIn(recorded, name, owed.Link)
+			if !standsIn(recorded, name, owed.Link) {
+				add(owed.Link)
+			}
 		}
 	}
-	for pair := range begun {
-		if begun[pair] && !p.linked(pair) {
-			c.Begun = append(c.Begun, pair)
-			delete(c.Links, pair)
-		}
-	}
-	slices.SortFunc(c.Begun, api.Pair.Compare)
+	return out
 }
 
 // through says that nothing is recorded of a link in its source, which was read.
@@ -98,10 +117,14 @@ func (p *planner) holdings() map[api.ClusterName][]inventory.Inventory {
 	return out
 }
 
-// counts says that a link is between clusters that stay: it is not part of a larger removal.
+// counts says that a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor in the
+// record is none: nothing was written there, and so its links go by themselves.
 func (p *planner) counts(pair api.Pair) bool {
+	if p.Fleet == nil {
+		return false
+	}
 	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
-		if !p.isDeclared(name) || p.leaves(name) {
+		if p.departed(name) || p.leaves(name) {
 			return false
 		}
 	}

@@ -140,3 +140,21 @@ func TestLimitsAreCapped(t *testing.T) {
 		t.Errorf("as declared: %+v", got)
 	}
 }
+
+// A target that nothing was ever written to, since its credentials exist, is in no record. Its mirrors count like others when it is removed.
+func TestMirrorsOfATargetThatIsNotRecorded(t *testing.T) {
+	s := exporting(t, 61)
+	delete(s.world.UIDs, "east")
+	s.world.Fleet = declare(t, two[1:], "")
+	if names := s.world.Fleet.Clusters; len(names) != 1 || names[0].Name != "west" {
+		t.Fatalf("declared: %v", names)
+	}
+	step := s.turn("west")
+	if got := row(t, step, westEast); got.Standing != Refused || len(step.Judged.Denied.Units) != 1 {
+		t.Errorf("%s %v, judged %+v", got.Standing, got.Why, step.Judged)
+	}
+	s.approve()
+	if step = s.turn("west"); row(t, step, westEast).Standing == Refused || len(step.Judged.Spent) > 0 {
+		t.Errorf("approved: %+v, %+v", row(t, step, westEast), step.Judged)
+	}
+}

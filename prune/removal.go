@@ -135,7 +135,7 @@ func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {
 		return nil
 	}
 	slices.Sort(names)
-	return []string{fmt.Sprintf("%s, %s (maxClusters %d)", counted(len(names), "cluster"), some(names), l.MaxClusters)}
+	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", counted(len(names), "cluster"), some(names), l.MaxClusters)}
 }
 
 // linksOver compares, for each cluster that stays, the links that it loses with those that it had.

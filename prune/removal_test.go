@@ -68,7 +68,7 @@ func TestWeigh(t *testing.T) {
 	}{
 		{"nothing", meshed(3), "", 0},
 		{"one of twelve clusters is retired", Census{Clusters: []api.ClusterName{"c12"}, Links: meshed(11).Links}, "", 1},
-		{"two clusters are retired", retired("x", "y"), "2 clusters, x, y (maxClusters 1)", 2},
+		{"two clusters are retired", retired("x", "y"), "2 clusters (x, y; maxClusters 1)", 2},
 		{"a link of a mesh of three", removed(meshed(3), numbered(0, 1)), "", 1},
 		{"both links of a pair", removed(meshed(2), numbered(0, 1), numbered(1, 0)), "", 2},
 		{"a label slips, and a cluster drops out of its mesh of three", meshed(3).without(2), "4 of the 4 links of cluster c2", 4},

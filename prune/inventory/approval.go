@@ -88,12 +88,20 @@ type Denial struct {
 // Message says what is denied and what people can do.
 func (d Denial) Message() string {
 	const most = 3
-	over := d.Over
+	over := slices.Clone(d.Over)
 	if len(over) > most {
-		over = append(slices.Clone(over[:most]), fmt.Sprintf("and %d more", len(over)-most))
+		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
 	return fmt.Sprintf("this revision would remove %s; nothing is removed anywhere until you restore the declarations, "+
-		"declare state: Leaving for a cluster that is to go, or run linkwright approve %s", strings.Join(over, ", "), d.Hash)
+		"declare state: Leaving for a cluster that is to go, or run linkwright approve %s", enumerated(over), d.Hash)
+}
+
+// enumerated is a list as people write it: a, b and c.
+func enumerated(list []string) string {
+	if last := len(list) - 1; last > 0 {
+		return strings.Join(list[:last], ", ") + " and " + list[last]
+	}
+	return strings.Join(list, "")
 }
 
 // Same says that two denials, or their absence, are of the same units. How much is over a limit may change with every mirrored Service.

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,5 +102,18 @@ func TestSameDenial(t *testing.T) {
 	}
 	if none := (*Denial)(nil); !none.Same(nil) {
 		t.Error("no denial is not the same as none")
+	}
+}
+
+// The message names at most three limits, as a person would list them.
+func TestDenialMessage(t *testing.T) {
+	for want, over := range map[string][]string{
+		"remove a; nothing":                  {"a"},
+		"remove a and b; nothing":            {"a", "b"},
+		"remove a, b, c and 2 more; nothing": {"a", "b", "c", "d", "e"},
+	} {
+		if got := (Denial{Over: over, Hash: "0"}).Message(); !strings.Contains(got, want) {
+			t.Errorf("%s", got)
+		}
 	}
 }

@@ -123,8 +123,8 @@ func (r *run) judged(j plan.Judged) {
 	}
 }
 
-// bounded: a commit that may remove nothing begins no unlink that nobody approved, unless its cluster leaves, or its other end has
-// begun.
+// bounded: a commit that may remove nothing begins no unlink that nobody approved, unless its cluster leaves, its other end has begun, or
+// nothing of it is left but what is written down.
 func (r *run) bounded(p *process, s plan.Step) {
 	pl := r.planes[s.Cluster]
 	if !p.commit.bounded {
@@ -133,10 +133,19 @@ func (r *run) bounded(p *process, s plan.Step) {
 	for _, c := range s.Ahead {
 		was := pl.things[c.Key]
 		begins := isInventory(c.Key) && leaves(c.Object.Body) && was != nil && readable(was) && !leaves(was.body)
-		if begins && !c.End.IsBase() && !p.commit.left(c.End) && !r.lets(c.End) {
+		if begins && !c.End.IsBase() && !p.commit.left(c.End) && !r.lets(c.End) && pl.keeps(c.End) {
 			r.breaks("(b) %s: %s begins to go, and nobody approved that", s.Cluster, c.End)
 		}
 	}
+}
+
+// keeps says that something of an end is there, and ours.
+func (p *plane) keeps(e object.End) bool {
+	keys := targetKeys(e.Link.Source)
+	if e.IsSource() {
+		keys = sourceKeys(p.mc, e.Link.Target, link{discovery: true, federated: true, spread: true})
+	}
+	return slices.ContainsFunc(keys, func(k object.Key) bool { return p.things[k] != nil && p.things[k].by == ours })
 }
 
 // lets says that an unlink was approved, or has begun elsewhere.

@@ -189,7 +189,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	refused := prune.Judge(in)[far]
 	if refused == nil {
-		refused = unseen(side, in.Recorded[i])
+		refused = p.grantable(at, unseen(side, in.Recorded[i]))
 	}
 	return prune.Peer{Known: true, Alive: true, Refused: refused, Closed: closed}
 }

@@ -212,6 +212,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.rotate()
 	p.settleUp()
 	p.astray()
+	p.yields()
 	p.lookBack()
 	return s
 }

@@ -213,6 +213,7 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.settleUp()
 	p.astray()
 	p.yields()
+	p.orphaned()
 	p.lookBack()
 	return s
 }

@@ -63,6 +63,15 @@ func (b *board) heed(next []inventory.Decision) {
 	}
 }
 
+// unread logs approvals that nothing follows from, once; b.mu is held.
+func (b *board) unread(next []string) {
+	for _, text := range next {
+		if b.loop.Log != nil && !slices.Contains(b.record.Unread, text) {
+			b.loop.Log.Warn("approval not understood: nothing follows from it", "approval", text)
+		}
+	}
+}
+
 // allowed are the commits that people let be applied whatever was before.
 func (b *board) allowed() []api.Commit {
 	b.mu.Lock()

@@ -264,7 +264,7 @@ func (p *planner) occupied(end object.End, k object.Key, seen object.Observation
 	body, _ := seen.Body(k)
 	_, named := linkerd.Called(at, k, target)
 	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
-		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with linkwright adopt %s/%s; else ", end.Link.Source, target)
+		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with %s; else ", p.command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
 	}
 	return object.Because("Occupied", "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
 		k, r.Mark, rivals(r), do)

@@ -90,8 +90,8 @@ func (p *planner) parted(why *object.Reason) *object.Reason {
 	if !p.departed(p.name) || p.stranger(p.name) == nil {
 		return why
 	}
-	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: linkwright abandon %s): %s",
-		p.name, why.Message)
+	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: %s): %s",
+		p.command("abandon "+string(p.name)), why.Message)
 }
 
 // forsaken says that people gave a cluster up that is declared no more and cannot be read. One that can be read is unlinked first: see

@@ -109,7 +109,7 @@ func (p *planner) grantable(name api.ClusterName, hidden *object.Reason) *object
 	if hidden == nil || !p.departed(name) || p.Forget[name] {
 		return hidden
 	}
-	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or give up what is left there: linkwright abandon %s", hidden.Message, name, name)
+	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or give up what is left there: %s", hidden.Message, name, p.command("abandon "+string(name)))
 }
 
 // GiveUp gives a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;

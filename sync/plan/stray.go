@@ -92,8 +92,8 @@ func (p *planner) orphaned() {
 		p.step.Rows = []Row{p.forsake()}
 	default:
 		p.step.Rows = []Row{{End: object.End{Cluster: p.name}, Standing: Held, Leaving: true, Why: object.Because(Orphaned,
-			"the cluster is declared no more, and linkwright's mark is there on objects that no inventory lists (%d, the first is %s): delete those that nobody needs, or give them up: linkwright abandon %s",
-			len(marked), marked[0], p.name)}}
+			"the cluster is declared no more, and linkwright's mark is there on objects that no inventory lists (%d, the first is %s): delete those that nobody needs, or give them up: %s",
+			len(marked), marked[0], p.command("abandon "+string(p.name)))}}
 	}
 }
 

@@ -40,7 +40,8 @@ func (l Layer) compare(m Layer) int {
 // It is a value that nobody changes, so that copies of it cost nothing; the zero one is empty.
 type Observation struct {
 	Unserved []string // as Watch.Called, sorted
-	// Unwatched are single objects that the account may read and not watch, so that they are read every 30 s; sorted.
+	// Unwatched are objects, or without a name all of a kind in a namespace or everywhere, that the account may read and not watch, so
+	// that they are read every 30 s; sorted.
 	Unwatched []Key
 	// Hidden is what the account may not read of what was asked for with Watch.MayHide; sorted.
 	Hidden []Hidden

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -84,6 +85,34 @@ func TestPodsInFormerNamespace(t *testing.T) {
 		drop(&in.Seen, pod)
 		if got := told(one(t, in, settled())); !strings.HasPrefix(got, "delete Link east") {
 			t.Errorf("%s, and the pod is gone: %s", name, got)
+		}
+	}
+}
+
+// Pods or leases that may not be read in a former namespace may be there: nothing that waits for them goes, and its account stays recorded.
+func TestHiddenInFormerNamespace(t *testing.T) {
+	former := moved([]object.Key{accountKey, linkKey})
+	at := api.Cluster{}.WithDefaults().Linkerd
+	at.MulticlusterNamespace = "former"
+	for _, w := range linkerd.MirrorWatches(at)[2:] {
+		name := w.Kind
+		for _, declared := range []bool{true, false} {
+			in := input(source, former, linkerd.Mirror{})
+			if declared {
+				in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
+			}
+			in.Seen.Hidden = []object.Hidden{{Key: object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace}, Selector: w.Selector}}
+			if v := one(t, in, settled()); len(v.Go) > 0 || v.Waiting == nil || v.Waiting.Code != object.Forbidden {
+				t.Errorf("%s, declared %t: %s", name, declared, told(v))
+			}
+			drop(&in.Seen, moved([]object.Key{accountKey})[0])
+			if v := one(t, in, settled()); !v.Next.Has(moved([]object.Key{accountKey})[0]) {
+				t.Errorf("%s, declared %t: the account is recorded no more", name, declared)
+			}
+			in.Seen.Hidden = nil
+			if v := one(t, in, settled()); v.Waiting != nil && v.Waiting.Code == object.Forbidden {
+				t.Errorf("%s, declared %t, and read: %s", name, declared, told(v))
+			}
 		}
 	}
 }

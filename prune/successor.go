@@ -74,15 +74,39 @@ func (in Input) leftIn(end object.End, accounts []object.Key) (out linkerd.Mirro
 	return out
 }
 
-// vacated says that a controller's account tells of nothing more that it left in a former namespace.
+// vacated says that a controller's account tells of nothing more that it left in a former namespace: what may not be read there may be left.
 func (in Input) vacated(end object.End, account object.Key) bool {
+	if !in.former(account) {
+		return true
+	}
 	m := in.leftIn(end, []object.Key{account})
-	return !in.former(account) || len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
+	return len(m.Pods)+len(m.Probe)+len(m.Lease) == 0 && in.unreadIn(account) == nil
 }
 
-// replaced waits for the pods of controllers in former namespaces: they still write probe endpoints there.
+// unreadIn says that pods or leases in the namespace of an account may not be read, or nil.
+func (in Input) unreadIn(account object.Key) *object.Reason {
+	at := in.Linkerd
+	at.MulticlusterNamespace = account.Namespace
+	watches := slices.DeleteFunc(linkerd.MirrorWatches(at), func(w object.Watch) bool { return w.Namespace != account.Namespace })
+	return in.Seen.HidesAny(watches...)
+}
+
+// replaced waits for the pods of controllers in former namespaces: they still write probe endpoints there. Pods that may not be read may
+// be there.
 func (in Input) replaced(end object.End, accounts []object.Key) gate {
-	return gate{name: "replaced controller", left: func() ([]object.Change, []object.Key) { return nil, in.leftIn(end, accounts).Pods }}
+	unread := slices.DeleteFunc(slices.Clone(accounts), func(k object.Key) bool { return in.unreadIn(k) == nil })
+	return gate{
+		name: "replaced controller",
+		left: func() ([]object.Change, []object.Key) {
+			return nil, append(in.leftIn(end, accounts).Pods, unread...)
+		},
+		tell: func([]object.Key) *object.Reason {
+			if len(unread) == 0 {
+				return nil
+			}
+			return in.unreadIn(unread[0])
+		},
+	}
 }
 
 // relinkedFrom says that somebody else links the end's target from the namespace of an account now.

@@ -63,6 +63,15 @@ func (b *board) heed(next []inventory.Decision) {
 	}
 }
 
+// unread logs approvals that nothing follows from, once; b.mu is held.
+func (b *board) unread(next []string) {
+	for _, text := range next {
+		if b.loop.Log != nil && !slices.Contains(b.record.Unread, text) {
+			b.loop.Log.Warn("approval not understood: nothing follows from it", "approval", text)
+		}
+	}
+}
+
 // allowed are the commits that people let be applied whatever was before.
 func (b *board) allowed() []api.Commit {
 	b.mu.Lock()
@@ -116,7 +125,8 @@ func (b *board) decides(ctx context.Context) (something, polls bool) {
 	}
 	b.setRecord(record)
 	return true, slices.ContainsFunc(record.Decisions, func(d inventory.Decision) bool {
-		return d.Kind == inventory.Reconcile && !slices.Contains(last, d)
+		// what is declared decides whether a cluster may be abandoned
+		return (d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster) && !slices.Contains(last, d)
 	})
 }
 
@@ -184,8 +194,8 @@ func (b *board) struck(gone []inventory.Decision) {
 // usedUp says that nothing follows from a decision any more:
 //
 //	AcceptCluster        the record has the identity, and the base the name
-//	AllowNonFastForward  the commit in force is it or descends from it, and every cluster of the record carries that
-//	AbandonCluster       the cluster is neither declared nor in the record
+//	AllowNonFastForward  the commit in force is it or descends from it, and every cluster of the record carries that; or its time is over
+//	AbandonCluster       the cluster is declared, in a sync that began with the decision; or it is not in the record either
 //	Reconcile            its cluster had its turn in this pass, or there is none
 //	Suspend              its time is over
 func (t *term) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
@@ -196,10 +206,13 @@ func (t *term) usedUp(ctx context.Context, d inventory.Decision, urged []invento
 	case inventory.AcceptCluster:
 		return t.board.world().Confirmed(d.Cluster, d.UID)
 	case inventory.AllowNonFastForward:
-		return t.board.everywhere(ctx, d.Revision)
+		return d.Over(time.Now()) || t.board.everywhere(ctx, d.Revision)
 	case inventory.AbandonCluster:
 		_, remembered := t.board.lastRecord().Clusters[d.Cluster]
-		return !remembered && !t.board.declares(d.Cluster)
+		if t.board.declares(d.Cluster) { // it must not act one day, when the cluster leaves the repository for another reason
+			return slices.Contains(urged, d)
+		}
+		return !remembered
 	case inventory.Reconcile:
 		l := t.lane(d.Cluster)
 		return slices.Contains(urged, d) && (l == nil || l.told)

@@ -199,3 +199,16 @@ func TestAcceptedIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+// A commit that was allowed longer ago than a week is allowed no more, and the decision goes, also while a cluster does not carry it.
+func TestAllowedIsOver(t *testing.T) {
+	d := inventory.Decision{Kind: inventory.AllowNonFastForward, Revision: "0123456789012345678901234567890123456789", By: "alice", At: time.Now().Add(-8 * 24 * time.Hour)}
+	mine, other := recordedWith(t, d)
+	if allowed := mine.board.allowed(); len(allowed) > 0 {
+		t.Errorf("still allowed: %v", allowed)
+	}
+	mine.strike(t.Context(), nil)
+	if something, _ := other.board.decides(t.Context()); !something || len(other.board.lastRecord().Decisions) > 0 {
+		t.Errorf("left: %v", other.board.lastRecord().Decisions)
+	}
+}

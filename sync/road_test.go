@@ -142,11 +142,13 @@ func (b *bed) paused(t *testing.T, l *sync.Loop) {
 func (b *bed) unlinked(t *testing.T, l *sync.Loop) {
 	b.mirrored("west", "web-of-north-north")
 	b.lookalikes(t)
+	b.restored(t)
 	r := b.once(l)
 	if c := r.Counts(); c.InPlace != 10 || !r.Clean() {
 		t.Fatalf("unlink: %+v\n%s", c, dump(r))
 	}
 	b.unharmed(t)
+	b.alone(t, r)
 	if left := b.left("west", "east"); len(left) > 0 {
 		t.Errorf("left of west→east: %v", left)
 	}

@@ -2,6 +2,8 @@ package sync
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -60,12 +62,16 @@ func (u *turn) whole(ctx context.Context) {
 	u.step = plan.Cluster(v.World, u.cluster.Name, u.loop.Renderer, u.loop.Policies...)
 	u.planned, u.basis = time.Since(began), v.basis(u.step)
 	side, restores := v.Sides[u.cluster.Name], plan.Restores(v.World, u.step)
+	given, yields := plan.GiveUp(v.World, u.step)
 	u.board.done(v)
 	if u.kept = u.folds && side.Known; !u.loop.writes(u.cluster.Name) {
 		return
 	}
 	u.restores = restores
 	u.do(ctx, side.Facts.UID)
+	if yields && u.forbidden() {
+		u.step, u.outcomes, u.err = given, nil, u.board.forget(ctx, u.cluster.Name)
+	}
 	u.fold(ctx, side)
 	u.issue(ctx)
 	_, failed := tally(u.outcomes)
@@ -107,6 +113,13 @@ func (u *turn) do(ctx context.Context, uid string) {
 	if err != nil {
 		u.step.Refused = u.loop.why(err)
 	}
+}
+
+// forbidden says that the account may do none of the writes: those of later phases were skipped for that.
+func (u *turn) forbidden() bool {
+	tried := slices.DeleteFunc(slices.Clone(u.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, errSkipped) })
+	may := func(o object.Outcome) bool { return o.Err == nil || u.loop.why(o.Err).Code != object.Forbidden }
+	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }
 
 // heard is a cluster whose answers to writes are noted.

@@ -189,7 +189,7 @@ func (b *board) bare() plan.World {
 	return plan.World{
 		Contested: b.derived.contested, Immutable: b.derived.immutable, Failing: b.failing, Followed: b.derived.followed,
 		Probe: b.loop.Probe, Elsewhere: b.elsewhere, Barred: b.bars(), Pass: b.pass, Fresh: b.fresh.all(),
-		Owner: b.loop.Owner, Term: b.term, Fleet: b.fleet, Departed: b.departed,
+		Owner: b.loop.Owner, Namespace: b.loop.Home.Namespace, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		UIDs: b.uids, Accepted: b.decided.accepted, Debts: b.debts, Forget: b.decided.abandoned, Suspended: b.decided.suspended, Grace: b.loop.Grace, Now: time.Now(),
 		Guard: plan.Guard{Limits: b.record.Limits, Approvals: b.record.Approvals, Denied: b.record.Denied, Retiring: b.retiring, Cap: b.loop.Cap},
 		Adopt: b.loop.Adopt, Rules: b.loop.Rules, Release: b.loop.Release, Once: b.loop.Changes == nil,

@@ -14,12 +14,12 @@ func abandonCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "abandon CLUSTER",
 		Short: "Give up for good a cluster that is gone",
-		Long: `Give up for good a cluster that is not declared any more and cannot be read. What linkwright wrote there
-stays there, its access to its peers is deleted, and linkwright does not ask for it again. One report says what
-stays behind. A cluster that is declared or can be read is not abandoned: take its declaration
-out, and it is unlinked like any other.
+		Long: `Give up for good a cluster that is not declared any more, and that cannot be read or lacks rights. What
+linkwright wrote there stays there, its access to its peers is deleted, and linkwright does not ask for it again.
+One report says what stays behind. Of a cluster that can be read, linkwright takes away first what it may.
 
-The decision is recorded in the management cluster, and is dropped once the record has no such cluster.
+The decision is recorded in the management cluster, and is dropped once the record has no such cluster. It is
+also dropped by the next sync if the cluster is declared: take its declaration out first.
 For a single sync there is the flag --abandon-cluster of "sync".`,
 		Example: `  linkwright abandon east --reason "data centre closed" --home-kubeconfig home`,
 		Args:    cobra.ExactArgs(1),
@@ -37,7 +37,8 @@ For a single sync there is the flag --abandon-cluster of "sync".`,
 				if err := knownTo(*r, one.Cluster); err != nil {
 					return nil, err
 				}
-				return d.record(r, by, d.another("abandon", args[0], "--withdraw"), one), nil
+				return append(d.record(r, by, d.another("abandon", args[0], "--withdraw"), one),
+					"If the cluster is still declared, the next sync drops this decision: take its declaration out, then abandon it."), nil
 			})
 		},
 	}

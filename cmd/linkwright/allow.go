@@ -29,7 +29,8 @@ func allowNonFastForwardCommand() *cobra.Command {
 forced push, or if the repository was replaced. COMMIT is all 40 digits, as the report names them. You may
 allow a commit before you push it.
 
-The decision is recorded in the management cluster and is dropped once every cluster carries the commit.
+The decision is recorded in the management cluster. It is dropped once every cluster carries the commit, and
+after 7 days at the latest.
 For a single sync there is the flag --allow-non-fast-forward of "sync".`,
 		Example: `  linkwright allow non-fast-forward 89abcdef0123456789abcdef0123456789abcdef --reason "secret removed from history"`,
 		Args:    cobra.ExactArgs(1),

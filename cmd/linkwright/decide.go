@@ -88,9 +88,12 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	return nil
 }
 
-// decisionsTold are the decisions in effect, and those that nobody understands.
-func decisionsTold(all []inventory.Decision, now time.Time) (out []report.Decision) {
-	for _, d := range all {
+// decisionsTold are the decisions in effect, and those that nobody understands, approvals among them.
+func decisionsTold(r inventory.Record, now time.Time) (out []report.Decision) {
+	for _, text := range r.Unread {
+		out = append(out, report.Decision{Kind: "Approval", Object: text, Unread: true})
+	}
+	for _, d := range r.Decisions {
 		switch why := d.Check(); {
 		case d.Unread != "":
 			out = append(out, report.Decision{Object: d.Unread, Unread: true})

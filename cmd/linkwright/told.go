@@ -159,7 +159,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 			out.Clusters[i].Why = &why
 		}
 	})
-	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known.Decisions, out.At)
+	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known, out.At)
 	if known.Denied != nil {
 		out.Denied = known.Denied.Message()
 	}

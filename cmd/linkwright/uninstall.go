@@ -92,7 +92,10 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 
 // remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
 func (e *engine) remembered(w plan.World) []fleet.Cluster {
-	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool { return w.Forget[c.Name] && !w.Sides[c.Name].Known })
+	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
+		side := w.Sides[c.Name]
+		return w.Forget[c.Name] && (!side.Known || len(side.Seen.Hidden) > 0)
+	})
 }
 
 // uninstall shows what goes, and with yes takes it away.

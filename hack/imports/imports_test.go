@@ -33,7 +33,7 @@ func table() map[string]row {
 		"render/fleet":    {pure: true, imports: "api"},
 		"render/linkerd":  {pure: true, imports: "api object"},
 		"render":          {pure: true, imports: "api object render/fleet render/linkerd"},
-		"render/overlay":  {imports: "api object"},
+		"render/overlay":  {imports: "api object render/fleet"},
 		"prune/inventory": {pure: true, imports: "api object"},
 		"prune":           {pure: true, imports: "api object prune/inventory render/linkerd"},
 		"sync/pair":       {pure: true, imports: "api object render/fleet render/linkerd"},

@@ -98,12 +98,19 @@ func (c *Cluster) catchUp() (object.Observation, error) {
 	return o, nil
 }
 
-// unwatched are the single objects that may only be read. Here, too, they show at once what others do.
+// unwatched is what may only be read. Here, too, it shows at once what others do.
 func (c *Cluster) unwatched() (out []object.Key) {
 	for _, w := range c.feeds.watches {
-		for _, name := range w.Names {
+		if !slices.Contains(c.faults.Denied["watch"], schema.GroupKind{Group: w.Group, Kind: w.Kind}) {
+			continue
+		}
+		names := w.Names
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, name := range names {
 			k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
-			if slices.Contains(c.faults.Denied["watch"], schema.GroupKind{Group: w.Group, Kind: w.Kind}) && !slices.Contains(out, k) {
+			if !slices.Contains(out, k) {
 				out = append(out, k)
 			}
 		}

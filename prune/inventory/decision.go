@@ -136,8 +136,17 @@ func (d Decision) Active(now time.Time) bool {
 	return d.Check() == nil && !d.Over(now)
 }
 
+// longestAllowed is how long a commit is allowed that some cluster of the record does not carry: one that is down must not keep history
+// open for ever.
+const longestAllowed = 7 * 24 * time.Hour
+
 // Over says that the time of a decision is.
-func (d Decision) Over(now time.Time) bool { return !d.Until.IsZero() && !now.Before(d.Until) }
+func (d Decision) Over(now time.Time) bool {
+	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(longestAllowed)) {
+		return true
+	}
+	return !d.Until.IsZero() && !now.Before(d.Until)
+}
 
 // String is a decision in one line: what, until when, by whom, when and why.
 func (d Decision) String() string {

@@ -133,3 +133,17 @@ func TestDecisionOver(t *testing.T) {
 		t.Error("its time")
 	}
 }
+
+// A commit is allowed for a week at most: a cluster that is down must not keep history open for ever.
+func TestAllowedForAWeek(t *testing.T) {
+	at := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
+	d := Decision{Kind: AllowNonFastForward, Revision: "0123456789012345678901234567890123456789", By: "alice", At: at}
+	for after, want := range map[time.Duration]bool{0: true, 7*24*time.Hour - time.Second: true, 7 * 24 * time.Hour: false} {
+		if got := d.Active(at.Add(after)); got != want {
+			t.Errorf("after %s: active %t", after, got)
+		}
+	}
+	if other := (Decision{Kind: AbandonCluster, Cluster: "east", At: at}); other.Over(at.Add(1000 * time.Hour)) {
+		t.Error("to abandon a cluster ends by time")
+	}
+}

@@ -16,6 +16,7 @@ type Record struct {
 	Clusters  map[api.ClusterName]Known
 	Limits    *Limits    // nil: not known yet
 	Approvals []Approval // in the order in which they were given
+	Unread    []string   // approvals that this release cannot read, as they stand there: they are kept, and nothing follows from them
 	Denied    *Denial    // nil: nothing is
 	Decisions []Decision // of people, sorted; nobody changes it in place
 	Revision  Revision
@@ -39,7 +40,7 @@ type wireRecord struct {
 	Version   int                       `json:"version"`
 	Clusters  map[api.ClusterName]Known `json:"clusters"`
 	Limits    *Limits                   `json:"limits,omitempty"`
-	Approvals []Approval                `json:"approvals,omitempty"`
+	Approvals json.RawMessage           `json:"approvals,omitempty"` // see readApprovals
 	Denied    *Denial                   `json:"denied,omitempty"`
 	Decisions []Decision                `json:"decisions,omitempty"`
 	Revision  Revision                  `json:"revision,omitzero"`
@@ -76,7 +77,8 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	if w.Clusters != nil { // a spelled null
 		r.Clusters = w.Clusters
 	}
-	r.Limits, r.Approvals, r.Denied = w.Limits, w.Approvals, w.Denied
+	r.Limits, r.Denied = w.Limits, w.Denied
+	r.Approvals, r.Unread = readApprovals(w.Approvals)
 	r.Decisions = inOrder(w.Decisions)
 	r.Revision = w.Revision
 	return r, nil
@@ -84,8 +86,12 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 
 // Object is the ConfigMap to write.
 func (r Record) Object(owner, namespace string) (object.Object, error) {
+	approvals, err := writeApprovals(r.Approvals, r.Unread)
+	if err != nil {
+		return object.Object{}, err
+	}
 	data, err := json.Marshal(wireRecord{
-		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: r.Limits, Approvals: r.Approvals, Denied: r.Denied,
+		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: r.Limits, Approvals: approvals, Denied: r.Denied,
 		Revision: r.Revision,
 	})
 	if err != nil {

@@ -123,6 +123,7 @@ func FuzzReadRecord(f *testing.F) {
 	for _, seed := range []string{
 		`{"version":1,"clusters":{"east":{"uid":"1","access":{"inCluster":true}}}}`, `{"version":2}`, `{}`, `]`, `{"version":1,"clusters":null}`,
 		`{"version":1,"decisions":[{"kind":"Suspend","cluster":"east","by":"x","until":"9999-12-31T23:59:59-01:00"},{"kind":"Suspend","more":"<"},null,1]}`,
+		`{"version":1,"approvals":[{"hash":"5","units":[{"kind":"<"}],"at":"9999-12-31T23:59:59-01:00"},null,1]}`, `{"version":1,"approvals":{"a":[]}}`,
 	} {
 		f.Add(seed)
 	}
@@ -143,7 +144,7 @@ func FuzzReadRecord(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]any{got.Clusters, got.Decisions}, []any{again.Clusters, again.Decisions}); diff != "" {
+		if diff := cmp.Diff([]any{got.Clusters, got.Decisions, got.Approvals, got.Unread}, []any{again.Clusters, again.Decisions, again.Approvals, again.Unread}); diff != "" {
 			t.Fatalf("ReadRecord(%s): -first +again\n%s", data, diff)
 		}
 	})

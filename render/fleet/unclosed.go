@@ -4,7 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/linkwright/linkwright/api"
 )
+
+// Template finds the first {{ of a file, for whoever reads declarations before they are built; nil: there is none.
+func Template(file string, data []byte) *api.Problem {
+	f := templated(data)
+	if f == nil {
+		return nil
+	}
+	return &api.Problem{Pos: f.pos(file), Message: f.message, Hint: f.hint}
+}
 
 // templated finds the first {{ of a text: a template is rendered before it is declared, and what YAML makes of one misleads.
 func templated(data []byte) *fault {

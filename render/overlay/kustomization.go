@@ -31,7 +31,7 @@ type place struct{ dir, file, kind string }
 
 // decode reads a kustomization file with kustomize's own decoder.
 func (g *gate) decode(p place, data []byte) (*kustomization, bool) {
-	found, problems := documents(p.file, data)
+	found, problems := g.documents(p.file, data)
 	g.problems = append(g.problems, problems...)
 	if len(problems) > 0 {
 		return nil, false

@@ -139,7 +139,7 @@ func (k *kustomization) load(name string, isYAML bool, keys []string) {
 		g.keep(name, data)
 	}
 	if _, judged := g.seen[name]; isYAML && !judged {
-		found, problems := documents(name, data)
+		found, problems := g.documents(name, data)
 		g.problems = append(g.problems, problems...)
 		g.seen[name] = objectsIn(found)
 	}
@@ -241,7 +241,7 @@ func (k *kustomization) target(p *types.Patch) error {
 
 // mapping is an entry that is a path or a patch, and has letters that no path has.
 func (k *kustomization) mapping(text string, keys ...string) {
-	found, problems := documents(k.file, []byte(text))
+	found, problems := k.gate.documents(k.file, []byte(text))
 	isPatch := len(problems) == 0 && len(found) > 0 && !slices.ContainsFunc(found, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
 	switch _, f := plain(text); {
 	case isPatch:
@@ -257,7 +257,7 @@ func (k *kustomization) mapping(text string, keys ...string) {
 
 // text is a patch that stands in the kustomization itself: positions in it would mislead.
 func (k *kustomization) text(text string, keys ...string) {
-	_, problems := documents(k.file, []byte(text))
+	_, problems := k.gate.documents(k.file, []byte(text))
 	for _, p := range problems {
 		k.refuse(p.Message, p.Hint, keys...)
 	}

@@ -11,7 +11,16 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
 )
+
+// documents reads a file of the tree. What becomes a declaration must be no template; what an overlay adds may hold one, as alerts do.
+func (g *gate) documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
+	if p := fleet.Template(file, data); p != nil && !g.strict {
+		return nil, []api.Problem{*p}
+	}
+	return documents(file, data)
+}
 
 // documents reads YAML as nodes and refuses what can be much larger than it looks: more than the limits, anchors,
 // aliases, merge keys. Positions are true for a whole file only.

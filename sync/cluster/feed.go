@@ -20,7 +20,7 @@ type condition uint8
 const (
 	trying   condition = iota // not everything is read yet
 	complete                  // and kept up
-	polled                    // as it was read last: a single object that nobody lets us watch
+	polled                    // as it was read last: nobody lets us watch it
 	absent                    // the kind is not served
 	hidden                    // nobody lets us read it, and the scope may be hidden
 	broken                    // the last try failed

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// pollEvery is how often a single object is read that nobody lets us watch, and how often that is tried; so it is with what nobody
-	// lets us read.
+	// pollEvery is how often is read what nobody lets us watch, and how often that is tried; so it is with what nobody lets us read.
 	pollEvery = 30 * time.Second
 	// brief is a watch that did not last.
 	brief = time.Second
@@ -64,7 +63,7 @@ func (c *Client) feed(ctx context.Context, f *feed) (*stream, error) {
 		return nil, nil
 	}
 	s, err := c.tail(ctx, r, f)
-	if f.scope.name != "" && apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) && (f.scope.name != "" || f.at != "") { // the right to list a name is not that to read it
 		err = c.poll(ctx, r, f)
 	}
 	if f.scope.mayHide && apierrors.IsForbidden(err) {
@@ -132,22 +131,32 @@ func (c *Client) served(ctx context.Context, s scope) (resource, bool, error) {
 	return r, ok, nil
 }
 
-// poll reads a single object, again after writes of ours, until it is time to try whether it may be watched by now.
+// poll reads a scope, again after writes of ours, until it is time to try whether it may be watched by now.
 func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
 	for end := time.Now().Add(pollEvery); ; {
-		writes := c.feeds.written()
-		l, err := c.get(ctx, r, f.scope)
-		if err != nil {
+		if err := c.reread(ctx, r, f); err != nil {
 			return fmt.Errorf("read %s: %w", f.scope, err)
 		}
 		c.breaker.answer()
-		c.pack(f.scope, l.items)
-		c.feeds.fill(f, l, writes)
 		c.feeds.stand(f, polled, nil)
 		if !idle(ctx, time.Until(end), f.again) || !time.Now().Before(end) {
 			return nil
 		}
 	}
+}
+
+// reread reads a scope: one object, or a list.
+func (c *Client) reread(ctx context.Context, r resource, f *feed) error {
+	if f.scope.name == "" {
+		return c.relist(ctx, r, f)
+	}
+	writes := c.feeds.written()
+	l, err := c.get(ctx, r, f.scope)
+	if err == nil {
+		c.pack(f.scope, l.items)
+		c.feeds.fill(f, l, writes)
+	}
+	return err
 }
 
 // idle waits for a time, or until there is a word in again; false: ctx ended first.

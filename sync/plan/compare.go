@@ -189,7 +189,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	refused := prune.Judge(in)[far]
 	if refused == nil {
-		refused = unseen(side, in.Recorded[i])
+		refused = p.grantable(at, unseen(side, in.Recorded[i]))
 	}
 	return prune.Peer{Known: true, Alive: true, Refused: refused, Closed: closed}
 }
@@ -264,7 +264,7 @@ func (p *planner) occupied(end object.End, k object.Key, seen object.Observation
 	body, _ := seen.Body(k)
 	_, named := linkerd.Called(at, k, target)
 	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
-		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with linkwright adopt %s/%s; else ", end.Link.Source, target)
+		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with %s; else ", p.command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
 	}
 	return object.Because("Occupied", "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
 		k, r.Mark, rivals(r), do)

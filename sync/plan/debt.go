@@ -90,11 +90,12 @@ func (p *planner) parted(why *object.Reason) *object.Reason {
 	if !p.departed(p.name) || p.stranger(p.name) == nil {
 		return why
 	}
-	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: linkwright abandon %s): %s",
-		p.name, why.Message)
+	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: %s): %s",
+		p.command("abandon "+string(p.name)), why.Message)
 }
 
-// forsaken says that people gave a cluster up that is declared no more. One that can be read is unlinked like any other.
+// forsaken says that people gave a cluster up that is declared no more and cannot be read. One that can be read is unlinked first: see
+// yields.
 func (p *planner) forsaken(name api.ClusterName) bool {
 	side := p.Sides[name]
 	tried := side.Known || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
@@ -109,7 +110,7 @@ func (p *planner) unforgotten() string {
 	case c != nil:
 		return fmt.Sprintf("to abandon cluster %s does nothing while it is declared: take it out of the repository first", p.name)
 	case p.stranger(p.name) == nil:
-		return fmt.Sprintf("to abandon cluster %s does nothing while it can be read: it is unlinked as any other", p.name)
+		return fmt.Sprintf("cluster %s can be read, so it is unlinked as any other, and abandoned only if a right that is missing there leaves nothing else to do", p.name)
 	}
 	return ""
 }
@@ -135,11 +136,17 @@ func (p *planner) warn() {
 // passing are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
 func passing() []string { return []string{"Throttled", "Canceled"} }
 
-// forsake says what stays behind in a cluster that people gave up, and how it is taken away by hand.
-func (p *planner) forsake() Row {
+// forsake says what stays behind in a cluster that people gave up, and how it is taken away by hand: debts, and these ends of links.
+func (p *planner) forsake(ends ...object.End) Row {
 	var left []string
 	for _, o := range p.Owed(p.name) {
 		left = append(left, fmt.Sprintf("of %s: %s", o.Link, o.Left))
+	}
+	for _, end := range ends {
+		if end.IsBase() {
+			continue
+		}
+		left = append(left, fmt.Sprintf("of %s: %s", end.Link, p.remains(end)))
 	}
 	known := "nothing is known to be left of a link; what its base held stays"
 	if len(left) > 0 {

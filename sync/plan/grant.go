@@ -6,10 +6,10 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Unwatched is the code of a base in place in whose cluster the account may read single objects and not watch them.
+// Unwatched is the code of a base in place in whose cluster the account may read something and not watch it.
 const Unwatched = "Unwatched"
 
-// unwatched reports objects that are read every 30 s because nobody lets us watch them, or nil.
+// unwatched reports what is read every 30 s because nobody lets us watch it, or nil.
 func unwatched(keys []object.Key) *object.Reason {
 	if len(keys) == 0 {
 		return nil
@@ -19,5 +19,5 @@ func unwatched(keys []object.Key) *object.Reason {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return object.Because(Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
-		keys[0], more, object.Grant)
+		object.Hidden{Key: keys[0]}, more, object.Grant)
 }

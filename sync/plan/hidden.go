@@ -20,6 +20,7 @@ import (
 //	mirrors, pods, leases, Linkerd Links      nothing of a link's end in its source goes: blind
 //	a control plane's Secret of a new link    only remote discovery and federation: undiscovered
 //	anything, for adopt and release           the cluster: unsure
+//	all that is left in a departed cluster    the cluster, once people abandon it: yields
 
 // blind says that nothing of a source's end may go, since nobody sees what is mirrored for it, or nil.
 func (p *planner) blind(end object.End) *object.Reason {
@@ -87,6 +88,59 @@ func (p *planner) unsure() *object.Reason {
 		}
 	}
 	return nil
+}
+
+// yields gives up a departed cluster that can be read, and that people abandoned: once each end that is left there waits for something
+// that the account may not read. What can go without that goes before. Until people abandon it, such ends say how.
+func (p *planner) yields() {
+	s := p.step
+	if s.Writes()+len(s.Needs)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.concealed) {
+		s.Rows, _ = p.givenUp(s.Rows, p.concealed)
+	}
+	for i, r := range s.Rows {
+		if p.concealed(r) {
+			s.Rows[i].Why = p.grantable(p.name, r.Why)
+		}
+	}
+}
+
+// grantable adds to what is hidden in a cluster how that is granted, or given up, once no declaration names the cluster any more.
+func (p *planner) grantable(name api.ClusterName, hidden *object.Reason) *object.Reason {
+	if hidden == nil || !p.departed(name) || p.Forget[name] {
+		return hidden
+	}
+	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or give up what is left there: %s", hidden.Message, name, p.command("abandon "+string(name)))
+}
+
+// GiveUp gives a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;
+// false: they did not, or something there waits for something else.
+func GiveUp(w World, s Step) (Step, bool) {
+	p := &planner{World: w, name: s.Cluster, side: w.Sides[s.Cluster]}
+	rows, ok := p.givenUp(s.Rows, func(r Row) bool { return r.Standing == Changing || r.Standing == Removed || p.concealed(r) })
+	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok
+}
+
+// givenUp are the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
+func (p *planner) givenUp(rows []Row, stuck func(Row) bool) ([]Row, bool) {
+	if !p.Forget[p.name] || !p.departed(p.name) {
+		return rows, false
+	}
+	var left []object.End
+	for _, r := range rows {
+		switch {
+		case r.End.IsBase() && len(rows) > 1: // it goes when the links did
+		case stuck(r):
+			left = append(left, r.End)
+		case r.Standing != Removed:
+			return rows, false
+		}
+	}
+	return []Row{p.forsake(left...)}, true
+}
+
+// concealed says that a row waits for something that may not be read in its own cluster.
+func (p *planner) concealed(r Row) bool {
+	return r.Why != nil && slices.ContainsFunc(p.side.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
 }
 
 // unseen says that something that an end recorded may not be read, or nil.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -83,8 +84,8 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 			name, twin, uid, twin)
 	}
 	if twin != "" {
-		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name: linkwright accept cluster NEWNAME=%s",
-			name, twin, uid, name, uid)
+		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name: %s",
+			name, twin, uid, name, w.command("accept cluster NEWNAME="+uid))
 	}
 	if ring := w.swapped(name); len(ring) > 0 {
 		last := len(ring) - 1
@@ -95,8 +96,8 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 		return nil
 	}
 	if known := w.UIDs[name]; known != "" && known != uid {
-		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: linkwright accept cluster %s=%s",
-			uid, known, name, uid)
+		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: %s",
+			uid, known, w.command(fmt.Sprintf("accept cluster %s=%s", name, uid)))
 	}
 	return nil
 }
@@ -136,8 +137,8 @@ func (w World) renamedBase(name api.ClusterName) *object.Reason {
 	case err != nil:
 		return object.Because("Inventory", "%v", err)
 	case found && base.End.Cluster != name:
-		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name: linkwright accept cluster %s=%s",
-			base.End.Cluster, name, w.Sides[name].Facts.UID)
+		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name: %s",
+			base.End.Cluster, w.command(fmt.Sprintf("accept cluster %s=%s", name, w.Sides[name].Facts.UID)))
 	}
 	return nil
 }

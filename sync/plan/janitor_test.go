@@ -10,6 +10,8 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -149,5 +151,54 @@ func TestAbandoned(t *testing.T) {
 			t.Errorf("with %s: %v", sign, got)
 		}
 		remove(s.live["west"], sign)
+	}
+}
+
+// Copies with the very names of a link to a cluster that just left the repository, which were never in an inventory, stay, and are
+// reported; so does what is left of a link of which both inventories were lost while one of its clusters leaves.
+func TestCopiesOfALinkToADeparted(t *testing.T) {
+	three := []api.ClusterName{"east", "north", "west"}
+	s := newSim(t, declare(t, three, linkDoc("west", "east", all)), three...)
+	s.settle()
+	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "north": "north-kube-system", "west": "west-kube-system"}
+	s.world.Fleet = declare(t, three[1:], "")
+	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
+	copies := []object.Key{linkKey("east"), deployment("east"), {Kind: "Secret", Namespace: mc, Name: "cluster-credentials-east"}}
+	laid(s, "north", object.Ours, copies...)
+	last := s.settle()
+	for _, k := range copies {
+		if s.live["north"].Seen.Record(k).IsZero() || !slices.ContainsFunc(last["north"].Strays, func(o Stray) bool { return o.Key == k }) {
+			t.Errorf("%s is gone, or is not reported", k)
+		}
+	}
+	same(t, "left of the link itself", nil, linkOf(s.names("west"), "east"))
+}
+
+// A departed cluster is not forgotten while something carries our mark there that no inventory lists: it is reported with each sync, and
+// deleted by people, or given up with the cluster.
+func TestOrphansOfADeparted(t *testing.T) {
+	s := linked(t, all)
+	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
+	s.world.Fleet = declare(t, two[1:], "")
+	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
+	for _, c := range two {
+		for _, inv := range inventories(t, s.live[c].Seen) {
+			remove(s.live[c], inventory.Key(owner, inv.End))
+		}
+	}
+	last := s.settle()["east"]
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Standing != Held || r.Why.Code != Orphaned || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 3 {
+		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Standing, r.Why, len(last.Strays))
+	}
+	s.world.Forget = map[api.ClusterName]bool{"east": true}
+	if step := s.turn("east"); !step.Left() || step.Rows[0].Why.Code != Abandoned {
+		t.Errorf("abandoned: left %t, %v", step.Left(), step.Rows)
+	}
+	s.world.Forget = nil
+	for _, o := range last.Strays {
+		remove(s.live["east"], o.Key)
+	}
+	if step := s.turn("east"); !step.Left() || len(step.Rows) > 0 {
+		t.Errorf("deleted: left %t, %v", step.Left(), step.Rows)
 	}
 }

@@ -21,13 +21,15 @@ import (
 
 // World is everything known at one moment. A cluster that was never read completely has no known Side.
 type World struct {
-	Owner    string
-	Term     int64
-	Fleet    *fleet.Fleet
-	Departed []fleet.Cluster // of the record, but no longer declared
-	Sides    map[api.ClusterName]pair.Side
-	Twins    map[string]bool                 // identities that several known sides show; nil: they are counted
-	Fresh    map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
+	Owner string
+	// Namespace is that of the record in the management cluster, as commands need it; empty: the usual one.
+	Namespace string
+	Term      int64
+	Fleet     *fleet.Fleet
+	Departed  []fleet.Cluster // of the record, but no longer declared
+	Sides     map[api.ClusterName]pair.Side
+	Twins     map[string]bool                 // identities that several known sides show; nil: they are counted
+	Fresh     map[api.Pair]linkerd.Credential // stand-ins, or credentials not yet seen in place
 	// Proofs are what trying credentials gave, by link; nil: nobody tries them here.
 	Proofs map[api.Pair]pair.Proof
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
@@ -212,6 +214,8 @@ func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step
 	p.rotate()
 	p.settleUp()
 	p.astray()
+	p.yields()
+	p.orphaned()
 	p.lookBack()
 	return s
 }

@@ -69,7 +69,6 @@ func (w World) implied(end object.End) []object.Key {
 //	the link is declared
 //	the inventory of the link's other end, in the other cluster
 //	a debt: the rest of the link went while this cluster could not be read
-//	the record, where one of the clusters is declared no more: it was linked, and nobody looks there for long
 //	the base, which remembers the very object for a while (see places)
 //
 // A mark and a name alone are no proof: whoever copies an object, also to another cluster, may copy its managed fields, too, and the
@@ -81,14 +80,7 @@ func (w World) vouched(end object.End, k object.Key, recorded []inventory.Invent
 			return true
 		}
 	}
-	return !end.IsBase() && (w.declares(end.Link) || w.toldAcross(end) || w.indebted(end) || w.parts(end.Link))
-}
-
-// parts says that both clusters of a link are known, and one of them is declared no more.
-func (w World) parts(link api.Pair) bool {
-	source, _, _ := w.declared(link.Source)
-	target, _, _ := w.declared(link.Target)
-	return (source == nil || target == nil) && w.remembered(link.Source) && w.remembered(link.Target)
+	return !end.IsBase() && (w.declares(end.Link) || w.toldAcross(end) || w.indebted(end))
 }
 
 // declares says that a link is declared.

@@ -71,6 +71,32 @@ func (p *planner) astray() {
 	p.step.Strays, p.step.MoreStrays = p.strays[:n:n], len(p.strays)-n
 }
 
+// Orphaned is the code of a departed cluster in which nothing is left but orphans.
+const Orphaned = "Orphaned"
+
+// orphaned keeps a departed cluster remembered while anything carries our mark there that no inventory lists, or its report would tell of
+// that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon the cluster.
+func (p *planner) orphaned() {
+	if !p.departed(p.name) || !p.step.Left() {
+		return
+	}
+	var marked []object.Key
+	for _, s := range p.strays {
+		if p.side.Seen.Record(s.Key).Mark == object.Ours {
+			marked = append(marked, s.Key)
+		}
+	}
+	switch {
+	case len(marked) == 0:
+	case p.Forget[p.name]:
+		p.step.Rows = []Row{p.forsake()}
+	default:
+		p.step.Rows = []Row{{End: object.End{Cluster: p.name}, Standing: Held, Leaving: true, Why: object.Because(Orphaned,
+			"the cluster is declared no more, and linkwright's mark is there on objects that no inventory lists (%d, the first is %s): delete those that nobody needs, or give them up: %s",
+			len(marked), marked[0], p.command("abandon "+string(p.name)))}}
+	}
+}
+
 // abandoned is what controllers of Linkerd's left for targets of which nothing else is here: no Link, no controller, no inventory
 // and no declaration. It may be a link of ours of which the inventory was lost, or somebody else's: nothing proves either.
 func (p *planner) abandoned() (out []Stray) {

@@ -25,7 +25,7 @@ func Suspend(w World, end object.End, _ []object.Change) *object.Reason {
 		return object.Because(codeSuspended, "suspended by %s: neither end is written", l.From)
 	}
 	if d, ok := w.suspension(end); ok {
-		return object.Because(codeSuspended, "%s", suspendedBy(d))
+		return object.Because(codeSuspended, "%s", w.suspendedBy(d))
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (w World) Suspends(name api.ClusterName) bool {
 }
 
 // suspendedBy tells of a decision until when it holds, whose it is, why, and what ends it.
-func suspendedBy(d inventory.Decision) string {
+func (w World) suspendedBy(d inventory.Decision) string {
 	text := "suspended"
 	if !d.Until.IsZero() {
 		text += " until " + d.Until.Format(time.RFC3339)
@@ -60,9 +60,9 @@ func suspendedBy(d inventory.Decision) string {
 		text += " (" + d.Reason + ")"
 	}
 	if d.Cluster != "" {
-		return fmt.Sprintf("cluster %s is %s: nothing is written there; to end that: linkwright resume %[1]s", d.Cluster, text)
+		return fmt.Sprintf("cluster %s is %s: nothing is written there; to end that: %s", d.Cluster, text, w.command("resume "+d.Object()))
 	}
-	return fmt.Sprintf("%s: neither end is written; to end that: linkwright resume %s", text, d.Object())
+	return fmt.Sprintf("%s: neither end is written; to end that: %s", text, w.command("resume "+d.Object()))
 }
 
 // resumes has the step asked again when the first suspension ends that has an end of it suspended.

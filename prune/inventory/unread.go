@@ -1,0 +1,77 @@
+package inventory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// readApprovals reads what the record has of approvals, one by one: an edit by hand, or a later release, must cost neither the record nor
+// the others. Those that nothing can follow from are given as they stand.
+func readApprovals(raw json.RawMessage) (good []Approval, unread []string) {
+	var all []json.RawMessage
+	if len(raw) > 0 && json.Unmarshal(raw, &all) != nil {
+		all = []json.RawMessage{raw}
+	}
+	for _, one := range all {
+		var a Approval
+		strict := json.NewDecoder(bytes.NewReader(one))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(&a); err == nil && a.Check() == nil {
+			a.At = whole(a.At)
+			good = append(good, a)
+			continue
+		}
+		text, err := json.Marshal(one) // as it is written again
+		if err != nil {
+			text = one
+		}
+		unread = append(unread, string(text))
+	}
+	return good, unread
+}
+
+// writeApprovals gives both back as they are written; nil: there are none.
+func writeApprovals(good []Approval, unread []string) (json.RawMessage, error) {
+	all := make([]any, 0, len(good)+len(unread))
+	for _, a := range good {
+		all = append(all, a)
+	}
+	for _, text := range unread {
+		all = append(all, json.RawMessage(text))
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(all)
+}
+
+// Check says why nothing can follow from an approval; nil: something can.
+func (a Approval) Check() error {
+	if whole(a.At).IsZero() {
+		return errors.New("it does not say when it was given")
+	}
+	if len(a.Units) == 0 || a.Hash != HashOf(a.Units) {
+		return fmt.Errorf("hash %q is not that of its units", a.Hash)
+	}
+	for _, u := range a.Units {
+		if err := u.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check says that a unit is of a known kind, and names what such a one is about.
+func (u Unit) check() error {
+	switch u.Kind {
+	case UnitCluster, UnitOverlay:
+		return api.CheckClusterName(u.Cluster)
+	case UnitLink, UnitSelectors:
+		return errors.Join(api.CheckClusterName(u.Source), api.CheckClusterName(u.Target))
+	}
+	return fmt.Errorf("this release knows no unit %q", u.Kind)
+}

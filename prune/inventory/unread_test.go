@@ -1,0 +1,60 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// An approval that was edited badly costs neither the record nor the others: nothing follows from it, and it is kept as it stands.
+func TestMalformedApprovals(t *testing.T) {
+	units := []Unit{{Kind: UnitCluster, Cluster: "east"}}
+	good := fmt.Sprintf(`{"hash":%q,"units":[{"kind":"cluster","cluster":"east"}],"by":"ann","at":"2026-11-25T01:02:03Z"}`, HashOf(units))
+	strange := []Unit{{Kind: "everything", Cluster: "east"}}
+	nameless := []Unit{{Kind: UnitLink, Source: "west"}}
+	for name, bad := range map[string]string{
+		"a number":       `5`,
+		"null":           `null`,
+		"a wrong type":   strings.Replace(good, `"ann"`, `5`, 1),
+		"units of text":  strings.Replace(good, `[{"kind":"cluster","cluster":"east"}]`, `"east"`, 1),
+		"no units":       fmt.Sprintf(`{"hash":%q,"units":[],"at":"2026-11-25T01:02:03Z"}`, HashOf(nil)),
+		"unknown kind":   fmt.Sprintf(`{"hash":%q,"units":[{"kind":"everything","cluster":"east"}],"at":"2026-11-25T01:02:03Z"}`, HashOf(strange)),
+		"half a link":    fmt.Sprintf(`{"hash":%q,"units":[{"kind":"link","source":"west"}],"at":"2026-11-25T01:02:03Z"}`, HashOf(nameless)),
+		"no time":        strings.Replace(good, `,"at":"2026-11-25T01:02:03Z"`, "", 1),
+		"no moment":      strings.Replace(good, `2026-11-25T01:02:03Z`, "yesterday", 1),
+		"another hash":   strings.Replace(good, HashOf(units), "0123456789ab", 1),
+		"other units":    strings.Replace(good, `"cluster":"east"`, `"cluster":"west"`, 1),
+		"a strange word": strings.Replace(good, `"by"`, `"until":"never","by"`, 1),
+	} {
+		key := RecordKey(owner, "here")
+		body := wrap(t, fleetKey, `{"version":1,"clusters":{"east":{"uid":"1"}},"approvals":[`+bad+`,`+good+`]}`)
+		got, err := ReadRecord(key, recordOf(key, object.Ours, body))
+		if err != nil || len(got.Clusters) != 1 || len(got.Approvals) != 1 || got.Approvals[0].By != "ann" || !cmp.Equal(got.Unread, []string{bad}) {
+			t.Errorf("%s: %v, approvals %v, not understood %v", name, err, got.Approvals, got.Unread)
+			continue
+		}
+		o, err := got.Object(owner, "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadRecord(key, recordOf(key, object.Ours, o.Body.Bytes()))
+		if diff := cmp.Diff([]any{got.Approvals, got.Unread}, []any{again.Approvals, again.Unread}); err != nil || diff != "" {
+			t.Errorf("%s, written again: %v, -first +again\n%s", name, err, diff)
+		}
+	}
+}
+
+// What should be a list of approvals, and is none, is one that nobody understands.
+func TestApprovalsThatAreNoList(t *testing.T) {
+	for _, bad := range []string{`5`, `"all"`, `{"hash":"0123456789ab"}`} {
+		key := RecordKey(owner, "here")
+		got, err := ReadRecord(key, recordOf(key, object.Ours, wrap(t, fleetKey, `{"version":1,"approvals":`+bad+`}`)))
+		if err != nil || len(got.Approvals) > 0 || !cmp.Equal(got.Unread, []string{bad}) {
+			t.Errorf("%s: %v, approvals %v, not understood %v", bad, err, got.Approvals, got.Unread)
+		}
+	}
+}

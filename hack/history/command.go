@@ -148,10 +148,13 @@ func (p *plane) keeps(e object.End) bool {
 	return slices.ContainsFunc(keys, func(k object.Key) bool { return p.things[k] != nil && p.things[k].by == ours })
 }
 
-// lets says that an unlink was approved, or has begun elsewhere.
+// lets says that an unlink was approved, or has begun elsewhere; of one that its cluster owes, the rest went before.
 func (r *run) lets(e object.End) bool {
+	if slices.ContainsFunc(r.debts[e.Cluster], func(d inventory.Debt) bool { return d.Link() == e.Link }) {
+		return true
+	}
 	for _, name := range []api.ClusterName{e.Link.Source, e.Link.Target} {
-		if r.guard.Retiring[name] {
+		if r.guard.Retiring[name] || r.forget[name] { // whoever gives a cluster up has its links go
 			return true
 		}
 		if pl := r.planes[r.called(name)]; pl != nil && name != e.Cluster {

@@ -202,3 +202,19 @@ func TestOrphansOfADeparted(t *testing.T) {
 		t.Errorf("deleted: left %t, %v", step.Left(), step.Rows)
 	}
 }
+
+// The same of a cluster that is declared to leave, before people take it out of the repository.
+func TestOrphansOfALeaving(t *testing.T) {
+	s := linked(t, all)
+	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
+	for _, c := range two {
+		for _, inv := range inventories(t, s.live[c].Seen) {
+			remove(s.live[c], inventory.Key(owner, inv.End))
+		}
+	}
+	last := s.settle()["east"]
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Why.Code != Orphaned || !strings.Contains(r.Why.Message, "declared to leave") {
+		t.Errorf("left %t, %s %v", last.Left(), r.Standing, r.Why)
+	}
+}

@@ -71,13 +71,14 @@ func (p *planner) astray() {
 	p.step.Strays, p.step.MoreStrays = p.strays[:n:n], len(p.strays)-n
 }
 
-// Orphaned is the code of a departed cluster in which nothing is left but orphans.
+// Orphaned is the code of a cluster that left the fleet or is to leave, and in which nothing is left but orphans.
 const Orphaned = "Orphaned"
 
-// orphaned keeps a departed cluster remembered while anything carries our mark there that no inventory lists, or its report would tell of
-// that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon the cluster.
+// orphaned keeps a cluster remembered that left the fleet or is to leave, while anything carries our mark there that no inventory lists, or
+// its report would tell of that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon
+// the cluster.
 func (p *planner) orphaned() {
-	if !p.departed(p.name) || !p.step.Left() {
+	if !p.departed(p.name) && !p.leaves(p.name) || !p.step.Left() {
 		return
 	}
 	var marked []object.Key
@@ -86,14 +87,18 @@ func (p *planner) orphaned() {
 			marked = append(marked, s.Key)
 		}
 	}
+	why := "the cluster is declared no more"
+	if !p.departed(p.name) {
+		why = "the cluster is declared to leave"
+	}
 	switch {
 	case len(marked) == 0:
-	case p.Forget[p.name]:
+	case p.Forget[p.name] && p.departed(p.name):
 		p.step.Rows = []Row{p.forsake()}
 	default:
 		p.step.Rows = []Row{{End: object.End{Cluster: p.name}, Standing: Held, Leaving: true, Why: object.Because(Orphaned,
-			"the cluster is declared no more, and linkwright's mark is there on objects that no inventory lists (%d, the first is %s): delete those that nobody needs, or give them up: %s",
-			len(marked), marked[0], p.command("abandon "+string(p.name)))}}
+			"%s, and linkwright's mark is there on objects that no inventory lists (%d, the first is %s): delete those that nobody needs, or, once it is declared no more, give them up: %s",
+			why, len(marked), marked[0], p.command("abandon "+string(p.name)))}}
 	}
 }
 

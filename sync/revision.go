@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -87,13 +88,13 @@ func (b *board) revisions(why *object.Reason) inventory.Revision {
 	next := inventory.Revision{Observed: b.head, Why: why}
 	if b.good != nil {
 		next.Applied = b.good.Commit
-		next.Links, next.Suspended = writtenBy(b.good)
+		next.Links, next.Suspended, next.SuspendedLinks = writtenBy(b.good)
 	}
 	return next
 }
 
-// writtenBy is how many links of a fleet are to be written, and the clusters in which nothing is.
-func writtenBy(f *fleet.Fleet) (links int, suspended []api.ClusterName) {
+// writtenBy is how many links of a fleet are to be written, the clusters in which nothing is, and the other links that are suspended.
+func writtenBy(f *fleet.Fleet) (written int, suspended []api.ClusterName, links []api.Pair) {
 	closed := map[api.ClusterName]bool{}
 	for _, c := range f.Clusters {
 		if c.Spec.Suspend {
@@ -101,11 +102,16 @@ func writtenBy(f *fleet.Fleet) (links int, suspended []api.ClusterName) {
 		}
 	}
 	for l := range f.Links() {
-		if !l.Spec.Suspend && !closed[l.Source.Name] && !closed[l.Target.Name] {
-			links++
+		switch {
+		case closed[l.Source.Name] || closed[l.Target.Name]:
+		case l.Spec.Suspend:
+			links = append(links, l.Pair())
+		default:
+			written++
 		}
 	}
-	return links, suspended
+	slices.SortFunc(links, api.Pair.Compare)
+	return written, suspended, links
 }
 
 // unapplied says why the head is not applied; nil: what went wrong is nothing about revisions.

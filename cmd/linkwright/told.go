@@ -169,7 +169,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 
 // revisionTold is what the record remembers of revisions, as it is told.
 func revisionTold(r inventory.Revision) report.Revision {
-	return report.Revision{Applied: r.Applied, Observed: r.Observed, Why: r.Why, Since: r.Since, Links: r.Links, Suspended: r.Suspended}
+	return report.Revision{Applied: r.Applied, Observed: r.Observed, Why: r.Why, Since: r.Since, Links: r.Links, Suspended: r.Suspended, SuspendedLinks: r.SuspendedLinks}
 }
 
 // appliedIn is the revision that the base among a cluster's inventories carries; empty: none.

@@ -20,8 +20,10 @@ type Revision struct {
 	Links int `json:"links,omitempty"`
 	// Suspended are the clusters in which the applied revision has nothing written; sorted.
 	Suspended []api.ClusterName `json:"suspended,omitempty"`
-	By        string            `json:"by,omitempty"`   // the process that wrote it
-	Since     time.Time         `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
+	// SuspendedLinks are links that Links does not count although their clusters are written; sorted.
+	SuspendedLinks []api.Pair `json:"suspendedLinks,omitempty"`
+	By             string     `json:"by,omitempty"`   // the process that wrote it
+	Since          time.Time  `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
 }
 
 // Codes of Revision.Why. The code of a revision whose history is no fast-forward is that of package plan.
@@ -40,7 +42,8 @@ func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
 // Stands says that r and s tell the same. Messages count only of errors in declarations: other errors name moments and whom they met.
 func (r Revision) Stands(s Revision) bool {
 	switch {
-	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended), (r.Why == nil) != (s.Why == nil):
+	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended),
+		!slices.Equal(r.SuspendedLinks, s.SuspendedLinks), (r.Why == nil) != (s.Why == nil):
 		return false
 	case r.Why == nil:
 		return true

@@ -17,6 +17,7 @@ func TestRecordRevision(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 30, 0, 700, time.UTC)
 	want := Revision{
 		Applied: "c1", Observed: "c2", Why: object.Because(InvalidDeclarations, "fleet.yaml:3:1: unknown field"), Links: 2, Suspended: []api.ClusterName{"north"},
+		SuspendedLinks: []api.Pair{{Source: "west", Target: "east"}},
 	}.Noted("pod-1", at)
 	if want.IsZero() || want.Since.Nanosecond() != 0 || want.By != "pod-1" {
 		t.Errorf("noted: %+v", want)
@@ -42,14 +43,15 @@ func TestRevisionStands(t *testing.T) {
 		change func(*Revision)
 		stands bool
 	}{
-		"moment, process": {func(r *Revision) { r.By, r.Since = "q", time.Unix(2, 0) }, true},
-		"applied":         {func(r *Revision) { r.Applied = "b" }, false},
-		"observed":        {func(r *Revision) { r.Observed = "c" }, false},
-		"no reason":       {func(r *Revision) { r.Why = nil }, false},
-		"another code":    {func(r *Revision) { r.Why = object.Because(RevisionNotRead, "x") }, false},
-		"another error":   {func(r *Revision) { r.Why = invalid("y") }, false},
-		"links":           {func(r *Revision) { r.Links = 2 }, false},
-		"suspended":       {func(r *Revision) { r.Suspended = []api.ClusterName{"east"} }, false},
+		"moment, process":  {func(r *Revision) { r.By, r.Since = "q", time.Unix(2, 0) }, true},
+		"applied":          {func(r *Revision) { r.Applied = "b" }, false},
+		"observed":         {func(r *Revision) { r.Observed = "c" }, false},
+		"no reason":        {func(r *Revision) { r.Why = nil }, false},
+		"another code":     {func(r *Revision) { r.Why = object.Because(RevisionNotRead, "x") }, false},
+		"another error":    {func(r *Revision) { r.Why = invalid("y") }, false},
+		"links":            {func(r *Revision) { r.Links = 2 }, false},
+		"suspended":        {func(r *Revision) { r.Suspended = []api.ClusterName{"east"} }, false},
+		"a suspended link": {func(r *Revision) { r.SuspendedLinks = []api.Pair{{Source: "west", Target: "east"}} }, false},
 	} {
 		next := one
 		if tt.change(&next); one.Stands(next) != tt.stands || next.Stands(one) != tt.stands {

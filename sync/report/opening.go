@@ -18,6 +18,7 @@ type Revision struct {
 	Since             time.Time
 	Links             int               // that the applied one has written: declared, and not suspended
 	Suspended         []api.ClusterName // in which the applied one has nothing written
+	SuspendedLinks    []api.Pair        // that Links does not count although their clusters are written
 }
 
 // Opening is what status opens with.

@@ -70,7 +70,7 @@ func (t Told) other(name api.ClusterName) api.Commit {
 func (t Told) unwritten() int {
 	n := t.Revision.Links
 	for _, l := range t.Links {
-		if l.Source == Recorded {
+		if l.Source == Recorded && !t.Revision.suspends(l.Pair) {
 			n--
 		}
 	}
@@ -78,6 +78,11 @@ func (t Told) unwritten() int {
 		return 0
 	}
 	return max(n, 0)
+}
+
+// suspends says that the applied revision writes nothing of a link.
+func (r Revision) suspends(link api.Pair) bool {
+	return slices.Contains(r.SuspendedLinks, link) || slices.Contains(r.Suspended, link.Source) || slices.Contains(r.Suspended, link.Target)
 }
 
 // statusWord is the one word for a link whose condition Ready is c.

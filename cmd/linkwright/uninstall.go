@@ -152,6 +152,9 @@ func sayLeft(out printer, left []plan.LeftOver) {
 		case len(l.Objects) > 0:
 			say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
 		}
+		if len(l.Orphans) > 0 {
+			say(out.told, fmt.Sprintf("%s: %s with linkwright's mark that no inventory lists, the first is %s: delete those that nobody needs", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
+		}
 		for _, o := range l.Cleanup {
 			say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
 		}

@@ -15,14 +15,14 @@ type LeftOver struct {
 	Objects []object.Key   // objects of ours, and inventories, by key; namespace linkwright-access is none of them
 	Unread  *object.Reason // why nobody knows what else is there; nil: the cluster was read
 	Cleanup []Owed         // ends of removed links that the record says are still there
+	Orphans []object.Key   // with our mark and in no inventory, by key: nothing proves that they are ours (see World.vouched)
 }
 
 // Left lists what clusters still hold, by cluster, and only those that hold something or were not read. It tells what is live and
-// recorded, never what a step would delete: a step that waits deletes nothing. asked chooses ends; nil: all of them.
-//
-// Orphans are not among them: nothing proves that they are ours (see World.vouched).
+// recorded, never what a step would delete: a step that waits deletes nothing. asked chooses ends; nil: all of them, and orphans.
 func Left(w World, asked func(object.End) bool) []LeftOver {
-	if asked == nil {
+	orphans := asked == nil
+	if orphans {
 		asked = func(object.End) bool { return true }
 	}
 	var out []LeftOver
@@ -33,8 +33,11 @@ func Left(w World, asked func(object.End) bool) []LeftOver {
 				left.Cleanup = append(left.Cleanup, o)
 			}
 		}
-		left.Objects, left.Unread = w.holds(name, asked)
-		if len(left.Objects)+len(left.Cleanup) > 0 || left.Unread != nil {
+		w.holds(&left, asked)
+		if !orphans {
+			left.Orphans = nil
+		}
+		if len(left.Objects)+len(left.Cleanup)+len(left.Orphans) > 0 || left.Unread != nil {
 			out = append(out, left)
 		}
 	}
@@ -58,33 +61,40 @@ func (w World) everywhere() []api.ClusterName {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// holds gives what of ours was seen in a cluster of the ends that are asked for.
-func (w World) holds(name api.ClusterName, asked func(object.End) bool) ([]object.Key, *object.Reason) {
-	side := w.Sides[name]
-	if !side.Known {
-		if side.Err != nil {
-			return nil, side.Err
-		}
-		return nil, object.Because("NotRead", "cluster %s was not read", name)
-	}
+// holds adds what was seen in a cluster of the ends that are asked for, and orphans.
+func (w World) holds(left *LeftOver, asked func(object.End) bool) {
+	side := w.Sides[left.Cluster]
 	recorded, err := inventory.Read(w.Owner, side.Seen)
-	if err != nil {
-		return nil, object.Because("Inventory", "%v", err)
+	switch {
+	case !side.Known && side.Err != nil:
+		left.Unread = side.Err
+		return
+	case !side.Known:
+		left.Unread = object.Because("NotRead", "cluster %s was not read", left.Cluster)
+		return
+	case err != nil:
+		left.Unread = object.Because("Inventory", "%v", err)
+		return
 	}
-	var keys []object.Key
-	for _, inv := range w.rebuilt(name, recorded, func(object.Key, object.Record) {}) {
+	orphan := func(k object.Key, r object.Record) {
+		if r.Mark == object.Ours && !w.ledger(k) {
+			left.Orphans = append(left.Orphans, k)
+		}
+	}
+	for _, inv := range w.rebuilt(left.Cluster, recorded, orphan) {
 		if !asked(inv.End) {
 			continue
 		}
 		if !inv.Was.IsZero() {
-			keys = append(keys, inventory.Key(w.Owner, inv.End))
+			left.Objects = append(left.Objects, inventory.Key(w.Owner, inv.End))
 		}
 		for _, k := range inv.Entries {
 			if side.Seen.Record(k).Mark == object.Ours {
-				keys = append(keys, k)
+				left.Objects = append(left.Objects, k)
 			}
 		}
 	}
-	slices.SortFunc(keys, object.Key.Compare)
-	return slices.Compact(keys), nil
+	slices.SortFunc(left.Objects, object.Key.Compare)
+	slices.SortFunc(left.Orphans, object.Key.Compare)
+	left.Objects = slices.Compact(left.Objects)
 }

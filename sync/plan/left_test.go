@@ -41,6 +41,13 @@ func TestLeftUnreadAndGone(t *testing.T) {
 	if left := Left(w, nil); len(left) > 0 {
 		t.Errorf("after all has gone: %+v", left)
 	}
+	laid(s, "west", object.Ours, deployment("north"))
+	if left := Left(s.now(), nil); len(left) != 1 || len(left[0].Orphans) != 1 || len(left[0].Objects) > 0 {
+		t.Errorf("with an orphan: %+v", left)
+	}
+	if left := Left(s.now(), func(object.End) bool { return true }); len(left) > 0 {
+		t.Errorf("of links alone: %+v", left)
+	}
 	east := w.Sides["east"]
 	east.Known, east.Err = false, object.Because("Unreachable", "no route")
 	w.Sides["east"] = east

@@ -33,11 +33,15 @@ func (p *planner) strayIn(name api.ClusterName) func(object.Key, object.Record) 
 	}
 }
 
+// ledger says that a key is of what accounts are kept in: an inventory, or the namespace of all of them, which stays.
+func (w World) ledger(k object.Key) bool {
+	return inventory.Named(w.Owner, k) || k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}
+}
+
 // provesNothing says why a mark proves nothing, and what to do: empty for what is part of how we keep account.
 func (p *planner) provesNothing(k object.Key, r object.Record) (why, do string) {
-	ledger := inventory.Named(p.Owner, k) || k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}
 	switch {
-	case r.Mark == object.Ours && (ledger || p.desires(k)):
+	case r.Mark == object.Ours && (p.ledger(k) || p.desires(k)):
 		return "", ""
 	case r.Mark == object.Copied:
 		return "our label is on it, and was set by others (" + rivals(r) + "), or copied onto a mirror",

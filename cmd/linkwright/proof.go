@@ -149,7 +149,7 @@ func (p *proof) write(out io.Writer) error {
 		}
 	}
 	if len(p.adoptions) == 0 {
-		if len(p.rows)+len(p.refused) == 0 {
+		if len(p.rows)+len(p.refused)+len(p.failed) == 0 {
 			say(out, "nothing to adopt")
 		}
 		return nil

@@ -70,7 +70,7 @@ func (l *lab) owners() {
 		}
 		l.must(exitDone, []string{"adopted: 9 objects"}, adopt...)
 		l.must(exitDone, []string{"1 link in place"}, "sync", "--owner", who.owner)
-		l.must(exitPartial, []string{"1 link held", "nothing to write"}, "sync", "--owner", who.rival, "--wait", "1s")
+		l.must(exitPartial, []string{"1 link held", "nothing can be written now"}, "sync", "--owner", who.rival, "--wait", "1s")
 		l.must(exitDone, []string{"nothing to write"}, "sync", "--owner", who.owner)
 		l.same("taken over by "+who.owner, before, l.inLink("west"), uid)
 	}

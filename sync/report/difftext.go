@@ -69,7 +69,20 @@ func (c clusterDiffDoc) head() string {
 	if c.Reason != nil {
 		return c.Name + ": refused: " + sentence(c.Reason)
 	}
-	return c.Name + ": " + changes(c.Objects)
+	return c.Name + ": " + c.changes()
+}
+
+// changes counts what is to be written.
+func (c clusterDiffDoc) changes() string {
+	if len(c.Objects) == 0 && slices.ContainsFunc(c.Ends, func(r rowDoc) bool { return stayed(r.Standing) }) {
+		return notNow
+	}
+	return changes(c.Objects)
+}
+
+// stayed says that an end is not as declared, although nothing of it is written now.
+func stayed(s plan.Standing) bool {
+	return slices.Contains([]plan.Standing{plan.Held, plan.Waiting, plan.Refused}, s)
 }
 
 // changes counts by action, in the order in which actions are listed in package object.

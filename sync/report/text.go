@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -145,6 +146,9 @@ func (d document) commits() string {
 	return " (commit " + api.Commit(d.Commit).Short() + "; head " + api.Commit(d.Head).Short() + " is not in force)"
 }
 
+// notNow says that nothing is written although not all is as declared.
+const notNow = "nothing can be written now"
+
 func (d document) sumWrites() string {
 	s := d.Summary
 	switch {
@@ -154,6 +158,14 @@ func (d document) sumWrites() string {
 		return fmt.Sprintf("%d to write, nothing was written", s.Planned)
 	case s.Planned > 0:
 		return fmt.Sprintf("%d to write, not by us", s.Planned)
+	}
+	for _, at := range States() {
+		if n := s.Links[at] + s.Bases[at]; n > 0 && !slices.Contains([]plan.Standing{plan.InPlace, plan.Suspended, plan.Removed}, at) {
+			return notNow
+		}
+	}
+	if s.Clusters[Unread]+s.Clusters[Refused]+s.Debts > 0 {
+		return notNow
 	}
 	return "nothing to write"
 }

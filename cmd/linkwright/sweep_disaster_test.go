@@ -136,7 +136,7 @@ func (s *sweep) crdRemoved(plain, clusters string) {
 		_, err := s.links().List(s.t.Context(), metav1.ListOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	s.must(exitPartial, []string{"NotInstalled", "nothing to write"}, "sync", "--wait", "2s")
+	s.must(exitPartial, []string{"NotInstalled", "nothing can be written now"}, "sync", "--wait", "2s")
 	s.stands("without the CRD")
 	s.commit(clusters)
 	s.clean("an unlink without the CRD")

@@ -13,7 +13,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -106,7 +108,7 @@ func (o office) has(ctx context.Context, r right) (found, error) {
 		return missing, err
 	}
 	how := same
-	for _, field := range []string{"rules", "roleRef", "subjects"} {
+	for _, field := range r.fields() {
 		switch {
 		case reflect.DeepEqual(live[field], r.is[field]):
 		case owns(head.ManagedFields, field):
@@ -116,6 +118,14 @@ func (o office) has(ctx context.Context, r right) (found, error) {
 		}
 	}
 	return how, nil
+}
+
+// fields are those of an object that count.
+func (r right) fields() []string {
+	if strings.HasPrefix(r.kind, "ValidatingAdmissionPolicy") {
+		return []string{"spec"}
+	}
+	return []string{"rules", "roleRef", "subjects"}
 }
 
 // owns says that a field was last written by this command: whoever changes it takes it out of the command's entry.
@@ -156,7 +166,8 @@ func rightOf(o any) (right, error) {
 		r.name = head.Metadata.Namespace + "/" + head.Metadata.Name
 		path = append(path, "namespaces", head.Metadata.Namespace)
 	}
-	r.path = strings.Join(append(path, strings.ToLower(head.Kind)+"s", head.Metadata.Name), "/")
+	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind))
+	r.path = strings.Join(append(path, plural.Resource, head.Metadata.Name), "/")
 	return r, nil
 }
 

@@ -109,11 +109,11 @@ func quoted(text string) string { return strconv.Quote(text) }
 
 // starts says in CEL that an expression begins with one of some texts.
 func starts(expression string, prefixes ...string) string {
-	var any []string
+	var out []string
 	for _, p := range prefixes {
-		any = append(any, fmt.Sprintf("%s.startsWith(%s)", expression, quoted(p)))
+		out = append(out, fmt.Sprintf("%s.startsWith(%s)", expression, quoted(p)))
 	}
-	return "(" + strings.Join(any, " || ") + ")"
+	return "(" + strings.Join(out, " || ") + ")"
 }
 
 // same says in CEL that two maps are equal but for one key.
@@ -128,14 +128,14 @@ func mapOf(in, field string) string {
 
 // images is a regular expression (RE2) for the images that controllers may run.
 func (a Account) images() string {
-	var any []string
+	var out []string
 	for _, p := range append([]string{linkerd.ControllerImage}, a.Images...) {
 		if rest, ok := strings.CutSuffix(p, "/"); ok {
-			any = append(any, regexp.QuoteMeta(rest)+"/.*")
+			out = append(out, regexp.QuoteMeta(rest)+`/\S*`)
 			continue
 		}
-		any = append(any, regexp.QuoteMeta(p)+"(/.*|[:@][^/]*)?")
+		out = append(out, regexp.QuoteMeta(p)+`(/\S*|[:@][^/\s]*)?`)
 	}
-	slices.Sort(any)
-	return "^(" + strings.Join(any, "|") + ")$"
+	slices.Sort(out)
+	return "^(" + strings.Join(out, "|") + ")$"
 }

@@ -102,6 +102,7 @@ command. Done again, it changes what differs and keeps a token that is good.`,
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	e.f.add(f)
+	group(f, groupClusters, e.f.home.addImages)
 	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT (repeatable; default: of the cluster's name)")
 	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
@@ -141,7 +142,7 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	if e.grantee, err = accountOf(e.account); wide {
 		say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
 	}
-	e.grantee.name, e.grantee.wide = object.Manager(e.f.home.owner), wide
+	e.grantee.name, e.grantee.wide, e.grantee.images = object.Manager(e.f.home.owner), wide, e.f.home.images
 	return path, err
 }
 

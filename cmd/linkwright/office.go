@@ -11,9 +11,12 @@ import (
 	"strings"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -52,11 +55,11 @@ type right struct {
 func (o office) grant(ctx context.Context, objects []any, g granting) error {
 	var todo []right
 	var others []string
-	for _, each := range objects {
-		r, err := rightOf(each)
-		if err != nil {
-			return err
-		}
+	rights, err := o.served(ctx, objects, g)
+	if err != nil {
+		return err
+	}
+	for _, r := range rights {
 		live, err := o.has(ctx, r)
 		switch {
 		case err != nil:
@@ -77,6 +80,43 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 		say(g.notes, fmt.Sprintf("%s: %s %s written", g.where, r.kind, r.name))
 	}
 	return nil
+}
+
+// served are the objects as they are written, without policies where the cluster has no such kind.
+func (o office) served(ctx context.Context, objects []any, g granting) (out []right, err error) {
+	for _, each := range objects {
+		r, err := rightOf(each)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	if !slices.ContainsFunc(out, right.confines) {
+		return out, nil
+	}
+	confines, err := o.confines(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s what it serves: %w", g.where, explained(err))
+	}
+	if !confines {
+		say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
+		out = slices.DeleteFunc(out, right.confines)
+	}
+	return out, nil
+}
+
+// confines says that the cluster serves admission policies.
+func (o office) confines(ctx context.Context) (bool, error) {
+	raw, err := o.rest().Get().AbsPath("/apis", admissionv1.SchemeGroupVersion.String()).Do(ctx).Raw()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var served metav1.APIResourceList
+	err = json.Unmarshal(raw, &served)
+	return slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == "validatingadmissionpolicies" }), err
 }
 
 func (o office) rest() rest.Interface { return o.client.CoreV1().RESTClient() }
@@ -106,7 +146,7 @@ func (o office) has(ctx context.Context, r right) (found, error) {
 		return missing, err
 	}
 	how := same
-	for _, field := range []string{"rules", "roleRef", "subjects"} {
+	for _, field := range r.fields() {
 		switch {
 		case reflect.DeepEqual(live[field], r.is[field]):
 		case owns(head.ManagedFields, field):
@@ -116,6 +156,17 @@ func (o office) has(ctx context.Context, r right) (found, error) {
 		}
 	}
 	return how, nil
+}
+
+// confines says that it is an admission policy, or what has one enforced.
+func (r right) confines() bool { return strings.HasPrefix(r.kind, "ValidatingAdmissionPolicy") }
+
+// fields are those of an object that count.
+func (r right) fields() []string {
+	if r.confines() {
+		return []string{"spec"}
+	}
+	return []string{"rules", "roleRef", "subjects"}
 }
 
 // owns says that a field was last written by this command: whoever changes it takes it out of the command's entry.
@@ -156,7 +207,8 @@ func rightOf(o any) (right, error) {
 		r.name = head.Metadata.Namespace + "/" + head.Metadata.Name
 		path = append(path, "namespaces", head.Metadata.Namespace)
 	}
-	r.path = strings.Join(append(path, strings.ToLower(head.Kind)+"s", head.Metadata.Name), "/")
+	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind))
+	r.path = strings.Join(append(path, plural.Resource, head.Metadata.Name), "/")
 	return r, nil
 }
 

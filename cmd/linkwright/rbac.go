@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -50,6 +51,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 			if err != nil {
 				return err
 			}
+			a.images = f.home.images
 			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && wide {
 				return usage("--reader and --wide: name one of the two")
 			}
@@ -59,6 +61,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 		},
 	}
 	f.add(c.Flags())
+	group(c.Flags(), groupClusters, f.home.addImages)
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
 	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
 	c.Flags().BoolVar(&wide, "wide", false, wideUsage)
@@ -70,6 +73,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 type grantee struct {
 	namespace, account, name string
 	reader, wide             bool
+	images                   []string // of controllers, that are allowed
 }
 
 // wideUsage says what --wide gives, and what that opens.
@@ -135,7 +139,20 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 			out = append(out, a.role(ns, d.name, rights[ns])...)
 		}
 	}
+	if !a.reader {
+		out = append(out, a.confinement(w.Owner, c)...)
+	}
 	return out, nil
+}
+
+// confinement are the admission policies that hold the account to what RBAC cannot say.
+func (a grantee) confinement(owner string, c fleet.Cluster) (out []any) {
+	for _, o := range confine.Objects(confine.Account{
+		Owner: owner, Namespace: a.namespace, Name: a.account, Multicluster: []string{c.Spec.Linkerd.MulticlusterNamespace}, Images: a.images,
+	}) {
+		out = append(out, o)
+	}
+	return out
 }
 
 // role is one with its binding; without a namespace, one for the whole cluster.

@@ -34,6 +34,7 @@ func table() map[string]row {
 		"render/linkerd":  {pure: true, imports: "api object"},
 		"render":          {pure: true, imports: "api object render/fleet render/linkerd"},
 		"render/overlay":  {imports: "api object render/fleet"},
+		"render/confine":  {pure: true, imports: "object render/linkerd"},
 		"prune/inventory": {pure: true, imports: "api object"},
 		"prune":           {pure: true, imports: "api object prune/inventory render/linkerd"},
 		"sync/pair":       {pure: true, imports: "api object render/fleet render/linkerd"},

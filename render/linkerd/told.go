@@ -11,13 +11,13 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// destination is the name of the Deployment of Linkerd's destination controller (linkerd2 charts/linkerd-control-plane).
-const destination = "linkerd-destination"
+// DestinationName is the name of the Deployment of Linkerd's destination controller (linkerd2 charts/linkerd-control-plane).
+const DestinationName = "linkerd-destination"
 
 // Destination is the key of that Deployment. It reads a credential Secret when that appears, and never again
 // (linkerd2 controller/api/destination/watcher/cluster_store.go).
 func Destination(l api.Linkerd) object.Key {
-	return object.Key{Group: "apps", Kind: "Deployment", Namespace: l.Namespace, Name: destination}
+	return object.Key{Group: "apps", Kind: "Deployment", Namespace: l.Namespace, Name: DestinationName}
 }
 
 // CredentialMark is the annotation of a control plane's secret that says which credential it holds, and how often that changed
@@ -72,8 +72,8 @@ type Told struct {
 	Marks []string
 }
 
-// toldAnnotation is that of an installation on the pod template; another one has another, so that they do not take turns.
-func toldAnnotation(owner string) string {
+// ToldAnnotation is that of an installation on the pod template; another one has another, so that they do not take turns.
+func ToldAnnotation(owner string) string {
 	return object.Prefix + "credentials" + strings.TrimPrefix(object.Manager(owner), object.DefaultOwner)
 }
 
@@ -89,7 +89,7 @@ func ToldOf(owner string, deployment object.Body) Told {
 	if json.Unmarshal(deployment.Bytes(), &d) != nil {
 		return Told{}
 	}
-	at, marks, _ := strings.Cut(d.Spec.Template.Metadata.Annotations[toldAnnotation(owner)], " ")
+	at, marks, _ := strings.Cut(d.Spec.Template.Metadata.Annotations[ToldAnnotation(owner)], " ")
 	moment, err := time.Parse(time.RFC3339, at)
 	if err != nil {
 		return Told{}
@@ -118,7 +118,7 @@ func (t Told) Part(owner string, l api.Linkerd) object.Object {
 	for _, name := range []string{"spec", "template", "metadata", "annotations"} {
 		m.Open(name)
 	}
-	m.Text(toldAnnotation(owner), t.At.UTC().Format(time.RFC3339)+" "+strings.Join(t.Marks, ","))
+	m.Text(ToldAnnotation(owner), t.At.UTC().Format(time.RFC3339)+" "+strings.Join(t.Marks, ","))
 	for range 5 {
 		m.Close()
 	}

@@ -1,0 +1,273 @@
+package deploy_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// attack is a request of a thief of linkwright's account. Body is YAML.
+type attack struct {
+	aim                  string
+	resource             schema.GroupVersionResource
+	namespace, name, sub string
+	verb                 string // create, patch (a JSON merge patch), delete
+	body                 string
+}
+
+func resource(group, plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
+}
+
+const pod = `spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+`
+
+func attacks() []attack {
+	apps, services, secrets := resource("apps", "deployments"), resource("", "services"), resource("", "secrets")
+	bindings, mc, cp := resource(rbacv1.GroupName, "clusterrolebindings"), testbed.Multicluster, testbed.ControlPlane
+	controller := func(aim, spec string) attack {
+		return attack{aim, apps, mc, "", "", "create", "metadata: {name: controller-thief}\n" + pod + spec}
+	}
+	const image = "cr.l5d.io/linkerd/controller:edge"
+	return []attack{
+		{
+			"mount the issuer's key", apps, cp, linkerd.DestinationName, "", "patch",
+			`{spec: {template: {spec: {volumes: [{name: key, secret: {secretName: linkerd-identity-issuer}}]}}}}`,
+		},
+		{
+			"run another image in the control plane", apps, cp, linkerd.DestinationName, "", "patch",
+			`{spec: {template: {spec: {containers: [{name: thief, image: thief}]}}}}`,
+		},
+		{
+			"run with any account of the control plane's pod", apps, cp, linkerd.DestinationName, "", "patch",
+			`{spec: {template: {spec: {serviceAccountName: linkerd-identity}}}}`,
+		},
+		{"mark the control plane's pods", apps, cp, linkerd.DestinationName, "", "patch", `{spec: {template: {metadata: {annotations: {thief: "1"}}}}}`},
+		{"stop the control plane", apps, cp, linkerd.DestinationName, "", "patch", `{spec: {replicas: 0}}`},
+		{
+			"run a Deployment of another name", apps, mc, "", "", "create",
+			"metadata: {name: thief}\n" + pod + "      containers: [{name: c, image: " + image + "}]",
+		},
+		controller("run with another account", "      serviceAccountName: linkerd-gateway\n      containers: [{name: c, image: "+image+"}]"),
+		controller("run another image", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: thief}]"),
+		controller("run an image of a like name", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: cr.l5d.io/linkerd/controller-thief}]"),
+		controller("run another image first", "      serviceAccountName: controller-thief\n      initContainers: [{name: i, image: thief}]\n      containers: [{name: c, image: "+image+"}]"),
+		controller("run a command", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", command: [sh]}]"),
+		controller("mount a Secret", "      serviceAccountName: controller-thief\n      volumes: [{name: kube-api-access, secret: {secretName: s}}]\n      containers: [{name: c, image: "+image+"}]"),
+		controller("mount a directory of the node", "      serviceAccountName: controller-thief\n      volumes: [{name: v, hostPath: {path: /}}]\n      containers: [{name: c, image: "+image+"}]"),
+		controller("have the node's network", "      serviceAccountName: controller-thief\n      hostNetwork: true\n      containers: [{name: c, image: "+image+"}]"),
+		controller("gain privileges", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", securityContext: {allowPrivilegeEscalation: true}}]"),
+		controller("read a Secret", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", envFrom: [{secretRef: {name: s}}]}]"),
+		controller("read a key of a Secret", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", env: [{name: E, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]"),
+		{"lead traffic to other pods", services, "default", "victim", "", "patch", `{spec: {selector: {app: thief}}}`},
+		{"take an address of others", services, "default", "victim", "", "patch", `{spec: {externalIPs: [192.0.2.66]}}`},
+		{"lead traffic elsewhere", services, "default", "victim", "", "patch", `{spec: {type: ExternalName, externalName: thief.example.com}}`},
+		{"call a Service a mirror", services, "default", "victim", "", "patch", `{metadata: {labels: {mirror.linkerd.io/mirrored-service: "true"}}}`},
+		{"delete a Service", services, "default", "victim", "", "delete", ""},
+		{"lead a mirror's traffic elsewhere", services, "default", "victim-east", "", "patch", `{spec: {selector: {app: thief}}}`},
+		{"relabel a mirror", services, "default", "victim-east", "", "patch", `{metadata: {labels: {mirror.linkerd.io/cluster-name: thief}}}`},
+		{"a Service of its own", services, mc, "", "", "create", `{metadata: {name: thief}, spec: {ports: [{port: 80}]}}`},
+		{"a probe that takes an address", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {externalIPs: [192.0.2.66], ports: [{port: 80}]}}`},
+		{"a probe with pods", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {selector: {app: thief}, ports: [{port: 80}]}}`},
+		{"delete Endpoints", resource("", "endpoints"), "default", "victim", "", "delete", ""},
+		{"delete a ClusterRoleBinding", bindings, "", "victim", "", "delete", ""},
+		{
+			"bind Linkerd's role to another account", bindings, "", "victim", "", "patch",
+			`{subjects: [{kind: ServiceAccount, name: thief, namespace: default}]}`,
+		},
+		{
+			"bind Linkerd's role by another name", bindings, "", "", "", "create",
+			`{metadata: {name: thief}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + linkerd.RemoteAccessRole + `}, subjects: [{kind: ServiceAccount, name: thief, namespace: default}]}`,
+		},
+		{
+			"bind Linkerd's role to a user", bindings, "", "", "", "create",
+			`{metadata: {name: linkwright-access.linkwright.thief}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + linkerd.RemoteAccessRole + `}, subjects: [{kind: User, name: thief, apiGroup: rbac.authorization.k8s.io}]}`,
+		},
+		{
+			"the token of another account", secrets, mc, "", "", "create",
+			`{metadata: {name: thief, annotations: {kubernetes.io/service-account.name: linkerd-gateway}}, type: kubernetes.io/service-account-token}`,
+		},
+		{
+			"the same by a name of links", secrets, mc, "", "", "create",
+			`{metadata: {name: cluster-credentials-thief, annotations: {kubernetes.io/service-account.name: linkerd-gateway}}, type: kubernetes.io/service-account-token}`,
+		},
+		{
+			"the token of another account beside links'", secrets, "linkwright-access", "", "", "create",
+			`{metadata: {name: linkwright.thief-token, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`,
+		},
+		{"delete a Secret of others", secrets, mc, "victim", "", "delete", ""},
+		{
+			"issue a token of another account", resource("", "serviceaccounts"), "linkwright-access", "default", "token", "create",
+			`{apiVersion: authentication.k8s.io/v1, kind: TokenRequest, metadata: {name: default}, spec: {audiences: []}}`,
+		},
+		{"delete an account of others", resource("", "serviceaccounts"), mc, "victim", "", "delete", ""},
+		{
+			"give its rights away", resource(rbacv1.GroupName, "roles"), mc, "", "", "create",
+			`{metadata: {name: thief}, rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}]}`,
+		},
+		{
+			"give all Secrets to a controller", resource(rbacv1.GroupName, "roles"), mc, "", "", "create",
+			`{metadata: {name: controller-read-remote-creds-thief}, rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}]}`,
+		},
+		{"bind a Role of others", resource(rbacv1.GroupName, "rolebindings"), mc, "victim", "", "delete", ""},
+		{"delete a ConfigMap of others", resource("", "configmaps"), "linkwright-access", "kube-root-ca.crt", "", "delete", ""},
+		{"delete a lease of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "delete", ""},
+	}
+}
+
+// TestConfined has a thief of linkwright's account try what its rights alone would let him do, and then what the policies leave.
+func TestConfined(t *testing.T) {
+	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
+		t.Skip("LINKWRIGHT_CLUSTERS is not set")
+	}
+	testbed.Need(t)
+	b := &bed{T: t}
+	var err error
+	b.Bed, err = testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}})
+	b.must(err)
+	t.Cleanup(func() { _ = b.Close() })
+	b.must(testbed.Dress(t.Context(), b.Clusters[0].Config, testbed.Dressing{GatewayAddresses: []string{"192.0.2.10"}}))
+	var rights, policies []*unstructured.Unstructured
+	for _, o := range cluster(t, "east") {
+		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
+			policies = append(policies, o)
+		} else {
+			rights = append(rights, o)
+		}
+	}
+	b.apply("west", rights)
+	b.victims()
+	thief := b.thief()
+	for _, a := range attacks() {
+		if err := a.try(t.Context(), thief); err != nil {
+			t.Errorf("%s, by its rights alone: %v", a.aim, err)
+		}
+	}
+	b.apply("west", policies)
+	b.eventually("the policies are enforced", func(ctx context.Context) error {
+		for _, a := range attacks() { // one of each resource at least
+			if err := a.try(ctx, thief); err == nil {
+				return fmt.Errorf("%s: nothing stops it", a.aim)
+			}
+		}
+		return nil
+	})
+	for _, a := range attacks() {
+		if err := a.try(t.Context(), thief); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'linkwright.") {
+			t.Errorf("%s, under the policies: %v", a.aim, err)
+		}
+	}
+	for _, o := range policies { // who is confined does not change by what
+		r := resource("admissionregistration.k8s.io", map[bool]string{true: "validatingadmissionpolicies", false: "validatingadmissionpolicybindings"}[o.GetKind() == "ValidatingAdmissionPolicy"])
+		if err := (attack{"", r, "", o.GetName(), "", "delete", ""}).try(t.Context(), thief); !apierrors.IsForbidden(err) {
+			t.Errorf("delete %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+// thief has a token of linkwright's account.
+func (b *bed) thief() dynamic.Interface {
+	b.Helper()
+	token, err := b.client("west").CoreV1().ServiceAccounts(namespace).CreateToken(b.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	b.must(err)
+	cfg := rest.AnonymousClientConfig(b.Clusters[0].Config)
+	cfg.BearerToken, cfg.QPS, cfg.WarningHandler = token.Status.Token, -1, rest.NoWarnings{}
+	client, err := dynamic.NewForConfig(cfg)
+	b.must(err)
+	return client
+}
+
+// victims are objects of others.
+func (b *bed) victims() {
+	b.Helper()
+	ctx, c := b.Context(), b.client("west")
+	ports := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
+	mirror := metav1.ObjectMeta{Name: "victim-east", Labels: map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: "east"}}
+	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, mirror} {
+		_, err := c.CoreV1().Services("default").Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: ports}, metav1.CreateOptions{})
+		b.must(err)
+		_, err = c.CoreV1().Endpoints("default").Create(ctx, &corev1.Endpoints{ObjectMeta: meta}, metav1.CreateOptions{}) //nolint:staticcheck // Linkerd writes them
+		b.must(err)
+	}
+	b.apply("west", []*unstructured.Unstructured{
+		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
+		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil),
+		thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.Multicluster, map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "view"}),
+		thing(rbacv1.GroupName+"/v1", "ClusterRoleBinding", "", map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": linkerd.RemoteAccessRole}),
+	})
+	b.eventually("each namespace has its root certificates", func(ctx context.Context) error {
+		_, err := c.CoreV1().ConfigMaps("linkwright-access").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		if err == nil {
+			_, err = c.CoreV1().ServiceAccounts("linkwright-access").Get(ctx, "default", metav1.GetOptions{})
+		}
+		return err
+	})
+}
+
+func thing(version, kind, namespace string, role map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
+	o.SetName("victim")
+	o.SetNamespace(namespace)
+	if role != nil {
+		o.Object["roleRef"] = role
+	}
+	return o
+}
+
+// try sends the request as a dry run: everything is asked but the storage.
+func (a attack) try(ctx context.Context, by dynamic.Interface) error {
+	dry, client := []string{metav1.DryRunAll}, by.Resource(a.resource).Namespace(a.namespace)
+	var sub []string
+	if a.sub != "" {
+		sub = []string{a.sub}
+	}
+	body, err := yaml.YAMLToJSON([]byte(a.body))
+	if err != nil {
+		return err
+	}
+	switch a.verb {
+	case "delete":
+		return client.Delete(ctx, a.name, metav1.DeleteOptions{DryRun: dry}, sub...)
+	case "patch":
+		_, err := client.Patch(ctx, a.name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dry}, sub...)
+		return err
+	}
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(a.body), &o.Object); err != nil {
+		return err
+	}
+	if a.sub == "" {
+		o.SetAPIVersion(a.resource.GroupVersion().String())
+		o.SetKind(kindOf(a.resource.Resource))
+	}
+	_, err = client.Create(ctx, o, metav1.CreateOptions{DryRun: dry}, sub...)
+	return err
+}
+
+func kindOf(plural string) string {
+	return map[string]string{
+		"deployments": "Deployment", "services": "Service", "secrets": "Secret", "clusterrolebindings": "ClusterRoleBinding", "roles": "Role",
+		"serviceaccounts": "ServiceAccount",
+	}[plural]
+}

@@ -1,0 +1,78 @@
+package confine
+
+import (
+	"fmt"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+// bound says in CEL that a binding gives a role to accounts of a prefix alone; in is a condition on each subject, s.
+func bound(kind, role, in, prefix string) string {
+	return fmt.Sprintf(`object.roleRef.kind == %s && object.roleRef.name == %s && has(object.subjects) && object.subjects.all(s, s.kind == "ServiceAccount" && %s && %s)`,
+		quoted(kind), role, in, starts("s.name", prefix))
+}
+
+// unchanged says in CEL that a request gives nobody more: it deletes, or leaves what a binding says as it is.
+const unchanged = `(request.operation == "DELETE" || request.operation == "UPDATE" && object.roleRef == oldObject.roleRef && ` +
+	`(has(object.subjects) ? has(oldObject.subjects) && object.subjects == oldObject.subjects : true))`
+
+// clusterRoleBindings: of links' accounts to the role of a source in its target, and of controllers to the role of a controller.
+func clusterRoleBindings(a Account) rules {
+	access := object.AccessNamespace + "." + a.ours()
+	local, legacy := linkerd.LocalAccess(""), linkerd.LegacyLocalAccess("")
+	return rules{
+		resource: rbacGroup + "/clusterrolebindings", verbs: written(),
+		checks: []check{
+			{
+				starts("variables.name", access, local, legacy),
+				"linkwright writes only the ClusterRoleBindings of links: " + access + "* and " + local + "*",
+			},
+			{
+				unchanged + " || " + starts("variables.name", access) + " && " +
+					bound("ClusterRole", quoted(linkerd.RemoteAccessRole), `s.namespace == "`+object.AccessNamespace+`"`, a.ours()) + " || " +
+					starts("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), "true", linkerd.Controller("")),
+				"a ClusterRoleBinding of a link gives Linkerd's role to the link's account",
+			},
+		},
+	}
+}
+
+// roles: what a controller may do in its namespace.
+func roles(Account) rules {
+	return rules{
+		resource: rbacGroup + "/roles", verbs: written(),
+		checks: []check{
+			{
+				starts("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
+				"linkwright writes only the Roles of links' controllers",
+			},
+			{
+				`request.operation == "DELETE" || request.operation == "UPDATE" && object.rules == oldObject.rules || object.rules.all(r, ` +
+					`r.apiGroups == [""] && r.resources == ["secrets"] && has(r.resourceNames) && r.verbs.all(v, v in ["get", "list", "watch"]) || ` +
+					`r.apiGroups == ["` + linkerd.Group + `"] && r.resources.all(x, x in ["links", "links/status"]) || ` +
+					`r.apiGroups == ["coordination.k8s.io"] && r.resources == ["leases"])`,
+				"the Role of a link's controller is about its Secret by name, Linkerd Links and leases",
+			},
+		},
+	}
+}
+
+// roleBindings: of such a role to a controller's account.
+func roleBindings(Account) rules {
+	return rules{
+		resource: rbacGroup + "/rolebindings", verbs: written(),
+		checks: []check{
+			{
+				starts("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
+				"linkwright writes only the RoleBindings of links' controllers",
+			},
+			{
+				unchanged + " || " + bound("Role", "variables.name", "(!has(s.namespace) || s.namespace == request.namespace)", linkerd.Controller("")),
+				"the RoleBinding of a link's controller gives it the Role of its own name",
+			},
+		},
+	}
+}

@@ -1,0 +1,141 @@
+// Package confine answers: what may linkwright's account do that RBAC cannot say? It renders the validating admission policies by which
+// linkwright confines itself: RBAC knows no prefixes of names, no types, and no fields.
+//
+// The operator's login installs them. linkwright's account has no right on them.
+package confine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Account is whom policies confine in one cluster.
+type Account struct {
+	Owner           string
+	Namespace, Name string   // of its ServiceAccount
+	Multicluster    []string // namespaces of links there
+	// Images are prefixes of controllers' images that are allowed beside Linkerd's own: each ends where a part of an image's name does.
+	Images []string
+}
+
+// User is the account's name as API servers know it.
+func (a Account) User() string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
+
+// Object is a policy, or the binding that has it enforced, as it is written.
+type Object struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        Metadata `json:"metadata"`
+	Spec            any      `json:"spec"`
+}
+
+// Metadata names an object.
+type Metadata struct {
+	Name string `json:"name"`
+}
+
+// Objects are the policies of an account with their bindings, in a fixed order. Each is for requests of this account alone.
+func Objects(a Account) (out []Object) {
+	for _, f := range []func(Account) rules{
+		deployments, secrets, accounts, tokens, services, endpoints, clusterRoleBindings, roles, roleBindings, configMaps, leases,
+	} {
+		r := f(a)
+		name := object.Manager(a.Owner) + "." + r.name()
+		out = append(out, objectOf("ValidatingAdmissionPolicy", name, a.policy(r)), objectOf("ValidatingAdmissionPolicyBinding", name,
+			admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}))
+	}
+	return out
+}
+
+func objectOf(kind, name string, spec any) Object {
+	return Object{metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}, Metadata{name}, spec}
+}
+
+// rules are what one policy says of one resource.
+type rules struct {
+	resource  string // group/plural, with the subresource
+	verbs     []admissionv1.OperationType
+	variables []admissionv1.Variable
+	checks    []check
+}
+
+// check is an expression of CEL that must hold, and what an account is told where it does not.
+type check struct{ expression, message string }
+
+// name is that of the resource, fit for the name of an object.
+func (r rules) name() string {
+	_, plural, _ := strings.Cut(r.resource, "/")
+	return strings.ReplaceAll(plural, "/", "-")
+}
+
+func (a Account) policy(r rules) admissionv1.ValidatingAdmissionPolicySpec {
+	group, plural, _ := strings.Cut(r.resource, "/")
+	fail, equivalent, scope := admissionv1.Fail, admissionv1.Equivalent, admissionv1.AllScopes
+	spec := admissionv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: &fail,
+		MatchConstraints: &admissionv1.MatchResources{
+			MatchPolicy: &equivalent, NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{},
+			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: r.verbs,
+				Rule:       admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{plural}, Scope: &scope},
+			}}},
+		},
+		MatchConditions: []admissionv1.MatchCondition{{Name: "linkwright", Expression: "request.userInfo.username == " + quoted(a.User())}},
+		Variables: append([]admissionv1.Variable{
+			{Name: "one", Expression: "object == null ? oldObject : object"},
+			{Name: "name", Expression: "variables.one.metadata.name"},
+		}, r.variables...),
+	}
+	for _, c := range r.checks {
+		spec.Validations = append(spec.Validations, admissionv1.Validation{Expression: c.expression, Message: c.message})
+	}
+	return spec
+}
+
+func written() []admissionv1.OperationType {
+	return []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete}
+}
+
+// quoted is a literal of CEL.
+func quoted(text string) string { return strconv.Quote(text) }
+
+// starts says in CEL that an expression begins with one of some texts.
+func starts(expression string, prefixes ...string) string {
+	var out []string
+	for _, p := range prefixes {
+		out = append(out, fmt.Sprintf("%s.startsWith(%s)", expression, quoted(p)))
+	}
+	return "(" + strings.Join(out, " || ") + ")"
+}
+
+// same says in CEL that two maps are equal but for one key.
+func same(now, was, key string) string {
+	return fmt.Sprintf("%[1]s.all(k, k == %[3]s || k in %[2]s && %[1]s[k] == %[2]s[k]) && %[2]s.all(k, k == %[3]s || k in %[1]s)", now, was, quoted(key))
+}
+
+// mapOf is a map of a live object in CEL, empty where it is absent; in is what has it.
+func mapOf(in, field string) string {
+	return fmt.Sprintf("%s != null && has(%s.metadata.%s) ? %s.metadata.%s : {}", in, in, field, in, field)
+}
+
+// images is a regular expression (RE2) for the images that controllers may run.
+func (a Account) images() string {
+	var out []string
+	for _, p := range append([]string{linkerd.ControllerImage}, a.Images...) {
+		if rest, ok := strings.CutSuffix(p, "/"); ok {
+			out = append(out, regexp.QuoteMeta(rest)+`/\S*`)
+			continue
+		}
+		out = append(out, regexp.QuoteMeta(p)+`(/\S*|[:@][^/\s]*)?`)
+	}
+	slices.Sort(out)
+	return "^(" + strings.Join(out, "|") + ")$"
+}

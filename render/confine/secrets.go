@@ -1,0 +1,89 @@
+package confine
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+const (
+	inAccess     = `request.namespace == "` + object.AccessNamespace + `"`
+	noAnnotation = `!has(variables.one.metadata.annotations) || `
+)
+
+// ours is the prefix of the names of accounts, tokens and inventories.
+func (a Account) ours() string { return a.Owner + "." }
+
+func (a Account) home() string { return "request.namespace == " + quoted(a.Namespace) }
+
+// secrets: a token Secret of any account but those of links would give that account's token away. One with a name of Linkerd's issuer
+// would be read as its key.
+func secrets(a Account) rules {
+	const token = `variables.one.type == "` + string(corev1.SecretTypeServiceAccountToken) + `"`
+	account := `variables.one.metadata.annotations["` + corev1.ServiceAccountNameKey + `"]`
+	return rules{
+		resource: "/secrets", verbs: written(),
+		checks: []check{
+			{
+				a.home() + " || (" + inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Credentials("")) + ")",
+				"linkwright writes only Secrets of links: " + linkerd.Credentials("<target>") + ", and " + a.ours() + "* in " + object.AccessNamespace,
+			},
+			{
+				a.home() + " || " + inAccess + ` || variables.one.type == "` + linkerd.KubeconfigSecretType + `"`,
+				"a Secret with credentials for a target has the type " + linkerd.KubeconfigSecretType,
+			},
+			{
+				"!(" + a.home() + " || " + inAccess + `) || variables.one.type == "Opaque" || ` + inAccess + " && " + token +
+					" && has(variables.one.metadata.annotations) && " + quoted(corev1.ServiceAccountNameKey) + " in variables.one.metadata.annotations && " + starts(account, a.ours()),
+				"a Secret holds a token only of an account " + a.ours() + "* of a link",
+			},
+		},
+	}
+}
+
+// accounts: those of links and of their controllers.
+func accounts(a Account) rules {
+	return rules{
+		resource: "/serviceaccounts", verbs: written(),
+		checks: []check{{
+			inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
+			"linkwright writes only accounts of links, and of their controllers",
+		}},
+	}
+}
+
+// tokens: of accounts of links, bound to a Secret of theirs; and of its own account, by which it renews its access.
+func tokens(a Account) rules {
+	return rules{
+		resource: "/serviceaccounts/token", verbs: []admissionv1.OperationType{admissionv1.Create},
+		checks: []check{{
+			a.home() + " && request.name == " + quoted(a.Name) + " || " + inAccess + " && " + starts("request.name", a.ours()) +
+				` && has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == "Secret" && ` + starts("object.spec.boundObjectRef.name", a.ours()),
+			"linkwright asks for tokens only of accounts of links, bound to a Secret, and of its own account",
+		}},
+	}
+}
+
+// configMaps: inventories, and the record in the management cluster.
+func configMaps(a Account) rules {
+	return rules{
+		resource: "/configmaps", verbs: written(),
+		checks: []check{{
+			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
+			"linkwright writes only its inventories, and its record of clusters",
+		}},
+	}
+}
+
+// leases: those of links' controllers, and its own.
+func leases(a Account) rules {
+	return rules{
+		resource: "coordination.k8s.io/leases", verbs: written(),
+		checks: []check{{
+			a.home() + " && " + starts("variables.name", object.Manager(a.Owner)) + " || " + starts("variables.name", linkerd.Lease("")),
+			"linkwright writes only its own lease, and those of links' controllers",
+		}},
+	}
+}

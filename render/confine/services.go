@@ -1,0 +1,66 @@
+package confine
+
+import (
+	"fmt"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// probes says in CEL that a request is about the probe of a link, in a namespace of links.
+func (a Account) probes() string {
+	var in []string
+	for _, ns := range a.Multicluster {
+		in = append(in, quoted(ns))
+	}
+	return fmt.Sprintf("request.namespace in [%s] && %s", strings.Join(in, ", "), starts("variables.name", linkerd.ProbeService("")))
+}
+
+// services: it has rights on those of all namespaces, since mirrors stand there. Of these it deletes mirrors, and takes a member out of a
+// federated Service. A selector, an external IP or another name would lead the traffic of others elsewhere.
+func services(a Account) rules {
+	mirror := quoted(linkerd.MirroredLabel) + " in variables.oldLabels"
+	return rules{
+		resource: "/services", verbs: written(),
+		variables: []admissionv1.Variable{
+			{Name: "labels", Expression: mapOf("object", "labels")},
+			{Name: "oldLabels", Expression: mapOf("oldObject", "labels")},
+			{Name: "annotations", Expression: mapOf("object", "annotations")},
+			{Name: "oldAnnotations", Expression: mapOf("oldObject", "annotations")},
+			{Name: "probe", Expression: a.probes()},
+		},
+		checks: []check{
+			{
+				`variables.probe || request.operation != "CREATE" && ` + mirror,
+				"linkwright writes only the probe Services of links, and mirrors",
+			},
+			{
+				`variables.probe || request.operation != "UPDATE" || object.spec == oldObject.spec && variables.labels == variables.oldLabels && ` +
+					same("variables.annotations", "variables.oldAnnotations", linkerd.RemoteDiscovery),
+				"of a mirror linkwright changes only the annotation " + linkerd.RemoteDiscovery,
+			},
+			{
+				`!variables.probe || request.operation == "DELETE" || request.operation == "UPDATE" && object.spec == oldObject.spec || ` +
+					`object.spec.type == "ClusterIP" && !has(object.spec.selector) && !has(object.spec.externalIPs) && !has(object.spec.externalName)`,
+				"the probe Service of a link has ports and nothing else",
+			},
+		},
+	}
+}
+
+// endpoints: those of mirrors, and of probes, which outlive their Service.
+func endpoints(a Account) rules {
+	return rules{
+		resource: "/endpoints", verbs: written(),
+		variables: []admissionv1.Variable{
+			{Name: "oldLabels", Expression: mapOf("oldObject", "labels")},
+			{Name: "probe", Expression: a.probes()},
+		},
+		checks: []check{{
+			`request.operation == "DELETE" && (variables.probe || ` + quoted(linkerd.MirroredLabel) + " in variables.oldLabels)",
+			"linkwright deletes Endpoints of mirrors and of probes, and writes none",
+		}},
+	}
+}

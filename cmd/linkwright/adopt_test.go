@@ -213,6 +213,7 @@ func TestAdoptLegacy(t *testing.T) {
 	}
 	l.unnoticed(w, "linkerd-service-mirror-east", "controller-east")
 	l.secretGone()
+	l.deadOnes()
 }
 
 // imports prints declarations of what is live, which are valid, and gives the Link's.

@@ -62,7 +62,7 @@ func TestLinksTold(t *testing.T) {
 // bare runs the program without a repository.
 func (l *lab) bare(args ...string) (int, string) {
 	l.t.Helper()
-	args = append(args, "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	args = append(args, "--home-kubeconfig", l.homeConfig())
 	out, err := exec.CommandContext(l.t.Context(), "linkwright", args...).CombinedOutput()
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is what exec gives
 		return failed.ExitCode(), string(out)

@@ -63,7 +63,7 @@ func TestStillWriters(t *testing.T) {
 		return out.String()
 	}
 	first := still(time.Minute, time.Minute)
-	if next := still(2*time.Minute, 2*time.Minute); next != first || !strings.Contains(first, `"onlyWrite": "west"`) {
+	if next := still(2*time.Minute, 2*time.Minute); next != first || !strings.Contains(first, `"onlyWrite": "west"`) || !strings.Contains(first, `"leading"`) {
 		t.Errorf("%s\nand then\n%s", first, next)
 	}
 	if dead := still(2*time.Minute, 3*time.Minute); dead == first || strings.Count(dead, `"lost"`) != 2 {

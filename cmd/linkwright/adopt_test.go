@@ -212,6 +212,8 @@ func TestAdoptLegacy(t *testing.T) {
 		}
 	}
 	l.unnoticed(w, "linkerd-service-mirror-east", "controller-east")
+	l.secretGone()
+	l.deadOnes()
 }
 
 // imports prints declarations of what is live, which are valid, and gives the Link's.

@@ -142,9 +142,12 @@ func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buff
 	return l.startTo(ctx, &out, &stderr, args...), &out, &stderr
 }
 
+// homeConfig is the kubeconfig of the home cluster that the program gets.
+func (l *lab) homeConfig() string { return cmp.Or(l.home, l.Cluster("west").Kubeconfig) }
+
 func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
-	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", cmp.Or(l.home, l.Cluster("west").Kubeconfig))
+	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", l.homeConfig())
 	c := exec.CommandContext(ctx, cmp.Or(l.program, "linkwright"), args...) //nolint:gosec // our own
 	c.Stdout, c.Stderr, c.Env = out, stderr, append(os.Environ(), "TMPDIR="+l.temp)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

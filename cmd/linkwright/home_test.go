@@ -165,14 +165,14 @@ func (l *lab) mayGet() string {
 	return l.mayOnly("may-get", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}})
 }
 
-// mayOnly is a kubeconfig for the home cluster of who has one right alone.
-func (l *lab) mayOnly(name string, rule rbacv1.PolicyRule) string {
+// mayOnly is a kubeconfig for the home cluster of who has these rights alone.
+func (l *lab) mayOnly(name string, rules ...rbacv1.PolicyRule) string {
 	l.t.Helper()
 	client := l.client("west")
 	meta := metav1.ObjectMeta{Name: name, Namespace: "linkwright"}
 	_, err := client.CoreV1().ServiceAccounts("linkwright").Create(l.t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err == nil {
-		_, err = client.RbacV1().Roles("linkwright").Create(l.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{})
+		_, err = client.RbacV1().Roles("linkwright").Create(l.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
 	}
 	if err == nil {
 		_, err = client.RbacV1().RoleBindings("linkwright").Create(l.t.Context(), &rbacv1.RoleBinding{

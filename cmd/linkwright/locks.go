@@ -31,13 +31,12 @@ func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
 	named := func(of string, name string) lease.Lock {
 		return lease.Lock{Client: client.CoordinationV1(), Namespace: h.namespace, Name: name, Identity: identity(), Of: of}
 	}
-	main := leaseOf(h.owner)
 	if len(h.only) == 0 {
-		return []lease.Lock{named("--owner "+h.owner, main)}, nil
+		return []lease.Lock{named("--owner "+h.owner, leaseOf(h.owner))}, nil
 	}
 	var locks []lease.Lock
 	for _, cluster := range slices.Compact(slices.Sorted(slices.Values(h.only))) {
-		locks = append(locks, named("--owner "+h.owner+" --only-write "+cluster, main+"-"+cluster))
+		locks = append(locks, named(ofOnly(h.owner, cluster), leaseOnly(h.owner, cluster)))
 	}
 	return locks, nil
 }
@@ -52,6 +51,12 @@ func syncing(locks []lease.Lock) []lease.Lock {
 
 // leaseOf is the name of an installation's lease.
 func leaseOf(owner string) string { return "linkwright-" + owner }
+
+// leaseOnly is the name of the lease of a process with --only-write for a cluster, and ofOnly says what it is about: another
+// installation's may have that name.
+func leaseOnly(owner, cluster string) string { return leaseOf(owner) + "-" + cluster }
+
+func ofOnly(owner, cluster string) string { return "--owner " + owner + " --only-write " + cluster }
 
 // unhurried is how often a command renews leases that it holds beside the installation's own: there may be many.
 const unhurried = 4 * time.Second

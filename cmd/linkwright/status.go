@@ -26,7 +26,8 @@ func statusCommand() *cobra.Command {
 		Long: `Show where every link stands. Nothing is written.
 
 It opens with one line: which revision is applied in which clusters, which is observed and why that one is
-not applied, who leads, or who ran the last sync and when it ended.
+not applied, who leads, or who ran the last sync and when it ended. A line for each process with --only-write
+follows.
 
 Without --repo it shows what the clusters' inventories tell of links: whether each is Ready, as the last
 "run" or "sync" saw it, why not, and since when (docs/health.md). It asks the clusters that the home
@@ -80,13 +81,14 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 	return c
 }
 
-// opening is what status opens with: what the record and the lease say, and what a look at the repository adds to that.
+// opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.
 func (e *engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
-	out := &report.Opening{Leader: e.clusters.leader(ctx), At: time.Now()}
-	if known, err := e.record(ctx); err == nil { // else the report says so
-		out.Revision = observedNow(revisionTold(known.Revision), r, failed)
+	known, err := e.record(ctx)
+	out := e.clusters.opening(ctx, known)
+	if err == nil { // else the report says so
+		out.Revision = observedNow(out.Revision, r, failed)
 	}
-	return out
+	return &out
 }
 
 // observedNow is what the record remembers of revisions, with what was just seen of the repository.

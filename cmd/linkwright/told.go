@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -22,7 +20,6 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -142,7 +139,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	failed := c.Follow(ctx, want)
 	found := make([]heard, len(names))
 	out := report.Told{
-		Opening:  report.Opening{Revision: revisionTold(known.Revision), Leader: c.leader(ctx), At: time.Now()},
+		Opening:  c.opening(ctx, known),
 		Clusters: make([]report.ToldCluster, len(names)), Ages: true,
 	}
 	side(len(names), func(i int) {
@@ -180,33 +177,6 @@ func appliedIn(all []inventory.Inventory) api.Commit {
 		}
 	}
 	return ""
-}
-
-// leader reads the installation's lease; nil: there is none, or who asks may not read it.
-func (c *clusters) leader(ctx context.Context) *report.Leader {
-	key := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: c.flags.namespace, Name: leaseOf(c.flags.owner)}
-	seen, err := c.home.Observe(ctx, []object.Watch{
-		{Group: key.Group, Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
-	})
-	if err != nil {
-		return nil
-	}
-	body, found := seen.Body(key)
-	var l coordinationv1.Lease
-	if !found || json.Unmarshal(body.Bytes(), &l) != nil || l.Spec.RenewTime == nil {
-		return nil
-	}
-	out := &report.Leader{Renewed: l.Spec.RenewTime.Time}
-	if l.Spec.HolderIdentity != nil {
-		out.Holder = *l.Spec.HolderIdentity
-	}
-	if l.Spec.LeaseDurationSeconds != nil {
-		out.Lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-	}
-	if last, ok := lease.LastSync(&l); ok {
-		out.Last = report.Sync{By: last.By, At: last.At}
-	}
-	return out
 }
 
 // heard is what one cluster tells.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -61,7 +62,7 @@ func TestLinksTold(t *testing.T) {
 // bare runs the program without a repository.
 func (l *lab) bare(args ...string) (int, string) {
 	l.t.Helper()
-	args = append(args, "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	args = append(args, "--home-kubeconfig", l.homeConfig())
 	out, err := exec.CommandContext(l.t.Context(), "linkwright", args...).CombinedOutput()
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is what exec gives
 		return failed.ExitCode(), string(out)
@@ -105,6 +106,21 @@ func TestToldWithoutRepository(t *testing.T) {
 		t.Errorf("it writes %d times", n)
 	}
 	l.watched()
+}
+
+// secretGone: somebody deletes a link's Secret of the control plane in west while no daemon runs. Status names it.
+func (l *lab) secretGone() {
+	l.t.Helper()
+	l.must(exitDone, []string{"1 link in place"}, "sync")
+	if code, out := l.bare("status"); code != exitDone {
+		l.t.Fatalf("before: exit code %d\n%s", code, out)
+	}
+	if err := l.client("west").CoreV1().Secrets("linkerd").Delete(l.t.Context(), "cluster-credentials-east", metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	if code, out := l.bare("status"); code != exitPartial || !strings.Contains(out, "SecretMissing: Secret linkerd/cluster-credentials-east is missing") {
+		l.t.Errorf("a Secret of the control plane is gone: exit code %d\n%s", code, out)
+	}
 }
 
 // watched: --watch shows a link that is made meanwhile, and ends well when it is told to.

@@ -100,9 +100,12 @@ func (l Lock) create(ctx context.Context, now time.Time) (*coordinationv1.Lease,
 // aboutKey is the annotation that says what a lease is about.
 const aboutKey = "linkwright.dev/lease-of"
 
+// About is what a lease is about, as its holder's Lock.Of said; empty: nobody said.
+func About(lease *coordinationv1.Lease) string { return lease.Annotations[aboutKey] }
+
 // about is an error where the lease is about something else. One of an earlier version does not say.
 func (l Lock) about(lease *coordinationv1.Lease) error {
-	if it := lease.Annotations[aboutKey]; it != "" && l.Of != "" && it != l.Of {
+	if it := About(lease); it != "" && l.Of != "" && it != l.Of {
 		return fmt.Errorf("%w: it is that of %s, and this one would be that of %s: delete it if nobody uses it any more",
 			ErrOther, it, l.Of)
 	}

@@ -2,15 +2,20 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/linkwright/linkwright/api"
 )
 
-// Leader is what the installation's Lease says of who syncs.
+// Leader is what a Lease says of who syncs.
 type Leader struct {
-	Holder  string // empty: it was released
-	Renewed time.Time
-	Lasts   time.Duration // how long a lease holds after it was renewed
-	Last    Sync          // the last that ended; zero: nobody noted one
+	Only    api.ClusterName // the cluster of --only-write; empty: it is the installation's lease
+	Lease   string          // namespace/name
+	Holder  string          // empty: it was released
+	Renewed time.Time       // zero: nobody asks
+	Lasts   time.Duration   // how long a lease holds after it was renewed
+	Last    Sync            // the last that ended; zero: nobody noted one
 }
 
 // Sync is one that ended.
@@ -20,15 +25,34 @@ type Sync struct {
 }
 
 // lost says that the holder did not release the lease and does not renew it any more: it died, or cannot reach the management cluster.
-func (l Leader) lost(now time.Time) bool { return l.Holder != "" && now.After(l.Renewed.Add(l.Lasts)) }
+func (l Leader) lost(now time.Time) bool {
+	return l.Holder != "" && !l.Renewed.IsZero() && now.After(l.Renewed.Add(l.Lasts))
+}
+
+// still is the same without when a leader renewed its lease last, which it does again and again.
+func (l Leader) still(now time.Time) Leader {
+	if l.Holder != "" && !l.lost(now) {
+		l.Renewed = time.Time{}
+	}
+	return l
+}
+
+// States of a lease.
+const (
+	leading  = "leading"
+	lost     = "lost"
+	released = "released"
+)
 
 // leaderDoc is a Leader as it may be shown.
 type leaderDoc struct {
+	Only    string    `json:"onlyWrite,omitempty"` // cluster
 	Holder  string    `json:"holder,omitempty"`
 	Renewed time.Time `json:"renewed"`
 	State   string    `json:"state"`              // leading, lost or released
 	By      string    `json:"lastSync,omitempty"` // whose the last sync that ended was
 	Ended   time.Time `json:"lastSyncEnded,omitzero"`
+	lease   string
 }
 
 // leaderAt is nil where no lease was ever taken, or it could not be read.
@@ -36,14 +60,22 @@ func leaderAt(m mask, l *Leader, now time.Time) *leaderDoc {
 	if l == nil {
 		return nil
 	}
-	d := leaderDoc{m.line(l.Holder), l.Renewed.UTC(), "leading", m.line(l.Last.By), l.Last.At}
+	d := leaderDoc{string(l.Only), m.line(l.Holder), l.Renewed.UTC(), leading, m.line(l.Last.By), l.Last.At, l.Lease}
 	switch {
 	case l.lost(now):
-		d.State = "lost"
+		d.State = lost
 	case l.Holder == "":
-		d.State = "released"
+		d.State = released
 	}
 	return &d
+}
+
+// writersAt are those of --only-write, in their order.
+func writersAt(m mask, writers []Leader, now time.Time) (out []leaderDoc) {
+	for _, l := range writers {
+		out = append(out, *leaderAt(m, &l, now))
+	}
+	return out
 }
 
 // line says who syncs. ago is the age of a moment, or nothing.
@@ -51,12 +83,36 @@ func (l *leaderDoc) line(ago func(time.Time) string) string {
 	switch {
 	case l == nil:
 		return "No lease of linkwright run or sync is found.\n"
-	case l.State == "lost":
+	case l.State == lost:
 		return fmt.Sprintf("Nobody syncs: %s held the lease and has not renewed it since %s%s.\n", l.Holder, moment(l.Renewed), ago(l.Renewed))
-	case l.State == "released" && l.By != "":
+	case l.State == released && l.By != "":
 		return fmt.Sprintf("The last sync, by %s, ended at %s%s.\n", l.By, moment(l.Ended), ago(l.Ended))
-	case l.State == "released":
+	case l.State == released:
 		return fmt.Sprintf("The last sync ended at %s%s.\n", moment(l.Renewed), ago(l.Renewed))
 	}
 	return l.Holder + " leads.\n"
+}
+
+// writerLines tell of processes with --only-write: of each that leads one line with its clusters, of any other lease one line.
+func writerLines(writers []leaderDoc, ago func(time.Time) string) string {
+	var lines, holders []string
+	clusters := map[string][]string{}
+	for _, l := range writers {
+		switch l.State {
+		case leading:
+			if clusters[l.Holder] == nil {
+				holders = append(holders, l.Holder)
+			}
+			clusters[l.Holder] = append(clusters[l.Holder], l.Only)
+		case lost:
+			lines = append(lines, fmt.Sprintf("Nobody syncs %s with --only-write: %s held the lease and has not renewed it since %s%s. "+
+				"Start the process again, or delete Lease %s if you no longer need it.\n", l.Only, l.Holder, moment(l.Renewed), ago(l.Renewed), l.lease))
+		default:
+			lines = append(lines, fmt.Sprintf("The last sync of %s with --only-write, by %s, ended at %s%s.\n", l.Only, l.By, moment(l.Ended), ago(l.Ended)))
+		}
+	}
+	for _, holder := range holders {
+		lines = append(lines, fmt.Sprintf("%s leads with --only-write %s.\n", holder, strings.Join(clusters[holder], ", ")))
+	}
+	return strings.Join(lines, "")
 }

@@ -25,12 +25,14 @@ type Revision struct {
 type Opening struct {
 	Revision Revision
 	Leader   *Leader   // nil: there is no lease, or it could not be read
+	Writers  []Leader  // of processes with --only-write; sorted by cluster
 	At       time.Time // when all of it was read
 }
 
 // Clean says that the observed revision is the applied one, and that whoever leads is alive.
 func (o Opening) Clean() bool {
-	return o.Revision.Why == nil && (o.Leader == nil || !o.Leader.lost(o.At))
+	dead := func(l Leader) bool { return l.lost(o.At) }
+	return o.Revision.Why == nil && (o.Leader == nil || !dead(*o.Leader)) && !slices.ContainsFunc(o.Writers, dead)
 }
 
 // revisionDoc is a Revision as it may be shown.
@@ -52,6 +54,7 @@ func revisionDocOf(m mask, r Revision) *revisionDoc {
 type openingDoc struct {
 	Revision *revisionDoc `json:"revision,omitempty"`
 	Leader   *leaderDoc   `json:"leader,omitempty"`
+	Writers  []leaderDoc  `json:"writers,omitempty"` // processes with --only-write; sorted by cluster
 	clusters []carried
 	at       time.Time // what ages are counted to; zero: none are told
 }
@@ -63,10 +66,10 @@ type carried struct {
 }
 
 func openingDocOf(m mask, o Opening, clusters []carried) openingDoc {
-	return openingDoc{revisionDocOf(m, o.Revision), leaderAt(m, o.Leader, o.At), clusters, o.At}
+	return openingDoc{revisionDocOf(m, o.Revision), leaderAt(m, o.Leader, o.At), writersAt(m, o.Writers, o.At), clusters, o.At}
 }
 
-// line is what status opens with: one line.
+// line is what status opens with: one line, and then those of processes with --only-write.
 func (d openingDoc) line() string {
 	ago := func(at time.Time) string {
 		if d.at.IsZero() {
@@ -74,7 +77,14 @@ func (d openingDoc) line() string {
 		}
 		return ", " + d.at.Sub(at).Round(time.Second).String() + " ago"
 	}
-	return d.applied() + d.Revision.line(ago) + d.Leader.line(ago)
+	line := d.applied() + d.Revision.line(ago)
+	switch {
+	case d.Leader != nil || len(d.Writers) == 0:
+		line += d.Leader.line(ago)
+	case line != "":
+		line = strings.TrimSuffix(line, " ") + "\n"
+	}
+	return line + writerLines(d.Writers, ago)
 }
 
 // applied says which revision is applied in which clusters: the newest knowledge is that of each cluster.

@@ -77,9 +77,13 @@ func (t Told) Clean() bool {
 // Still is what tells the same as long as nothing but time goes by.
 func (t Told) Still() Told {
 	t.Ages = false
-	if t.Leader != nil && t.Leader.Holder != "" && !t.Leader.lost(t.At) { // it renews its lease again and again
-		l := *t.Leader
-		l.Renewed, t.Leader, t.At = time.Time{}, &l, time.Time{}
+	if t.Leader != nil {
+		l := t.Leader.still(t.At)
+		t.Leader = &l
+	}
+	t.Writers = slices.Clone(t.Writers)
+	for i, l := range t.Writers {
+		t.Writers[i] = l.still(t.At)
 	}
 	return t
 }

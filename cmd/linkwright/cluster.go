@@ -142,7 +142,8 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	if e.grantee, err = accountOf(e.account); wide {
 		say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
 	}
-	e.grantee.name, e.grantee.wide, e.grantee.images = object.Manager(e.f.home.owner), wide, e.f.home.images
+	e.grantee.name, e.grantee.wide = object.Manager(e.f.home.owner), wide
+	e.grantee.images, e.grantee.home = e.f.home.images, e.f.home.namespace
 	return path, err
 }
 

@@ -51,7 +51,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 			if err != nil {
 				return err
 			}
-			a.images = f.home.images
+			a.images, a.home = f.home.images, f.home.namespace
 			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && wide {
 				return usage("--reader and --wide: name one of the two")
 			}
@@ -73,6 +73,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 type grantee struct {
 	namespace, account, name string
 	reader, wide             bool
+	home                     string   // namespace of the record and the access Secrets
 	images                   []string // of controllers, that are allowed
 }
 
@@ -148,7 +149,7 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 // confinement are the admission policies that hold the account to what RBAC cannot say.
 func (a grantee) confinement(owner string, c fleet.Cluster) (out []any) {
 	for _, o := range confine.Objects(confine.Account{
-		Owner: owner, Namespace: a.namespace, Name: a.account, Multicluster: []string{c.Spec.Linkerd.MulticlusterNamespace}, Images: a.images,
+		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.home, Multicluster: []string{c.Spec.Linkerd.MulticlusterNamespace}, Images: a.images,
 	}) {
 		out = append(out, o)
 	}

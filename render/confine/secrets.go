@@ -1,6 +1,8 @@
 package confine
 
 import (
+	"cmp"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,7 +18,8 @@ const (
 // ours is the prefix of the names of accounts, tokens and inventories.
 func (a Account) ours() string { return a.Owner + "." }
 
-func (a Account) home() string { return "request.namespace == " + quoted(a.Namespace) }
+// home says in CEL that a request is about the namespace of access Secrets, lease and record.
+func (a Account) home() string { return "request.namespace == " + quoted(cmp.Or(a.Home, a.Namespace)) }
 
 // secrets: a token Secret of any account but those of links would give that account's token away. One with a name of Linkerd's issuer
 // would be read as its key.
@@ -59,7 +62,7 @@ func tokens(a Account) rules {
 	return rules{
 		resource: "/serviceaccounts/token", verbs: []admissionv1.OperationType{admissionv1.Create},
 		checks: []check{{
-			a.home() + " && request.name == " + quoted(a.Name) + " || " + inAccess + " && " + starts("request.name", a.ours()) +
+			"request.namespace == " + quoted(a.Namespace) + " && request.name == " + quoted(a.Name) + " || " + inAccess + " && " + starts("request.name", a.ours()) +
 				` && has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == "Secret" && ` + starts("object.spec.boundObjectRef.name", a.ours()),
 			"linkwright asks for tokens only of accounts of links, bound to a Secret, and of its own account",
 		}},

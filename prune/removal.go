@@ -97,9 +97,27 @@ func (c Census) Weigh(l Limits) Removal {
 	}
 	r.Over = slices.Concat(c.clustersOver(l, going), c.linksOver(l, going), c.mirrorsOver(l, going), c.overlaysOver(l, going))
 	if d := l.Denied; d != nil && len(r.Over) == 0 && slices.ContainsFunc(d.Units, func(u inventory.Unit) bool { return going[u] }) {
-		r.Over = d.Over
+		r.Over = []string{stuck(r.Units)}
 	}
 	return r
+}
+
+// stuck counts what is denied only since it was denied before.
+func stuck(units []inventory.Unit) string {
+	n := map[inventory.UnitKind]int{}
+	for _, u := range units {
+		n[u.Kind]++
+	}
+	var out []string
+	for _, kind := range []inventory.UnitKind{inventory.UnitCluster, inventory.UnitLink, inventory.UnitSelectors, inventory.UnitOverlay} {
+		if n[kind] > 0 {
+			out = append(out, map[inventory.UnitKind]string{
+				inventory.UnitCluster: counted(n[kind], "cluster"), inventory.UnitLink: counted(n[kind], "link"),
+				inventory.UnitSelectors: "selectors of " + counted(n[kind], "link"), inventory.UnitOverlay: "overlay objects in " + counted(n[kind], "cluster"),
+			}[kind])
+		}
+	}
+	return strings.Join(out, ", ") + " of a removal that was denied before"
 }
 
 func (c Census) units(more []inventory.Unit) []inventory.Unit {

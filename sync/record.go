@@ -83,8 +83,7 @@ func judged(r *inventory.Record, j plan.Judged) (news bool) {
 	if r.Denied.Same(j.Was) && !j.Denied.Same(r.Denied) {
 		r.Denied, news = j.Denied, true
 	}
-	left := slices.DeleteFunc(slices.Clone(r.Approvals), func(a inventory.Approval) bool { return slices.Contains(j.Spent, a.Hash) })
-	if len(left) < len(r.Approvals) {
+	if left := j.Left(r.Approvals); !reflect.DeepEqual(left, r.Approvals) {
 		r.Approvals, news = left, true
 	}
 	leaving := func(names []api.ClusterName, leaving bool) {

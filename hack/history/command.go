@@ -114,7 +114,7 @@ func (r *run) judged(j plan.Judged) {
 		return
 	}
 	r.guard.Denied = j.Denied
-	r.guard.Approvals = slices.DeleteFunc(slices.Clone(r.guard.Approvals), func(a inventory.Approval) bool { return slices.Contains(j.Spent, a.Hash) })
+	r.guard.Approvals = j.Left(r.guard.Approvals)
 	r.guard.Retiring = maps.Clone(r.guard.Retiring)
 	for _, name := range j.Retire {
 		if _, known := r.home[name]; known {

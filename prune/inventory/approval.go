@@ -76,6 +76,15 @@ type Approval struct {
 	Units []Unit    `json:"units"` // sorted
 	By    string    `json:"by,omitempty"`
 	At    time.Time `json:"at"` // UTC, whole seconds
+	// Asked says that a revision that was applied has asked for it: what is declared again since is let go no more.
+	Asked bool `json:"asked,omitempty"`
+}
+
+// Without is the approval less some units; false: none is left.
+func (a Approval) Without(used []Unit) (Approval, bool) {
+	a.Units = slices.DeleteFunc(slices.Clone(a.Units), func(u Unit) bool { return slices.Contains(used, u) })
+	a.Hash = HashOf(a.Units)
+	return a, len(a.Units) > 0
 }
 
 // Denial is what a revision was denied to remove: until it is restored or approved, however the counts change meanwhile.

@@ -26,9 +26,31 @@ const ApprovalLife = 30 * 24 * time.Hour
 type Judged struct {
 	News        bool
 	Denied, Was *inventory.Denial // to be written, and what it takes the place of
-	Spent       []string          // hashes of approvals that end
+	Used        []Used            // what ends of approvals, or begins
 	Retire      []api.ClusterName // clusters whose removal begins with this step; sorted
 	Stay        []api.ClusterName // clusters that are declared again, and are to be judged once they are removed; sorted
+}
+
+// Used is what becomes of an approval: units that it lets go no more, and whether a revision asks for it.
+type Used struct {
+	Hash  string
+	Units []inventory.Unit
+	Asked bool
+}
+
+// Left are approvals once some of what they let go is used.
+func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
+	for _, a := range all {
+		left := true
+		if i := slices.IndexFunc(j.Used, func(u Used) bool { return u.Hash == a.Hash }); i >= 0 {
+			a.Asked = a.Asked || j.Used[i].Asked
+			a, left = a.Without(j.Used[i].Units)
+		}
+		if left {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
@@ -87,11 +109,11 @@ func (p *planner) judge() {
 	r := p.removal()
 	j := Judged{Retire: p.step.Judged.Retire, Stay: stay, Denied: r.Denial(), Was: g.Denied}
 	for _, a := range g.Approvals {
-		if p.spent(a, r) {
-			j.Spent = append(j.Spent, a.Hash)
+		if used := p.used(a, r); len(used.Units) > 0 || used.Asked != a.Asked {
+			j.Used = append(j.Used, used)
 		}
 	}
-	j.News = !j.Denied.Same(g.Denied) || len(j.Spent)+len(j.Retire)+len(j.Stay) > 0
+	j.News = !j.Denied.Same(g.Denied) || len(j.Used)+len(j.Retire)+len(j.Stay) > 0
 	p.step.Judged = j
 }
 
@@ -106,14 +128,20 @@ func (p *planner) restored() (out []api.ClusterName) {
 	return out
 }
 
-// spent says that an approval ends: all that it let go is going, or it is too old.
-func (p *planner) spent(a inventory.Approval, r prune.Removal) bool {
-	return p.Now.Sub(a.At) >= ApprovalLife || !slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return p.open(u, r) })
+// used tells what ends of an approval: all of it if it is too old, and each unit that is going or was restored.
+func (p *planner) used(a inventory.Approval, r prune.Removal) Used {
+	asked := a.Asked || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(r.Pending, u) })
+	out := Used{Hash: a.Hash, Asked: asked}
+	for _, u := range a.Units {
+		if p.Now.Sub(a.At) >= ApprovalLife || !slices.Contains(r.Pending, u) && !p.unresolved(u) && (asked || !p.ahead(u)) {
+			out.Units = append(out.Units, u)
+		}
+	}
+	return out
 }
 
-// open says that a unit that was approved has not begun to go: also one of a revision that is still to come. Of a cluster that cannot be
-// read nobody knows.
-func (p *planner) open(u inventory.Unit, r prune.Removal) bool {
+// ahead says that a unit may be of a revision that is still to come: what it lets go is there.
+func (p *planner) ahead(u inventory.Unit) bool {
 	switch u.Kind {
 	case inventory.UnitCluster:
 		_, recorded := p.UIDs[u.Cluster]
@@ -121,24 +149,25 @@ func (p *planner) open(u inventory.Unit, r prune.Removal) bool {
 	case inventory.UnitLink:
 		return p.stands(u.Link())
 	}
-	return !p.asks(u) || slices.Contains(r.Pending, u) || p.unresolved(u)
+	asked, known := p.asks(u)
+	return !known || !asked
 }
 
-// asks says that selectors or an overlay are declared as a unit has them.
-func (p *planner) asks(u inventory.Unit) bool {
+// asks says that selectors or an overlay are declared as a unit has them; known: that somebody can tell.
+func (p *planner) asks(u inventory.Unit) (asked, known bool) {
 	if u.Kind == inventory.UnitOverlay {
 		brought, ok := p.overlaid(u.Cluster)
-		return ok && u == overlayUnit(u.Cluster, brought)
+		return ok && u == overlayUnit(u.Cluster, brought), ok
 	}
 	if p.Fleet == nil {
-		return false
+		return false, false
 	}
 	l, declared := p.Fleet.Link(u.Link())
 	if !declared {
-		return false
+		return false, true
 	}
 	s, _ := p.chooses(l)
-	return u == selectorsUnit(l.Pair(), s)
+	return u == selectorsUnit(l.Pair(), s), true
 }
 
 // unresolved says that nobody knows whether a unit is still asked for: it was not restored, and a cluster of it cannot be read.
@@ -148,6 +177,10 @@ func (p *planner) unresolved(u inventory.Unit) bool {
 		return false // the record tells
 	case inventory.UnitLink:
 		if p.linked(u.Link()) || !p.counts(u.Link()) {
+			return false
+		}
+	default:
+		if asked, known := p.asks(u); known && !asked {
 			return false
 		}
 	}

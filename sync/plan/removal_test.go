@@ -102,23 +102,23 @@ func TestApprovalsEnd(t *testing.T) {
 	link := inventory.LinkUnit(api.Pair{Source: "west", Target: "east"})
 	units := []inventory.Unit{link}
 	s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.world.Now}}
-	if step := s.turn("west"); len(step.Judged.Spent) > 0 {
+	if step := s.turn("west"); ended(step) > 0 {
 		t.Errorf("before its revision: %+v", step.Judged)
 	}
 	s.later(ApprovalLife - time.Second)
 	s.world.Fleet = declare(t, two, "")
-	if step := s.turn("west"); len(step.Judged.Spent) > 0 || step.Writes() == 0 {
+	if step := s.turn("west"); ended(step) > 0 || step.Writes() == 0 {
 		t.Errorf("with its revision: %+v, %v", step.Judged, words(step))
 	}
 	s.turn("east")
-	if step := s.turn("west"); len(step.Judged.Spent) != 1 || !step.Judged.News {
+	if step := s.turn("west"); ended(step) != 1 || !step.Judged.News {
 		t.Errorf("once both ends are leaving: %+v", step.Judged)
 	}
 	s = exporting(t, 61)
 	s.world.Guard.Approvals = []inventory.Approval{{Hash: inventory.HashOf(units), Units: units, At: s.world.Now}}
 	s.later(ApprovalLife)
 	s.world.Fleet = declare(t, two, "")
-	if step := s.turn("west"); len(step.Judged.Spent) != 1 || step.Judged.Denied == nil {
+	if step := s.turn("west"); ended(step) != 1 || step.Judged.Denied == nil {
 		t.Errorf("after a month: %+v", step.Judged)
 	}
 }
@@ -154,7 +154,7 @@ func TestMirrorsOfATargetThatIsNotRecorded(t *testing.T) {
 		t.Errorf("%s %v, judged %+v", got.Standing, got.Why, step.Judged)
 	}
 	s.approve()
-	if step = s.turn("west"); row(t, step, westEast).Standing == Refused || len(step.Judged.Spent) > 0 {
+	if step = s.turn("west"); row(t, step, westEast).Standing == Refused || ended(step) > 0 {
 		t.Errorf("approved: %+v, %+v", row(t, step, westEast), step.Judged)
 	}
 }

@@ -42,6 +42,7 @@ func (s *sim) keep(step Step) {
 		return
 	}
 	s.world.Guard.Denied = step.Judged.Denied
+	s.world.Guard.Approvals = step.Judged.Left(s.world.Guard.Approvals)
 	for _, n := range step.Judged.Retire {
 		if s.world.Guard.Retiring == nil {
 			s.world.Guard.Retiring = map[api.ClusterName]bool{}

@@ -191,3 +191,53 @@ func TestMirrorsThatWereHidden(t *testing.T) {
 		}
 	}
 }
+
+// An approval lets each link go once: one that is declared again, and removed again, is judged again. So is one that was restored before
+// it began. That holds also while another link of the approval waits for a cluster that is down.
+func TestAnApprovalLetsALinkGoOnce(t *testing.T) {
+	for name, began := range map[string]bool{"it has begun": true, "it has not": false} {
+		s := meshed(t, meshWithX...)
+		s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+		s.round()
+		s.approve()
+		s.world.Guard.Denied = nil
+		s.down = map[api.ClusterName]bool{"d": true}
+		if began {
+			for range 8 {
+				s.round()
+			}
+		} else {
+			s.down = map[api.ClusterName]bool{"a": true, "b": true, "c": true, "x": true}
+			s.keep(s.turn("d"))
+			s.down = nil
+		}
+		s.world.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
+		for range 8 {
+			s.round()
+		}
+		s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
+		for range 8 {
+			s.round()
+		}
+		if s.world.Guard.Denied == nil {
+			t.Errorf("%s: nothing is denied, approved are %v", name, s.world.Guard.Approvals)
+		}
+	}
+}
+
+// A denial ends once the selectors are restored, also while their cluster is down.
+func TestRestoredSelectorsAreDeniedNoMore(t *testing.T) {
+	s := exporting(t, 61)
+	s.world.UIDs["west"] = s.now().Sides["west"].Facts.UID
+	before := s.world.Fleet
+	s.world.Fleet = declare(t, two, linkDoc("west", "east", narrowed))
+	s.round()
+	if s.world.Guard.Denied == nil {
+		t.Fatal("nothing is denied")
+	}
+	s.world.Fleet, s.down = before, map[api.ClusterName]bool{"west": true}
+	s.round()
+	if d := s.world.Guard.Denied; d != nil {
+		t.Errorf("restored, and denied: %+v", d)
+	}
+}

@@ -13,14 +13,14 @@ import (
 	"github.com/linkwright/linkwright/render/confine"
 )
 
-var update = flag.Bool("update", false, "write deploy/cluster/confine.yaml")
+var update = flag.Bool("update", false, "write deploy/confine/confine.yaml")
 
 // confinement is what deploy/cluster installs, as YAML.
 func confinement(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	out.WriteString(`# Admission policies by which linkwright confines its own account: what RBAC cannot say (docs/threat-model.md). They are for
-# requests of that account alone. Made by go test ./deploy -run TestConfinementFile -update; linkwright rbac prints them for other names.
+# requests of that account alone. Made by go test ./deploy -run TestConfinementFile -update; linkwright rbac --confine prints them for other names.
 `)
 	for i, o := range confine.Objects(confine.Account{
 		Owner: object.DefaultOwner, Namespace: namespace, Name: account, Multicluster: []string{api.DefaultMulticlusterNamespace},
@@ -39,7 +39,7 @@ func confinement(t *testing.T) []byte {
 
 // The file says what the program prints.
 func TestConfinementFile(t *testing.T) {
-	const file = "cluster/confine.yaml"
+	const file = "confine/confine.yaml"
 	want := confinement(t)
 	if *update {
 		if err := os.WriteFile(file, want, 0o600); err != nil {

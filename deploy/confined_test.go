@@ -64,6 +64,10 @@ func attacks() []attack {
 			`{spec: {template: {spec: {serviceAccountName: linkerd-identity}}}}`,
 		},
 		{"mark the control plane's pods", apps, cp, linkerd.DestinationName, "", "patch", `{spec: {template: {metadata: {annotations: {thief: "1"}}}}}`},
+		{
+			"have the control plane deleted, by an owner that is not there", apps, cp, linkerd.DestinationName, "", "patch",
+			`{metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: none, uid: none}]}}`,
+		},
 		{"stop the control plane", apps, cp, linkerd.DestinationName, "", "patch", `{spec: {replicas: 0}}`},
 		{
 			"run a Deployment of another name", apps, mc, "", "", "create",
@@ -74,6 +78,7 @@ func attacks() []attack {
 		controller("run an image of a like name", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: cr.l5d.io/linkerd/controller-thief}]"),
 		controller("run another image first", "      serviceAccountName: controller-thief\n      initContainers: [{name: i, image: thief}]\n      containers: [{name: c, image: "+image+"}]"),
 		controller("run a command", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", command: [sh]}]"),
+		controller("run a command as a probe", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", livenessProbe: {exec: {command: [sh]}}}]"),
 		controller("mount a Secret", "      serviceAccountName: controller-thief\n      volumes: [{name: kube-api-access, secret: {secretName: s}}]\n      containers: [{name: c, image: "+image+"}]"),
 		controller("mount a directory of the node", "      serviceAccountName: controller-thief\n      volumes: [{name: v, hostPath: {path: /}}]\n      containers: [{name: c, image: "+image+"}]"),
 		controller("have the node's network", "      serviceAccountName: controller-thief\n      hostNetwork: true\n      containers: [{name: c, image: "+image+"}]"),

@@ -127,7 +127,7 @@ func program(t *testing.T) string {
 	return file
 }
 
-// cluster is what examples/install/west makes, for a source of a link to target.
+// cluster is what examples/install/west makes, for a source of a link to target, and the policies.
 func cluster(t *testing.T, target string) []*unstructured.Unstructured {
 	t.Helper()
 	objects := build(t, "../examples/install/west", map[string]bool{})
@@ -138,7 +138,7 @@ func cluster(t *testing.T, target string) []*unstructured.Unstructured {
 			}
 		}
 	}
-	return objects
+	return append(objects, build(t, "confine", map[string]bool{})...)
 }
 
 func (b *bed) must(err error) {

@@ -47,6 +47,7 @@ type enrollment struct {
 	linkerd    api.Linkerd
 	ttl        time.Duration
 	force      bool
+	confined   bool
 	grantee    grantee
 	out, notes io.Writer
 }
@@ -114,6 +115,7 @@ func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	e.ttl = 90 * 24 * time.Hour
 	f.Var(&span{at: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
 	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
+	f.BoolVar(&e.confined, "confine", false, confineUsage)
 	f.BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
 }
 
@@ -143,7 +145,7 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 		say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
 	}
 	e.grantee.name, e.grantee.wide = object.Manager(e.f.home.owner), wide
-	e.grantee.images, e.grantee.home = e.f.home.images, e.f.home.namespace
+	e.grantee.images, e.grantee.home, e.grantee.confined = e.f.home.images, e.f.home.namespace, e.confined
 	return path, err
 }
 

@@ -23,7 +23,7 @@ import (
 func rbacCommand() *cobra.Command {
 	var f common
 	var account string
-	var reader, wide bool
+	var reader, wide, confined bool
 	var only []string
 	c := &cobra.Command{
 		Use:   "rbac [PATH | REPO@REV]",
@@ -51,9 +51,9 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 			if err != nil {
 				return err
 			}
-			a.images, a.home = f.home.images, f.home.namespace
-			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && wide {
-				return usage("--reader and --wide: name one of the two")
+			a.images, a.home, a.confined = f.home.images, f.home.namespace, confined
+			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && (wide || confined) {
+				return usage("--reader goes with neither --wide nor --confine")
 			}
 			return f.imagine(c, args, "", func(w plan.World, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
@@ -65,6 +65,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
 	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
 	c.Flags().BoolVar(&wide, "wide", false, wideUsage)
+	c.Flags().BoolVar(&confined, "confine", false, confineUsage)
 	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
 	return c
 }
@@ -73,12 +74,16 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 type grantee struct {
 	namespace, account, name string
 	reader, wide             bool
+	confined                 bool     // by admission policies, too
 	home                     string   // namespace of the record and the access Secrets
 	images                   []string // of controllers, that are allowed
 }
 
 // wideUsage says what --wide gives, and what that opens.
 const wideUsage = "grant all Secrets of the control plane's namespace, also for targets that are declared later: whoever has linkwright's token can then read the key of Linkerd's issuer"
+
+// confineUsage says what --confine gives, and for whom it is not.
+const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30): not for two installations with one account, nor while multicluster namespaces move"
 
 func accountOf(text string) (grantee, error) {
 	namespace, name, ok := strings.Cut(text, "/")
@@ -140,7 +145,7 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 			out = append(out, a.role(ns, d.name, rights[ns])...)
 		}
 	}
-	if !a.reader {
+	if a.confined {
 		out = append(out, a.confinement(w.Owner, c)...)
 	}
 	return out, nil

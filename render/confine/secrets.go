@@ -69,12 +69,12 @@ func tokens(a Account) rules {
 	}
 }
 
-// configMaps: inventories, and the record in the management cluster.
+// configMaps: inventories, the record in the management cluster, and what --overlay-kinds lets an overlay bring in.
 func configMaps(a Account) rules {
 	return rules{
 		resource: "/configmaps", verbs: written(),
 		checks: []check{{
-			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
+			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster() + " || " + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
 			"linkwright writes only its inventories, and its record of clusters",
 		}},
 	}

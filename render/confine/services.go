@@ -11,11 +11,16 @@ import (
 
 // probes says in CEL that a request is about the probe of a link, in a namespace of links.
 func (a Account) probes() string {
+	return a.inMulticluster() + " && " + starts("variables.name", linkerd.ProbeService(""))
+}
+
+// inMulticluster says in CEL that a request is about a namespace of links.
+func (a Account) inMulticluster() string {
 	var in []string
 	for _, ns := range a.Multicluster {
 		in = append(in, quoted(ns))
 	}
-	return fmt.Sprintf("request.namespace in [%s] && %s", strings.Join(in, ", "), starts("variables.name", linkerd.ProbeService("")))
+	return fmt.Sprintf("request.namespace in [%s]", strings.Join(in, ", "))
 }
 
 // services: it has rights on those of all namespaces, since mirrors stand there. Of these it deletes mirrors, and takes a member out of a

@@ -28,6 +28,8 @@ func deployments(a Account) rules {
 			{Name: "oldSpec", Expression: "dyn(oldObject.spec)"},
 			{Name: "template", Expression: "dyn(object.spec.template)"},
 			{Name: "oldTemplate", Expression: "dyn(oldObject.spec.template)"},
+			{Name: "head", Expression: "dyn(object.metadata)"},
+			{Name: "oldHead", Expression: "dyn(oldObject.metadata)"},
 			{Name: "meta", Expression: "dyn(object.spec.template.metadata)"},
 			{Name: "oldMeta", Expression: "dyn(oldObject.spec.template.metadata)"},
 			{Name: "marks", Expression: `"annotations" in variables.meta ? variables.meta.annotations : {}`},
@@ -45,7 +47,9 @@ func deployments(a Account) rules {
 					same("variables.spec", "variables.oldSpec", "template") + " && " +
 					same("variables.template", "variables.oldTemplate", "metadata") + " && " +
 					same("variables.meta", "variables.oldMeta", "annotations") + " && " +
-					same("variables.marks", "variables.oldMarks", told) + ")",
+					same("variables.marks", "variables.oldMarks", told) +
+					` && ["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
+					`(!(k in variables.head) || variables.head[k] == variables.oldHead[k])))`,
 				"of " + linkerd.DestinationName + " linkwright changes only the annotation " + told + " of its pod template",
 			},
 			{
@@ -54,7 +58,7 @@ func deployments(a Account) rules {
 			},
 			{
 				controller(fmt.Sprintf("!has(variables.pod.initContainers) && variables.pod.containers.all(c, c.image.matches(%s))", quoted(a.images()))),
-				"a link's controller runs Linkerd's image, or one that --allow-controller-image allows",
+				"a link's controller runs Linkerd's image, or one that linkwright rbac --confine was given by --allow-controller-image",
 			},
 			{
 				controller("variables.volumes.all(v, v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
@@ -64,7 +68,8 @@ func deployments(a Account) rules {
 			{
 				controller("!(has(variables.pod.hostNetwork) && variables.pod.hostNetwork) && !(has(variables.pod.hostPID) && variables.pod.hostPID) && " +
 					"!(has(variables.pod.hostIPC) && variables.pod.hostIPC) && variables.pod.containers.all(c, " +
-					"!has(c.command) && !has(c.lifecycle) && " +
+					"!has(c.command) && !has(c.lifecycle) && !(has(c.livenessProbe) && has(c.livenessProbe.exec)) && " +
+					"!(has(c.readinessProbe) && has(c.readinessProbe.exec)) && !(has(c.startupProbe) && has(c.startupProbe.exec)) && " +
 					"(!has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0)) && (!has(c.securityContext) || " +
 					"!(has(c.securityContext.privileged) && c.securityContext.privileged) && !(has(c.securityContext.allowPrivilegeEscalation) && c.securityContext.allowPrivilegeEscalation) && " +
 					"!(has(c.securityContext.capabilities) && has(c.securityContext.capabilities.add))))"),

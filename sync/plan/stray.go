@@ -121,7 +121,7 @@ func (p *planner) abandoned(running bool) (out []Stray) {
 	mirrors := linkerd.MirrorsOf(p.spec(p.name).Linkerd, p.side.Seen)
 	for _, target := range targets {
 		m := mirrors[target]
-		if len(m.Pods) > 0 && !running {
+		if len(m.Pods) > 0 && !running || running && !p.remembered(target) { // of one that we never knew nothing was ours
 			continue
 		}
 		why := "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here"

@@ -218,32 +218,3 @@ func TestOrphansOfALeaving(t *testing.T) {
 		t.Errorf("left %t, %s %v", last.Left(), r.Standing, r.Why)
 	}
 }
-
-// Mirrors of a link of which nothing else is left keep a departed cluster remembered, too: the report names them until they are deleted.
-func TestOrphanMirrorsOfADeparted(t *testing.T) {
-	s := linked(t, all)
-	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system", "west": "west-kube-system"}
-	s.world.Fleet = declare(t, two[:1], "")
-	s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-	for _, c := range two {
-		for _, inv := range inventories(t, s.live[c].Seen) {
-			remove(s.live[c], inventory.Key(owner, inv.End))
-		}
-	}
-	turns := 0
-	for ; turns < 5; turns++ { // people delete what is told: first what carries the mark, then what Linkerd's controller left
-		step := s.turn("west")
-		if step.Left() {
-			break
-		}
-		for _, o := range step.Strays {
-			remove(s.live["west"], o.Key)
-		}
-		for _, play := range s.play {
-			play(s.live["west"])
-		}
-	}
-	if left := strings.Join(s.names("west"), " "); turns < 2 || turns == 5 || strings.Contains(left, "shop/") {
-		t.Errorf("after %d turns %s", turns, left)
-	}
-}

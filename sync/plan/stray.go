@@ -64,7 +64,7 @@ func (p *planner) desires(k object.Key) bool {
 // astray tells the first strays, by key: those with our label before others.
 func (p *planner) astray() {
 	slices.SortFunc(p.strays, func(a, b Stray) int { return a.Key.Compare(b.Key) })
-	left := slices.Concat(p.abandoned(false), p.lookalikes())
+	left := slices.Concat(p.abandoned(), p.lookalikes())
 	slices.SortFunc(left, func(a, b Stray) int { return a.Key.Compare(b.Key) })
 	left = slices.CompactFunc(left, func(a, b Stray) bool { return a.Key == b.Key })
 	p.strays = append(slices.DeleteFunc(p.strays, func(s Stray) bool { // a label that was copied onto a mirror tells less
@@ -78,9 +78,9 @@ func (p *planner) astray() {
 // Orphaned is the code of a cluster that left the fleet or is to leave, and in which nothing is left but orphans.
 const Orphaned = "Orphaned"
 
-// orphaned keeps a cluster remembered that left the fleet or is to leave, while anything is there that carries our mark and that no inventory
-// lists, or that Linkerd left of a link that is gone, or its report would tell of that just once. An inventory of the other end may still
-// prove whose it is; else people delete it, or abandon the cluster.
+// orphaned keeps a cluster remembered that left the fleet or is to leave, while anything carries our mark there that no inventory lists, or
+// its report would tell of that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon
+// the cluster. What Linkerd's controllers left is told, and holds no cluster: it may be somebody else's.
 func (p *planner) orphaned() {
 	if !p.departed(p.name) && !p.leaves(p.name) || !p.step.Left() {
 		return
@@ -90,9 +90,6 @@ func (p *planner) orphaned() {
 		if p.side.Seen.Record(s.Key).Mark == object.Ours {
 			orphans = append(orphans, s.Key)
 		}
-	}
-	for _, s := range p.abandoned(true) {
-		orphans = append(orphans, s.Key)
 	}
 	why := "the cluster is declared no more"
 	if !p.departed(p.name) {
@@ -110,9 +107,8 @@ func (p *planner) orphaned() {
 }
 
 // abandoned is what controllers of Linkerd's left for targets of which nothing else is here: no Link, no controller, no inventory
-// and no declaration. It may be a link of ours of which the inventory was lost, or somebody else's: nothing proves either. With running, also what
-// a controller without a Deployment left, whose pods have not ended yet.
-func (p *planner) abandoned(running bool) (out []Stray) {
+// and no declaration. It may be a link of ours of which the inventory was lost, or somebody else's: nothing proves either.
+func (p *planner) abandoned() (out []Stray) {
 	targets := p.unclaimed()
 	if len(targets) == 0 {
 		return nil
@@ -121,7 +117,7 @@ func (p *planner) abandoned(running bool) (out []Stray) {
 	mirrors := linkerd.MirrorsOf(p.spec(p.name).Linkerd, p.side.Seen)
 	for _, target := range targets {
 		m := mirrors[target]
-		if len(m.Pods) > 0 && !running || running && !p.remembered(target) { // of one that we never knew nothing was ours
+		if len(m.Pods) > 0 {
 			continue
 		}
 		why := "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here"

@@ -104,20 +104,30 @@ func (c Census) Weigh(l Limits) Removal {
 
 // stuck counts what is denied only since it was denied before.
 func stuck(units []inventory.Unit) string {
-	n := map[inventory.UnitKind]int{}
-	for _, u := range units {
-		n[u.Kind]++
-	}
 	var out []string
-	for _, kind := range []inventory.UnitKind{inventory.UnitCluster, inventory.UnitLink, inventory.UnitSelectors, inventory.UnitOverlay} {
-		if n[kind] > 0 {
-			out = append(out, map[inventory.UnitKind]string{
-				inventory.UnitCluster: counted(n[kind], "cluster"), inventory.UnitLink: counted(n[kind], "link"),
-				inventory.UnitSelectors: "selectors of " + counted(n[kind], "link"), inventory.UnitOverlay: "overlay objects in " + counted(n[kind], "cluster"),
-			}[kind])
+	for _, kind := range inventory.UnitKinds() {
+		n := 0
+		for _, u := range units {
+			if u.Kind == kind {
+				n++
+			}
+		}
+		if n > 0 {
+			out = append(out, ofKind(kind, n))
 		}
 	}
 	return strings.Join(out, ", ") + " of a removal that was denied before"
+}
+
+// ofKind is how many units of a kind there are, in words.
+func ofKind(kind inventory.UnitKind, n int) string {
+	switch kind {
+	case inventory.UnitSelectors:
+		return "selectors of " + counted(n, "link")
+	case inventory.UnitOverlay:
+		return "overlay objects in " + counted(n, "cluster")
+	}
+	return counted(n, string(kind))
 }
 
 func (c Census) units(more []inventory.Unit) []inventory.Unit {

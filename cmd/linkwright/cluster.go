@@ -47,7 +47,6 @@ type enrollment struct {
 	linkerd    api.Linkerd
 	ttl        time.Duration
 	force      bool
-	confined   bool
 	grantee    grantee
 	out, notes io.Writer
 }
@@ -115,7 +114,7 @@ func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	e.ttl = 90 * 24 * time.Hour
 	f.Var(&span{at: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
 	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
-	f.BoolVar(&e.confined, "confine", false, confineUsage)
+	f.BoolVar(&e.grantee.confined, "confine", false, confineUsage)
 	f.BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
 }
 
@@ -140,12 +139,12 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	case e.server != "" && !strings.HasPrefix(e.server, "https://"):
 		return nil, usage("--api-server %q: want https://", e.server)
 	}
-	wide := e.grantee.wide
-	if e.grantee, err = accountOf(e.account); wide {
+	asked := e.grantee
+	if e.grantee, err = accountOf(e.account); asked.wide {
 		say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
 	}
-	e.grantee.name, e.grantee.wide = object.Manager(e.f.home.owner), wide
-	e.grantee.images, e.grantee.home, e.grantee.confined = e.f.home.images, e.f.home.namespace, e.confined
+	e.grantee.name, e.grantee.wide, e.grantee.confined = object.Manager(e.f.home.owner), asked.wide, asked.confined
+	e.grantee.images, e.grantee.home = e.f.home.images, e.f.home.namespace
 	return path, err
 }
 

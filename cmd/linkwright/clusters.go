@@ -10,10 +10,9 @@ import (
 	gosync "sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
-
-	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"

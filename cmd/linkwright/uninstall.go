@@ -109,12 +109,6 @@ func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printe
 		return err
 	}
 	left := plan.Left(w, nil)
-	if orphans := e.orphans(w); len(left) == 0 && len(orphans) > 0 {
-		for _, o := range orphans {
-			say(out.told, o)
-		}
-		return exit{exitPartial, nil}
-	}
 	if len(left) == 0 {
 		say(out.told, "nothing of linkwright is left")
 		return e.dropIf(ctx, yes)
@@ -140,18 +134,6 @@ func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printe
 		err = exit{exitPartial, nil}
 	}
 	return errors.Join(err, e.dropRecord(ctx))
-}
-
-// orphans tells of clusters in which nothing is left but what no inventory lists.
-func (e *engine) orphans(w plan.World) (out []string) {
-	for _, name := range sortedNames(w) {
-		for _, r := range plan.Cluster(w, name, e.loop.Renderer).Rows {
-			if r.Why != nil && r.Why.Code == plan.Orphaned {
-				out = append(out, fmt.Sprintf("%s: %s: %s", name, r.Why.Code, r.Why.Message))
-			}
-		}
-	}
-	return out
 }
 
 func objects(n int) string {

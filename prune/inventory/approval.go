@@ -15,13 +15,16 @@ import (
 // UnitKind is what a person declares, and a revision may take away.
 type UnitKind string
 
-// Kinds of units, in the order in which they are told.
+// Kinds of units.
 const (
 	UnitCluster   UnitKind = "cluster"   // a cluster whose declaration is gone
 	UnitLink      UnitKind = "link"      // a link that is declared no more, between clusters that stay
 	UnitSelectors UnitKind = "selectors" // of a declared link, which choose fewer services than before
 	UnitOverlay   UnitKind = "overlay"   // objects that only an overlay brought into a cluster
 )
+
+// UnitKinds are all, in the order in which they are told.
+func UnitKinds() []UnitKind { return []UnitKind{UnitCluster, UnitLink, UnitSelectors, UnitOverlay} }
 
 // Unit is one thing that a revision takes away, as people count it. To names the selectors, or the objects of an overlay,
 // that are to be; it is empty for clusters and links.
@@ -53,7 +56,7 @@ func (u Unit) String() string {
 
 // Compare orders units by kind, then by name.
 func (u Unit) Compare(o Unit) int {
-	order := []UnitKind{UnitCluster, UnitLink, UnitSelectors, UnitOverlay}
+	order := UnitKinds()
 	return cmp.Or(cmp.Compare(slices.Index(order, u.Kind), slices.Index(order, o.Kind)), cmp.Compare(u.Kind, o.Kind),
 		cmp.Compare(u.Cluster, o.Cluster), u.Link().Compare(o.Link()), cmp.Compare(u.To, o.To))
 }

@@ -33,7 +33,7 @@ func (p *planner) strayIn(name api.ClusterName) func(object.Key, object.Record) 
 	}
 }
 
-// ledger says that a key is of what accounts are kept in: an inventory, or the namespace of all of them, which stays.
+// ledger says that an object is an inventory, or the namespace of all inventories, which stays.
 func (w World) ledger(k object.Key) bool {
 	return inventory.Named(w.Owner, k) || k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}
 }

@@ -40,15 +40,20 @@ func clusterRoleBindings(a Account) rules {
 	}
 }
 
+// ofControllers checks the name of a controller's Role or RoleBinding.
+func ofControllers(kinds string) check {
+	return check{
+		starts("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
+		"linkwright writes only the " + kinds + " of links' controllers",
+	}
+}
+
 // roles: what a controller may do in its namespace.
 func roles(Account) rules {
 	return rules{
 		resource: rbacGroup + "/roles", verbs: written(),
 		checks: []check{
-			{
-				starts("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
-				"linkwright writes only the Roles of links' controllers",
-			},
+			ofControllers("Roles"),
 			{
 				`request.operation == "DELETE" || request.operation == "UPDATE" && object.rules == oldObject.rules || object.rules.all(r, ` +
 					`r.apiGroups == [""] && r.resources == ["secrets"] && has(r.resourceNames) && r.verbs.all(v, v in ["get", "list", "watch"]) || ` +
@@ -65,10 +70,7 @@ func roleBindings(Account) rules {
 	return rules{
 		resource: rbacGroup + "/rolebindings", verbs: written(),
 		checks: []check{
-			{
-				starts("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
-				"linkwright writes only the RoleBindings of links' controllers",
-			},
+			ofControllers("RoleBindings"),
 			{
 				unchanged + " || " + bound("Role", "variables.name", "(!has(s.namespace) || s.namespace == request.namespace)", linkerd.Controller("")),
 				"the RoleBinding of a link's controller gives it the Role of its own name",

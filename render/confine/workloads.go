@@ -37,7 +37,7 @@ func deployments(a Account) rules {
 			{Name: "pod", Expression: "object.spec.template.spec"},
 			{Name: "volumes", Expression: "has(variables.pod.volumes) ? variables.pod.volumes : []"},
 		},
-		checks: []check{
+		checks: append([]check{
 			{
 				destination + ` ? request.operation == "UPDATE" : ` + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
 				"linkwright changes only the Deployments of links' controllers, and " + linkerd.DestinationName,
@@ -52,33 +52,39 @@ func deployments(a Account) rules {
 					`(!(k in variables.head) || variables.head[k] == variables.oldHead[k])))`,
 				"of " + linkerd.DestinationName + " linkwright changes only the annotation " + told + " of its pod template",
 			},
-			{
-				controller("has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name"),
-				"a link's controller runs as the account of its own name",
-			},
-			{
-				controller(fmt.Sprintf("!has(variables.pod.initContainers) && variables.pod.containers.all(c, c.image.matches(%s))", quoted(a.images()))),
-				"a link's controller runs Linkerd's image, or one that linkwright rbac --confine was given by --allow-controller-image",
-			},
-			{
-				controller("variables.volumes.all(v, v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
-					`has(s.serviceAccountToken) && !has(s.serviceAccountToken.audience) || has(s.downwardAPI) || has(s.configMap) && s.configMap.name == "kube-root-ca.crt"))`),
-				"a link's controller has no volume but its own account's token",
-			},
-			{
-				controller("!(has(variables.pod.hostNetwork) && variables.pod.hostNetwork) && !(has(variables.pod.hostPID) && variables.pod.hostPID) && " +
-					"!(has(variables.pod.hostIPC) && variables.pod.hostIPC) && variables.pod.containers.all(c, " +
-					"!has(c.command) && !has(c.lifecycle) && !(has(c.livenessProbe) && has(c.livenessProbe.exec)) && " +
-					"!(has(c.readinessProbe) && has(c.readinessProbe.exec)) && !(has(c.startupProbe) && has(c.startupProbe.exec)) && " +
-					"(!has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0)) && (!has(c.securityContext) || " +
-					"!(has(c.securityContext.privileged) && c.securityContext.privileged) && !(has(c.securityContext.allowPrivilegeEscalation) && c.securityContext.allowPrivilegeEscalation) && " +
-					"!(has(c.securityContext.capabilities) && has(c.securityContext.capabilities.add))))"),
-				"a link's controller has nothing of its node, no privileges, and runs no command but its image's",
-			},
-			{
-				controller("variables.pod.containers.all(c, !has(c.envFrom) && (!has(c.env) || c.env.all(e, !has(e.valueFrom) || has(e.valueFrom.fieldRef))))"),
-				"a link's controller reads no Secret or ConfigMap",
-			},
+		}, pods(a, controller)...),
+	}
+}
+
+// pods are the checks of a controller's pods; controller makes each one about these alone.
+func pods(a Account, controller func(string) string) []check {
+	return []check{
+		{
+			controller("has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name"),
+			"a link's controller runs as the account of its own name",
+		},
+		{
+			controller(fmt.Sprintf("!has(variables.pod.initContainers) && variables.pod.containers.all(c, c.image.matches(%s))", quoted(a.images()))),
+			"a link's controller runs Linkerd's image, or one that linkwright rbac --confine was given by --allow-controller-image",
+		},
+		{
+			controller("variables.volumes.all(v, v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
+				`has(s.serviceAccountToken) && !has(s.serviceAccountToken.audience) || has(s.downwardAPI) || has(s.configMap) && s.configMap.name == "kube-root-ca.crt"))`),
+			"a link's controller has no volume but its own account's token",
+		},
+		{
+			controller("!(has(variables.pod.hostNetwork) && variables.pod.hostNetwork) && !(has(variables.pod.hostPID) && variables.pod.hostPID) && " +
+				"!(has(variables.pod.hostIPC) && variables.pod.hostIPC) && variables.pod.containers.all(c, " +
+				"!has(c.command) && !has(c.lifecycle) && !(has(c.livenessProbe) && has(c.livenessProbe.exec)) && " +
+				"!(has(c.readinessProbe) && has(c.readinessProbe.exec)) && !(has(c.startupProbe) && has(c.startupProbe.exec)) && " +
+				"(!has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0)) && (!has(c.securityContext) || " +
+				"!(has(c.securityContext.privileged) && c.securityContext.privileged) && !(has(c.securityContext.allowPrivilegeEscalation) && c.securityContext.allowPrivilegeEscalation) && " +
+				"!(has(c.securityContext.capabilities) && has(c.securityContext.capabilities.add))))"),
+			"a link's controller has nothing of its node, no privileges, and runs no command but its image's",
+		},
+		{
+			controller("variables.pod.containers.all(c, !has(c.envFrom) && (!has(c.env) || c.env.all(e, !has(e.valueFrom) || has(e.valueFrom.fieldRef))))"),
+			"a link's controller reads no Secret or ConfigMap",
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
@@ -133,5 +134,21 @@ func TestNoteTogether(t *testing.T) {
 	tt.note(t.Context(), applied("b"), nil)
 	if n := len(memcluster.Written(home.Requests())); n != 1 || tt.board.lastRecord().Revision.Applied != "b" {
 		t.Errorf("after a write that failed: %d writes, %+v", n, tt.board.lastRecord().Revision)
+	}
+}
+
+// What a revision writes nothing of is named: whole clusters, and links that are suspended for themselves.
+func TestWrittenBy(t *testing.T) {
+	cluster := "---\napiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {access: {kubeconfigSecret: {name: %[1]s}}, suspend: %t}\n"
+	link := "---\napiVersion: linkwright.dev/v1alpha1\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %[1]s, target: %[2]s, suspend: %[3]t}\n"
+	text := fmt.Sprintf(cluster, "a", false) + fmt.Sprintf(cluster, "b", false) + fmt.Sprintf(cluster, "c", true) +
+		fmt.Sprintf(link, "a", "b", false) + fmt.Sprintf(link, "b", "a", true) + fmt.Sprintf(link, "a", "c", true)
+	f, problems := fleet.Load("1", fstest.MapFS{"fleet.yaml": {Data: []byte(text)}})
+	if f == nil {
+		t.Fatal(problems)
+	}
+	written, clusters, links := writtenBy(f)
+	if written != 1 || fmt.Sprint(clusters) != "[c]" || fmt.Sprint(links) != "[b→a]" {
+		t.Errorf("%d written, suspended are clusters %v and links %v", written, clusters, links)
 	}
 }

@@ -282,6 +282,13 @@ func (r *run) late(name api.ClusterName) bool {
 	return !recorded && base != nil && base.by == ours
 }
 
+// unproven says that people took the inventories of both ends of a link, and that its source has left the fleet: nobody can know any
+// more whose controllers' writes there are. Its last report names them (seeds 86002915, 87000847).
+func (r *run) unproven(pl *plane, target api.ClusterName) bool {
+	at := r.planes[r.called(target)]
+	return r.forgotten(pl.name) && pl.spoilt > 0 && at != nil && at.spoilt > 0
+}
+
 // served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
 func (p *plane) served(t *thing, target api.ClusterName) bool {
 	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || p.serves(t))
@@ -300,17 +307,22 @@ func isOwn(t *thing) bool {
 
 // stray says that a report tells of something that nobody links, or of more than it can name.
 func (r *run) stray(name api.ClusterName, k object.Key) bool {
-	s := r.last[name]
+	return names(r.last[name], k)
+}
+
+func names(s plan.Step, k object.Key) bool {
 	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
 }
 
 // orphan says that a report names a thing of a link of which nothing of linkwright's tells any more, or, of a secret of the control
-// plane, which is found by name only, anything. Only people take it away.
+// plane, which is found by name only, anything, or of a former multicluster namespace, its Link (seed 88000744). Only people take it away.
 func (r *run) orphan(name api.ClusterName, t *thing) bool {
 	s, link := r.last[name], r.today(t.end.Link)
 	_, declared := r.head.of(link)
 	secret := t.key.Kind == "Secret" && t.key.Namespace == cp
-	told := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == t.key || secret })
+	told := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool {
+		return o.Key == t.key || secret || o.Key.Kind == "Link" && o.Key.Namespace == t.key.Namespace && t.key.Namespace != r.planes[name].mc
+	})
 	return told && !declared && r.untold(link)
 }
 
@@ -342,7 +354,7 @@ func (r *run) mirrored(pl *plane, t *thing) string {
 		link := api.Pair{Source: pl.name, Target: target}
 		l := pl.linkTo(target)
 		_, declared := r.head.of(link)
-		if told && pl.served(t, target) || l != nil && l.by == ours && r.orphan(pl.name, l) {
+		if told && pl.served(t, target) || r.unproven(pl, target) && names(pl.parting, t.key) || l != nil && l.by == ours && r.orphan(pl.name, l) {
 			continue
 		}
 		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&

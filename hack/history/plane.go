@@ -70,6 +70,7 @@ type plane struct {
 	older    []*thing                 // inventories as they were
 	lagging  map[object.Key]bool      // pods that outlived their Deployment for a while
 	given    bool                     // people gave it up, as it was: what is left there nobody looks for
+	parting  plan.Step                // the last of a cluster that was struck off the record
 	silent   time.Time                // since when it is down
 	ended    map[object.Key]string    // Secrets of tokens that a rotation ended, with the uid of their account
 	again    bool                     // one of these was issued again: Kubernetes gives the same token for the same Secret and account

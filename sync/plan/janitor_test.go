@@ -186,9 +186,14 @@ func TestOrphansOfADeparted(t *testing.T) {
 			remove(s.live[c], inventory.Key(owner, inv.End))
 		}
 	}
+	elsewhere := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "elsewhere", Name: "north"} // of a former namespace
+	laid(s, "east", object.Ours, elsewhere)
 	last := s.settle()["east"]
-	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Standing != Held || r.Why.Code != Orphaned || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 3 {
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Standing != Held || r.Why.Code != Orphaned || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 4 {
 		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Standing, r.Why, len(last.Strays))
+	}
+	if !slices.ContainsFunc(last.Strays, func(o Stray) bool { return o.Key == elsewhere && strings.Contains(o.Do, "in namespace elsewhere") }) {
+		t.Errorf("%s is reported without what else may be there: %v", elsewhere, last.Strays)
 	}
 	s.world.Forget = map[api.ClusterName]bool{"east": true}
 	if step := s.turn("east"); !step.Left() || step.Rows[0].Why.Code != Abandoned {

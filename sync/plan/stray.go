@@ -48,8 +48,12 @@ func (p *planner) provesNothing(k object.Key, r object.Record) (why, do string) 
 			"take the label " + object.OwnerLabel + " off, or delete it if nobody needs it"
 	}
 	do = "delete it if nobody needs it, or take the label " + object.OwnerLabel + " off"
-	if k.Group == linkerd.Group && k.Kind == "Link" { // its secret is read by name only, and no report shows it
-		do += "; if you delete it, delete " + linkerd.ControlPlaneSecret(p.spec(p.name).Linkerd, api.ClusterName(k.Name)).String() + ", too"
+	if k.Group == linkerd.Group && k.Kind == "Link" { // what no report shows
+		at := p.spec(p.name).Linkerd
+		do += "; if you delete it, delete " + linkerd.ControlPlaneSecret(at, api.ClusterName(k.Name)).String() + ", too" // read by name only
+		if k.Namespace != at.MulticlusterNamespace {
+			do += ", and what else carries that label in namespace " + k.Namespace + ", which linkwright does not read"
+		}
 	}
 	return "it carries linkwright's mark, but no inventory lists it: it is a copy, or its inventory was deleted", do
 }
@@ -117,7 +121,7 @@ func (p *planner) abandoned() (out []Stray) {
 	mirrors := linkerd.MirrorsOf(p.spec(p.name).Linkerd, p.side.Seen)
 	for _, target := range targets {
 		m := mirrors[target]
-		if len(m.Pods) > 0 {
+		if len(m.Pods) > 0 && !p.departed(p.name) { // they may take it away yet; nobody may look at a cluster that left once they are gone
 			continue
 		}
 		why := "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here"

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,7 @@ func TestDeploy(t *testing.T) {
 	b.run(0, "status")
 	b.mirrored()
 	b.told()
+	b.unconfined()
 	b.daemon(b.drift)
 	b.run(0, "sync")
 	b.joinLocally()
@@ -310,13 +312,39 @@ func (b *bed) mirrored() {
 // daemon runs one while f does something.
 func (b *bed) daemon(f func(), more ...string) {
 	b.Helper()
+	b.daemonLogging(func(*logged) { f() }, more...)
+}
+
+// logged is what a process that runs has logged so far.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is all of it.
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// daemonLogging is daemon for what waits for words of its log.
+func (b *bed) daemonLogging(f func(*logged), more ...string) {
+	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home, "--listen", "127.0.0.1:0"}, more...)
 	cmd := exec.CommandContext(ctx, b.program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
-	var log bytes.Buffer
+	var log logged
 	cmd.Stderr = &log
 	b.must(cmd.Start())
 	defer func() {
@@ -326,7 +354,7 @@ func (b *bed) daemon(f func(), more ...string) {
 			b.Log(log.String())
 		}
 	}()
-	f()
+	f(&log)
 	stop()
 	_ = cmd.Wait() // its exit code tells
 	text := strings.ToLower(log.String())

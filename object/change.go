@@ -23,6 +23,8 @@ type Watch struct {
 	Versions bool
 	// Health has the objects judged as they come in: they are read whole, and of that only Record.Health is kept.
 	Health bool
+	// Spec has Record.Digest be that of each object's spec, whoever wrote it: for kinds that linkwright never writes.
+	Spec bool
 	// MayHide: where the account may not read it, Observation.Hidden says so. Without it nothing of the cluster is given then.
 	MayHide bool
 }

@@ -46,6 +46,7 @@ type Observation struct {
 	// Hidden is what the account may not read of what was asked for with Watch.MayHide; sorted.
 	Hidden []Hidden
 	Server string  // URL of the API server that showed it
+	User   string  // by which name it knows the account that asked; empty: not known
 	layers []Layer // by kind, none of them empty
 }
 
@@ -239,7 +240,7 @@ func (e *Edit) Observation() Observation {
 		layers, rest = append(layers, kind), rest[n:]
 	}
 	out := NewObservation(e.of.Unserved, layers...)
-	out.Server, out.Unwatched, out.Hidden = e.of.Server, e.of.Unwatched, e.of.Hidden
+	out.Server, out.User, out.Unwatched, out.Hidden = e.of.Server, e.of.User, e.of.Unwatched, e.of.Hidden
 	return out
 }
 

@@ -38,19 +38,21 @@ type board struct {
 	table     map[api.ClusterName]*report.Cluster
 	elsewhere map[api.ClusterName]bool // of table: written by other processes; nobody changes it
 	record    inventory.Record
-	uids      map[api.ClusterName]string            // of record; nobody changes it
-	debts     map[api.ClusterName][]inventory.Debt  // of record; nobody changes it
-	retiring  map[api.ClusterName]bool              // of record; nobody changes it
-	decided   decided                               // by record and flags
-	amends    []*amendment                          // of record, which wait to be written
-	fresh     shelf[api.Pair, linkerd.Credential]   // issued, and not yet seen in place
-	proofs    shelf[api.Pair, pair.Proof]           // of credentials that were tried
-	looks     looks                                 // of sides
-	configs   linkerd.Configs                       // of sides, decoded
-	waiting   map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
-	pass      int
-	derived   derived
-	answers   map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
+	uids      map[api.ClusterName]string           // of record; nobody changes it
+	debts     map[api.ClusterName][]inventory.Debt // of record; nobody changes it
+	retiring  map[api.ClusterName]bool             // of record; nobody changes it
+	decided   decided                              // by record and flags
+	amends    []*amendment                         // of record, which wait to be written
+	fresh     shelf[api.Pair, linkerd.Credential]  // issued, and not yet seen in place
+	proofs    shelf[api.Pair, pair.Proof]          // of credentials that were tried
+	looks     looks                                // of sides
+	configs   linkerd.Configs                      // of sides, decoded
+
+	confinement confinement                           // of accounts
+	waiting     map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
+	pass        int
+	derived     derived
+	answers     map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
 
 	corrected map[api.ClusterName]map[object.Key]*correction
 	failing   map[api.ClusterName]map[object.End]bool         // see fail

@@ -37,6 +37,7 @@ func (u *turn) side(ctx context.Context) pair.Side {
 		return side // its inventories say nothing
 	}
 	side.Facts = u.facts(side.Seen)
+	side.Gap, side.Anyone = u.board.gap(u.cluster.Spec, side.Seen)
 	side.Known = true
 	u.judge(ctx, side)
 	return side

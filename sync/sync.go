@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -117,6 +118,10 @@ type Loop struct {
 	Probe bool
 	// Tries tries credentials before they are handed to Linkerd; nil: none is tried.
 	Tries Trier
+	// Confined is the account that admission policies must confine, but for its name in each cluster and the namespace of links there.
+	Confined confine.Account
+	// RequireConfinement has nothing written to clusters in which they do not.
+	RequireConfinement bool
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 	// Immutable says of which field an error of a write says that it cannot be changed; false: it says something else.

@@ -192,7 +192,7 @@ func (b *board) bare() plan.World {
 		Owner: b.loop.Owner, Namespace: b.loop.Home.Namespace, Term: b.term, Fleet: b.fleet, Departed: b.departed,
 		UIDs: b.uids, Accepted: b.decided.accepted, Debts: b.debts, Forget: b.decided.abandoned, Suspended: b.decided.suspended, Grace: b.loop.Grace, Now: time.Now(),
 		Guard: plan.Guard{Limits: b.record.Limits, Approvals: b.record.Approvals, Denied: b.record.Denied, Retiring: b.retiring, Cap: b.loop.Cap},
-		Adopt: b.loop.Adopt, Rules: b.loop.Rules, Release: b.loop.Release, Once: b.loop.Changes == nil,
+		Adopt: b.loop.Adopt, Rules: b.loop.Rules, Release: b.loop.Release, Once: b.loop.Changes == nil, RequireConfinement: b.loop.RequireConfinement,
 	}
 }
 

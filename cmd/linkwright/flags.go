@@ -28,6 +28,7 @@ type homeFlags struct {
 	grace                        time.Duration
 	pruneCap                     *api.PruneLimits // nil: as declared
 	images                       []string
+	requireConfinement           bool
 	log                          logFlags
 }
 
@@ -83,6 +84,10 @@ func (h *homeFlags) addOnly(f *pflag.FlagSet) {
 
 func (h *homeFlags) addImages(f *pflag.FlagSet) {
 	f.StringArrayVar(&h.images, "allow-controller-image", nil, "PREFIX: let links name controller images that begin so (controller.image; default: none; repeatable)")
+}
+
+func (h *homeFlags) addConfinement(f *pflag.FlagSet) {
+	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add --confine)")
 }
 
 // renderer renders what may be written here.

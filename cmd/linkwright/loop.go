@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -95,6 +96,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
 		Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
+		Confined: confine.Account{Home: f.home.namespace, Images: f.home.images}, RequireConfinement: f.home.requireConfinement,
 		Log: log, Tries: c.trier(),
 		Explain: cluster.Explain, Immutable: cluster.Immutable,
 	}}, nil

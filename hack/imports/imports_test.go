@@ -38,14 +38,14 @@ func table() map[string]row {
 		"prune/inventory": {pure: true, imports: "api object"},
 		"prune":           {pure: true, imports: "api object prune/inventory render/linkerd"},
 		"sync/pair":       {pure: true, imports: "api object render/fleet render/linkerd"},
-		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/fleet render/linkerd sync/pair"},
+		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/confine render/fleet render/linkerd sync/pair"},
 		"sync/report":     {pure: true, imports: "api object sync/plan"},
 		"sync/trust":      {pure: true},
 		"sync/forge":      {imports: "api"},
 		"sync/source":     {imports: "api sync/forge sync/trust"},
 		"sync/cluster":    {imports: "api object"},
 		"sync/lease":      {},
-		"sync":            {imports: "api object prune/inventory render/fleet render/linkerd sync/pair sync/plan sync/report"},
+		"sync":            {imports: "api object prune/inventory render/confine render/fleet render/linkerd sync/pair sync/plan sync/report"},
 		"sync/web":        {imports: "sync/report"},
 	}
 }

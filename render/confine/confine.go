@@ -28,8 +28,11 @@ type Account struct {
 	Images []string
 }
 
+// prefix is that of a ServiceAccount's name as API servers know it.
+const prefix = "system:serviceaccount:"
+
 // User is the account's name as API servers know it.
-func (a Account) User() string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
+func (a Account) User() string { return prefix + a.Namespace + ":" + a.Name }
 
 // Object is a policy, or the binding that has it enforced, as it is written.
 type Object struct {

@@ -57,6 +57,7 @@ type Client struct {
 	streams *http.Client // rest's, for answers that do not end
 	http    *http.Transport
 	server  string
+	user    string // as userOf
 	owner   string
 	timeout time.Duration
 	kinds   kinds

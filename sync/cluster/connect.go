@@ -42,7 +42,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	streams := &http.Client{Transport: client.Transport, CheckRedirect: follow}
 	c := &Client{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
-		server: cfg.Host, owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
+		server: cfg.Host, user: userOf(cfg), owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
 		alike: o.alike, secrets: newSamples(),
 	}
 	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver

@@ -97,12 +97,13 @@ type reading struct {
 	resource
 	depth  object.Depth
 	health bool
+	spec   bool
 }
 
-func (s scope) reading(r resource) reading { return reading{r, s.depth, s.health} }
+func (s scope) reading(r resource) reading { return reading{r, s.depth, s.health, s.spec} }
 
 // whole says that all of the object is asked for, whatever of it is kept.
-func (as reading) whole() bool { return as.depth == object.Whole || as.health }
+func (as reading) whole() bool { return as.depth == object.Whole || as.health || as.spec }
 
 func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
 	got, err := req.SetHeader("Accept", acceptMetaList).Do(ctx).Get()
@@ -231,6 +232,9 @@ func (c *Client) checkedItem(raw []byte, as reading) (object.Item, error) {
 	}
 	if as.health {
 		it.Record.Health = object.HealthIn(as.Kind, raw)
+	}
+	if as.spec {
+		it.Record.Digest = object.SpecDigest(raw)
 	}
 	return it, err
 }

@@ -152,7 +152,7 @@ func (c *Client) merge(scopes []scope, looks []look) object.Observation {
 	slices.SortFunc(unwatched, object.Key.Compare)
 	seen := object.NewObservation(slices.Compact(unserved), layers...)
 	slices.SortFunc(hidden, object.Hidden.Compare)
-	seen.Server, seen.Unwatched, seen.Hidden = c.server, unwatched, slices.Compact(hidden)
+	seen.Server, seen.User, seen.Unwatched, seen.Hidden = c.server, c.user, unwatched, slices.Compact(hidden)
 	return seen
 }
 

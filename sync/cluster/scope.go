@@ -15,7 +15,7 @@ type scope struct {
 	place
 	depth            object.Depth
 	versions, health bool // as of a watch
-	mayHide          bool
+	spec, mayHide    bool
 }
 
 // place is a kind in a namespace, narrowed by a label selector, or one object of it.
@@ -69,7 +69,7 @@ func first(a, b bool) int {
 func scopesOf(w object.Watch) []scope {
 	s := scope{
 		place: place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
-		depth: w.Depth, versions: w.Versions, health: w.Health, mayHide: w.MayHide,
+		depth: w.Depth, versions: w.Versions, health: w.Health, spec: w.Spec, mayHide: w.MayHide,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector
@@ -86,7 +86,7 @@ func scopesOf(w object.Watch) []scope {
 // and keeps of s what either of two scopes keeps.
 func (s scope) and(o scope) scope {
 	s.depth = max(s.depth, o.depth)
-	s.versions, s.health = s.versions || o.versions, s.health || o.health
+	s.versions, s.health, s.spec = s.versions || o.versions, s.health || o.health, s.spec || o.spec
 	s.mayHide = s.mayHide && o.mayHide
 	return s
 }

@@ -25,7 +25,11 @@ type Side struct {
 	Looked     []object.Watch
 	Everything bool // simulated: whatever is not in Seen is not there
 	Facts      linkerd.Facts
-	Pass       int // in which it was read by requests, or could not be
+	// Gap says why admission policies do not confine linkwright's account there; empty: they do. Anyone: it is no ServiceAccount, so
+	// that none could.
+	Gap    string
+	Anyone bool
+	Pass   int // in which it was read by requests, or could not be
 	// Stale is since when it cannot be read, though it could before; zero: it can, or nobody knows since when.
 	Stale time.Time
 }

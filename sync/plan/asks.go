@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -17,7 +19,7 @@ import (
 // alone (see Drift), sorted, or the whole cluster; neither: nothing. It is about that cluster's step alone: what others
 // depend on is for the caller to see.
 //
-//	facts, our namespace, the base's inventory,
+//	facts, our namespace, the base's inventory, admission policies,
 //	the Deployment that is told of credentials  the whole
 //	inventory of an end in place                that end: Drift sees whether it holds what is declared; no other can be
 //	credentials, accounts, tokens               the whole: they tell where a link stands; with a token that does not expire: its end
@@ -83,7 +85,7 @@ func (a *asker) asksWhole(k object.Key) bool {
 	switch {
 	case inventory.Named(a.Owner, k):
 		return !a.isRecord(k)
-	case k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}, a.isFact(k), a.isGiven(k), k == linkerd.Destination(a.spec(a.name).Linkerd):
+	case k == object.Key{Kind: "Namespace", Name: object.AccessNamespace}, k.Group == admissionv1.GroupName, a.isFact(k), a.isGiven(k), k == linkerd.Destination(a.spec(a.name).Linkerd):
 		return true
 	}
 	stray := a.unsettled || a.Sides[a.name].Seen.Record(k).Mark == object.Ours

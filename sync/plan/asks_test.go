@@ -32,6 +32,10 @@ func TestAsksOfMirrors(t *testing.T) {
 		}
 	}
 	asks("in place", false)
+	policy := object.Key{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: "linkwright.secrets"}
+	if _, whole := Asks(s.now(), Cluster(s.now(), "west", s.renderer()), []object.Key{policy}); !whole {
+		t.Error("an admission policy was changed, and nobody looks")
+	}
 	unmark(s, "west", deployment("east"), object.Theirs)
 	asks("held", false)
 	unmark(s, "west", deployment("east"), object.Ours)

@@ -69,6 +69,8 @@ type World struct {
 	Rules AdoptRules
 	// Release has steps give up what it names, and do nothing else; nil: ordinary steps.
 	Release *Releasing
+	// RequireConfinement has nothing written to clusters whose admission policies do not confine linkwright's account.
+	RequireConfinement bool
 }
 
 // Standing is where an end is.
@@ -103,15 +105,17 @@ type Step struct {
 	Cluster api.ClusterName
 	Commit  api.Commit
 	Refused *object.Reason
-	Ahead   []object.Change // before anything else, one after the other: our namespace, the base, inventories
-	Changes []object.Change // by phase, then key; what takes something away last
-	After   []object.Change // inventories of ends that are through
-	Needs   []Need          // tokens to ask the cluster for, once all of that is done
-	Tries   []Try           // credentials to try now: what comes of it is in the next World
-	Retry   time.Time       // when there may be others to try, or conditions to tell, for which no pass waits; zero: never
-	Rows    []Row           // sorted by end
-	Next    time.Time       // when it may differ although nothing was written; zero: never
-	Whole   bool            // of Drift: the whole cluster is to be planned
+	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
+	Unconfined *object.Reason
+	Ahead      []object.Change // before anything else, one after the other: our namespace, the base, inventories
+	Changes    []object.Change // by phase, then key; what takes something away last
+	After      []object.Change // inventories of ends that are through
+	Needs      []Need          // tokens to ask the cluster for, once all of that is done
+	Tries      []Try           // credentials to try now: what comes of it is in the next World
+	Retry      time.Time       // when there may be others to try, or conditions to tell, for which no pass waits; zero: never
+	Rows       []Row           // sorted by end
+	Next       time.Time       // when it may differ although nothing was written; zero: never
+	Whole      bool            // of Drift: the whole cluster is to be planned
 	// Look are clusters that must be read in this pass before what ends with the code Unread wait for can be decided; sorted.
 	Look []api.ClusterName
 	// Owed are ends in other clusters that nothing but the home record will tell of once this step is done: to be written there
@@ -176,6 +180,7 @@ const soon = 300 * time.Millisecond
 func Cluster(w World, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	s := Step{Cluster: name, Commit: w.commit()}
 	p := &planner{World: w, name: name, side: w.Sides[name], renderer: r, policies: policies}
+	s.Unconfined = p.unconfined()
 	if w.handed(name) {
 		p.step = &s
 		if why := p.handingOver(); why != nil {

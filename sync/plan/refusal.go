@@ -8,10 +8,13 @@ import (
 )
 
 // refusal says why nothing may be written to the cluster at all: it is a stranger, its inventories cannot
-// be read, its base is of a later term, so that another process took over, or of a commit that the fleet's does not follow.
+// be read, no admission policies confine linkwright there though they must, its base is of a later term, so that another process took over, or of a commit that the fleet's does not follow.
 // Where only some ends are asked for, only their inventories are read, and the base.
 func (p *planner) refusal(only ...object.End) *object.Reason {
 	if why := p.stranger(p.name); why != nil {
+		return why
+	}
+	if why := p.unconfined(); why != nil && p.RequireConfinement {
 		return why
 	}
 	recorded, err := p.inventories(only)

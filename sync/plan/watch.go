@@ -7,6 +7,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -44,6 +45,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
 	out = append(out, render.Watches(l, w.discovering(c.Name))...)
 	out = append(out, w.told(c)...)
+	out = append(out, confine.Watches()...)
 	_, links, _ := w.declared(c.Name)
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)

@@ -118,6 +118,7 @@ func (c clusterDoc) checks() category {
 		allowed = sentence(c.Reason)
 	}
 	out.Checks = append(out.Checks, of("cluster is read", reached, failure), of("cluster may be written", allowed, failure))
+	out.Checks = append(out.Checks, of("linkwright is confined", sentence(c.Unconfined), warning))
 	if c.Base != nil {
 		out.Checks = append(out.Checks, of("base is in place", c.Base.words()+": "+sentence(c.Base.Reason), severityOf(c.Base.Standing)))
 	}

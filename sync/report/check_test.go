@@ -102,7 +102,7 @@ func TestCheckJSON(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"success": 8, "warning": 2, "error": 2}, results); diff != "" {
+	if diff := cmp.Diff(map[string]int{"success": 11, "warning": 2, "error": 2}, results); diff != "" {
 		t.Errorf("results: -want +got\n%s", diff)
 	}
 }

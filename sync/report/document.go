@@ -78,6 +78,7 @@ type clusterDoc struct {
 	State  State          `json:"state"`
 	Reason *object.Reason `json:"reason,omitempty"`
 	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
+	confinedDoc
 	straysDoc
 	Writes  []writeDoc `json:"writes"`  // in the order done
 	Planned []writeDoc `json:"planned"` // and not done
@@ -211,7 +212,7 @@ func (c clusterDoc) notes() (rows [][]string) {
 func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{
 		Name: string(c.Name), State: c.State(), Reason: m.reason(c.Why()), Writes: []writeDoc{}, Planned: []writeDoc{},
-		straysDoc: straysDoc{c.Step.Strays, c.Step.MoreStrays},
+		confinedDoc: confinedDoc{m.reason(c.Step.Unconfined)}, straysDoc: straysDoc{c.Step.Strays, c.Step.MoreStrays},
 	}
 	for _, row := range c.Step.Rows {
 		if row.End.IsBase() && !row.Quiet() && c.State() == Ready {

@@ -43,6 +43,7 @@ const (
 	BaseChanged        = "base changed"
 	CleanupChanged     = "cleanup changed"
 	OrphansChanged     = "orphans changed"
+	ConfinementChanged = "confinement changed"
 	HasProblem         = "declarations have a problem"
 	RevisionApplied    = "revision applied"
 	RevisionNotApplied = "revision not applied"

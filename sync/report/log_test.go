@@ -13,7 +13,7 @@ func TestMessagesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, message := range []string{
-		ObjectWritten, ObjectNotWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, HasProblem,
+		ObjectWritten, ObjectNotWritten, LinkChanged, ClusterChanged, BaseChanged, CleanupChanged, OrphansChanged, ConfinementChanged, HasProblem,
 		RevisionApplied, RevisionNotApplied, SyncFailed, SyncRecovered, SyncDone,
 	} {
 		if !strings.Contains(string(doc), "\n| `"+message+"` |") {

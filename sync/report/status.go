@@ -26,6 +26,7 @@ type clusterStatus struct {
 	State  State          `json:"state"`
 	Reason *object.Reason `json:"reason,omitempty"`
 	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
+	confinedDoc
 	straysDoc
 }
 
@@ -36,7 +37,7 @@ func (r Report) status() status {
 		Clusters: []clusterStatus{}, doc: d,
 	}
 	for _, c := range d.Clusters {
-		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base, straysDoc: c.straysDoc})
+		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base, confinedDoc: c.confinedDoc, straysDoc: c.straysDoc})
 	}
 	if s.opens = r.Opening != nil; s.opens {
 		in := make([]carried, 0, len(r.Clusters))
@@ -80,6 +81,9 @@ func (s status) clusterRows() [][]string {
 		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
 		if c.Base != nil {
 			rows = append(rows, []string{"", c.Base.words(), sentence(c.Base.Reason)})
+		}
+		if c.missesPolicies() && c.State == Ready {
+			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})
 		}
 		if len(c.Strays) > 0 {
 			rows = append(rows, []string{"", "strays", c.strays()})

@@ -34,6 +34,7 @@ const (
 	isUnreachable = "Unreachable"
 	isPending     = "Pending"
 	isFound       = "Found"
+	isUnconfined  = "NotConfined"
 )
 
 // subject is what an event is about: a link, or something of a cluster. Its message says which kind it is of.
@@ -76,6 +77,9 @@ func (r Report) states() map[subject]state {
 		}
 		for _, d := range c.Debts {
 			all[subject{CleanupChanged, c.Name, d.Link}] = state{is: isPending, why: "it goes once the cluster can be read: " + d.Left}
+		}
+		if d := (confinedDoc{c.Step.Unconfined}); d.missesPolicies() {
+			all[subject{message: ConfinementChanged, cluster: c.Name}] = state{is: isUnconfined, why: m.line(d.Unconfined.Message)}
 		}
 		if n := len(c.Step.Strays); n > 0 {
 			all[subject{message: OrphansChanged, cluster: c.Name}] = state{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key)}

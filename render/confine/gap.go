@@ -1,0 +1,82 @@
+package confine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/linkwright/linkwright/object"
+)
+
+// Watches show all policies of a cluster with their bindings, each by a digest of its spec.
+func Watches() (out []object.Watch) {
+	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+		v := admissionv1.SchemeGroupVersion
+		out = append(out, object.Watch{Group: v.Group, Version: v.Version, Kind: kind, Spec: true, MayHide: true})
+	}
+	return out
+}
+
+// As gives the account the name by which an API server knows it; false: it is no ServiceAccount, which policies could be for.
+func (a Account) As(user string) (Account, bool) {
+	namespace, name, ok := strings.Cut(strings.TrimPrefix(user, prefix), ":")
+	a.Namespace, a.Name = namespace, name
+	return a, ok && strings.HasPrefix(user, prefix)
+}
+
+// Expected is what confines an account: what must be there, each with the digest of its spec, in a fixed order.
+type Expected []struct {
+	key    object.Key
+	digest uint64
+}
+
+// Expect gives what confines the account.
+func Expect(a Account) (out Expected) {
+	for _, o := range Objects(a) {
+		raw, _ := json.Marshal(o) //nolint:errchkjson // it is made of strings, numbers and lists of them: it encodes
+		out = append(out, struct {
+			key    object.Key
+			digest uint64
+		}{object.Key{Group: admissionv1.GroupName, Kind: o.Kind, Name: o.Metadata.Name}, object.SpecDigest(raw)})
+	}
+	return out
+}
+
+// Gap says in words why what a cluster has does not confine the account; empty: it does. What the account may not read is a gap, too:
+// nobody knows of it.
+//
+//	policies are not served    Kubernetes before 1.30
+//	they may not be read       the rights lack it
+//	missing                    a policy, or the binding that has it enforced
+//	other than this version's  altered, or of another version of linkwright
+func (e Expected) Gap(seen object.Observation) string {
+	for _, w := range Watches() {
+		switch k := (object.Key{Group: w.Group, Kind: w.Kind}); {
+		case slices.Contains(seen.Unserved, w.Called()):
+			return "the cluster serves no validating admission policies (Kubernetes 1.30 and later do)"
+		case seen.Hides(k) != nil:
+			return "linkwright may not read the admission policies there"
+		}
+	}
+	var missing, other []string
+	for _, want := range e {
+		switch r := seen.Record(want.key); {
+		case r.IsZero() || r.Going:
+			missing = append(missing, want.key.String())
+		case r.Digest != want.digest:
+			other = append(other, want.key.String())
+		}
+	}
+	switch {
+	case len(missing) == len(e):
+		return "no admission policy confines linkwright's account"
+	case len(missing) > 0:
+		return fmt.Sprintf("admission policies that confine linkwright's account are missing (%d, the first is %s)", len(missing), missing[0])
+	case len(other) > 0:
+		return fmt.Sprintf("admission policies that confine linkwright's account are not those of this version (%d, the first is %s)", len(other), other[0])
+	}
+	return ""
+}

@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+// A cluster without policies is reported, with the command that installs them; only --require-confinement has nothing written there.
+func TestUnconfined(t *testing.T) {
+	for _, tt := range []struct {
+		gap              string
+		anyone, required bool
+		code             string
+	}{
+		{"", false, true, ""},
+		{"policies are missing", false, false, NotConfined},
+		{"policies are missing", false, true, NotConfined},
+		{"no ServiceAccount", true, true, NoServiceAccount},
+	} {
+		s := linked(t, all)
+		s.world.RequireConfinement = tt.required
+		w := s.now()
+		side := w.Sides["west"]
+		side.Gap, side.Anyone = tt.gap, tt.anyone
+		w.Sides["west"] = side
+		step := Cluster(w, "west", s.renderer())
+		if told := step.Unconfined; (told == nil) != (tt.code == "") || told != nil &&
+			(told.Code != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
+			t.Errorf("%+v: reported %v", tt, told)
+		}
+		if refused := tt.required && tt.code != ""; (step.Refused != nil) != refused {
+			t.Errorf("%+v: refused %v", tt, step.Refused)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,15 +156,8 @@ func (p *planner) forsake(ends ...object.End) Row {
 	return Row{
 		End: object.End{Cluster: p.name}, Standing: Removed, Leaving: true,
 		Why: object.Because(Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
-			object.OwnerLabel, p.Owner, orUnknown(p.UIDs[p.name]), known),
+			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.side.Facts.UID, "unknown"), known), // the record may have struck it off by now
 	}
-}
-
-func orUnknown(uid string) string {
-	if uid == "" {
-		return "unknown"
-	}
-	return uid
 }
 
 // dead says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever

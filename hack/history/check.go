@@ -282,11 +282,11 @@ func (r *run) late(name api.ClusterName) bool {
 	return !recorded && base != nil && base.by == ours
 }
 
-// unproven says that people took the inventories of both ends of a link, and that its source has left the fleet: nobody can know any
-// more whose controllers' writes there are. Its last report names them (seeds 86002915, 87000847).
+// unproven says that people took the inventories of both ends of a link, or built its target anew, and that its source has left the fleet:
+// nobody can know any more whose controllers' writes there are. Its last report names them (seeds 86002915, 87000847, 88025166).
 func (r *run) unproven(pl *plane, target api.ClusterName) bool {
 	at := r.planes[r.called(target)]
-	return r.forgotten(pl.name) && pl.spoilt > 0 && at != nil && at.spoilt > 0
+	return r.forgotten(pl.name) && pl.spoilt > 0 && at != nil && (at.spoilt > 0 || at.rebuilt)
 }
 
 // served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.

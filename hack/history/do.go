@@ -165,7 +165,7 @@ func (p *plane) serve(off bool) {
 // rebuild makes the cluster anew: another one, of the same name.
 func (r *run) rebuild(p *plane) {
 	next := build(p.born, p.uid+"'", p.at)
-	next.name, next.mc, next.stays, next.declares = p.name, p.mc, p.stays, p.declares
+	next.name, next.mc, next.stays, next.declares, next.rebuilt = p.name, p.mc, p.stays, p.declares, true
 	r.planes[p.name], r.rebuilt = next, true
 }
 

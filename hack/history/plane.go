@@ -63,6 +63,7 @@ type plane struct {
 	relinked map[api.ClusterName]bool // whom somebody else linked since
 	foreign  map[object.Key]bool      // what is somebody else's, or was when it went
 	spoilt   int                      // the event at which others took an inventory
+	rebuilt  bool                     // it took the place of a cluster that is gone
 	blind    bool                     // others took the base, which tells of former namespaces and of secrets, and it was not written since
 	stays    bool                     // it is declared, and not to leave
 	declares func(object.Key) bool    // what is wanted in it

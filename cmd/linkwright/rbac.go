@@ -118,16 +118,13 @@ func (a grantee) print(w io.Writer, world plan.World, r plan.Renderer, only []st
 
 // objects are all of one cluster, in the order in which they are applied.
 func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
-	duties := []struct {
-		duty plan.Duty
-		name string
-	}{{plan.Writing, a.name}, {plan.Sweeping, a.name + "-mirrors"}}
-	if a.wide {
-		duties[0].duty = plan.Wide
-	}
+	sets := []struct {
+		name   string
+		duties []plan.Duty
+	}{{a.name, a.duties()}, {a.name + "-mirrors", []plan.Duty{plan.Sweeping}}}
 	if a.reader {
-		duties = duties[:1]
-		duties[0].duty, duties[0].name = plan.Reading, a.name+"-reader"
+		sets = sets[:1]
+		sets[0].name = a.name + "-reader"
 	}
 	account := &corev1.ServiceAccount{
 		TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false),
@@ -136,19 +133,34 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 	if a.namespace != object.AccessNamespace {
 		out = append(out, namespace(object.AccessNamespace))
 	}
-	for _, d := range duties {
-		rights, err := plan.RightsFor(w, c, r, d.duty)
+	for _, set := range sets {
+		rights, err := plan.RightsFor(w, c, r, set.duties...)
 		if err != nil {
 			return nil, err
 		}
 		for _, ns := range slices.SortedFunc(maps.Keys(rights), cmp.Compare[string]) {
-			out = append(out, a.role(ns, d.name, rights[ns])...)
+			out = append(out, a.role(ns, set.name, rights[ns])...)
 		}
 	}
 	if a.confined {
 		out = append(out, a.confinement(w.Owner, c)...)
 	}
 	return out, nil
+}
+
+// duties are what the account is for, but for sweeping.
+func (a grantee) duties() []plan.Duty {
+	duty := plan.Writing
+	switch {
+	case a.reader:
+		return []plan.Duty{plan.Reading}
+	case a.wide:
+		duty = plan.Wide
+	}
+	if a.confined {
+		return []plan.Duty{duty, plan.Telling}
+	}
+	return []plan.Duty{duty}
 }
 
 // confinement are the admission policies that hold the account to what RBAC cannot say.

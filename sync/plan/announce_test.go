@@ -185,6 +185,7 @@ func TestDestinationCannotBeTold(t *testing.T) {
 	}{
 		"no such Deployment": {func(r *reader) { remove(r.live["west"], destinationKey) }, "there is no Deployment"},
 		"no rights":          {func(r *reader) { r.conceals("west", destinationKey) }, "grant get and patch"},
+		"no policies":        {func(r *reader) { r.live["west"].Gap = "none" }, "only if admission policies confine linkwright's account"},
 	} {
 		r := newReader(t, "")
 		r.moves("east", "second")
@@ -198,6 +199,11 @@ func TestDestinationCannotBeTold(t *testing.T) {
 			r.is(what, 0, planeKey.Name)
 		}
 	}
+	r := newReader(t, "")
+	r.moves("east", "second")
+	r.live["west"].Gap, r.live["west"].Anyone = "no ServiceAccount", true
+	r.settle()
+	r.is("with a login that no policy could confine", 1)
 }
 
 // A secret that others made holds what we did not: once it was taken over and written, it changed in place. One of an earlier

@@ -19,11 +19,8 @@ func TestUnconfined(t *testing.T) {
 	} {
 		s := linked(t, all)
 		s.world.RequireConfinement = tt.required
-		w := s.now()
-		side := w.Sides["west"]
-		side.Gap, side.Anyone = tt.gap, tt.anyone
-		w.Sides["west"] = side
-		step := Cluster(w, "west", s.renderer())
+		s.live["west"].Gap, s.live["west"].Anyone = tt.gap, tt.anyone
+		step := Cluster(s.now(), "west", s.renderer())
 		if told := step.Unconfined; (told == nil) != (tt.code == "") || told != nil &&
 			(told.Code != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
 			t.Errorf("%+v: reported %v", tt, told)

@@ -26,25 +26,43 @@ type Duty string
 // Duties.
 const (
 	Reading  Duty = "reading"  // what is needed to tell how all stands
-	Writing  Duty = "writing"  // that, and all that steps write but for Sweeping
+	Writing  Duty = "writing"  // that, and all that steps write but for Telling and Sweeping
+	// Telling has Linkerd's destination controller start anew with a credential that changed. RBAC grants that by the right to change all of
+	// its Deployment, so it is for accounts that admission policies confine.
+	Telling  Duty = "telling"
 	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
 	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
 	// them the key of Linkerd's issuer. RBAC grants by names that are known, or all.
 	Wide Duty = "writing, wide"
 )
 
-// RightsFor gives what an account needs in a cluster for a duty, and nothing more: from what is watched there and what ends hold.
+// RightsFor gives what an account needs in a cluster for some duties, and nothing more: from what is watched there and what ends hold.
 // Only what the fleet declares is known here, not what former declarations left.
-func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
+func RightsFor(w World, c fleet.Cluster, r Renderer, duties ...Duty) (Rights, error) {
 	g := granting{rules: map[thing][]string{}}
-	if d == Sweeping {
-		g.grant(thing{kind: "Service"}, "get", "patch", "delete")
-		g.grant(thing{kind: "Endpoints"}, "get", "delete")
-		return g.rights(), nil
+	for _, d := range duties {
+		switch d {
+		case Telling:
+			if told := linkerd.Destination(c.Spec.Linkerd); len(w.discovering(c.Name)) > 0 || slices.Contains(duties, Wide) {
+				g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "patch")
+			}
+		case Sweeping:
+			g.grant(thing{kind: "Service"}, "get", "patch", "delete")
+			g.grant(thing{kind: "Endpoints"}, "get", "delete")
+		default:
+			if err := g.works(w, c, r, d); err != nil {
+				return nil, err
+			}
+		}
 	}
+	return g.rights(), nil
+}
+
+// works grants what reading or writing needs.
+func (g granting) works(w World, c fleet.Cluster, r Renderer, d Duty) error {
 	watches, err := Watches(w, c, r, object.Observation{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, one := range watches {
 		g.reads(one)
@@ -57,7 +75,7 @@ func RightsFor(w World, c fleet.Cluster, r Renderer, d Duty) (Rights, error) {
 		g.writes(c, held)
 		g.controlPlane(w, c, d == Wide)
 	}
-	return g.rights(), nil
+	return nil
 }
 
 // thing is what rules are about; names are sorted and joined.
@@ -117,8 +135,8 @@ func (g granting) writes(c fleet.Cluster, held []thing) {
 	g.grant(thing{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
 }
 
-// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and the Deployment that is told
-// of their changes.
+// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a look at the Deployment that is
+// told of their changes.
 func (g granting) controlPlane(w World, c fleet.Cluster, wide bool) {
 	var names []string
 	for _, name := range w.discovering(c.Name) {
@@ -134,7 +152,7 @@ func (g granting) controlPlane(w World, c fleet.Cluster, wide bool) {
 	}
 	g.changes(secrets)
 	told := linkerd.Destination(c.Spec.Linkerd)
-	g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "get", "list", "watch", "patch")
+	g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "get", "list", "watch")
 }
 
 // rights puts what has the same verbs into one rule.

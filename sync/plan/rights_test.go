@@ -14,9 +14,14 @@ import (
 // rights are those of west in a fleet in which it is linked to east, or east to it, as "namespace: resources names verbs".
 func rights(t *testing.T, d Duty, source, target api.ClusterName, spec string) []string {
 	t.Helper()
+	return rightsFor(t, source, target, spec, d)
+}
+
+func rightsFor(t *testing.T, source, target api.ClusterName, spec string, duties ...Duty) []string {
+	t.Helper()
 	s := newSim(t, declare(t, two, linkDoc(string(source), string(target), spec)), two...)
 	west, _ := s.world.Fleet.Cluster("west")
-	got, err := RightsFor(s.now(), *west, s.renderer(), d)
+	got, err := RightsFor(s.now(), *west, s.renderer(), duties...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +49,12 @@ func TestRightsFor(t *testing.T) {
 	same(t, "by a secret manager", []string{"linkerd: secrets cluster-credentials-east get,list,watch"},
 		plane(rights(t, Writing, "west", "east", discovers+"  credentials: {mode: Existing}\n")))
 
+	destination := func(all []string) []string {
+		return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, cp+": deployments") })
+	}
+	same(t, "its Deployment", []string{"linkerd: deployments linkerd-destination get,list,watch"}, destination(rights(t, Writing, "west", "east", discovers)))
+	same(t, "and to tell it", []string{"linkerd: deployments linkerd-destination get,list,watch,patch"}, destination(rightsFor(t, "west", "east", discovers, Writing, Telling)))
+	same(t, "of no link that needs it", none, destination(rightsFor(t, "west", "east", "", Writing, Telling)))
 	all := []string{"linkerd: secrets get,list,watch,create,patch,delete"}
 	same(t, "wide", all, plane(rights(t, Wide, "west", "east", discovers)))
 	same(t, "wide, ahead of the first link", all, plane(rights(t, Wide, "east", "west", "")))

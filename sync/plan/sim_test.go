@@ -124,7 +124,7 @@ func (s *sim) look(w World, c fleet.Cluster) pair.Side {
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
-	side := pair.Side{Known: true, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
+	side := pair.Side{Known: true, Gap: s.live[c.Name].Gap, Anyone: s.live[c.Name].Anyone, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
 	side.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", side.Seen)
 	return side
 }

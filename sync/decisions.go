@@ -147,6 +147,15 @@ func (t *term) urge() (urged []inventory.Decision) {
 	return urged
 }
 
+// ended are those of the urged decisions that this pass may end. If the repository could not be read, a cluster may be declared no more:
+// whoever merges that and abandons the cluster need not wait for the next poll.
+func ended(urged []inventory.Decision, polled error) []inventory.Decision {
+	if polled == nil {
+		return urged
+	}
+	return slices.DeleteFunc(slices.Clone(urged), func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster })
+}
+
 // pardon ends what keeps objects of a cluster from being corrected.
 func (b *board) pardon(name api.ClusterName) {
 	b.mu.Lock()
@@ -195,7 +204,7 @@ func (b *board) struck(gone []inventory.Decision) {
 //
 //	AcceptCluster        the record has the identity, and the base the name
 //	AllowNonFastForward  the commit in force is it or descends from it, and every cluster of the record carries that; or its time is over
-//	AbandonCluster       the cluster is declared, in a sync that began with the decision; or it is not in the record either
+//	AbandonCluster       the cluster is declared, in a sync that began with the decision and read the repository; or it is not in the record either
 //	Reconcile            its cluster had its turn in this pass, or there is none
 //	Suspend              its time is over
 func (t *term) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {

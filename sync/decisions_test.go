@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -151,6 +152,12 @@ func TestUrged(t *testing.T) {
 	}
 	if tt.lanes["west"].told = true; !tt.usedUp(t.Context(), reconcile("west"), urged) {
 		t.Error("it is not done after its turn")
+	}
+	tt.board.fleet = &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}}
+	for polled, want := range map[error]bool{nil: true, errors.New("the repository is down"): false} {
+		if got := tt.usedUp(t.Context(), abandon, ended(urged, polled)); got != want {
+			t.Errorf("abandoned and declared, polled %v: done %t, want %t", polled, got, want)
+		}
 	}
 	if again := reconcile("west"); tt.usedUp(t.Context(), again, nil) {
 		t.Error("what came during the pass is done with it")

@@ -189,7 +189,7 @@ func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (rep
 		t.strangers()
 		urged := t.urge()
 		err = errors.Join(err, t.run(ctx, news))
-		t.strike(ctx, urged)
+		t.strike(ctx, ended(urged, head.err))
 		t.flush(ctx)
 		r.Clusters = b.rows()
 	}

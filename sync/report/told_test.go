@@ -124,7 +124,7 @@ func TestToldReady(t *testing.T) {
 		"of another revision":      {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "a", "False Progressing OtherRevision: revision b is not applied in east, which carries a"},
 		"nothing is written there": {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "", "True Ready"},
 		"a Secret is gone":         {ToldLink{Source: Recorded, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
-		"not ready, and gone":      {ToldLink{Source: Recorded, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y"},
+		"not ready, and gone":      {ToldLink{Source: Recorded, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y; Secret linkerd/cluster-credentials-east is missing"},
 		"settles":                  {ToldLink{Source: Recorded, Conditions: is(failed, on(object.Reconciling))}, "b", "False Progressing X: y"},
 		"denied":                   {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(denied, on(object.Stalled))}, "b", "False Denied PrunePolicy"},
 		"denied at its target":     {ToldLink{Source: LeavingEnd, Target: Recorded, Denied: &denied}, "b", "False Denied PrunePolicy"},

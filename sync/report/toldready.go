@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -25,6 +26,7 @@ const (
 //	the source was not read            Unknown  NotRead
 //	nothing was told                   Unknown  NotTold
 //	it is True, and a Secret is gone   False    SecretMissing
+//	it is not, and a Secret is gone    as it was told last, and names the Secret
 //	it is True of another revision     False    OtherRevision
 //	else                               as it was told last
 func (t Told) ready(l ToldLink) object.Condition {
@@ -43,6 +45,10 @@ func (t Told) ready(l ToldLink) object.Condition {
 		return is(object.Unknown, notRead, "")
 	case told < 0:
 		return is(object.Unknown, notTold, "")
+	case l.Conditions[told].Status != object.True && len(l.Missing) > 0:
+		c := l.Conditions[told]
+		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])
+		return c
 	case l.Conditions[told].Status != object.True:
 	case len(l.Missing) > 0:
 		return is(object.False, gone, fmt.Sprintf("%s is missing", l.Missing[0]))

@@ -115,10 +115,12 @@ func (u *turn) do(ctx context.Context, uid string) {
 	}
 }
 
-// forbidden says that the account may do none of the writes: those of later phases were skipped for that.
+// forbidden says that the account may do none of the writes, by its rights or by admission: those of later phases were skipped for that.
 func (u *turn) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(u.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, errSkipped) })
-	may := func(o object.Outcome) bool { return o.Err == nil || u.loop.why(o.Err).Code != object.Forbidden }
+	may := func(o object.Outcome) bool {
+		return o.Err == nil || !slices.Contains([]string{object.Forbidden, object.NotAdmitted}, u.loop.why(o.Err).Code)
+	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }
 

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -287,4 +288,31 @@ func TestContested(t *testing.T) {
 			t.Logf("%d writes afterwards", n)
 		}
 	})
+}
+
+// A cluster that people abandoned is given up if its account may do no write any more: by its rights, or because a policy denies it. What
+// failed otherwise may be done yet.
+func TestForbiddenWrites(t *testing.T) {
+	code := func(c string) error { return errors.New(c) }
+	loop := &Loop{Explain: func(err error) object.Reason { return object.Reason{Code: err.Error()} }}
+	for _, tt := range []struct {
+		errs []error
+		want bool
+	}{
+		{[]error{code(object.Forbidden), errSkipped}, true},
+		{[]error{code(object.NotAdmitted)}, true},
+		{[]error{code(object.Forbidden), code(object.NotAdmitted)}, true},
+		{[]error{code(object.NotAdmitted), code("Invalid")}, false},
+		{[]error{code(object.Forbidden), nil}, false},
+		{[]error{errSkipped}, false},
+		{nil, false},
+	} {
+		u := &turn{loop: loop}
+		for _, err := range tt.errs {
+			u.outcomes = append(u.outcomes, object.Outcome{Err: err})
+		}
+		if got := u.forbidden(); got != tt.want {
+			t.Errorf("%v: %t, want %t", tt.errs, got, tt.want)
+		}
+	}
 }

@@ -26,9 +26,10 @@ const (
 	Conflict     = "Conflict"     // 409
 	Invalid      = "Invalid"      // 400, 422
 	Fixed        = "Immutable"    // as Immutable says
-	Throttled    = "Throttled"    // 429
-	Unavailable  = "Unavailable"  // 5xx, 410
-	Canceled     = "Canceled"     // by us
+	NotAdmitted  = object.NotAdmitted
+	Throttled    = "Throttled"   // 429
+	Unavailable  = "Unavailable" // 5xx, 410
+	Canceled     = "Canceled"    // by us
 	Unknown      = "Unknown"
 )
 
@@ -69,6 +70,7 @@ func explanations() []explanation {
 		{isOccupied, Occupied, " (not ours: remove or rename it, or adopt it)"},
 		{apierrors.IsUnauthorized, Unauthorized, " (the credentials are not accepted: renew them)"},
 		{isUnbound, Forbidden, " (grant it bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
+		{isNotAdmitted, NotAdmitted, " (only this object is denied: correct the declaration or the policy that the message names; policies of linkwright's own account are renewed by linkwright cluster add)"},
 		{apierrors.IsForbidden, Forbidden, " (grant this to the account that linkwright uses)"},
 		{apierrors.IsTooManyRequests, Throttled, " (it is tried again later)"},
 		{apierrors.IsConflict, Conflict, " (changed since it was read: it is read and judged again)"},
@@ -93,6 +95,14 @@ func isUnbound(err error) bool {
 	var status *apierrors.StatusError
 	return apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil &&
 		status.ErrStatus.Details.Kind == "clusterrolebindings" && strings.Contains(err.Error(), "attempting to grant RBAC permissions not currently held")
+}
+
+// isNotAdmitted: a ValidatingAdmissionPolicy denies it, as Invalid or with a reason of its own, or a webhook does (k8s.io/apiserver,
+// pkg/admission/plugin: policy/validating and webhook/errors).
+func isNotAdmitted(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && (strings.Contains(err.Error(), "ValidatingAdmissionPolicy '") && strings.Contains(err.Error(), "denied request") ||
+		strings.Contains(err.Error(), "admission webhook \"") && strings.Contains(err.Error(), "denied the request"))
 }
 
 func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -265,6 +267,11 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 	}
 }
 
+// denied is what an API server answers to a write.
+func denied(reason metav1.StatusReason, message string) error {
+	return fmt.Errorf("delete: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: reason, Message: message}})
+}
+
 func TestExplain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -277,6 +284,11 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("read: %w", ctx.Err()), Canceled},
 		{fmt.Errorf("create: %w", ErrOccupied), Occupied},
 		{context.DeadlineExceeded, Timeout},
+		{denied(metav1.StatusReasonInvalid, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'linkwright.secrets' with binding 'linkwright.secrets' denied request: no`), NotAdmitted},
+		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), NotAdmitted},
+		{denied(metav1.StatusReasonForbidden, `admission webhook "validate.example.com" denied the request: no`), NotAdmitted},
+		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: User "linkwright" cannot delete resource "secrets"`), Forbidden},
+		{denied(metav1.StatusReasonInvalid, `Service "a" is invalid: spec.ports: Required value`), Invalid},
 	}
 	for _, tt := range tests {
 		if got := Explain(tt.err); got.Code != tt.code {

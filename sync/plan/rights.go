@@ -25,8 +25,8 @@ type Duty string
 
 // Duties.
 const (
-	Reading  Duty = "reading"  // what is needed to tell how all stands
-	Writing  Duty = "writing"  // that, and all that steps write but for Telling and Sweeping
+	Reading Duty = "reading" // what is needed to tell how all stands
+	Writing Duty = "writing" // that, and all that steps write but for Telling and Sweeping
 	// Telling has Linkerd's destination controller start anew with a credential that changed. RBAC grants that by the right to change all of
 	// its Deployment, so it is for accounts that admission policies confine.
 	Telling  Duty = "telling"

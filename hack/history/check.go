@@ -282,18 +282,6 @@ func (r *run) late(name api.ClusterName) bool {
 	return !recorded && base != nil && base.by == ours
 }
 
-// unproven says that people took the inventories of both ends of a link, or built its target anew, and that its source has left the fleet:
-// nobody can know any more whose controllers' writes there are. Its last report names them (seeds 86002915, 87000847, 88025166).
-func (r *run) unproven(pl *plane, target api.ClusterName) bool {
-	at := r.planes[r.called(target)]
-	return r.forgotten(pl.name) && pl.spoilt > 0 && at != nil && (at.spoilt > 0 || at.rebuilt)
-}
-
-// served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
-func (p *plane) served(t *thing, target api.ClusterName) bool {
-	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || p.serves(t))
-}
-
 // serves says that Endpoints are of somebody else's Service, with which the server takes them (seed 8017518).
 func (p *plane) serves(t *thing) bool {
 	s := p.things[object.Key{Kind: "Service", Namespace: t.key.Namespace, Name: t.key.Name}]
@@ -334,35 +322,6 @@ func (r *run) untold(link api.Pair) bool {
 		return r.forgotten(name) || pl == nil || pl.spoilt > 0
 	}
 	return r.hung || lost(link.Source) || lost(link.Target)
-}
-
-// mirrored is leftover for what Linkerd's controllers made. That a stray tells of it is enough only where nobody can know whose it was.
-func (r *run) mirrored(pl *plane, t *thing) string {
-	foreign := pl.foreign[linkKey(t.key.Namespace, t.target)] || pl.foreign[runner(t.key.Namespace, t.target)] || pl.spoilt > 0
-	if t.key.Namespace != pl.mc && (pl.charted[t.target] || foreign || pl.serves(t)) && isOwn(t) {
-		return ""
-	}
-	told := r.stray(pl.name, t.key) || r.forgotten(pl.name)
-	targets := []api.ClusterName{t.target}
-	if t.key == federatedKey() {
-		targets = nil
-		for _, m := range members(t) {
-			targets = append(targets, memberOf(m))
-		}
-	}
-	for _, target := range targets {
-		link := api.Pair{Source: pl.name, Target: target}
-		l := pl.linkTo(target)
-		_, declared := r.head.of(link)
-		if told && pl.served(t, target) || r.unproven(pl, target) && names(pl.parting, t.key) || l != nil && l.by == ours && r.orphan(pl.name, l) {
-			continue
-		}
-		if !declared && pl.linked[target] && (l == nil || l.by != others) && !pl.runs(target) &&
-			!r.explained(object.End{Cluster: pl.name, Link: link}) && !r.goesOn(object.End{Cluster: pl.name, Link: link}) {
-			return "(d) it mirrors " + string(target) + ", which nobody links"
-		}
-	}
-	return ""
 }
 
 // complete holds declared ends to what they need.

@@ -54,13 +54,21 @@ func (o *offline) side(c fleet.Cluster) pair.Side {
 	return pair.Side{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
 }
 
-// tooOld tells, for each declaration and source, of the first link that Linkerd in one of its clusters is too old for.
+// tooOld tells, for each declaration and source, of the first link that Linkerd in one of its clusters is too old for. Without --facts all are
+// of today's version.
 func (o *offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
+	if len(o.facts) == 0 {
+		return nil
+	}
+	facts := make(map[api.ClusterName]linkerd.Facts, len(f.Clusters))
+	for _, c := range f.Clusters {
+		facts[c.Name] = o.side(c).Facts
+	}
 	for _, c := range f.Clusters {
 		like := map[api.Pos]int{}
 		begun := len(out)
 		for _, l := range f.Out(c.Name) {
-			source, target := o.side(*l.Source).Facts, o.side(*l.Target).Facts
+			source, target := facts[l.Source.Name], facts[l.Target.Name]
 			why := render.TooOld(render.Input{Link: l, Source: &source, Target: &target})
 			if why == nil {
 				continue

@@ -7,6 +7,7 @@ SHELL := bash
 GO ?= go
 MODULE := github.com/linkwright/linkwright
 LINT := bin/tools/golangci-lint
+VULN := bin/tools/govulncheck
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
 # not there is passed over.
@@ -34,7 +35,7 @@ present = $(foreach p,$(1),$(if $(wildcard $(p)/*.go),./$(p)))
 # vet has its own target, so the tests need not do it again.
 race := $(GO) test -race -vet=off -run '$(RUN)'
 
-.PHONY: help build controlplane check test bench-once demo generate fmt tidy clean format vet lint tidy-check imports race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
+.PHONY: help build controlplane check test bench-once demo generate fmt tidy clean format vet lint tidy-check imports vuln race race-free race-clusters fuzz soak soak-histories bench bench-isolation tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,7 +74,7 @@ clean: ## remove what was built
 	rm -rf bin
 
 .PHONY: static
-static: format vet lint tidy-check imports
+static: format vet lint tidy-check imports vuln
 
 format: $(LINT) ## check the format
 	$(LINT) fmt --diff
@@ -145,7 +146,15 @@ bench-isolation: controlplane ## the figures for which twenty clusters are start
 	bin/bench isolation
 	bin/bench facts
 
-tools: $(LINT) ## build the linter at the version pinned in hack/tools/go.mod
+# Its data is fetched; without it the check is skipped, and says so.
+vuln: $(VULN) ## known vulnerabilities of what the program calls
+	hack/vuln.sh $(VULN)
+
+$(VULN): hack/tools/go.mod hack/tools/go.sum
+	$(GO) build -C hack/tools -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
+	@touch $@
+
+tools: $(LINT) $(VULN) ## build the linter and govulncheck at the versions pinned in hack/tools/go.mod
 
 $(LINT): hack/tools/go.mod hack/tools/go.sum
 	$(GO) build -C hack/tools -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

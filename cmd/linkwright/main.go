@@ -51,6 +51,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		os.Exit(overlay.Serve(os.Stdin, os.Stdout))
 	}
+	if err := harden(); err != nil {
+		say(os.Stderr, "linkwright: warning: "+err.Error())
+	}
 	klog.SetLogger(logr.Discard()) // what client-go has to say, errors say too
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -19,6 +19,7 @@ const (
 	SecretGenerator      = "SecretGenerator"
 	KubeconfigCredential = "KubeconfigCredential"
 	PrivateKey           = "PrivateKey"
+	Token                = "Token"
 )
 
 // SecretRules gives all kinds of errors that Secrets may give.
@@ -29,6 +30,7 @@ func SecretRules() []Rule {
 		{SecretGenerator, "A kustomization makes a Secret of what stands in Git."},
 		{KubeconfigCredential, "A kubeconfig holds a credential: a token, a password, a key, or what a plugin is given."},
 		{PrivateKey, "A private key, of PEM or PuTTY, stands in a file, as it is or in base64."},
+		{Token, "A token of GitHub, GitLab, AWS, Google, Slack, Vault, age or npm, or a JSON Web Token, stands in a file."},
 	}
 }
 
@@ -94,7 +96,7 @@ func (s *search) file(name string) {
 	data := asUTF8(s.buffer.Bytes())
 	found := s.structure(name, data, s.buffer.Len() == MaxSearchedBytes)
 	if len(found) == 0 {
-		found = privateKeys(name, data)
+		found = append(privateKeys(name, data), tokens(name, data)...)
 	}
 	s.found = append(s.found, found[:min(len(found), maxSecrets)]...)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,9 @@ import (
 func lockIn(h hello) (filtered bool, err error) {
 	offer()
 	if err := shed(); err != nil {
+		return false, err
+	}
+	if err := dropRoot(); err != nil {
 		return false, err
 	}
 	if err := bound(h); err != nil {
@@ -58,6 +62,30 @@ func shed() error {
 		}
 	}
 	return nil
+}
+
+// nobody is the user and the group of whoever has no rights (Linux, Documentation/admin-guide/sysctl/fs.rst, overflowuid).
+const nobody = 65534
+
+// dropRoot makes a process of root's one of nobody's: with that all its capabilities are gone (capabilities(7)). Root that has none, or that
+// is nobody in a user namespace of its own, cannot do so and need not.
+func dropRoot() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(nobody, nobody, nobody), syscall.Setresuid(nobody, nobody, nobody))
+	if err == nil || errors.Is(err, unix.EINVAL) || !capable() {
+		return nil
+	}
+	return fmt.Errorf("give up root's rights: %w: run linkwright as another user", err)
+}
+
+// capable says that this process has capabilities, or that nobody knows.
+func capable() bool {
+	const version = unix.LINUX_CAPABILITY_VERSION_3
+	var data [2]unix.CapUserData
+	err := unix.Capget(&unix.CapUserHeader{Version: version}, &data[0])
+	return err != nil || data[0].Effective|data[1].Effective != 0
 }
 
 // bound sets limits that nothing in here can raise again.

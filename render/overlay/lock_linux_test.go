@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +125,35 @@ func TestOffer(t *testing.T) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", c.idle[0].cmd.Process.Pid))
 	if diff := cmp.Diff("1000\n", string(text)); diff != "" || err != nil {
 		t.Errorf("oom_score_adj of a child: %v, -want +got\n%s", err, diff)
+	}
+}
+
+// Where linkwright runs as root, what builds does not.
+func TestDropRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this test is for root")
+	}
+	c := newCage(t, Options{Children: 1})
+	if _, err := c.build(t.Context(), sound()); err != nil {
+		t.Fatal(err)
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", c.idle[0].cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("threads: %v, %v", threads, err)
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"\nUid:\t65534\t65534\t65534\t65534\n", "\nGid:\t65534\t65534\t65534\t65534\n", "\nGroups:\t \n",
+			"\nCapPrm:\t0000000000000000\n", "\nCapEff:\t0000000000000000\n", "\nCapAmb:\t0000000000000000\n", "\nNoNewPrivs:\t1\n",
+		} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s has no %q:\n%s", thread, want, text)
+			}
+		}
 	}
 }
 

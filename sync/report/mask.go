@@ -42,7 +42,7 @@ func redacting(secrets []keyed) mask {
 		known: strings.NewReplacer(pairs...),
 		// JWT and whatever else begins as JSON in base64, such in base64 once more; tokens of GitHub, GitLab, AWS; bearers.
 		tokens: regexp.MustCompile(`eyJ[A-Za-z0-9_+/-]{10,}(\.[A-Za-z0-9_-]*){0,2}=*|ZXlK[A-Za-z0-9_+/-]{10,}=*` +
-			`|\b(gh[pousr]_|github_pat_|glpat-|AKIA)[A-Za-z0-9_-]{16,}|(?i:\bbearer )[A-Za-z0-9._~+/=-]{20,}`),
+			`|\b(gh[pousr]_|github_pat_|glpat-|A[KS]IA|AIza|xox[abeoprs]-|xapp-|hvs\.|npm_)[A-Za-z0-9_-]{16,}|(?i:\bbearer )[A-Za-z0-9._~+/=-]{20,}`),
 		logins: regexp.MustCompile(`(://)[^/\s:@]*:[^/\s@]+@|(https?://)[^/\s@]+@`),
 		fields: regexp.MustCompile(`(?i)\b(token|password|passwd|client-key-data|client-secret|private-key|secret-key|api-key)` +
 			`(["']?\s*[:=]\s*["']?)([^\s"',;}]{4,})`),

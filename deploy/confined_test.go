@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/hack/testbed"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -36,21 +37,10 @@ func resource(group, plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
 }
 
-const pod = `spec:
-  selector: {matchLabels: {a: b}}
-  template:
-    metadata: {labels: {a: b}}
-    spec:
-`
-
 func attacks() []attack {
 	apps, services, secrets := resource("apps", "deployments"), resource("", "services"), resource("", "secrets")
 	bindings, mc, cp := resource(rbacv1.GroupName, "clusterrolebindings"), testbed.Multicluster, testbed.ControlPlane
-	controller := func(aim, spec string) attack {
-		return attack{aim, apps, mc, "", "", "create", "metadata: {name: controller-thief}\n" + pod + spec}
-	}
-	const image = "cr.l5d.io/linkerd/controller:edge"
-	return []attack{
+	return append(podAttacks(), []attack{
 		{
 			"mount the issuer's key", apps, cp, linkerd.DestinationName, "", "patch",
 			`{spec: {template: {spec: {volumes: [{name: key, secret: {secretName: linkerd-identity-issuer}}]}}}}`,
@@ -69,22 +59,6 @@ func attacks() []attack {
 			`{metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: none, uid: none}]}}`,
 		},
 		{"stop the control plane", apps, cp, linkerd.DestinationName, "", "patch", `{spec: {replicas: 0}}`},
-		{
-			"run a Deployment of another name", apps, mc, "", "", "create",
-			"metadata: {name: thief}\n" + pod + "      containers: [{name: c, image: " + image + "}]",
-		},
-		controller("run with another account", "      serviceAccountName: linkerd-gateway\n      containers: [{name: c, image: "+image+"}]"),
-		controller("run another image", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: thief}]"),
-		controller("run an image of a like name", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: cr.l5d.io/linkerd/controller-thief}]"),
-		controller("run another image first", "      serviceAccountName: controller-thief\n      initContainers: [{name: i, image: thief}]\n      containers: [{name: c, image: "+image+"}]"),
-		controller("run a command", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", command: [sh]}]"),
-		controller("run a command as a probe", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", livenessProbe: {exec: {command: [sh]}}}]"),
-		controller("mount a Secret", "      serviceAccountName: controller-thief\n      volumes: [{name: kube-api-access, secret: {secretName: s}}]\n      containers: [{name: c, image: "+image+"}]"),
-		controller("mount a directory of the node", "      serviceAccountName: controller-thief\n      volumes: [{name: v, hostPath: {path: /}}]\n      containers: [{name: c, image: "+image+"}]"),
-		controller("have the node's network", "      serviceAccountName: controller-thief\n      hostNetwork: true\n      containers: [{name: c, image: "+image+"}]"),
-		controller("gain privileges", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", securityContext: {allowPrivilegeEscalation: true}}]"),
-		controller("read a Secret", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", envFrom: [{secretRef: {name: s}}]}]"),
-		controller("read a key of a Secret", "      serviceAccountName: controller-thief\n      containers: [{name: c, image: "+image+", env: [{name: E, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]"),
 		{"lead traffic to other pods", services, "default", "victim", "", "patch", `{spec: {selector: {app: thief}}}`},
 		{"take an address of others", services, "default", "victim", "", "patch", `{spec: {externalIPs: [192.0.2.66]}}`},
 		{"lead traffic elsewhere", services, "default", "victim", "", "patch", `{spec: {type: ExternalName, externalName: thief.example.com}}`},
@@ -96,6 +70,7 @@ func attacks() []attack {
 		{"a probe that takes an address", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {externalIPs: [192.0.2.66], ports: [{port: 80}]}}`},
 		{"a probe with pods", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {selector: {app: thief}, ports: [{port: 80}]}}`},
 		{"delete Endpoints", resource("", "endpoints"), "default", "victim", "", "delete", ""},
+		{"delete Endpoints by a probe's name", resource("", "endpoints"), "default", "probe-victim", "", "delete", ""},
 		{"delete a ClusterRoleBinding", bindings, "", "victim", "", "delete", ""},
 		{
 			"bind Linkerd's role to another account", bindings, "", "victim", "", "patch",
@@ -110,6 +85,10 @@ func attacks() []attack {
 			`{metadata: {name: linkwright-access.linkwright.thief}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + linkerd.RemoteAccessRole + `}, subjects: [{kind: User, name: thief, apiGroup: rbac.authorization.k8s.io}]}`,
 		},
 		{
+			"bind a controller's role to an account elsewhere", bindings, "", "", "", "create",
+			`{metadata: {name: ` + linkerd.LocalAccess("thief") + `}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + linkerd.LocalAccessRole + `}, subjects: [{kind: ServiceAccount, name: controller-thief, namespace: default}]}`,
+		},
+		{
 			"the token of another account", secrets, mc, "", "", "create",
 			`{metadata: {name: thief, annotations: {kubernetes.io/service-account.name: linkerd-gateway}}, type: kubernetes.io/service-account-token}`,
 		},
@@ -122,10 +101,18 @@ func attacks() []attack {
 			`{metadata: {name: linkwright.thief-token, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`,
 		},
 		{"delete a Secret of others", secrets, mc, "victim", "", "delete", ""},
+		{"change a Secret of others", secrets, mc, "victim", "", "patch", `{data: {a: Yg==}}`},
+		{"delete a Deployment of others", apps, mc, "victim", "", "delete", ""},
+		{"change a Deployment of others", apps, mc, "victim", "", "patch", `{spec: {template: {spec: {hostNetwork: true}}}}`},
 		{
 			"issue a token of another account", resource("", "serviceaccounts"), "linkwright-access", "default", "token", "create",
 			`{apiVersion: authentication.k8s.io/v1, kind: TokenRequest, metadata: {name: default}, spec: {audiences: []}}`,
 		},
+		{
+			"give a controller's account the role of a cloud", resource("", "serviceaccounts"), mc, "", "", "create",
+			`{metadata: {name: controller-thief, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::0:role/thief"}}}`,
+		},
+		{"change an account of others", resource("", "serviceaccounts"), mc, "victim", "", "patch", `{imagePullSecrets: [{name: thief}]}`},
 		{"delete an account of others", resource("", "serviceaccounts"), mc, "victim", "", "delete", ""},
 		{
 			"give its rights away", resource(rbacv1.GroupName, "roles"), mc, "", "", "create",
@@ -135,10 +122,24 @@ func attacks() []attack {
 			"give all Secrets to a controller", resource(rbacv1.GroupName, "roles"), mc, "", "", "create",
 			`{metadata: {name: controller-read-remote-creds-thief}, rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}]}`,
 		},
-		{"bind a Role of others", resource(rbacv1.GroupName, "rolebindings"), mc, "victim", "", "delete", ""},
+		{"change a Role of others", resource(rbacv1.GroupName, "roles"), mc, "victim", "", "patch", `{rules: []}`},
+		{"delete a Role of others", resource(rbacv1.GroupName, "roles"), mc, "victim", "", "delete", ""},
+		{
+			"bind a controller's Role to another account", resource(rbacv1.GroupName, "rolebindings"), mc, "", "", "create",
+			`{metadata: {name: controller-read-remote-creds-east}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: controller-read-remote-creds-east}, subjects: [{kind: ServiceAccount, name: thief, namespace: default}]}`,
+		},
+		{
+			"give a binding of others to another account", resource(rbacv1.GroupName, "rolebindings"), mc, "victim", "", "patch",
+			`{subjects: [{kind: ServiceAccount, name: thief, namespace: default}]}`,
+		},
+		{"delete a binding of others", resource(rbacv1.GroupName, "rolebindings"), mc, "victim", "", "delete", ""},
+		{"a ConfigMap of its own", resource("", "configmaps"), "linkwright-access", "", "", "create", `{metadata: {name: thief}}`},
+		{"have others trust another certificate", resource("", "configmaps"), "linkwright-access", "kube-root-ca.crt", "", "patch", `{data: {ca.crt: thief}}`},
 		{"delete a ConfigMap of others", resource("", "configmaps"), "linkwright-access", "kube-root-ca.crt", "", "delete", ""},
+		{"a lease of its own", resource("coordination.k8s.io", "leases"), mc, "", "", "create", `{metadata: {name: thief}}`},
+		{"lead in place of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "patch", `{spec: {holderIdentity: thief}}`},
 		{"delete a lease of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "delete", ""},
-	}
+	}...)
 }
 
 // TestConfined has a thief of linkwright's account try what its rights alone would let him do, and then what the policies leave.
@@ -178,12 +179,23 @@ func TestConfined(t *testing.T) {
 		}
 		return nil
 	})
+	b.confines(thief, policies)
+}
+
+// confines: every attack is denied by a policy, what linkwright does is not, and nobody who is confined changes by what.
+func (b *bed) confines(thief dynamic.Interface, policies []*unstructured.Unstructured) {
+	t := b.T
 	for _, a := range attacks() {
 		if err := a.try(t.Context(), thief); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'linkwright.") {
 			t.Errorf("%s, under the policies: %v", a.aim, err)
 		}
 	}
-	for _, o := range policies { // who is confined does not change by what
+	for _, l := range append(lawful(), rendered(t)...) {
+		if err := l.try(t.Context(), thief); err != nil {
+			t.Errorf("%s, under the policies: %v", l.aim, err)
+		}
+	}
+	for _, o := range policies {
 		r := resource("admissionregistration.k8s.io", map[bool]string{true: "validatingadmissionpolicies", false: "validatingadmissionpolicybindings"}[o.GetKind() == "ValidatingAdmissionPolicy"])
 		if err := (attack{"", r, "", o.GetName(), "", "delete", ""}).try(t.Context(), thief); !apierrors.IsForbidden(err) {
 			t.Errorf("delete %s %s: %v", o.GetKind(), o.GetName(), err)
@@ -208,8 +220,13 @@ func (b *bed) victims() {
 	b.Helper()
 	ctx, c := b.Context(), b.client("west")
 	ports := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
+	former := metav1.ObjectMeta{
+		Name: "probe-east", Labels: map[string]string{object.OwnerLabel: "linkwright"}, Annotations: map[string]string{linkerd.RemoteIdentity: "gateway"},
+	}
+	role := thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil)
+	role.SetName("controller-read-remote-creds-east")
 	mirror := metav1.ObjectMeta{Name: "victim-east", Labels: map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: "east"}}
-	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, mirror} {
+	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, {Name: "probe-victim"}, mirror, former} {
 		_, err := c.CoreV1().Services("default").Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: ports}, metav1.CreateOptions{})
 		b.must(err)
 		_, err = c.CoreV1().Endpoints("default").Create(ctx, &corev1.Endpoints{ObjectMeta: meta}, metav1.CreateOptions{}) //nolint:staticcheck // Linkerd writes them
@@ -217,7 +234,7 @@ func (b *bed) victims() {
 	}
 	b.apply("west", []*unstructured.Unstructured{
 		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
-		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil),
+		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b),
 		thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.Multicluster, map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "view"}),
 		thing(rbacv1.GroupName+"/v1", "ClusterRoleBinding", "", map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": linkerd.RemoteAccessRole}),
 	})
@@ -228,6 +245,15 @@ func (b *bed) victims() {
 		}
 		return err
 	})
+}
+
+// others is a Deployment of others.
+func others(b *bed) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	b.must(yaml.Unmarshal([]byte(`{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}}`), &o.Object))
+	o.SetName("victim")
+	o.SetNamespace(testbed.Multicluster)
+	return o
 }
 
 func thing(version, kind, namespace string, role map[string]any) *unstructured.Unstructured {
@@ -273,6 +299,6 @@ func (a attack) try(ctx context.Context, by dynamic.Interface) error {
 func kindOf(plural string) string {
 	return map[string]string{
 		"deployments": "Deployment", "services": "Service", "secrets": "Secret", "clusterrolebindings": "ClusterRoleBinding", "roles": "Role",
-		"serviceaccounts": "ServiceAccount",
+		"serviceaccounts": "ServiceAccount", "rolebindings": "RoleBinding", "configmaps": "ConfigMap", "leases": "Lease",
 	}[plural]
 }

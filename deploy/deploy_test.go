@@ -2,15 +2,14 @@
 package deploy_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -140,7 +139,7 @@ func cluster(t *testing.T, target string) []*unstructured.Unstructured {
 			}
 		}
 	}
-	return append(objects, build(t, "confine", map[string]bool{})...)
+	return slices.Concat(objects, build(t, "sweep", map[string]bool{}), build(t, "confine", map[string]bool{}))
 }
 
 func (b *bed) must(err error) {
@@ -201,7 +200,7 @@ func (b *bed) available() {
 // job makes a Job of the CronJob, as kubectl create job --from does.
 func (b *bed) job() {
 	b.Helper()
-	b.apply("west", build(b.T, "cronjob", map[string]bool{}))
+	b.apply("west", slices.DeleteFunc(build(b.T, "cronjob", map[string]bool{}), func(o *unstructured.Unstructured) bool { return o.GetKind() != "CronJob" })) // the rest is there
 	client := b.client("west").BatchV1()
 	cron, err := client.CronJobs(namespace).Get(b.Context(), "linkwright", metav1.GetOptions{})
 	b.must(err)
@@ -306,60 +305,6 @@ func (b *bed) mirrored() {
 				return err
 			})
 		}
-	}
-}
-
-// daemon runs one while f does something.
-func (b *bed) daemon(f func(), more ...string) {
-	b.Helper()
-	b.daemonLogging(func(*logged) { f() }, more...)
-}
-
-// logged is what a process that runs has logged so far.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// String is all of it.
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// daemonLogging is daemon for what waits for words of its log.
-func (b *bed) daemonLogging(f func(*logged), more ...string) {
-	b.Helper()
-	ctx, stop := context.WithCancel(b.Context())
-	defer stop()
-	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home, "--listen", "127.0.0.1:0"}, more...)
-	cmd := exec.CommandContext(ctx, b.program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = patience
-	var log logged
-	cmd.Stderr = &log
-	b.must(cmd.Start())
-	defer func() {
-		if b.Failed() {
-			stop()
-			_ = cmd.Wait() // perhaps once more
-			b.Log(log.String())
-		}
-	}()
-	f(&log)
-	stop()
-	_ = cmd.Wait() // its exit code tells
-	text := strings.ToLower(log.String())
-	if cmd.ProcessState.ExitCode() != 0 || strings.Contains(text, "forbidden") || strings.Contains(text, "level=error") {
-		b.Errorf("linkwright run: exit code %d\n%s", cmd.ProcessState.ExitCode(), text)
 	}
 }
 

@@ -190,7 +190,7 @@ func (b *bed) rbac(name string) (out []*unstructured.Unstructured) {
 	b.Helper()
 	dir := b.TempDir()
 	b.must(os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(clusters(b)+links), 0o600))
-	text, err := exec.CommandContext(b.Context(), b.program, "rbac", dir, "--confine", "--cluster", name).Output()
+	text, err := exec.CommandContext(b.Context(), b.program, "rbac", dir, "--sweep", "--cluster", name).Output()
 	b.must(err)
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
 	for {

@@ -278,7 +278,7 @@ func TestReasons(t *testing.T) {
 // rooms are the packages of the architecture in the order of their dependencies, as its page names them.
 func rooms() []string {
 	return []string{
-		"api", "object", "render/fleet", "render/linkerd", "render", "render/confine", "render/overlay", "prune/inventory", "prune",
+		"api", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/confine", "render/overlay", "prune/inventory", "prune",
 		"sync/pair", "sync/plan", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web",
 		"cmd/linkwright",
 	}

@@ -63,6 +63,11 @@ func NewObservation(unserved []string, layers ...Layer) Observation {
 	return o
 }
 
+// Is says that an observation is this very one, and not just one that shows the same.
+func (o Observation) Is(p Observation) bool {
+	return len(o.layers) > 0 && len(o.layers) == len(p.layers) && &o.layers[0] == &p.layers[0] && o.Server == p.Server && o.User == p.User
+}
+
 // Record is zero for what was not seen.
 func (o Observation) Record(k Key) Record {
 	if it := o.find(k); it != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -56,20 +57,22 @@ func (u *turn) follow(ctx context.Context) bool {
 		u.again = true
 		return false
 	}
-	u.moved, u.known = u.board.refresh(u.cluster.Name, seen, slices.ContainsFunc(u.keys, shows), u.epoch)
+	now := pair.Side{Seen: seen}
+	now.Gap, now.Anyone = u.board.gap(u.cluster.Spec, seen)
+	u.moved, u.known = u.board.refresh(u.cluster.Name, now, slices.ContainsFunc(u.keys, shows), u.epoch)
 	u.stale = !u.known
 	return u.known
 }
 
 // refresh takes over what is seen of a cluster whose facts are as they were; false: it is not known, or for another epoch.
-func (b *board) refresh(name api.ClusterName, seen object.Observation, shows bool, epoch int) (moved, ok bool) {
+func (b *board) refresh(name api.ClusterName, now pair.Side, shows bool, epoch int) (moved, ok bool) {
 	b.mu.Lock()
 	side, current := b.sides.at[name], b.epoch == epoch
 	b.mu.Unlock()
 	if !side.Known || !current {
 		return false, false
 	}
-	side.Seen, side.Pass = seen, 0
+	side.Seen, side.Gap, side.Anyone, side.Pass = now.Seen, now.Gap, now.Anyone, 0
 	if shows {
 		return b.put(name, side, epoch)
 	}

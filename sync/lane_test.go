@@ -72,7 +72,7 @@ func TestWhatIsSeenLaterCarriesNoPass(t *testing.T) {
 		b := newBoard(&Loop{}, 1)
 		b.fleet = &fleet.Fleet{}
 		b.sides.set("west", pair.Side{Known: true, Pass: 1})
-		if _, ok := b.refresh("west", object.Observation{}, shows, b.epoch); !ok || b.sides.at["west"].Pass != 0 {
+		if _, ok := b.refresh("west", pair.Side{}, shows, b.epoch); !ok || b.sides.at["west"].Pass != 0 {
 			t.Errorf("taken over %v, of pass %d", ok, b.sides.at["west"].Pass)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -36,20 +37,27 @@ func (u *turn) side(ctx context.Context) pair.Side {
 	if side.Err != nil {
 		return side // its inventories say nothing
 	}
-	side.Facts = u.facts(side.Seen)
-	side.Gap, side.Anyone = u.board.gap(u.cluster.Spec, side.Seen)
+	u.tell(&side)
 	side.Known = true
 	u.judge(ctx, side)
 	return side
 }
 
-// facts are decoded once for each version of what they are read from, and of how the cluster is declared.
-func (u *turn) facts(seen object.Observation) linkerd.Facts {
+// tell gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
+// are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
+func (u *turn) tell(side *pair.Side) {
 	last, spec := u.board.factual(u.cluster.Name)
-	if last.Known && spec == sumOf(u.cluster.Spec) && tellSame(u.cluster.Spec, last.Seen, seen) {
-		return last.Facts
+	alike := last.Known && spec == sumOf(u.cluster.Spec)
+	switch {
+	case alike && side.Seen.Is(last.Seen):
+		side.Facts, side.Gap, side.Anyone = last.Facts, last.Gap, last.Anyone
+		return
+	case alike && tellSame(u.cluster.Spec, last.Seen, side.Seen):
+		side.Facts = last.Facts
+	default:
+		side.Facts = u.board.configs.FactsOf(u.cluster.Spec, side.Seen.Server, side.Seen)
 	}
-	return u.board.configs.FactsOf(u.cluster.Spec, seen.Server, seen)
+	side.Gap, side.Anyone = u.board.gap(u.cluster.Spec, side.Seen)
 }
 
 func sumOf(c api.Cluster) sum {
@@ -158,13 +166,23 @@ func (u *turn) judge(ctx context.Context, side pair.Side) {
 	}
 }
 
+// sweeping is the flag that grants what is missing to sweep mirrors, which not everybody needs.
+func sweeping(forbidden string) string {
+	for _, of := range []string{`delete resource "services"`, `patch resource "services"`, `delete resource "endpoints"`} {
+		if strings.Contains(forbidden, of) {
+			return " --sweep"
+		}
+	}
+	return ""
+}
+
 func (l *Loop) why(err error) *object.Reason {
 	if l.Explain == nil {
 		return object.Because("Unknown", "%v", err)
 	}
 	r := l.Explain(err)
 	if r.Code == object.Forbidden {
-		r.Message += ": " + object.Grant
+		r.Message += ": " + object.Grant + sweeping(r.Message)
 	}
 	return &r
 }

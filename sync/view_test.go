@@ -212,12 +212,30 @@ func TestFactsAreReused(t *testing.T) {
 	} {
 		b := newBoard(&Loop{}, 1)
 		b.fleet = load(t, "")
-		b.put("east", pair.Side{Known: tt.known, Seen: seen("uid", "ca"), Facts: linkerd.Facts{Version: "as it was"}}, b.now())
+		b.put("east", pair.Side{Known: tt.known, Seen: seen("uid", "ca"), Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
 		b.specify("east", sumOf(spec))
 		u := &turn{board: b, cluster: fleet.Cluster{Name: "east", Spec: tt.spec}}
-		if got := u.facts(tt.seen).Version == "as it was"; got != tt.reuse {
-			t.Errorf("%s: reused %v, want %v", name, got, tt.reuse)
+		side := pair.Side{Seen: tt.seen}
+		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {
+			t.Errorf("%s: reused %v, want %v", name, side.Facts.Version, tt.reuse)
 		}
+		if side.Gap == "of before" { // another observation: who we are is asked anew
+			t.Errorf("%s: whether policies confine linkwright is told by what was seen before", name)
+		}
+	}
+}
+
+// Watches that nothing changed in give the very same observation, which tells the same.
+func TestSameObservation(t *testing.T) {
+	e := object.Observation{}.Edit()
+	e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: "u"}, object.Body{})
+	b, spec, same := newBoard(&Loop{}, 1), api.Cluster{}.WithDefaults(), e.Observation()
+	b.fleet = load(t, "")
+	b.put("east", pair.Side{Known: true, Seen: same, Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
+	b.specify("east", sumOf(spec))
+	side := pair.Side{Seen: same}
+	if (&turn{board: b, cluster: fleet.Cluster{Name: "east", Spec: spec}}).tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
+		t.Errorf("it was looked at again: %q, %q", side.Gap, side.Facts.Version)
 	}
 }
 

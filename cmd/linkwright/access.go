@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -77,6 +78,8 @@ func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) p
 	switch {
 	case errors.Is(err, errNoSecret):
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
+	case apierrors.IsForbidden(err):
+		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: linkwright cluster add NAME PATH --context CONTEXT", err)}
 	case err != nil:
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
 	case now.body.IsZero():

@@ -64,7 +64,8 @@ happens.
 The rights are those of "linkwright rbac": with PATH or REPO@REV just what its declarations need, which must
 name the cluster; without, what links without remote discovery and federation need in both directions.
 Rights that this command gave before are changed to what is needed now; what others wrote stays as it is, unless
-with --force.
+with --force. Admission policies come with them, which confine the account to what linkwright does: RBAC knows no
+prefixes of names and no fields. --confine=false gives the rights alone.
 
 With --all every cluster of the declarations is added or renewed, by the context of its name, or another one by
 --context NAME=CONTEXT. The cluster that linkwright runs in (access.inCluster) gets its rights by
@@ -114,7 +115,8 @@ func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	e.ttl = 90 * 24 * time.Hour
 	f.Var(&span{at: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
 	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
-	f.BoolVar(&e.grantee.confined, "confine", false, confineUsage)
+	f.BoolVar(&e.grantee.sweep, "sweep", false, sweepUsage)
+	f.BoolVar(&e.grantee.confined, "confine", true, confineUsage)
 	f.BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
 }
 
@@ -143,7 +145,7 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	if e.grantee, err = accountOf(e.account); asked.wide {
 		say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
 	}
-	e.grantee.name, e.grantee.wide, e.grantee.confined = object.Manager(e.f.home.owner), asked.wide, asked.confined
+	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.home.owner), asked.wide, asked.confined, asked.sweep
 	e.grantee.images, e.grantee.home = e.f.home.images, e.f.home.namespace
 	return path, err
 }

@@ -161,6 +161,7 @@ func (c *clusters) homeConn() sync.Home {
 func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	c.following.Lock()
 	c.want = want
+	c.home.follow(accessSecrets(want)...)
 	c.declare()
 	moved := c.look(ctx)
 	c.following.Unlock()
@@ -171,6 +172,16 @@ func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.Clu
 		}
 	}
 	return c.failures()
+}
+
+// accessSecrets are those in the management cluster that declarations name.
+func accessSecrets(of []fleet.Cluster) (names []string) {
+	for _, c := range of {
+		if s := c.Spec.Access.KubeconfigSecret; s != nil {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // look finds out where the accesses lead to now, and gives the clusters for which that is new; for who holds following.

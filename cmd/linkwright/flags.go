@@ -87,7 +87,7 @@ func (h *homeFlags) addImages(f *pflag.FlagSet) {
 }
 
 func (h *homeFlags) addConfinement(f *pflag.FlagSet) {
-	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add --confine)")
+	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add gives them)")
 }
 
 // renderer renders what may be written here.

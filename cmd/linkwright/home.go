@@ -13,7 +13,6 @@ import (
 	gosync "sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -44,8 +43,8 @@ func (h *homeFlags) openHome() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// home reads what is ours in the home cluster: Secrets and ConfigMaps of one namespace. A daemon keeps a watch on the metadata
-// of each of the two kinds open, and asks for an object when it is wanted and has changed.
+// home reads what is ours in the home cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
+// ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.
 type home struct {
 	conn      conn
 	namespace string
@@ -53,8 +52,10 @@ type home struct {
 	log       *slog.Logger
 	unwatched gosync.Once // says that we may not watch
 
-	mu   gosync.Mutex
-	kept map[object.Key]kept // what flags name, and the record, as read last; mu
+	mu    gosync.Mutex
+	kept  map[object.Key]kept // what flags name, and the record, as read last; mu
+	names []string            // of the Secrets that are watched, sorted; mu
+	looks []object.Watch      // mu; not changed any more once it was handed over
 }
 
 // kept is an object as it was read.
@@ -78,6 +79,9 @@ var errNoSecret = errors.New("is missing in the home cluster")
 
 // unread says that the home cluster does not tell: what it holds may be as before.
 type unread struct{ error }
+
+// Unwrap gives what kept it from being read.
+func (u unread) Unwrap() error { return u.error }
 
 func (h *home) key(kind, name string) object.Key {
 	return object.Key{Kind: kind, Namespace: h.namespace, Name: name}
@@ -180,18 +184,42 @@ func (h *home) watched(ctx context.Context, key object.Key) (object.Record, bool
 	if !h.watches {
 		return object.Record{}, false, nil
 	}
-	seen, err := h.conn.Live(ctx, []object.Watch{
-		{Version: "v1", Kind: "ConfigMap", Namespace: h.namespace, Versions: true},
-		{Version: "v1", Kind: "Secret", Namespace: h.namespace, Versions: true},
-	})
-	if apierrors.IsForbidden(err) {
+	if key.Kind == "Secret" {
+		h.follow(key.Name)
+	}
+	seen, err := h.conn.Live(ctx, h.watchList())
+	if why := seen.Hides(key); err == nil && why != nil {
 		h.unwatched.Do(func() {
-			h.log.Warn("the home cluster is asked in every pass: we may not list and watch Secrets and ConfigMaps in our namespace; apply deploy/home",
-				"why", err)
+			h.log.Warn("the management cluster is asked in every sync for what linkwright may not watch there: grant get, list and watch on it, as deploy/home and linkwright cluster add do",
+				"object", key.String())
 		})
 		return object.Record{}, false, nil
 	}
 	return seen.Record(key), err == nil, err
+}
+
+// follow has the watches show these Secrets, too.
+func (h *home) follow(secrets ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range secrets {
+		if at, known := slices.BinarySearch(h.names, name); !known {
+			h.names, h.looks = slices.Insert(h.names, at, name), nil
+		}
+	}
+}
+
+// watchList is what is watched now.
+func (h *home) watchList() []object.Watch {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.looks == nil {
+		h.looks = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.namespace, Versions: true, MayHide: true}}
+		if len(h.names) > 0 { // without names all would be asked for
+			h.looks = append(h.looks, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.namespace, Names: slices.Clone(h.names), Versions: true, MayHide: true})
+		}
+	}
+	return h.looks
 }
 
 // moved has a word in it once something that is watched has changed. What it was, stamps tell.

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/render/confine"
 )
 
 // office is a cluster in which an operator may give rights.
@@ -98,11 +100,42 @@ func (o office) served(ctx context.Context, objects []any, g granting) (out []ri
 	if err != nil {
 		return nil, fmt.Errorf("ask %s what it serves: %w", g.where, explained(err))
 	}
-	if !confines {
-		say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
-		out = slices.DeleteFunc(out, right.confines)
+	if confines {
+		return out, o.alone(ctx, out, g)
 	}
-	return out, nil
+	say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
+	return slices.DeleteFunc(out, right.confines), nil
+}
+
+// alone says that no policies there confine the same account for another installation: each would deny what the other one writes.
+func (o office) alone(ctx context.Context, rights []right, g granting) error {
+	ours, about := map[string]bool{}, map[string]bool{}
+	for _, r := range rights {
+		var p admissionv1.ValidatingAdmissionPolicy
+		if r.kind == "ValidatingAdmissionPolicy" && json.Unmarshal(r.body, &p) == nil {
+			ours[p.Name], about[condition(p)] = true, true
+		}
+	}
+	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{LabelSelector: confine.PartOf})
+	if err != nil {
+		return fmt.Errorf("list the admission policies of %s: %w", g.where, explained(err))
+	}
+	for _, p := range live.Items {
+		if !ours[p.Name] && about[condition(p)] {
+			return fmt.Errorf("%s: policy %s confines the same account for another installation (%s), and each would deny what the other one writes: give this one an account of its own by --account, or, if that installation is gone: kubectl delete validatingadmissionpolicies,validatingadmissionpolicybindings -l %s=%s",
+				g.where, p.Name, p.Labels[confine.PartOf], confine.PartOf, p.Labels[confine.PartOf])
+		}
+	}
+	return nil
+}
+
+// condition is which requests a policy is about.
+func condition(p admissionv1.ValidatingAdmissionPolicy) string {
+	var all []string
+	for _, c := range p.Spec.MatchConditions {
+		all = append(all, c.Expression)
+	}
+	return strings.Join(all, " && ")
 }
 
 // confines says that the cluster serves admission policies.
@@ -219,9 +252,9 @@ func (a grantee) mayRenew() []any {
 	})
 }
 
-// mayWrite is the right to write a token into one access Secret of the home cluster.
+// mayWrite is the right to read one access Secret of the home cluster, and to write a token into it.
 func (a grantee) mayWrite(home, secret string) []any {
 	return append([]any{namespace(home)}, a.role(home, a.name+"-renewal-"+secret, []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secret}, Verbs: []string{"get", "patch"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secret}, Verbs: []string{"get", "list", "watch", "patch"}},
 	})...)
 }

@@ -23,7 +23,7 @@ import (
 func rbacCommand() *cobra.Command {
 	var f common
 	var account string
-	var reader, wide, confined bool
+	var reader, wide, confined, sweep bool
 	var only []string
 	c := &cobra.Command{
 		Use:   "rbac [PATH | REPO@REV]",
@@ -31,9 +31,13 @@ func rbacCommand() *cobra.Command {
 		Long: `Print the rights that linkwright's account needs in each cluster for what is declared, as YAML, without any cluster.
 
 There are two sets of rights for writing: what everything needs, and, apart, what sweeps mirrors in all
-namespaces where Linkerd's controllers cannot take them away (<name>-mirrors). Without the second such an unlink
-stops and says so. With --reader there is one set, for an account that only looks: status has all it needs,
+namespaces where Linkerd's controllers cannot take them away (<name>-mirrors). The second is for clusters with links
+that have federated services or controller.mode External, and for all with --sweep. Without it the removal of a link
+whose controller does not take its mirrors away stops, and says so. With --reader there is one set, for an account that only looks: status has all it needs,
 and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
+
+Admission policies come last. They confine the account to what linkwright does: RBAC knows no prefixes of names and
+no fields.
 
 What is declared no longer is not known here: apply new rights after a change is in place where they become less,
 before it where they become more. Rights in the management cluster are those of deploy/home.
@@ -51,9 +55,10 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 			if err != nil {
 				return err
 			}
-			a.images, a.home, a.confined = f.home.images, f.home.namespace, confined
-			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && (wide || confined) {
-				return usage("--reader goes with neither --wide nor --confine")
+			a.images, a.home, a.confined = f.home.images, f.home.namespace, confined && !reader
+			a.sweep = sweep
+			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && wide {
+				return usage("--reader does not go with --wide")
 			}
 			return f.imagine(c, args, "", func(w plan.World, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
@@ -65,7 +70,8 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
 	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
 	c.Flags().BoolVar(&wide, "wide", false, wideUsage)
-	c.Flags().BoolVar(&confined, "confine", false, confineUsage)
+	c.Flags().BoolVar(&sweep, "sweep", false, sweepUsage)
+	c.Flags().BoolVar(&confined, "confine", true, confineUsage)
 	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
 	return c
 }
@@ -75,6 +81,7 @@ type grantee struct {
 	namespace, account, name string
 	reader, wide             bool
 	confined                 bool     // by admission policies, too
+	sweep                    bool     // also where no declared link needs that in its ordinary life
 	home                     string   // namespace of the record and the access Secrets
 	images                   []string // of controllers, that are allowed
 }
@@ -82,8 +89,11 @@ type grantee struct {
 // wideUsage says what --wide gives, and what that opens.
 const wideUsage = "grant all Secrets of the control plane's namespace, also for targets that are declared later: whoever has linkwright's token can then read the key of Linkerd's issuer"
 
-// confineUsage says what --confine gives, and for whom it is not.
-const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30): not for two installations with one account, nor while multicluster namespaces move"
+// sweepUsage says what --sweep gives.
+const sweepUsage = "also grant what sweeps mirrors in all namespaces, for links whose controller does not take them away; links with federated services or controller.mode External get it anyway"
+
+// confineUsage says what --confine gives.
+const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30), and the right to have linkerd-destination start anew; --confine=false gives the other rights alone"
 
 func accountOf(text string) (grantee, error) {
 	namespace, name, ok := strings.Cut(text, "/")
@@ -118,13 +128,16 @@ func (a grantee) print(w io.Writer, world plan.World, r plan.Renderer, only []st
 
 // objects are all of one cluster, in the order in which they are applied.
 func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
-	sets := []struct {
+	type set struct {
 		name   string
 		duties []plan.Duty
-	}{{a.name, a.duties()}, {a.name + "-mirrors", []plan.Duty{plan.Sweeping}}}
-	if a.reader {
-		sets = sets[:1]
+	}
+	sets := []set{{a.name, a.duties()}}
+	switch {
+	case a.reader:
 		sets[0].name = a.name + "-reader"
+	case a.sweep || plan.Sweeps(w, c):
+		sets = append(sets, set{a.name + "-mirrors", []plan.Duty{plan.Sweeping}})
 	}
 	account := &corev1.ServiceAccount{
 		TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false),

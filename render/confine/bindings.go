@@ -33,7 +33,7 @@ func clusterRoleBindings(a Account) rules {
 			{
 				unchanged + " || " + starts("variables.name", access) + " && " +
 					bound("ClusterRole", quoted(linkerd.RemoteAccessRole), `s.namespace == "`+object.AccessNamespace+`"`, a.ours()) + " || " +
-					starts("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), "true", linkerd.Controller("")),
+					starts("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), "("+a.inMulticluster("s.namespace")+` || request.operation == "UPDATE" && has(oldObject.subjects) && s in oldObject.subjects)`, linkerd.Controller("")),
 				"a ClusterRoleBinding of a link gives Linkerd's role to the link's account",
 			},
 		},
@@ -56,7 +56,7 @@ func roles(Account) rules {
 			ofControllers("Roles"),
 			{
 				`request.operation == "DELETE" || request.operation == "UPDATE" && object.rules == oldObject.rules || object.rules.all(r, ` +
-					`r.apiGroups == [""] && r.resources == ["secrets"] && has(r.resourceNames) && r.verbs.all(v, v in ["get", "list", "watch"]) || ` +
+					`r.apiGroups == [""] && r.resources == ["secrets"] && has(r.resourceNames) && r.resourceNames.all(n, n.startsWith("` + linkerd.Credentials("") + `")) && r.verbs.all(v, v in ["get", "list", "watch"]) || ` +
 					`r.apiGroups == ["` + linkerd.Group + `"] && r.resources.all(x, x in ["links", "links/status"]) || ` +
 					`r.apiGroups == ["coordination.k8s.io"] && r.resources == ["leases"])`,
 				"the Role of a link's controller is about its Secret by name, Linkerd Links and leases",

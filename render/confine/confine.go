@@ -41,10 +41,14 @@ type Object struct {
 	Spec            any      `json:"spec"`
 }
 
-// Metadata names an object.
+// Metadata names an object, and tells by a label whose it is, so that it can be deleted with the others.
 type Metadata struct {
-	Name string `json:"name"`
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels"`
 }
+
+// PartOf is the label of all policies and bindings of an installation; its value is the installation's field manager.
+const PartOf = "app.kubernetes.io/part-of"
 
 // Objects are the policies of an account with their bindings, in a fixed order. Each is for requests of this account alone.
 func Objects(a Account) (out []Object) {
@@ -53,14 +57,15 @@ func Objects(a Account) (out []Object) {
 	} {
 		r := f(a)
 		name := object.Manager(a.Owner) + "." + r.name()
-		out = append(out, objectOf("ValidatingAdmissionPolicy", name, a.policy(r)), objectOf("ValidatingAdmissionPolicyBinding", name,
+		out = append(out, a.object("ValidatingAdmissionPolicy", name, a.policy(r)), a.object("ValidatingAdmissionPolicyBinding", name,
 			admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}))
 	}
 	return out
 }
 
-func objectOf(kind, name string, spec any) Object {
-	return Object{metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}, Metadata{name}, spec}
+func (a Account) object(kind, name string, spec any) Object {
+	meta := Metadata{name, map[string]string{PartOf: object.Manager(a.Owner)}}
+	return Object{metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}, meta, spec}
 }
 
 // rules are what one policy says of one resource.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/render/marks"
 )
 
 const (
@@ -50,10 +51,17 @@ func secrets(a Account) rules {
 func accounts(a Account) rules {
 	return rules{
 		resource: "/serviceaccounts", verbs: written(),
-		checks: []check{{
-			inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
-			"linkwright writes only accounts of links, and of their controllers",
-		}},
+		variables: []admissionv1.Variable{{Name: "annotations", Expression: mapOf("object", "annotations")}},
+		checks: []check{
+			{
+				inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
+				"linkwright writes only accounts of links, and of their controllers",
+			},
+			{
+				"variables.annotations.all(k, !" + starts("k", marks.Clouds()...) + ")",
+				"an account of a link gets no credentials of a cloud",
+			},
+		},
 	}
 }
 
@@ -73,8 +81,10 @@ func tokens(a Account) rules {
 func configMaps(a Account) rules {
 	return rules{
 		resource: "/configmaps", verbs: written(),
+		variables: []admissionv1.Variable{{Name: "oldLabels", Expression: mapOf("oldObject", "labels")}},
 		checks: []check{{
-			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster() + " || " + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
+			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster("request.namespace") + " || " + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet") +
+				` || request.operation == "DELETE" && ` + a.carried("variables.oldLabels"), // of an overlay, in a namespace that links moved away from
 			"linkwright writes only its inventories, and its record of clusters",
 		}},
 	}

@@ -2,10 +2,13 @@ package confine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/render/marks"
 )
 
 // tokenVolume is the only volume of a controller: its own account's token.
@@ -33,8 +36,13 @@ func deployments(a Account) rules {
 			{Name: "meta", Expression: "dyn(object.spec.template.metadata)"},
 			{Name: "oldMeta", Expression: "dyn(oldObject.spec.template.metadata)"},
 			{Name: "marks", Expression: `"annotations" in variables.meta ? variables.meta.annotations : {}`},
-			{Name: "oldMarks", Expression: `"annotations" in variables.oldMeta ? variables.oldMeta.annotations : {}`},
+			{Name: "oldMarks", Expression: `oldObject != null && "annotations" in variables.oldMeta ? variables.oldMeta.annotations : {}`},
+			{Name: "oldPodLabels", Expression: `oldObject != null && "labels" in variables.oldMeta ? variables.oldMeta.labels : {}`},
+			{Name: "target", Expression: `variables.name.replace("` + linkerd.Controller("") + `", "", 1)`},
 			{Name: "pod", Expression: "object.spec.template.spec"},
+			{Name: "podFields", Expression: "dyn(object.spec.template.spec)"},
+			{Name: "podLabels", Expression: `"labels" in variables.meta ? variables.meta.labels : {}`},
+			{Name: "containers", Expression: "variables.pod.containers"},
 			{Name: "volumes", Expression: "has(variables.pod.volumes) ? variables.pod.volumes : []"},
 		},
 		checks: append([]check{
@@ -56,16 +64,36 @@ func deployments(a Account) rules {
 	}
 }
 
-// pods are the checks of a controller's pods; controller makes each one about these alone.
+// only says in CEL that a map, or an object taken for one, has no keys but these.
+func only(what string, keys ...string) string {
+	return fmt.Sprintf("%s.all(k, k in [%s])", what, listed(keys))
+}
+
+func listed(words []string) string {
+	quotedWords := make([]string, len(words))
+	for i, w := range words {
+		quotedWords[i] = quoted(w)
+	}
+	return strings.Join(quotedWords, ", ")
+}
+
+// pods are the checks of a controller's pods; controller makes each one about these alone. They allow what package render makes, what an
+// overlay may change of it, and what an API server fills in; a field that is not named may not be set.
 func pods(a Account, controller func(string) string) []check {
 	return []check{
 		{
-			controller("has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name"),
-			"a link's controller runs as the account of its own name",
+			controller(`variables.podFields.all(k, k in [` + listed(podFields()) + `]) && has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name` +
+				` && (!has(variables.pod.serviceAccount) || variables.pod.serviceAccount == variables.name)` +
+				` && (!has(variables.pod.schedulerName) || variables.pod.schedulerName == "default-scheduler")` +
+				` && (!has(variables.pod.securityContext) || ` + only("dyn(variables.pod.securityContext)", "seccompProfile") +
+				` && (!has(variables.pod.securityContext.seccompProfile) || variables.pod.securityContext.seccompProfile.type == "RuntimeDefault"))`),
+			"a link's controller runs as the account of its own name, with nothing of its node and no field that linkwright does not render",
 		},
 		{
-			controller(fmt.Sprintf("!has(variables.pod.initContainers) && variables.pod.containers.all(c, c.image.matches(%s))", quoted(a.images()))),
-			"a link's controller runs Linkerd's image, or one that linkwright rbac --confine was given by --allow-controller-image",
+			controller("variables.containers.size() == 1 && variables.containers.all(c, c.image.matches(" + quoted(a.images()) + `) && has(c.args) && c.args.size() > 0 && c.args[0] == "service-mirror" && ` +
+				`c.args[c.args.size() - 1] == variables.target && c.args.all(a, a.matches(` + quoted(arguments) + `) || a == variables.target || ` +
+				`a == "-namespace=" + request.namespace || a == "-probe-service=` + linkerd.ProbeService("") + `" + variables.target))`),
+			"a link's controller is one container that runs service-mirror of Linkerd's image, or of one that linkwright rbac was given by --allow-controller-image",
 		},
 		{
 			controller("variables.volumes.all(v, v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
@@ -73,18 +101,79 @@ func pods(a Account, controller func(string) string) []check {
 			"a link's controller has no volume but its own account's token",
 		},
 		{
-			controller("!(has(variables.pod.hostNetwork) && variables.pod.hostNetwork) && !(has(variables.pod.hostPID) && variables.pod.hostPID) && " +
-				"!(has(variables.pod.hostIPC) && variables.pod.hostIPC) && variables.pod.containers.all(c, " +
-				"!has(c.command) && !has(c.lifecycle) && !(has(c.livenessProbe) && has(c.livenessProbe.exec)) && " +
-				"!(has(c.readinessProbe) && has(c.readinessProbe.exec)) && !(has(c.startupProbe) && has(c.startupProbe.exec)) && " +
-				"(!has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0)) && (!has(c.securityContext) || " +
-				"!(has(c.securityContext.privileged) && c.securityContext.privileged) && !(has(c.securityContext.allowPrivilegeEscalation) && c.securityContext.allowPrivilegeEscalation) && " +
-				"!(has(c.securityContext.capabilities) && has(c.securityContext.capabilities.add))))"),
-			"a link's controller has nothing of its node, no privileges, and runs no command but its image's",
+			controller("variables.containers.all(c, dyn(c).all(k, k in [" + listed(containerFields()) + "]) && " +
+				probed("c.livenessProbe") + " && " + probed("c.readinessProbe") + " && " + probed("c.startupProbe") +
+				" && (!has(c.ports) || c.ports.all(p, !has(p.hostPort) && !has(p.hostIP)))" +
+				` && (!has(c.terminationMessagePath) || c.terminationMessagePath == "/dev/termination-log") && (!has(c.terminationMessagePolicy) || c.terminationMessagePolicy == "File"))`),
+			"a link's controller runs no command but its image's, reads no Secret or ConfigMap, is probed at its own address, and has no port of its node",
 		},
 		{
-			controller("variables.pod.containers.all(c, !has(c.envFrom) && (!has(c.env) || c.env.all(e, !has(e.valueFrom) || has(e.valueFrom.fieldRef))))"),
-			"a link's controller reads no Secret or ConfigMap",
+			controller("variables.containers.all(c, has(c.securityContext) && " + only("dyn(c.securityContext)", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
+				"runAsNonRoot", "runAsUser", "runAsGroup", "capabilities", "seccompProfile") +
+				" && has(c.securityContext.allowPrivilegeEscalation) && !c.securityContext.allowPrivilegeEscalation && has(c.securityContext.runAsNonRoot) && c.securityContext.runAsNonRoot" +
+				" && (!has(c.securityContext.runAsUser) || c.securityContext.runAsUser > 0)" +
+				` && has(c.securityContext.capabilities) && !has(c.securityContext.capabilities.add) && has(c.securityContext.capabilities.drop) && "ALL" in c.securityContext.capabilities.drop` +
+				` && has(c.securityContext.seccompProfile) && c.securityContext.seccompProfile.type == "RuntimeDefault")`),
+			"a link's controller has no privileges",
+		},
+		{
+			controller(`variables.marks.all(k, ` + kept("oldMarks", "marks") + ` || k in ["linkerd.io/inject", "config.alpha.linkerd.io/proxy-wait-before-exit-seconds", ` + listed(whole(marks.PodAnnotations(), marks.ProxySettings())) +
+				"] || " + starts("k", beginnings(marks.PodAnnotations(), marks.ProxySettings())...) + `) && (!("linkerd.io/inject" in variables.marks) || variables.marks["linkerd.io/inject"] == "enabled")`),
+			"a link's controller has no annotations by which others would change its pods",
+		},
+		{
+			controller("variables.podLabels.all(k, " + kept("oldPodLabels", "podLabels") + " || k == " + quoted(linkerd.ExtensionLabel) + ` || !k.startsWith("linkerd.io/") && !` +
+				starts("k", names(marks.OfPods(), marks.Clouds())...) + " && !k.lowerAscii().matches(" + quoted(strings.Join(marks.Suspects(), "|")) + "))"),
+			"a link's controller has no labels by which others would change its pods",
 		},
 	}
+}
+
+// arguments are those that package render gives a controller, beside its namespace, its probe and its target.
+const arguments = `^(service-mirror|-log-level=[a-z]+|-log-format=plain|-event-requeue-limit=[0-9]+|-enable-headless-services|-enable-pprof=false)$`
+
+// podFields are those of a controller's pod: rendered, of overlays (docs/overlays.md), filled in by the API server.
+func podFields() []string {
+	return []string{
+		"serviceAccountName", "automountServiceAccountToken", "securityContext", "containers", "volumes", "affinity",
+		"nodeSelector", "tolerations", "topologySpreadConstraints", "priorityClassName", "terminationGracePeriodSeconds", "dnsConfig", "dnsPolicy", "imagePullSecrets", "runtimeClassName",
+		"serviceAccount", "restartPolicy", "schedulerName",
+	}
+}
+
+// containerFields are those of its container, likewise.
+func containerFields() []string {
+	return []string{
+		"name", "image", "args", "ports", "securityContext", "volumeMounts", "resources",
+		"livenessProbe", "readinessProbe", "startupProbe",
+		"terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy",
+	}
+}
+
+// probed says in CEL that a probe of a container, if there is one, asks the container itself, and runs nothing.
+func probed(probe string) string {
+	return fmt.Sprintf("(!has(%[1]s) || !has(%[1]s.exec) && (!has(%[1]s.httpGet) || !has(%[1]s.httpGet.host) && !has(%[1]s.httpGet.httpHeaders)) && (!has(%[1]s.tcpSocket) || !has(%[1]s.tcpSocket.host)))", probe)
+}
+
+// kept says in CEL that a key of a map has the value that it had before.
+func kept(was, now string) string {
+	return fmt.Sprintf("k in variables.%[1]s && variables.%[1]s[k] == variables.%[2]s[k]", was, now)
+}
+
+// whole are the names that are no beginnings of others.
+func whole(lists ...[]string) []string {
+	return slices.DeleteFunc(slices.Concat(lists...), func(name string) bool { return strings.HasSuffix(name, "/") })
+}
+
+// beginnings are the others.
+func beginnings(lists ...[]string) []string {
+	return slices.DeleteFunc(slices.Concat(lists...), func(name string) bool { return !strings.HasSuffix(name, "/") })
+}
+
+func names(rows []marks.Mark, more []string) []string {
+	out := make([]string, 0, len(rows)+len(more))
+	for _, m := range rows {
+		out = append(out, m.Name)
+	}
+	return append(out, more...)
 }

@@ -60,7 +60,7 @@ func asMade(x thing) map[string]string {
 	target := x.labels[ClusterNameLabel]
 	switch service, named := strings.CutSuffix(x.key.Name, "-"+target); {
 	case strings.HasPrefix(x.key.Name, "probe-"):
-		return map[string]string{remoteIdentity: ""}
+		return map[string]string{RemoteIdentity: ""}
 	case named:
 		return map[string]string{RemoteServiceName: service + ".shop.svc.cluster.local", RemoteResourceVersion: "1"}
 	}
@@ -98,9 +98,9 @@ func TestProof(t *testing.T) {
 		{"written by kubectl", web, mirrored, fq("web.shop.svc.cluster.local"), "kubectl-create", false, false},
 		{"by a controller of Kubernetes", web, mirrored, fq("web.shop.svc.cluster.local"), "kube-controller-manager", false, false},
 		{"by nobody that is known", web, mirrored, fq("web.shop.svc.cluster.local"), "", false, false},
-		{"a probe", probe, of("east"), map[string]string{remoteIdentity: ""}, "controller", false, true},
+		{"a probe", probe, of("east"), map[string]string{RemoteIdentity: ""}, "controller", false, true},
 		{"a probe of somebody's chart", probe, of("east"), map[string]string{}, "helm", false, false},
-		{"a probe that a person copied", probe, of("east"), map[string]string{remoteIdentity: "gw"}, "kubectl-create", false, false},
+		{"a probe that a person copied", probe, of("east"), map[string]string{RemoteIdentity: "gw"}, "kubectl-create", false, false},
 		{"a lease", lease("service-mirror-write-east"), nil, nil, "controller", false, true},
 		{"a lease that a person made", lease("service-mirror-write-east"), nil, nil, "kubectl-create", false, false},
 		{"a federated Service", federated, member, lists, "controller", false, true},

@@ -12,7 +12,7 @@ import (
 const (
 	RemoteServiceName     = "mirror.linkerd.io/remote-svc-fq-name"
 	RemoteResourceVersion = "mirror.linkerd.io/remote-resource-version"
-	remoteIdentity        = "mirror.linkerd.io/remote-gateway-identity"
+	RemoteIdentity        = "mirror.linkerd.io/remote-gateway-identity"
 
 	federatedSuffix = "-federated"
 )
@@ -40,7 +40,7 @@ func (o made) isFederated() bool {
 // isProbe says that a controller of Linkerd's wrote a probe's Endpoints: Endpoints of that name that a chart or a person made tell of no
 // gateway, or were written by somebody else.
 func (o made) isProbe() bool {
-	_, told := o.meta.Annotations[remoteIdentity]
+	_, told := o.meta.Annotations[RemoteIdentity]
 	return told && o.byController()
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/render/marks"
 )
 
 // TestPage: the tables of docs/overlays.md are those of the code; -update writes them.
@@ -19,8 +21,8 @@ func TestPage(t *testing.T) {
 	}
 	want := string(text)
 	for name, table := range map[string]string{
-		"fields": fieldsPage(), "marks": marksPage(marks()), "podmarks": marksPage(podMarks()), "never": neverPage(),
-		"proxy": "\n" + quoted(proxySettings()) + "\n", "suspects": quoted(suspects()), "podannotations": podAnnotationsPage(), "kinds": quoted(DefaultKinds().Words()), "known": knownPage(),
+		"fields": fieldsPage(), "marks": marksPage(marks.OfAll()), "podmarks": marksPage(marks.OfPods()), "never": neverPage(),
+		"proxy": "\n" + quoted(marks.ProxySettings()) + "\n", "suspects": quoted(marks.Suspects()), "podannotations": podAnnotationsPage(), "kinds": quoted(DefaultKinds().Words()), "known": knownPage(),
 	} {
 		before, rest, opened := strings.Cut(want, "<!-- "+name+" -->")
 		_, after, closed := strings.Cut(rest, "<!-- /"+name+" -->")
@@ -68,7 +70,7 @@ func quoted(list []string) string { return "`" + strings.Join(list, "`, `") + "`
 
 func podAnnotationsPage() string {
 	var out []string
-	for _, name := range podAnnotations() {
+	for _, name := range marks.PodAnnotations() {
 		if !isWhole(name) {
 			name += "*"
 		}
@@ -104,19 +106,19 @@ func fieldsPage() string {
 	return b.String()
 }
 
-func marksPage(rows []mark) string {
+func marksPage(rows []marks.Mark) string {
 	var b strings.Builder
 	b.WriteString("\n| labels and annotations | why |\n| --- | --- |\n")
 	names, order := map[string][]string{}, []string{}
 	for _, m := range rows {
-		name := m.name
+		name := m.Name
 		if !isWhole(name) {
 			name += "*"
 		}
-		if names[m.why] == nil {
-			order = append(order, m.why)
+		if names[m.Why] == nil {
+			order = append(order, m.Why)
 		}
-		names[m.why] = append(names[m.why], name)
+		names[m.Why] = append(names[m.Why], name)
 	}
 	for _, why := range order {
 		fmt.Fprintf(&b, "| %s | %s |\n", quoted(names[why]), why)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/marks"
 )
 
 // rendered gives the content of the first rendered object of a kind, as it goes into a build.
@@ -270,15 +271,15 @@ func TestMarks(t *testing.T) {
 	rules := map[string]func(string) rule{
 		"label": labelRule, "annotation": annotationRule, "label of a pod": podLabelRule, "annotation of a pod": podAnnotationRule,
 	}
-	for _, m := range marks() {
+	for _, m := range marks.OfAll() {
 		for name, rule := range rules {
-			if key := example(m.name); rule(key) == "" {
+			if key := example(m.Name); rule(key) == "" {
 				t.Errorf("%s %s is not refused", name, key)
 			}
 		}
 	}
-	for _, m := range podMarks() {
-		if key := example(m.name); podLabelRule(key) == "" || podAnnotationRule(key) == "" {
+	for _, m := range marks.OfPods() {
+		if key := example(m.Name); podLabelRule(key) == "" || podAnnotationRule(key) == "" {
 			t.Errorf("%s is not refused on pods", key)
 		}
 	}
@@ -294,7 +295,7 @@ func example(row string) string {
 
 // TestPodMarks: what pods may be told, and what is like it and refused.
 func TestPodMarks(t *testing.T) {
-	for _, key := range slices.Concat(proxySettings(), []string{"prometheus.io/scrape", "kubectl.kubernetes.io/restartedAt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) {
+	for _, key := range slices.Concat(marks.ProxySettings(), []string{"prometheus.io/scrape", "kubectl.kubernetes.io/restartedAt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) {
 		if why := podAnnotationRule(key); why != "" {
 			t.Errorf("annotation %s of a pod is refused: %s", key, why)
 		}

@@ -102,12 +102,7 @@ func (c *Client) feedOn(ctx context.Context, watches []object.Watch) {
 	if !reflect.DeepEqual(l.watches, watches) {
 		l.watches = watches
 		l.scopes, l.seen = unite(watches), nil
-	}
-	for s, f := range l.open {
-		if !slices.Contains(l.scopes, s) {
-			f.stop()
-			delete(l.open, s)
-		}
+		l.stopOthers()
 	}
 	for _, s := range l.scopes {
 		f, ok := l.open[s]
@@ -119,6 +114,20 @@ func (c *Client) feedOn(ctx context.Context, watches []object.Watch) {
 		if f.condition == absent && time.Since(f.since) > askAgain {
 			f.condition = trying
 			signal(f.again)
+		}
+	}
+}
+
+// stopOthers ends the feeds that are asked for no more.
+func (l *feeds) stopOthers() {
+	asked := make(map[scope]bool, len(l.scopes))
+	for _, s := range l.scopes {
+		asked[s] = true
+	}
+	for s, f := range l.open {
+		if !asked[s] {
+			f.stop()
+			delete(l.open, s)
 		}
 	}
 }

@@ -18,5 +18,5 @@ func (p *planner) unconfined() *object.Reason {
 	if p.side.Anyone {
 		code, todo = NoServiceAccount, "give it an account of its own"
 	}
-	return object.Because(code, "%s: %s: %s", p.side.Gap, todo, p.command("cluster add "+string(p.name)+" PATH --context CONTEXT --confine"))
+	return object.Because(code, "%s: %s: %s", p.side.Gap, todo, p.command("cluster add "+string(p.name)+" PATH --context CONTEXT"))
 }

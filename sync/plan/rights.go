@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
@@ -76,6 +77,15 @@ func (g granting) works(w World, c fleet.Cluster, r Renderer, d Duty) error {
 		g.controlPlane(w, c, d == Wide)
 	}
 	return nil
+}
+
+// Sweeps says that links from a cluster need Sweeping in their ordinary life: linkwright takes members out of federated Services, and nobody
+// may be there to take the mirrors of an External link away. Other links need it only if their controller does not do that in time.
+func Sweeps(w World, c fleet.Cluster) bool {
+	_, out, _ := w.declared(c.Name)
+	return slices.ContainsFunc(out, func(l fleet.Link) bool {
+		return l.Spec.Controller.Mode == api.External || l.Spec.Federates()
+	})
 }
 
 // thing is what rules are about; names are sorted and joined.

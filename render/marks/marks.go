@@ -1,0 +1,148 @@
+// Package marks answers: which labels and annotations tell other programs what to make of an object, and which may people put on what
+// linkwright renders? The list is read by overlays and by the admission policies of linkwright's own account.
+package marks
+
+import "github.com/linkwright/linkwright/object"
+
+// Mark is a label or annotation that nobody but linkwright sets, and why. A name that ends in a slash or a dot is all that begin so.
+type Mark struct{ Name, Why string }
+
+// ByLinkerd is why nobody sets what Linkerd sets.
+const ByLinkerd = "Linkerd finds its parts by it"
+
+const (
+	byEngine    = "another tool would take the object for its own"
+	byCopies    = "a tool would copy the object, or its secret, to another namespace"
+	byCloud     = "the pod would get a cloud's credentials"
+	byWebhook   = "a webhook would put a program into the pod, which runs with the account that reads other clusters"
+	byNetwork   = "the pod would get another network"
+	byRuntime   = "it tells the container runtime how to run the pod"
+	byWriter    = "its own controller writes it"
+	byKustomize = "kustomize keeps its own books in it"
+)
+
+// OfAll are the same for every object.
+func OfAll() []Mark {
+	return []Mark{
+		{object.Prefix, "linkwright tells its own objects by it"},
+		{"mirror.linkerd.io/", ByLinkerd},
+		{"multicluster.linkerd.io/", ByLinkerd},
+		{"linkerd.io/", ByLinkerd},
+		{"component", ByLinkerd},
+		{"velero.io/", "Git is the backup of these objects"},
+		{"argocd.argoproj.io/", byEngine},
+		{"app.kubernetes.io/instance", byEngine},
+		{"app.kubernetes.io/managed-by", byEngine},
+		{"applyset.kubernetes.io/", byEngine},
+		{"cli-utils.sigs.k8s.io/", byEngine},
+		{"config.k8s.io/", byEngine},
+		{"fluxcd.io/", byEngine},
+		{"helm.sh/", byEngine},
+		{"helm.toolkit.fluxcd.io/", byEngine},
+		{"kapp.k14s.io/", byEngine},
+		{"kustomize.toolkit.fluxcd.io/", byEngine},
+		{"meta.helm.sh/", byEngine},
+		{"kubectl.kubernetes.io/last-applied-configuration", byEngine},
+		{"config.kubernetes.io/", byKustomize},
+		{"internal.config.kubernetes.io/", byKustomize},
+		{"kustomize.config.k8s.io/", byKustomize},
+		{"deployment.kubernetes.io/", byWriter},
+		{"kubernetes.io/service-account.", byWriter},
+		{"pod-template-hash", byWriter},
+		{"rbac.authorization.k8s.io/", byWriter},
+		{"rbac.authorization.kubernetes.io/", byWriter},
+		{"eks.amazonaws.com/", byCloud},
+		{"iam.gke.io/", byCloud},
+		{"azure.workload.identity/", byCloud},
+		{"iam.amazonaws.com/", byCloud},
+		{"pod-identity.alibabacloud.com/", byCloud},
+		{"keel.sh/", "a tool would change the image"},
+		{"k8s.ovn.org/", byNetwork},
+		{"v1.multus-cni.io/", byNetwork},
+		{"io.katacontainers.", byRuntime},
+		{"io.kubernetes.cri-o.", byRuntime},
+		{"run.oci.", byRuntime},
+		{"kubed.appscode.com/", byCopies},
+		{"reflector.v1.k8s.emberstack.com/", byCopies},
+		{"replicator.v1.mittwald.de/", byCopies},
+	}
+}
+
+// OfPods are those of pods beside: webhooks that put containers into a pod, or give it another network.
+func OfPods() []Mark {
+	return []Mark{
+		{"admission.datadoghq.com/", byWebhook},
+		{"appmesh.k8s.aws/", byWebhook},
+		{"cni.projectcalico.org/", "the pod would get an address of the committer's choice"},
+		{"conjur.org/", byWebhook},
+		{"consul.hashicorp.com/", byWebhook},
+		{"container.apparmor.security.beta.kubernetes.io/", "the pod's confinement is rendered"},
+		{"container.seccomp.security.alpha.kubernetes.io/", "the pod's confinement is rendered"},
+		{"dapr.io/", byWebhook},
+		{"inject.istio.io/", byWebhook},
+		{"instrumentation.opentelemetry.io/", byWebhook},
+		{"istio.io/", byWebhook},
+		{"k8s.v1.cni.cncf.io/", byNetwork},
+		{"kuma.io/", byWebhook},
+		{"oneagent.dynatrace.com/", byWebhook},
+		{"proxy.istio.io/", byWebhook},
+		{"seccomp.security.alpha.kubernetes.io/", "the pod's confinement is rendered"},
+		{"sidecar.istio.io/", byWebhook},
+		{"sidecar.opentelemetry.io/", byWebhook},
+		{"vault.hashicorp.com/", byWebhook},
+		{"vault.security.banzaicloud.io/", byWebhook},
+	}
+}
+
+// PodAnnotations are those that a pod may get, beside ProxySettings. A name that ends in a slash is all that begin so.
+// Webhooks and runtimes are told by annotations what to put into a pod and how to run it, and nobody knows all of them.
+func PodAnnotations() []string {
+	return []string{"cluster-autoscaler.kubernetes.io/", "kubectl.kubernetes.io/restartedAt", "prometheus.io/"}
+}
+
+// Suspects are parts of a label's name that webhooks use where they are told which program to run: pods get none of them,
+// for webhooks that OfPods does not know.
+func Suspects() []string { return []string{"image", "inject", "sidecar", "volume"} }
+
+// ProxySettings are Linkerd's annotations that a pod may get: sizes, ports, times and logs of its proxy. The others
+// name images, users and sidecars, or say where the proxy sends what it sees (linkerd2 pkg/k8s/labels.go, version 2.20).
+func ProxySettings() []string {
+	return []string{
+		"config.alpha.linkerd.io/proxy-enable-native-sidecar",
+		"config.beta.linkerd.io/proxy-enable-native-sidecar",
+		"config.linkerd.io/access-log",
+		"config.linkerd.io/close-wait-timeout",
+		"config.linkerd.io/default-inbound-policy",
+		"config.linkerd.io/opaque-ports",
+		"config.linkerd.io/pod-inbound-ports",
+		"config.linkerd.io/proxy-await",
+		"config.linkerd.io/proxy-cpu-limit",
+		"config.linkerd.io/proxy-cpu-ratio-limit",
+		"config.linkerd.io/proxy-cpu-request",
+		"config.linkerd.io/proxy-disable-inbound-protocol-detect-timeout",
+		"config.linkerd.io/proxy-disable-outbound-protocol-detect-timeout",
+		"config.linkerd.io/proxy-ephemeral-storage-limit",
+		"config.linkerd.io/proxy-ephemeral-storage-request",
+		"config.linkerd.io/proxy-inbound-connect-timeout",
+		"config.linkerd.io/proxy-inbound-discovery-cache-unused-timeout",
+		"config.linkerd.io/proxy-log-format",
+		"config.linkerd.io/proxy-log-level",
+		"config.linkerd.io/proxy-memory-limit",
+		"config.linkerd.io/proxy-memory-request",
+		"config.linkerd.io/proxy-outbound-connect-timeout",
+		"config.linkerd.io/proxy-outbound-discovery-cache-unused-timeout",
+		"config.linkerd.io/shutdown-grace-period",
+		"config.linkerd.io/skip-inbound-ports",
+		"config.linkerd.io/skip-outbound-ports",
+	}
+}
+
+// Clouds are those by which a pod, or its account, gets a cloud's credentials.
+func Clouds() (out []string) {
+	for _, m := range OfAll() {
+		if m.Why == byCloud {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -31,44 +32,47 @@ func (c *clusters) leader(ctx context.Context) *report.Leader {
 	return nil
 }
 
-// writers reads the leases that processes with --only-write take, one for each cluster. Not told are those that cannot be read, that
-// are another installation's, and that only a command held which takes all of them for as long as it runs.
-func (c *clusters) writers(ctx context.Context, of []api.ClusterName) (out []report.Leader) {
-	names := make([]string, len(of))
-	for i, cluster := range of {
-		names[i] = leaseOnly(c.flags.owner, string(cluster))
+// writers reads the leases that processes with --only-write take, one for each cluster: also of clusters that are not in the record, as
+// far as the account may list Leases. Not told are those that cannot be read, that are another installation's, and that only a command
+// held which takes all of them for as long as it runs. Of a cluster that is not in the record, only a holder is told.
+func (c *clusters) writers(ctx context.Context, recorded []api.ClusterName) (out []report.Leader) {
+	found := c.leases(ctx, nil)
+	if found == nil && len(recorded) > 0 {
+		names := make([]string, len(recorded))
+		for i, cluster := range recorded {
+			names[i] = leaseOnly(c.flags.owner, string(cluster))
+		}
+		found = c.leases(ctx, names)
 	}
-	found := c.leases(ctx, names)
-	for i, cluster := range of {
-		one, ok := found[names[i]]
-		if !ok || lease.About(&one) != ofOnly(c.flags.owner, string(cluster)) {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		one := found[name]
+		cluster, ok := strings.CutPrefix(lease.About(&one), ofOnly(c.flags.owner, ""))
+		if !ok || name != leaseOnly(c.flags.owner, cluster) {
 			continue
 		}
-		if l := leaderOf(one); l.Holder != "" || l.Last.By != "" {
-			l.Only = cluster
+		l := leaderOf(one)
+		l.Only = api.ClusterName(cluster)
+		if l.Holder != "" || l.Last.By != "" && slices.Contains(recorded, l.Only) {
 			out = append(out, *l)
 		}
 	}
 	return out
 }
 
-// leases reads those of some names that are there, that were ever taken, and that may be read.
+// leases reads those of some names that are there, that were ever taken, and that may be read; without names all of the namespace, and nil
+// if they may not be listed.
 func (c *clusters) leases(ctx context.Context, names []string) map[string]coordinationv1.Lease {
-	out := map[string]coordinationv1.Lease{}
-	if len(names) == 0 {
-		return out // without names all would be asked for
-	}
-	key := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: c.flags.namespace}
-	seen, err := c.home.Observe(ctx, []object.Watch{
-		{Group: key.Group, Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: names, Depth: object.Whole, MayHide: true},
-	})
+	seen, err := c.home.Observe(ctx, []object.Watch{{
+		Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: c.flags.namespace, Names: names,
+		Depth: object.Whole, MayHide: len(names) > 0,
+	}})
 	if err != nil {
-		return out
+		return nil
 	}
-	for _, key.Name = range names {
-		body, found := seen.Body(key)
+	out := map[string]coordinationv1.Lease{}
+	for key, body := range seen.Bodies() {
 		var l coordinationv1.Lease
-		if found && json.Unmarshal(body.Bytes(), &l) == nil && l.Spec.RenewTime != nil {
+		if json.Unmarshal(body.Bytes(), &l) == nil && l.Spec.RenewTime != nil {
 			out[key.Name] = l
 		}
 	}

@@ -34,7 +34,7 @@ func denials() []denial {
 			"west",
 			grant{testbed.Multicluster, "apps", "deployments", "", "list"},
 			func(*bed) {},
-			"the account may not read Deployment.apps in namespace linkerd-multicluster", object.Grant,
+			"the account may not read Deployment.apps in namespace linkerd-multicluster", object.Installation{}.Grant(),
 		},
 		{
 			"west",
@@ -63,7 +63,7 @@ func denials() []denial {
 	}
 }
 
-const toGrant = "(grant this to the account that linkwright uses): " + object.Grant
+var toGrant = "(grant this to the account that linkwright uses): " + object.Installation{}.Grant()
 
 const remoteAccess = "linkerd-service-mirror-remote-access-default"
 

@@ -75,7 +75,7 @@ spec: {prune: {maxLinks: 100%}}
 
 	q.commit(q.inPod(q.declarations()))
 	out := q.syncs(4)
-	for _, words := range []string{"Forbidden", "Secret linkerd/cluster-credentials-west", object.Grant} {
+	for _, words := range []string{"Forbidden", "Secret linkerd/cluster-credentials-west", object.Installation{}.Grant()} {
 		if !strings.Contains(out, words) {
 			q.Errorf("the report does not say %q:\n%s", words, out)
 		}
@@ -92,7 +92,7 @@ spec: {prune: {maxLinks: 100%}}
 // grants runs the command, and sees whether east's Role names the Secret for west then.
 func (q *quickstart) grants(want bool) {
 	q.Helper()
-	command := strings.Replace(strings.TrimPrefix(object.Grant, "linkwright "), "PATH", ".", 1)
+	command := strings.Replace(strings.TrimPrefix(object.Installation{}.Grant(), "linkwright "), "PATH", ".", 1)
 	if code, out := q.typed(append(strings.Fields(command), "--home-kubeconfig", "../west.yaml")...); code != 0 {
 		q.Fatalf("%s: exit code %d\n%s", command, code, out)
 	}

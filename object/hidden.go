@@ -17,6 +17,7 @@ const NotAdmitted = "NotAdmitted"
 type Hidden struct {
 	Key
 	Selector string
+	By       Installation // that may not read it
 }
 
 // Compare orders by key, then selector.
@@ -54,12 +55,9 @@ func (h Hidden) String() string {
 	return out
 }
 
-// Grant is the command that grants what the declarations need, in all their clusters.
-const Grant = "linkwright cluster add --all PATH"
-
 // Why says what is missing, and the command that grants it.
 func (h Hidden) Why() *Reason {
-	return Because(Forbidden, "the account may not read %s: grant it by %s", h, Grant)
+	return Because(Forbidden, "the account may not read %s: grant it by %s", h, h.By.Grant())
 }
 
 // Hides gives what hides an object, or nil: one that was not seen is not there only then.

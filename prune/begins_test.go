@@ -38,12 +38,12 @@ func TestTargetUnheard(t *testing.T) {
 		"nobody can ask":            {},
 	} {
 		in := input(source, perLink(), all())
-		in.Recorded[0].Leaving = tt.leaving
+		in.Recorded[0].Leaving, in.In.Owner = tt.leaving, "blue"
 		v := one(t, in, tt.peer)
 		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == WaitingForTarget; held != tt.held || v.Next.Leaving == held {
 			t.Errorf("%s: %s, leaving %t", name, told(v), v.Next.Leaving)
 		}
-		if tt.held && !strings.Contains(v.Waiting.Message, unread.Message) {
+		if tt.held && (!strings.Contains(v.Waiting.Message, unread.Message) || !strings.Contains(v.Waiting.Message, "linkwright abandon east --owner blue (")) {
 			t.Errorf("%s: %s", name, v.Waiting.Message)
 		}
 	}

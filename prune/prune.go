@@ -22,6 +22,7 @@ type Input struct {
 	Wanted   map[object.End]object.Wanted // every declared end; a held one keeps what it has
 	Recorded []inventory.Inventory
 	Seen     object.Observation
+	In       object.Installation
 	Saw      func(object.Key) bool
 	Mirrors  func() map[api.ClusterName]linkerd.Mirror // asked for only where something of a link goes
 	Policy   api.SyncPolicy

@@ -64,6 +64,7 @@ type Limits struct {
 	Approved   map[inventory.Unit]bool
 	Denied     *inventory.Denial
 	Unresolved []inventory.Unit
+	In         object.Installation
 }
 
 // Removal is what one revision takes away and nobody has approved. Over says why nothing of it may go, one phrase for each
@@ -74,6 +75,7 @@ type Removal struct {
 	Over     []string
 	Approved map[inventory.Unit]bool
 	Pending  []inventory.Unit // Units, and those that are approved
+	In       object.Installation
 }
 
 // PruneLimitExceeded is the code of what a revision is denied to remove.
@@ -82,7 +84,7 @@ const PruneLimitExceeded = "PruneLimitExceeded"
 // Weigh counts what a revision takes away, and compares it with the limits.
 func (c Census) Weigh(l Limits) Removal {
 	all := c.units(l.Unresolved)
-	r := Removal{Approved: maps.Clone(l.Approved), Pending: all}
+	r := Removal{Approved: maps.Clone(l.Approved), Pending: all, In: l.In}
 	if r.Approved == nil {
 		r.Approved = map[inventory.Unit]bool{}
 	}
@@ -256,7 +258,7 @@ func (r Removal) Denial() *inventory.Denial {
 // Why is the reason of everything that stays because of it; nil: all may go.
 func (r Removal) Why() *object.Reason {
 	if d := r.Denial(); d != nil {
-		return object.Because(PruneLimitExceeded, "%s", d.Message())
+		return object.Because(PruneLimitExceeded, "%s", d.Message(r.In))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	if v.Waiting = in.stays(inv); v.Waiting != nil {
 		return v
 	}
-	if v.Waiting = unheard(inv, peer); v.Waiting != nil {
+	if v.Waiting = in.unheard(inv, peer); v.Waiting != nil {
 		return v
 	}
 	if v.Waiting = in.unseen(inv); v.Waiting != nil {
@@ -82,7 +82,7 @@ func (p Peer) gone() bool { return p.Known && p.Gone }
 
 // unheard: an end does not begin while nobody knows what the guards of the other say. A dead source begins its grace; a dead
 // target, or one that nobody can ask, has no say: mirrors of it serve nobody.
-func unheard(inv inventory.Inventory, peer Peer) *object.Reason {
+func (in Input) unheard(inv inventory.Inventory, peer Peer) *object.Reason {
 	switch {
 	case inv.Leaving || peer.Known || peer.Dead:
 		return nil
@@ -90,8 +90,8 @@ func unheard(inv inventory.Inventory, peer Peer) *object.Reason {
 		return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", inv.End.Link.Source)
 	case peer.Unread != nil:
 		return object.Because(WaitingForTarget,
-			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: linkwright abandon %s (%s: %s)",
-			inv.End.Link.Target, inv.End.Link.Target, peer.Unread.Code, peer.Unread.Message)
+			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: %s (%s: %s)",
+			inv.End.Link.Target, in.In.Command("abandon "+string(inv.End.Link.Target)), peer.Unread.Code, peer.Unread.Message)
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func (d *disaster) noList() {
 	})
 	d.grace = 0 // who answers is not dead, whatever people grant
 	d.declare(disasterNothing)
-	d.says("may not read Role", object.Grant)
+	d.says("may not read Role", object.Installation{}.Grant())
 	d.wrote("update ConfigMap linkwright-access/linkwright.base", "update ConfigMap linkwright-access/linkwright.west.east") // it says once that it is denied
 	d.stand("west", disasterLink, disasterSecret, disasterRole)
 	d.stand("east", disasterAccount)

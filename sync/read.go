@@ -182,7 +182,7 @@ func (l *Loop) why(err error) *object.Reason {
 	}
 	r := l.Explain(err)
 	if r.Code == object.Forbidden {
-		r.Message += ": " + object.Grant + sweeping(r.Message)
+		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweeping(r.Message)
 	}
 	return &r
 }

@@ -57,7 +57,7 @@ func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*cluster
 	}
 	c := newClusters(h, log)
 	c.homeCfg = cfg
-	o := cluster.Options{Owner: h.owner, Timeout: h.timeout, Wrap: c.count}
+	o := cluster.Options{Owner: h.owner, Namespace: h.namespace, Timeout: h.timeout, Wrap: c.count}
 	c.registry = cluster.New(o)
 	o.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
 		return c.traffic.through(homeLabel, next, always(aboutObjects))

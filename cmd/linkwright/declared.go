@@ -7,6 +7,7 @@ import (
 	gosync "sync"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/source"
@@ -35,6 +36,7 @@ type declared struct {
 	load   func(context.Context, origin) (*fleet.Fleet, []api.Problem, error)
 	dir    string // of the tree in its repository
 	last   sync.Declaration
+	in     object.Installation
 
 	mu     gosync.Mutex
 	wholes map[api.Commit]api.Commit // of commits that are allowed by their first digits; mu
@@ -73,7 +75,7 @@ func (d *declared) Follows(ctx context.Context, commit, last api.Commit, allowed
 	if last == "" {
 		return d.blindly(ctx, commit, allowed)
 	}
-	follows := func(commit, last api.Commit) error { return d.source.Follows(ctx, commit, last) }
+	follows := func(commit, last api.Commit) error { return d.allowable(d.source.Follows(ctx, commit, last), commit) }
 	why := follows(commit, last)
 	if why == nil {
 		return nil

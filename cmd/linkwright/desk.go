@@ -63,7 +63,8 @@ func (d *desk) vacant(ctx context.Context, e *enrollment, uid string) error {
 		}
 	}
 	if known, ok := record.Clusters[e.name]; ok && known.UID != "" && known.UID != uid {
-		say(e.notes, fmt.Sprintf("warning: %s was another cluster before (uid %s): linkwright writes nothing there until you accept that: linkwright accept cluster %s=%s", e.name, known.UID, e.name, uid))
+		say(e.notes, fmt.Sprintf("warning: %s was another cluster before (uid %s): linkwright writes nothing there until you accept that: %s",
+			e.name, known.UID, object.Installation{Owner: d.owner, Namespace: d.home.namespace}.Command(fmt.Sprintf("accept cluster %s=%s", e.name, uid))))
 	}
 	secret := d.home.key("Secret", d.entry.Name)
 	if d.was, err = d.home.ask(ctx, secret, ""); err != nil && !errors.Is(err, errNoSecret) {

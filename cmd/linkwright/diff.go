@@ -201,7 +201,7 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	defer e.close(ctx)
 	e.readOnly()
 	if rev != "" {
-		e.loop.Declared = &declared{source: pinned{e.source, rev}, load: e.kustomize.load, dir: f.git.dir()}
+		e.loop.Declared = &declared{source: pinned{e.source, rev}, load: e.kustomize.load, dir: f.git.dir(), in: f.home.installation()}
 	}
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

@@ -131,6 +131,11 @@ func (h *homeFlags) accepted() (map[api.ClusterName]string, error) {
 	return out, nil
 }
 
+// installation is how commands that messages name are given.
+func (h *homeFlags) installation() object.Installation {
+	return object.Installation{Owner: h.owner, Namespace: h.namespace}
+}
+
 func (h *homeFlags) onlyNames() []api.ClusterName {
 	out := make([]api.ClusterName, len(h.only))
 	for i, n := range h.only {

@@ -89,7 +89,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	}
 	return &engine{source: src, clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{source: src, load: k.load, dir: f.git.dir()},
+		Declared: &declared{source: src, load: k.load, dir: f.git.dir(), in: f.home.installation()},
 		Clusters: c,
 		Home:     c.homeConn(),
 		Renderer: f.home.renderer(k),

@@ -80,7 +80,20 @@ func (d *declared) blindly(ctx context.Context, commit api.Commit, allowed []api
 			return nil
 		}
 	}
-	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: linkwright allow non-fast-forward %[1]s)", commit)
+	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: %s)", commit, d.allow(commit))
+}
+
+// allow is the command that allows a commit.
+func (d *declared) allow(commit api.Commit) string {
+	return d.in.Command("allow non-fast-forward " + string(commit))
+}
+
+// allowable adds to why a commit does not follow another how people allow it.
+func (d *declared) allowable(why error, commit api.Commit) error {
+	if errors.Is(why, source.ErrRewound) || errors.Is(why, source.ErrForgotten) {
+		return fmt.Errorf("%w (if that is meant: %s)", why, d.allow(commit))
+	}
+	return why
 }
 
 func spent(why error, allowed api.Commit) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -94,9 +95,10 @@ func (untold) Follows(_ context.Context, commit, last api.Commit) error {
 // What several people allow counts each for itself.
 func TestFollowsAllowed(t *testing.T) {
 	const a, b = "89abcdef0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef01234567"
-	d := &declared{source: untold{}}
+	d := &declared{source: untold{}, in: object.Installation{Owner: "blue", Namespace: "ops"}}
 	for commit, want := range map[api.Commit]bool{a: true, b: true, api.Commit(strings.Repeat("c", 40)): false} {
-		if err := d.Follows(t.Context(), commit, api.Commit(strings.Repeat("d", 40)), []api.Commit{a, b}); (err == nil) != want {
+		if err := d.Follows(t.Context(), commit, api.Commit(strings.Repeat("d", 40)), []api.Commit{a, b}); (err == nil) != want ||
+			err != nil && !strings.Contains(err.Error(), "linkwright allow non-fast-forward "+string(commit)+" --owner blue --namespace ops") {
 			t.Errorf("Follows(%s): %v, want %t", commit, err, want)
 		}
 	}

@@ -158,7 +158,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	})
 	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known, out.At)
 	if known.Denied != nil {
-		out.Denied = known.Denied.Message()
+		out.Denied = known.Denied.Message(c.flags.installation())
 	}
 	out.Clusters = forgotten(out)
 	return out, nil

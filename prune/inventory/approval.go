@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 )
 
 // UnitKind is what a person declares, and a revision may take away.
@@ -97,15 +98,15 @@ type Denial struct {
 	Over  []string `json:"over"`  // what is over a limit: one phrase for each
 }
 
-// Message says what is denied and what people can do.
-func (d Denial) Message() string {
+// Message says what is denied and what people can do, in an installation.
+func (d Denial) Message(in object.Installation) string {
 	const most = 3
 	over := slices.Clone(d.Over)
 	if len(over) > most {
 		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
 	return fmt.Sprintf("this revision would remove %s; nothing is removed anywhere until you restore the declarations, "+
-		"declare state: Leaving for a cluster that is to go, or run linkwright approve %s", enumerated(over), d.Hash)
+		"declare state: Leaving for a cluster that is to go, or run %s", enumerated(over), in.Command("approve "+d.Hash))
 }
 
 // enumerated is a list as people write it: a, b and c.

@@ -112,7 +112,7 @@ func TestDenialMessage(t *testing.T) {
 		"remove a and b; nothing":            {"a", "b"},
 		"remove a, b, c and 2 more; nothing": {"a", "b", "c", "d", "e"},
 	} {
-		if got := (Denial{Over: over, Hash: "0"}).Message(); !strings.Contains(got, want) {
+		if got := (Denial{Over: over, Hash: "0"}).Message(object.Installation{}); !strings.Contains(got, want) {
 			t.Errorf("%s", got)
 		}
 	}

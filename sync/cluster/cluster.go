@@ -18,6 +18,8 @@ const defaultTimeout = 15 * time.Second
 type Options struct {
 	// Owner is the installation; default object.DefaultOwner.
 	Owner string
+	// Namespace is that of the installation's record, as commands that errors name give it; default the usual one.
+	Namespace string
 	// Timeout of one request, its body and its further attempts included; default 15 s.
 	Timeout time.Duration
 	// Wrap sees every request that goes out to a cluster, without its credentials.
@@ -59,6 +61,7 @@ type Client struct {
 	server  string
 	user    string // as userOf
 	owner   string
+	by      object.Installation // as commands that errors name give it
 	timeout time.Duration
 	kinds   kinds
 	turns   *turns

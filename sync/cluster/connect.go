@@ -13,6 +13,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+
+	"github.com/linkwright/linkwright/object"
 )
 
 // dialTimeout is short: a cluster that does not even accept a connection is down.
@@ -42,7 +44,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	streams := &http.Client{Transport: client.Transport, CheckRedirect: follow}
 	c := &Client{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
-		server: cfg.Host, user: userOf(cfg), owner: o.Owner, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
+		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
 		alike: o.alike, secrets: newSamples(),
 	}
 	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver

@@ -45,6 +45,7 @@ func secretA(hides bool) object.Watch {
 func (s *closed) connect(t *testing.T) *Client {
 	t.Helper()
 	c, err := connect(&rest.Config{Host: "http://east.invalid"}, Options{
+		Owner: "blue", Namespace: "ops",
 		Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper { return s },
 	})
 	if err != nil {
@@ -74,10 +75,11 @@ func TestHidden(t *testing.T) {
 		defer c.close()
 		all := object.Watch{Version: "v1", Kind: "Secret", Namespace: "elsewhere", MayHide: true}
 		some := object.Watch{Version: "v1", Kind: "ConfigMap", Selector: "a", MayHide: true}
+		blue := object.Installation{Owner: "blue", Namespace: "ops"}
 		watches := []object.Watch{secretA(true), all, some, {Version: "v1", Kind: "ConfigMap", Namespace: "linkerd", Names: []string{"a"}}}
 		secret, config := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "a"}, object.Key{Kind: "ConfigMap", Namespace: "linkerd", Name: "a"}
-		others := []object.Hidden{{Key: object.Key{Kind: "ConfigMap"}, Selector: "a"}, {Key: object.Key{Kind: "Secret", Namespace: "elsewhere"}}}
-		want := append(slices.Clone(others), object.Hidden{Key: secret})
+		others := []object.Hidden{{Key: object.Key{Kind: "ConfigMap"}, Selector: "a", By: blue}, {Key: object.Key{Kind: "Secret", Namespace: "elsewhere"}, By: blue}}
+		want := append(slices.Clone(others), object.Hidden{Key: secret, By: blue})
 		same := func(what string, want []object.Hidden, look func(context.Context, []object.Watch) (object.Observation, error)) object.Observation {
 			t.Helper()
 			seen, err := look(t.Context(), watches)

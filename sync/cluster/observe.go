@@ -144,7 +144,7 @@ func (c *Client) merge(scopes []scope, looks []look) object.Observation {
 			unwatched = append(unwatched, scopes[i].key())
 		}
 		if l.hidden {
-			hidden = append(hidden, scopes[i].hidden())
+			hidden = append(hidden, scopes[i].hidden(c.by))
 		}
 		layers[i] = object.Layer{Group: scopes[i].kind.Group, Kind: scopes[i].kind.Kind, Items: l.items}
 	}

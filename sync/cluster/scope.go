@@ -107,7 +107,9 @@ func (s scope) key() object.Key {
 }
 
 // hidden is what nobody sees while it may not be read.
-func (s scope) hidden() object.Hidden { return object.Hidden{Key: s.key(), Selector: s.selector} }
+func (s scope) hidden(by object.Installation) object.Hidden {
+	return object.Hidden{Key: s.key(), Selector: s.selector, By: by}
+}
 
 // String is how errors call it.
 func (s scope) String() string {

@@ -101,7 +101,7 @@ func (p *planner) silenced() *object.Reason {
 	case why != nil:
 		return why
 	case !p.side.Saw(k):
-		return object.Because(Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, object.Grant)
+		return object.Because(Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, p.installation().Grant())
 	case p.side.Gap != "" && !p.side.Anyone: // RBAC cannot grant one annotation, so the right would be for all of it
 		return object.Because(Untold, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
 			k, p.command("cluster add "+string(p.name)+" PATH --context CONTEXT"))

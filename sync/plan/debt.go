@@ -119,7 +119,7 @@ func (p *planner) unforgotten() string {
 // warn tells so at the base, unless that has more to tell; else of what may not be read and blocks no end now, or is read instead
 // of watched.
 func (p *planner) warn() {
-	why := unwatched(p.side.Seen.Unwatched)
+	why := p.unwatched(p.side.Seen.Unwatched)
 	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == object.Forbidden }
 	if hidden := p.unsure(); hidden != nil && !slices.ContainsFunc(p.step.Rows, blocks) {
 		why = hidden

@@ -10,7 +10,7 @@ import (
 const Unwatched = "Unwatched"
 
 // unwatched reports what is read every 30 s because nobody lets us watch it, or nil.
-func unwatched(keys []object.Key) *object.Reason {
+func (w World) unwatched(keys []object.Key) *object.Reason {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -19,5 +19,5 @@ func unwatched(keys []object.Key) *object.Reason {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return object.Because(Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
-		object.Hidden{Key: keys[0]}, more, object.Grant)
+		object.Hidden{Key: keys[0]}, more, w.installation().Grant())
 }

@@ -19,7 +19,7 @@ func TestUndiscovered(t *testing.T) {
 		s.conceals("west", planeKey)
 		last := s.settle()
 		row := last["west"].row(westEnd())
-		if row.Standing != Held || row.Why.Code != object.Forbidden || !strings.Contains(row.Why.Message, object.Grant) || row.Ready() {
+		if row.Standing != Held || row.Why.Code != object.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) || row.Ready() {
 			t.Errorf("%q: %s %v, ready %t", spec, row.Standing, row.Why, row.Ready())
 		}
 		allInPlace(t, "east", last["east"])
@@ -112,7 +112,7 @@ func TestHiddenBlocksWhatNeedsIt(t *testing.T) {
 			s.world.Fleet = declare(t, three, policyDoc("maxLinks: 100%"))
 			last := s.settle()
 			for _, end := range c.stay {
-				if row := last[end.Cluster].row(end); row.Why == nil || row.Why.Code != object.Forbidden || !strings.Contains(row.Why.Message, object.Grant) {
+				if row := last[end.Cluster].row(end); row.Why == nil || row.Why.Code != object.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) {
 					t.Errorf("%s, removed: %s %v", end, row.Standing, row.Why)
 				}
 			}

@@ -382,7 +382,7 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	l := p.spec(name).Linkerd
 	in := prune.Input{
 		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded, p.strayIn(name)),
-		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now, Grace: p.Grace,
+		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now, Grace: p.Grace, In: p.installation(),
 		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
 	}
 	for _, inv := range in.Recorded {

@@ -61,7 +61,7 @@ func Removal(w World, r Renderer) prune.Removal {
 // removal is Removal, weighed once.
 func (p *planner) removal() prune.Removal {
 	if p.weighed == nil {
-		l := prune.Limits{PruneLimits: p.limits(), Approved: p.approved(), Denied: p.Guard.Denied}
+		l := prune.Limits{PruneLimits: p.limits(), Approved: p.approved(), Denied: p.Guard.Denied, In: p.installation()}
 		if l.Denied != nil {
 			l.Unresolved = slices.DeleteFunc(slices.Clone(l.Denied.Units), func(u inventory.Unit) bool { return !p.unresolved(u) })
 		}

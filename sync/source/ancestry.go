@@ -70,11 +70,11 @@ func (v *visit) follows(ctx context.Context, commit, last plumbing.Hash) error {
 }
 
 func rewound(commit, last plumbing.Hash) error {
-	return fmt.Errorf("%w: %s does not descend from %s (if that is meant: linkwright allow non-fast-forward %[2]s)", ErrRewound, commit, last)
+	return fmt.Errorf("%w: %s does not descend from %s", ErrRewound, commit, last)
 }
 
 func forgotten(commit, last plumbing.Hash) error {
-	return fmt.Errorf("%w: whether %s descends from %s cannot be told (if it may be applied: linkwright allow non-fast-forward %[2]s)",
+	return fmt.Errorf("%w: whether %s descends from %s cannot be told",
 		ErrForgotten, commit, last)
 }
 

@@ -47,7 +47,7 @@ func lineage(t *testing.T, r repo, s *source.Source) {
 		if !errors.Is(err, source.ErrRewound) {
 			t.Errorf("Follows(the forced one, %s): %v is not %v", last.Short(), err, source.ErrRewound)
 		}
-		refuse(t, err, string(forced), string(last), "linkwright allow non-fast-forward "+string(forced))
+		refuse(t, err, string(forced), string(last))
 	}
 	r.git("push", "-q", "-f", "origin", string(base)+":main")
 	if err := s.Follows(t.Context(), base, forced); !errors.Is(err, source.ErrRewound) {

@@ -98,7 +98,7 @@ func (c Census) Weigh(l Limits) Removal {
 		going[u] = true
 	}
 	r.Over = slices.Concat(c.clustersOver(l, going), c.linksOver(l, going), c.mirrorsOver(l, going), c.overlaysOver(l, going))
-	if d := l.Denied; d != nil && len(r.Over) == 0 && slices.ContainsFunc(d.Units, func(u inventory.Unit) bool { return going[u] }) {
+	if d := l.Denied; d != nil && len(r.Over) == 0 && d.Has(going) {
 		r.Over = []string{stuck(r.Units)}
 	}
 	return r

@@ -137,6 +137,9 @@ func TestWeighDenied(t *testing.T) {
 	if r := c.Weigh(l); r.Why() != nil {
 		t.Errorf("restored: %v", r.Why())
 	}
+	if l.Denied = (&inventory.Denial{}); c.Weigh(l).Why() == nil {
+		t.Error("nobody knows what was denied, and it goes")
+	}
 }
 
 // An unlink that one end has begun is finished at the other, whatever else is over a limit.

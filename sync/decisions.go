@@ -72,6 +72,16 @@ func (b *board) unread(next []string) {
 	}
 }
 
+// misread logs limits and denials that were not understood, once; b.mu is held.
+func (b *board) misread(next []string) {
+	for _, text := range next {
+		if b.loop.Log != nil && !slices.Contains(b.record.Misread, text) {
+			b.loop.Log.Warn("record not understood: until another revision is applied, nothing is removed that you do not approve",
+				"record", inventory.RecordKey(b.loop.Owner, b.loop.Home.Namespace).String(), "text", text)
+		}
+	}
+}
+
 // allowed are the commits that people let be applied whatever was before.
 func (b *board) allowed() []api.Commit {
 	b.mu.Lock()

@@ -253,6 +253,7 @@ func (b *board) keep(r inventory.Record) {
 	}
 	b.heed(r.Decisions)
 	b.unread(r.Unread)
+	b.misread(r.Misread)
 	b.record, b.uids, b.debts = r, make(map[api.ClusterName]string, len(r.Clusters)), map[api.ClusterName][]inventory.Debt{}
 	b.retiring = map[api.ClusterName]bool{}
 	for name, k := range r.Clusters {

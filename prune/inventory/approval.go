@@ -91,7 +91,8 @@ func (a Approval) Without(used []Unit) (Approval, bool) {
 	return a, len(a.Units) > 0
 }
 
-// Denial is what a revision was denied to remove: until it is restored or approved, however the counts change meanwhile.
+// Denial is what a revision was denied to remove: until it is restored or approved, however the counts change meanwhile. Without units
+// nobody knows which: whatever is to go is denied.
 type Denial struct {
 	Hash  string   `json:"hash"`
 	Units []Unit   `json:"units"` // sorted
@@ -100,6 +101,9 @@ type Denial struct {
 
 // Message says what is denied and what people can do, in an installation.
 func (d Denial) Message(in object.Installation) string {
+	if len(d.Over) == 0 {
+		return "the record of the management cluster no longer tells what was denied: nothing is removed anywhere, and the next sync tells what you can approve"
+	}
 	const most = 3
 	over := slices.Clone(d.Over)
 	if len(over) > most {
@@ -115,6 +119,11 @@ func enumerated(list []string) string {
 		return strings.Join(list[:last], ", ") + " and " + list[last]
 	}
 	return strings.Join(list, "")
+}
+
+// Has says that one of some units was denied.
+func (d Denial) Has(units map[Unit]bool) bool {
+	return len(d.Units) == 0 && len(units) > 0 || slices.ContainsFunc(d.Units, func(u Unit) bool { return units[u] })
 }
 
 // Same says that two denials, or their absence, are of the same units. How much is over a limit may change with every mirrored Service.

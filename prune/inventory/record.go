@@ -18,6 +18,7 @@ type Record struct {
 	Approvals []Approval // in the order in which they were given
 	Unread    []string   // approvals that this release cannot read, as they stand there: they are kept, and nothing follows from them
 	Denied    *Denial    // nil: nothing is
+	Misread   []string   // limits and denial that this release could not read, as they stood there: the strictest count instead
 	Decisions []Decision // of people, sorted; nobody changes it in place
 	Revision  Revision
 	Was       object.Record // of the ConfigMap; zero where it does not exist yet
@@ -39,9 +40,9 @@ const fleetKey = "fleet.json"
 type wireRecord struct {
 	Version   int                       `json:"version"`
 	Clusters  map[api.ClusterName]Known `json:"clusters"`
-	Limits    *Limits                   `json:"limits,omitempty"`
+	Limits    bound[Limits]             `json:"limits,omitzero"`
 	Approvals json.RawMessage           `json:"approvals,omitempty"` // see readApprovals
-	Denied    *Denial                   `json:"denied,omitempty"`
+	Denied    bound[Denial]             `json:"denied,omitzero"`
 	Decisions []Decision                `json:"decisions,omitempty"`
 	Revision  Revision                  `json:"revision,omitzero"`
 }
@@ -77,7 +78,7 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	if w.Clusters != nil { // a spelled null
 		r.Clusters = w.Clusters
 	}
-	r.Limits, r.Denied = w.Limits, w.Denied
+	r.bounds(w.Limits, w.Denied)
 	r.Approvals, r.Unread = readApprovals(w.Approvals)
 	r.Decisions = inOrder(w.Decisions)
 	r.Revision = w.Revision
@@ -91,7 +92,7 @@ func (r Record) Object(owner, namespace string) (object.Object, error) {
 		return object.Object{}, err
 	}
 	data, err := json.Marshal(wireRecord{
-		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: r.Limits, Approvals: approvals, Denied: r.Denied,
+		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: bound[Limits]{is: r.Limits}, Approvals: approvals, Denied: bound[Denial]{is: r.Denied},
 		Revision: r.Revision,
 	})
 	if err != nil {

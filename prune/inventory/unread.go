@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/linkwright/linkwright/api"
 )
@@ -74,4 +75,46 @@ func (u Unit) check() error {
 		return errors.Join(api.CheckClusterName(u.Source), api.CheckClusterName(u.Target))
 	}
 	return fmt.Errorf("this release knows no unit %q", u.Kind)
+}
+
+// bound is a part of the record that keeps a revision from taking something away. One that cannot be read costs nothing else of the record.
+type bound[T any] struct {
+	is      *T
+	misread string // as it stood there; empty: it was read
+}
+
+// UnmarshalJSON never fails.
+func (b *bound[T]) UnmarshalJSON(raw []byte) error {
+	var is *T
+	if err := json.Unmarshal(raw, &is); err != nil {
+		b.is, b.misread = nil, string(raw)
+		return nil //nolint:nilerr // the text is kept, and told
+	}
+	b.is, b.misread = is, ""
+	return nil
+}
+
+// MarshalJSON writes what was read.
+func (b bound[T]) MarshalJSON() ([]byte, error) { return json.Marshal(b.is) }
+
+// IsZero says that there is none.
+func (b bound[T]) IsZero() bool { return b.is == nil }
+
+// bounds takes limits and denial over. A bound that was lost must not let more go: where one of them cannot be read, the revision may take
+// nothing away that nobody approves, and what was denied is anything.
+func (r *Record) bounds(limits bound[Limits], denied bound[Denial]) {
+	r.Limits, r.Denied = limits.is, denied.is
+	for name, text := range map[string]string{"denied": denied.misread, "limits": limits.misread} {
+		if text != "" {
+			r.Misread = append(r.Misread, name+": "+text)
+		}
+	}
+	if len(r.Misread) == 0 {
+		return
+	}
+	slices.Sort(r.Misread)
+	r.Limits = &Limits{}
+	if r.Denied == nil {
+		r.Denied = &Denial{}
+	}
 }

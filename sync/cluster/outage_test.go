@@ -183,7 +183,7 @@ func TestLiveTellsWhatIsForbidden(t *testing.T) {
 		}
 	}
 	w.MayHide, secrets.MayHide = true, true // what is listed and not watched is seen, and not hidden
-	want := []object.Hidden{{Key: object.Key{Kind: "Secret", Namespace: s.ns}}}
+	want := []object.Hidden{{Key: object.Key{Kind: "Secret", Namespace: s.ns}, By: object.Installation{Owner: object.DefaultOwner}}}
 	for what, look := range map[string]func(context.Context, []object.Watch) (object.Observation, error){"Live": s.client.Live, "Observe": s.client.Observe} {
 		if seen, err := look(t.Context(), []object.Watch{w, secrets}); err != nil || !slices.Equal(seen.Hidden, want) || seen.Len() == 0 {
 			t.Errorf("%s of what may be hidden: %v, hidden %v, %d seen", what, err, seen.Hidden, seen.Len())

@@ -89,7 +89,7 @@ func TestUnwatchedKindIsListedEveryThirtySeconds(t *testing.T) {
 		}
 		server.closed.Store(true)
 		time.Sleep(pollEvery + time.Second)
-		if seen := look(true); !slices.Equal(seen.Hidden, []object.Hidden{{Key: kind}}) || len(seen.Unwatched) > 0 {
+		if seen := look(true); !slices.Equal(seen.Hidden, []object.Hidden{{Key: kind, By: object.Installation{Owner: object.DefaultOwner}}}) || len(seen.Unwatched) > 0 {
 			t.Errorf("closed: hidden %v, unwatched %v", seen.Hidden, seen.Unwatched)
 		}
 		server.closed.Store(false)

@@ -125,8 +125,9 @@ func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 		}
 		return want
 	}
+	s.world.Namespace = "ops"
 	step := s.turn("west")
-	if got := row(t, step, westEast); got.Standing != Refused || got.Why.Code != prune.PruneLimitExceeded {
+	if got := row(t, step, westEast); got.Standing != Refused || got.Why.Code != prune.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
 		t.Errorf("%s %v", got.Standing, got.Why)
 	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/linkwright/linkwright/api"
@@ -50,9 +51,9 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	east := w.Sides["east"]
 	k := inventory.Key(owner, eastWest)
 	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
-	w.Sides["east"] = east
+	w.Sides["east"], w.Namespace = east, "ops"
 	step := Cluster(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForTarget || len(step.Changes) > 0 {
+	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
 		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
 	}
 }

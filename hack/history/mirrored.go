@@ -38,11 +38,13 @@ func mirroredFrom(t *thing) (targets []api.ClusterName) {
 	return targets
 }
 
-// unproven says that people took the inventories of both ends of a link, or built its target anew, and that its source has left the fleet:
-// nobody can know any more whose controllers' writes there are. Its last report names them (seeds 86002915, 87000847, 88025166).
+// unproven says that people took the inventories of both ends of a link, or built its target anew: nobody can know any more whose
+// controllers' writes in its source are. The report names them, or the last one of a source that has left the fleet (seeds 86002915, 87000847,
+// 88025166, 88403550).
 func (r *run) unproven(pl *plane, target api.ClusterName, t *thing) bool {
 	at := r.planes[r.called(target)]
-	return names(pl.parting, t.key) && r.forgotten(pl.name) && pl.spoilt > 0 && at != nil && (at.spoilt > 0 || at.rebuilt)
+	told := r.stray(pl.name, t.key) || r.forgotten(pl.name) && names(pl.parting, t.key)
+	return told && pl.spoilt > 0 && at != nil && (at.spoilt > 0 || at.rebuilt)
 }
 
 // served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.

@@ -110,6 +110,12 @@ func podAttacks() (out []attack) {
 		{"have Linkerd add a debugger", "spec.template.metadata.annotations", "{config.linkerd.io/enable-debug-sidecar: \"true\"}"},
 		{"have Vault add an agent", "spec.template.metadata.annotations", "{vault.hashicorp.com/agent-inject: \"true\"}"},
 		{"get a cloud's credentials", "spec.template.metadata.labels", "{a: b, azure.workload.identity/use: \"true\"}"},
+		{"be a gateway", "spec.template.metadata.labels", "{a: b, app: linkerd-gateway}"},
+		{"have another tool change its image", "metadata.annotations", "{keel.sh/policy: force}"},
+		{"show its token in its status", container + "terminationMessagePath", "/var/run/secrets/kubernetes.io/serviceaccount/token"},
+		{"have the node ask another host", container + "livenessProbe", "{httpGet: {host: 192.0.2.66, port: 80}}"},
+		{"show its memory, by a flag alone", container + "args.5", "-enable-pprof"},
+		{"watch another namespace", container + "args.4", "-namespace=linkerd"},
 		{"have Istio add a proxy", "spec.template.metadata.labels", "{a: b, sidecar.istio.io/inject: \"true\"}"},
 	} {
 		out = append(out, attack{a.aim, resource("apps", "deployments"), testbed.Multicluster, "", "", "create", changed(a.path, a.value)})

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -63,6 +64,8 @@ func attacks() []attack {
 		{"take an address of others", services, "default", "victim", "", "patch", `{spec: {externalIPs: [192.0.2.66]}}`},
 		{"lead traffic elsewhere", services, "default", "victim", "", "patch", `{spec: {type: ExternalName, externalName: thief.example.com}}`},
 		{"call a Service a mirror", services, "default", "victim", "", "patch", `{metadata: {labels: {mirror.linkerd.io/mirrored-service: "true"}}}`},
+		{"lead traffic beside links to other pods", services, mc, "victim", "", "patch", `{spec: {selector: {app: thief}}}`},
+		{"delete a Service beside links", services, mc, "victim", "", "delete", ""},
 		{"delete a Service", services, "default", "victim", "", "delete", ""},
 		{"lead a mirror's traffic elsewhere", services, "default", "victim-east", "", "patch", `{spec: {selector: {app: thief}}}`},
 		{"relabel a mirror", services, "default", "victim-east", "", "patch", `{metadata: {labels: {mirror.linkerd.io/cluster-name: thief}}}`},
@@ -70,6 +73,7 @@ func attacks() []attack {
 		{"a probe that takes an address", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {externalIPs: [192.0.2.66], ports: [{port: 80}]}}`},
 		{"a probe with pods", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {selector: {app: thief}, ports: [{port: 80}]}}`},
 		{"delete Endpoints", resource("", "endpoints"), "default", "victim", "", "delete", ""},
+		{"delete Endpoints beside links", resource("", "endpoints"), mc, "victim", "", "delete", ""},
 		{"delete Endpoints by a probe's name", resource("", "endpoints"), "default", "probe-victim", "", "delete", ""},
 		{"delete a ClusterRoleBinding", bindings, "", "victim", "", "delete", ""},
 		{
@@ -101,6 +105,9 @@ func attacks() []attack {
 			`{metadata: {name: linkwright.thief-token, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token}`,
 		},
 		{"delete a Secret of others", secrets, mc, "victim", "", "delete", ""},
+		{"change a Secret of others beside links' tokens", secrets, "linkwright-access", "victim", "", "patch", `{data: {a: Yg==}}`},
+		{"delete a Secret of others beside links' tokens", secrets, "linkwright-access", "victim", "", "delete", ""},
+		{"have a tool fill a Secret", secrets, mc, "", "", "create", `{metadata: {name: cluster-credentials-thief, annotations: {replicator.v1.mittwald.de/replicate-from: linkerd/linkerd-identity-issuer}}, type: mirror.linkerd.io/remote-kubeconfig}`},
 		{"change a Secret of others", secrets, mc, "victim", "", "patch", `{data: {a: Yg==}}`},
 		{"delete a Deployment of others", apps, mc, "victim", "", "delete", ""},
 		{"change a Deployment of others", apps, mc, "victim", "", "patch", `{spec: {template: {spec: {hostNetwork: true}}}}`},
@@ -113,6 +120,9 @@ func attacks() []attack {
 			`{metadata: {name: controller-thief, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::0:role/thief"}}}`,
 		},
 		{"change an account of others", resource("", "serviceaccounts"), mc, "victim", "", "patch", `{imagePullSecrets: [{name: thief}]}`},
+		{"an account of its own", resource("", "serviceaccounts"), "linkwright-access", "", "", "create", `{metadata: {name: thief}}`},
+		{"change an account beside links'", resource("", "serviceaccounts"), "linkwright-access", "default", "", "patch", `{imagePullSecrets: [{name: thief}]}`},
+		{"delete an account beside links'", resource("", "serviceaccounts"), "linkwright-access", "default", "", "delete", ""},
 		{"delete an account of others", resource("", "serviceaccounts"), mc, "victim", "", "delete", ""},
 		{
 			"give its rights away", resource(rbacv1.GroupName, "roles"), mc, "", "", "create",
@@ -226,14 +236,15 @@ func (b *bed) victims() {
 	role := thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil)
 	role.SetName("controller-read-remote-creds-east")
 	mirror := metav1.ObjectMeta{Name: "victim-east", Labels: map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: "east"}}
-	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, {Name: "probe-victim"}, mirror, former} {
-		_, err := c.CoreV1().Services("default").Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: ports}, metav1.CreateOptions{})
+	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, {Name: "victim", Namespace: testbed.Multicluster}, {Name: "probe-victim"}, mirror, former} {
+		ns := cmp.Or(meta.Namespace, "default")
+		_, err := c.CoreV1().Services(ns).Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: ports}, metav1.CreateOptions{})
 		b.must(err)
-		_, err = c.CoreV1().Endpoints("default").Create(ctx, &corev1.Endpoints{ObjectMeta: meta}, metav1.CreateOptions{}) //nolint:staticcheck // Linkerd writes them
+		_, err = c.CoreV1().Endpoints(ns).Create(ctx, &corev1.Endpoints{ObjectMeta: meta}, metav1.CreateOptions{}) //nolint:staticcheck // Linkerd writes them
 		b.must(err)
 	}
 	b.apply("west", []*unstructured.Unstructured{
-		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
+		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "Secret", "linkwright-access", nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
 		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b),
 		thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.Multicluster, map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "view"}),
 		thing(rbacv1.GroupName+"/v1", "ClusterRoleBinding", "", map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": linkerd.RemoteAccessRole}),

@@ -56,12 +56,12 @@ func mights() []might {
 
 		{planeSpace, "configmaps", reads, "Linkerd's configuration, its public trust anchors", "RBAC: two names", "facts"},
 		{planeSpace, "secrets", reads, "the credentials of links with remote discovery", "RBAC: names; never the issuer's key", "whether they are as declared"},
-		{planeSpace, "secrets", "create patch delete", "another cluster shown to the control plane as a target", byPolicies + "type and names of links", "credentials of links"},
+		{planeSpace, "secrets", "create patch delete", "a kubeconfig that has linkerd-destination send its own token elsewhere, and so the issuer's key", "", "credentials of links"},
 		{planeSpace, "deployments.apps", reads, "how linkerd-destination runs", "RBAC: one name", "whether it has read a credential"},
 		{planeSpace, "deployments.apps", "patch", "a pod that mounts the issuer's key", byPolicies + "one annotation", "to have it start anew with a credential that changed"},
 
 		{meshSpace, "secrets", reads, "the tokens by which this cluster reads others", "", "it writes them"},
-		{meshSpace, "secrets", "create patch delete", "the token of any account there; Secrets of others", byPolicies + "type and names of links", "credentials of links"},
+		{meshSpace, "secrets", "create patch delete", "the token of any account there; Secrets of others; a kubeconfig that has a controller send its own token elsewhere", byPolicies + "type and names of links, but not what a kubeconfig says", "credentials of links"},
 		{meshSpace, "serviceaccounts", reads, "names", "nothing there is secret", "accounts of controllers"},
 		{meshSpace, "serviceaccounts", "create patch delete", "accounts for a cloud's roles", byPolicies + "names of controllers, no annotations of clouds", "accounts of controllers"},
 		{meshSpace, "services", reads, "names and addresses", "", "probes of links"},
@@ -94,6 +94,8 @@ func mights() []might {
 		{homeSpace, "leases.coordination.k8s.io", "get create update", "linkwright stopped", "", "who may write"},
 		{homeSpace, "configmaps", "get create patch delete", "linkwright led to another of its access Secrets", "", "the record of clusters, by its name"},
 		{homeSpace, "configmaps", readsKind, "names", "nothing there is secret", "to hear of a change"},
+		{homeSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as he has one", "RBAC: one name", "to renew its access"},
+		{homeSpace, "secrets", "patch", "accesses that lead elsewhere, or nowhere", "RBAC: names of accesses", "to renew its access"},
 		{homeSpace, "secrets", reads, "the accesses of all clusters", "RBAC: names of accesses, and of flags", "it reads and writes those clusters"},
 	}
 }
@@ -120,7 +122,8 @@ func granted(t *testing.T) (out []grant) {
 	for _, dir := range []string{"cluster", "confine", "home", "sweep"} {
 		out = append(out, grants(t, build(t, dir, map[string]bool{}))...)
 	}
-	return out
+	return append(out, // of linkwright cluster add
+		grant{homeSpace, "", "serviceaccounts/token", account, "create"}, grant{homeSpace, "", "secrets", "access", "patch"})
 }
 
 // Every verb on every resource that is granted stands on the threat page, with what a thief gets by it. What the policies stop is tried
@@ -153,7 +156,7 @@ func tried(g grant) bool {
 	alike := map[string]string{"update": "patch"}
 	return slices.ContainsFunc(attacks(), func(a attack) bool {
 		resource := strings.TrimSuffix(a.resource.Resource+"/"+a.sub, "/")
-		return a.resource.Group == g.group && resource == g.resource && a.verb == cmp.Or(alike[g.verb], g.verb)
+		return (g.namespace == "" || a.namespace == g.namespace) && a.resource.Group == g.group && resource == g.resource && a.verb == cmp.Or(alike[g.verb], g.verb)
 	})
 }
 

@@ -219,7 +219,11 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 
 // objects are the account and its rights, with those that links which are not through still need.
 func (e *enrollment) objects(ctx context.Context, there office, w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
-	objects, err := e.grantee.objects(w, c, r)
+	g, err := e.grantee.fit(ctx, there, e.granting(string(c.Name)))
+	if err != nil {
+		return nil, err
+	}
+	objects, err := g.objects(w, c, r)
 	if err != nil || e.grantee.wide {
 		return objects, err
 	}

@@ -13,6 +13,7 @@ import (
 	gosync "sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
@@ -91,6 +92,9 @@ func (h *home) key(kind, name string) object.Key {
 func (h *home) secret(ctx context.Context, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
 	err := h.decode(ctx, h.key("Secret", name), &secret)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("%w: name it in the Role linkwright-secrets of namespace %s (deploy/home)", err, h.namespace)
+	}
 	return secret.Data, err
 }
 

@@ -57,7 +57,7 @@ type right struct {
 func (o office) grant(ctx context.Context, objects []any, g granting) error {
 	var todo []right
 	var others []string
-	rights, err := o.served(ctx, objects, g)
+	rights, err := o.checked(ctx, objects, g)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,23 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 	return nil
 }
 
-// served are the objects as they are written, without policies where the cluster has no such kind.
-func (o office) served(ctx context.Context, objects []any, g granting) (out []right, err error) {
+// fit is an account as a cluster can have it: without policies, and so without the rights that need them, where the cluster serves none.
+func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, error) {
+	if !a.confined {
+		return a, nil
+	}
+	confines, err := there.confines(ctx)
+	if err != nil {
+		return a, fmt.Errorf("ask %s what it serves: %w", g.where, explained(err))
+	}
+	if a.confined = confines; !confines {
+		say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
+	}
+	return a, nil
+}
+
+// checked are the objects as they are written.
+func (o office) checked(ctx context.Context, objects []any, g granting) (out []right, err error) {
 	for _, each := range objects {
 		r, err := rightOf(each)
 		if err != nil {
@@ -96,15 +111,7 @@ func (o office) served(ctx context.Context, objects []any, g granting) (out []ri
 	if !slices.ContainsFunc(out, right.confines) {
 		return out, nil
 	}
-	confines, err := o.confines(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("ask %s what it serves: %w", g.where, explained(err))
-	}
-	if confines {
-		return out, o.alone(ctx, out, g)
-	}
-	say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
-	return slices.DeleteFunc(out, right.confines), nil
+	return out, o.alone(ctx, out, g)
 }
 
 // alone says that no policies there confine the same account for another installation: each would deny what the other one writes.

@@ -36,7 +36,7 @@ that have federated services or controller.mode External, and for all with --swe
 whose controller does not take its mirrors away stops, and says so. With --reader there is one set, for an account that only looks: status has all it needs,
 and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
 
-Admission policies come last. They confine the account to what linkwright does: RBAC knows no prefixes of names and
+Admission policies come first. They confine the account to what linkwright does: RBAC knows no prefixes of names and
 no fields.
 
 What is declared no longer is not known here: apply new rights after a change is in place where they become less,
@@ -146,6 +146,9 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 	if a.namespace != object.AccessNamespace {
 		out = append(out, namespace(object.AccessNamespace))
 	}
+	if a.confined { // before the rights that they bound
+		out = append(out, a.confinement(w.Owner, c)...)
+	}
 	for _, set := range sets {
 		rights, err := plan.RightsFor(w, c, r, set.duties...)
 		if err != nil {
@@ -154,9 +157,6 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 		for _, ns := range slices.SortedFunc(maps.Keys(rights), cmp.Compare[string]) {
 			out = append(out, a.role(ns, set.name, rights[ns])...)
 		}
-	}
-	if a.confined {
-		out = append(out, a.confinement(w.Owner, c)...)
 	}
 	return out, nil
 }

@@ -28,8 +28,12 @@ func secrets(a Account) rules {
 	const token = `variables.one.type == "` + string(corev1.SecretTypeServiceAccountToken) + `"`
 	account := `variables.one.metadata.annotations["` + corev1.ServiceAccountNameKey + `"]`
 	return rules{
-		resource: "/secrets", verbs: written(),
+		resource: "/secrets", verbs: written(), variables: annotated(),
 		checks: []check{
+			{
+				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", names(marks.OfPods(), marks.Copies())...) + ")",
+				"a Secret of a link tells no tool to copy or fill it",
+			},
 			{
 				a.home() + " || (" + inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Credentials("")) + ")",
 				"linkwright writes only Secrets of links: " + linkerd.Credentials("<target>") + ", and " + a.ours() + "* in " + object.AccessNamespace,
@@ -47,18 +51,25 @@ func secrets(a Account) rules {
 	}
 }
 
+// annotated are the annotations of an object, now and before.
+func annotated() []admissionv1.Variable {
+	return []admissionv1.Variable{
+		{Name: "annotations", Expression: mapOf("object", "annotations")}, {Name: "oldAnnotations", Expression: mapOf("oldObject", "annotations")},
+	}
+}
+
 // accounts: those of links and of their controllers.
 func accounts(a Account) rules {
 	return rules{
 		resource: "/serviceaccounts", verbs: written(),
-		variables: []admissionv1.Variable{{Name: "annotations", Expression: mapOf("object", "annotations")}},
+		variables: annotated(),
 		checks: []check{
 			{
 				inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
 				"linkwright writes only accounts of links, and of their controllers",
 			},
 			{
-				"variables.annotations.all(k, !" + starts("k", marks.Clouds()...) + ")",
+				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", marks.Clouds()...) + ")",
 				"an account of a link gets no credentials of a cloud",
 			},
 		},
@@ -83,19 +94,22 @@ func configMaps(a Account) rules {
 		resource: "/configmaps", verbs: written(),
 		variables: []admissionv1.Variable{{Name: "oldLabels", Expression: mapOf("oldObject", "labels")}},
 		checks: []check{{
-			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster("request.namespace") + " || " + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet") +
+			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet") +
 				` || request.operation == "DELETE" && ` + a.carried("variables.oldLabels"), // of an overlay, in a namespace that links moved away from
 			"linkwright writes only its inventories, and its record of clusters",
 		}},
 	}
 }
 
+// lease is the name of an installation's own; those of single clusters begin with it.
+func (a Account) lease() string { return "linkwright-" + a.Owner }
+
 // leases: those of links' controllers, and its own.
 func leases(a Account) rules {
 	return rules{
 		resource: "coordination.k8s.io/leases", verbs: written(),
 		checks: []check{{
-			a.home() + " && " + starts("variables.name", object.Manager(a.Owner)) + " || " + starts("variables.name", linkerd.Lease("")),
+			a.home() + " && (variables.name == " + quoted(a.lease()) + " || " + starts("variables.name", a.lease()+"-") + ") || " + starts("variables.name", linkerd.Lease("")),
 			"linkwright writes only its own lease, and those of links' controllers",
 		}},
 	}

@@ -38,11 +38,16 @@ func deployments(a Account) rules {
 			{Name: "marks", Expression: `"annotations" in variables.meta ? variables.meta.annotations : {}`},
 			{Name: "oldMarks", Expression: `oldObject != null && "annotations" in variables.oldMeta ? variables.oldMeta.annotations : {}`},
 			{Name: "oldPodLabels", Expression: `oldObject != null && "labels" in variables.oldMeta ? variables.oldMeta.labels : {}`},
+			{Name: "headMarks", Expression: mapOf("object", "annotations")},
+			{Name: "oldHeadMarks", Expression: mapOf("oldObject", "annotations")},
 			{Name: "target", Expression: `variables.name.replace("` + linkerd.Controller("") + `", "", 1)`},
 			{Name: "pod", Expression: "object.spec.template.spec"},
 			{Name: "podFields", Expression: "dyn(object.spec.template.spec)"},
 			{Name: "podLabels", Expression: `"labels" in variables.meta ? variables.meta.labels : {}`},
-			{Name: "containers", Expression: "variables.pod.containers"},
+			{Name: "oldPod", Expression: "oldObject != null ? dyn(oldObject.spec.template.spec) : {}"},
+			{Name: "oldContainers", Expression: "oldObject != null ? oldObject.spec.template.spec.containers : []"},
+			{Name: "containers", Expression: "variables.pod.containers.filter(c, !(c in variables.oldContainers))"}, // others may have added some
+			{Name: "oldVolumes", Expression: `"volumes" in variables.oldPod ? variables.oldPod.volumes : []`},
 			{Name: "volumes", Expression: "has(variables.pod.volumes) ? variables.pod.volumes : []"},
 		},
 		checks: append([]check{
@@ -82,7 +87,7 @@ func listed(words []string) string {
 func pods(a Account, controller func(string) string) []check {
 	return []check{
 		{
-			controller(`variables.podFields.all(k, k in [` + listed(podFields()) + `]) && has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name` +
+			controller(`variables.podFields.all(k, k in variables.oldPod && variables.oldPod[k] == variables.podFields[k] || k in [` + listed(podFields()) + `]) && has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name` +
 				` && (!has(variables.pod.serviceAccount) || variables.pod.serviceAccount == variables.name)` +
 				` && (!has(variables.pod.schedulerName) || variables.pod.schedulerName == "default-scheduler")` +
 				` && (!has(variables.pod.securityContext) || ` + only("dyn(variables.pod.securityContext)", "seccompProfile") +
@@ -90,18 +95,18 @@ func pods(a Account, controller func(string) string) []check {
 			"a link's controller runs as the account of its own name, with nothing of its node and no field that linkwright does not render",
 		},
 		{
-			controller("variables.containers.size() == 1 && variables.containers.all(c, c.image.matches(" + quoted(a.images()) + `) && has(c.args) && c.args.size() > 0 && c.args[0] == "service-mirror" && ` +
+			controller("variables.containers.size() <= 1 && variables.containers.all(c, c.image.matches(" + quoted(a.images()) + `) && has(c.args) && c.args.size() > 0 && c.args[0] == "service-mirror" && ` +
 				`c.args[c.args.size() - 1] == variables.target && c.args.all(a, a.matches(` + quoted(arguments) + `) || a == variables.target || ` +
 				`a == "-namespace=" + request.namespace || a == "-probe-service=` + linkerd.ProbeService("") + `" + variables.target))`),
 			"a link's controller is one container that runs service-mirror of Linkerd's image, or of one that linkwright rbac was given by --allow-controller-image",
 		},
 		{
-			controller("variables.volumes.all(v, v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
+			controller("variables.volumes.all(v, v in variables.oldVolumes || v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
 				`has(s.serviceAccountToken) && !has(s.serviceAccountToken.audience) || has(s.downwardAPI) || has(s.configMap) && s.configMap.name == "kube-root-ca.crt"))`),
 			"a link's controller has no volume but its own account's token",
 		},
 		{
-			controller("variables.containers.all(c, dyn(c).all(k, k in [" + listed(containerFields()) + "]) && " +
+			controller("variables.containers.all(c, dyn(c).all(k, variables.oldContainers.exists(o, o.name == c.name && k in dyn(o) && dyn(o)[k] == dyn(c)[k]) || k in [" + listed(containerFields()) + "]) && " +
 				probed("c.livenessProbe") + " && " + probed("c.readinessProbe") + " && " + probed("c.startupProbe") +
 				" && (!has(c.ports) || c.ports.all(p, !has(p.hostPort) && !has(p.hostIP)))" +
 				` && (!has(c.terminationMessagePath) || c.terminationMessagePath == "/dev/termination-log") && (!has(c.terminationMessagePolicy) || c.terminationMessagePolicy == "File"))`),
@@ -122,7 +127,11 @@ func pods(a Account, controller func(string) string) []check {
 			"a link's controller has no annotations by which others would change its pods",
 		},
 		{
-			controller("variables.podLabels.all(k, " + kept("oldPodLabels", "podLabels") + " || k == " + quoted(linkerd.ExtensionLabel) + ` || !k.startsWith("linkerd.io/") && !` +
+			controller("variables.headMarks.all(k, " + kept("oldHeadMarks", "headMarks") + ` || !k.startsWith("keel.sh/"))`),
+			"a link's controller has no annotations by which others would change its image",
+		},
+		{
+			controller("variables.podLabels.all(k, " + kept("oldPodLabels", "podLabels") + " || k == " + quoted(linkerd.ExtensionLabel) + ` || !k.startsWith("linkerd.io/") && !(k == "app" && variables.podLabels[k] == "linkerd-gateway") && !` +
 				starts("k", names(marks.OfPods(), marks.Clouds())...) + " && !k.lowerAscii().matches(" + quoted(strings.Join(marks.Suspects(), "|")) + "))"),
 			"a link's controller has no labels by which others would change its pods",
 		},

@@ -98,11 +98,12 @@ func (k tokenKind) has(c byte) bool {
 // stands says that a text stands for a token.
 func stands(body []byte) bool {
 	const varied = 8
-	seen := map[byte]bool{}
+	seen, mixed := map[byte]bool{}, false
 	for _, c := range body {
 		seen[c] = true
+		mixed = mixed || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' // words have neither
 	}
-	return len(seen) < varied || bytes.Contains(bytes.ToUpper(body), []byte("EXAMPLE"))
+	return len(seen) < varied || !mixed || bytes.Contains(bytes.ToUpper(body), []byte("EXAMPLE"))
 }
 
 // webTokens finds JSON Web Tokens: two parts that are JSON, of which the first names an algorithm, and a signature (RFC 7515).

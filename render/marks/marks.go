@@ -137,6 +137,16 @@ func ProxySettings() []string {
 	}
 }
 
+// Copies are those by which a tool copies an object, or fills it.
+func Copies() (out []string) {
+	for _, m := range OfAll() {
+		if m.Why == byCopies {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
 // Clouds are those by which a pod, or its account, gets a cloud's credentials.
 func Clouds() (out []string) {
 	for _, m := range OfAll() {

@@ -129,37 +129,6 @@ type Step struct {
 	MoreStrays int
 }
 
-// Need is a token that the cluster is to be asked for, for the source of a link.
-type Need struct {
-	Link    api.Pair
-	Request object.TokenRequest
-}
-
-// Try is a credential that is to be tried, seen from this process. What has the same At goes by the same address.
-type Try struct {
-	Link  api.Pair
-	Print string // of pair.Proof
-	At    string
-	Trial object.Trial
-}
-
-// Moments are when the step may differ by the clock: Next and Retry, and where that is but another look, the deadlines behind it.
-func (s Step) Moments() []time.Time {
-	out := []time.Time{s.Next}
-	if !s.Retry.IsZero() {
-		out = append(out, s.Retry)
-	}
-	for _, r := range s.Rows {
-		if !r.Until.IsZero() {
-			out = append(out, r.Until)
-		}
-	}
-	return out
-}
-
-// Writes says how many writes the step plans.
-func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
-
 // Renderer is package render, or a memo of it with overlays applied: same input, same bytes.
 type Renderer interface {
 	Source(render.Input) object.Wanted

@@ -29,18 +29,20 @@ func collections() map[string]int {
 		"api/v1" + ours + "secrets":         1,
 		"api/v1" + ours + "serviceaccounts": 1,
 
-		"api/v1" + mc + "secrets":                            1,
-		"api/v1" + mc + "serviceaccounts":                    1,
-		"api/v1" + mc + "services":                           1,
-		"apis/apps/v1" + mc + "deployments":                  1,
-		"apis/multicluster.linkerd.io/v1alpha3/links":        1,
-		"apis/policy/v1" + mc + "poddisruptionbudgets":       1,
-		rbac + mc + "rolebindings":                           1,
-		rbac + mc + "roles":                                  3,
-		rbac + "/clusterrolebindings":                        1,
-		"api/v1/endpoints?mirror.linkerd.io/cluster-name":    1,
-		"api/v1/services?mirror.linkerd.io/mirrored-service": 1,
-		"apis/coordination.k8s.io/v1" + mc + "leases":        1,
+		"api/v1" + mc + "secrets":                                                1,
+		"api/v1" + mc + "serviceaccounts":                                        1,
+		"api/v1" + mc + "services":                                               1,
+		"apis/apps/v1" + mc + "deployments":                                      1,
+		"apis/multicluster.linkerd.io/v1alpha3/links":                            1,
+		"apis/policy/v1" + mc + "poddisruptionbudgets":                           1,
+		rbac + mc + "rolebindings":                                               1,
+		rbac + mc + "roles":                                                      3,
+		rbac + "/clusterrolebindings":                                            1,
+		"api/v1/endpoints?mirror.linkerd.io/cluster-name":                        1,
+		"api/v1/services?mirror.linkerd.io/mirrored-service":                     1,
+		"apis/coordination.k8s.io/v1" + mc + "leases":                            1,
+		"apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies":       1,
+		"apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": 1,
 		"api/v1" + mc + "pods?mirror.linkerd.io/cluster-name,component in (controller,linkerd-service-mirror)": 1,
 	}
 }
@@ -65,6 +67,7 @@ const (
 func discovered() map[string]int {
 	return map[string]int{
 		"get api/v1": 1, "get apis/apps/v1": 1, "get apis/coordination.k8s.io/v1": 1, "get apis/multicluster.linkerd.io/v1alpha3": 1, "get apis/policy/v1": 1, "get " + rbac: 1,
+		"get apis/admissionregistration.k8s.io/v1": 1,
 	}
 }
 

@@ -76,7 +76,7 @@ func (e Expected) Gap(seen object.Observation) string {
 	case len(missing) > 0:
 		return fmt.Sprintf("admission policies that confine linkwright's account are missing (%d, the first is %s)", len(missing), missing[0])
 	case len(other) > 0:
-		return fmt.Sprintf("admission policies that confine linkwright's account are not those of this version (%d, the first is %s)", len(other), other[0])
+		return fmt.Sprintf("admission policies that confine linkwright's account are not those of this version (%d, the first is %s): were they made with the flags that linkwright runs with?", len(other), other[0])
 	}
 	return ""
 }

@@ -261,10 +261,18 @@ func (r *run) leftover(pl *plane, t *thing) string {
 	if isInventory(t.key) {
 		_, wanted = r.head.of(t.end.Link)
 	}
-	if (linked || t.end.IsBase()) && wanted || r.explained(end) || r.goesOn(end) || r.orphan(pl.name, t) {
+	if (linked || t.end.IsBase()) && wanted || r.explained(end) || r.goesOn(end) || r.orphan(pl.name, t) || !linked && pl.vacated(t) {
 		return ""
 	}
 	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"
+}
+
+// vacated says that a thing lies in a former multicluster namespace, and that the inventory that told so was lost after the Linkerd Link there
+// had gone: Links alone are looked for in all namespaces (seeds 30085043, 88071993).
+func (p *plane) vacated(t *thing) bool {
+	ns := t.key.Namespace
+	former := ns != "" && ns != p.mc && ns != cp && ns != object.AccessNamespace
+	return former && p.spoilt > 0 && p.things[linkKey(ns, t.end.Link.Target)] == nil
 }
 
 // forgotten says that nobody looks at a cluster any more.

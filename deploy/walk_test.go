@@ -91,7 +91,7 @@ func mights() []might {
 		{meshSpace, "*.policy.linkerd.io", reads, "who may reach gateways", "nothing there is secret", "the same"},
 		{meshSpace, "*.policy.linkerd.io", "create patch delete", "gateways open to all, or closed", "", "the same"},
 
-		{homeSpace, "leases.coordination.k8s.io", "get create update", "linkwright stopped", "", "who may write"},
+		{homeSpace, "leases.coordination.k8s.io", "get list create update", "linkwright stopped", "", "who may write"},
 		{homeSpace, "configmaps", "get create patch delete", "linkwright led to another of its access Secrets", "", "the record of clusters, by its name"},
 		{homeSpace, "configmaps", readsKind, "names", "nothing there is secret", "to hear of a change"},
 		{homeSpace, "serviceaccounts/token", "create", "tokens of linkwright's own account, for as long as he has one", "RBAC: one name", "to renew its access"},

@@ -72,8 +72,8 @@ func TestWhatIsSeenLaterCarriesNoPass(t *testing.T) {
 		b := newBoard(&Loop{}, 1)
 		b.fleet = &fleet.Fleet{}
 		b.sides.set("west", pair.Side{Known: true, Pass: 1})
-		if _, ok := b.refresh("west", pair.Side{}, shows, b.epoch); !ok || b.sides.at["west"].Pass != 0 {
-			t.Errorf("taken over %v, of pass %d", ok, b.sides.at["west"].Pass)
+		if _, ok := b.refresh("west", pair.Side{Gap: "policies are gone"}, shows, b.epoch); !ok || b.sides.at["west"].Pass != 0 || b.sides.at["west"].Gap == "" {
+			t.Errorf("taken over %v, of pass %d, policies %q", ok, b.sides.at["west"].Pass, b.sides.at["west"].Gap)
 		}
 	}
 }

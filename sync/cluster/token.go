@@ -68,17 +68,22 @@ func boundTo(r object.TokenRequest) *authenticationv1.BoundObjectReference {
 // Lifetime is what a token says of when it was issued, and when it expires (RFC 7519, iat and exp; kubernetes
 // pkg/serviceaccount/claims.go). It is read, not verified; false: it does not say.
 func Lifetime(token object.Secret) (issued, expires time.Time, ok bool) {
-	parts := strings.Split(string(token.Bytes()), ".")
-	if len(parts) != 3 {
-		return time.Time{}, time.Time{}, false
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var c struct {
 		Issued  int64 `json:"iat"`
 		Expires int64 `json:"exp"`
 	}
-	if err != nil || json.Unmarshal(raw, &c) != nil || c.Expires <= c.Issued {
+	if !claims(string(token.Bytes()), &c) || c.Expires <= c.Issued {
 		return time.Time{}, time.Time{}, false
 	}
 	return time.Unix(c.Issued, 0), time.Unix(c.Expires, 0), true
+}
+
+// claims decodes what a JSON Web Token says of itself, unverified; false: it is none.
+func claims(token string, into any) bool {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	return err == nil && json.Unmarshal(raw, into) == nil
 }

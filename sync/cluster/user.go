@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"os"
 	"strings"
 
@@ -23,15 +21,10 @@ func userOf(cfg *rest.Config) string {
 		}
 		token = strings.TrimSpace(string(text))
 	}
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var c struct {
 		Subject string `json:"sub"`
 	}
-	if err != nil || json.Unmarshal(claims, &c) != nil {
+	if !claims(token, &c) {
 		return ""
 	}
 	return c.Subject

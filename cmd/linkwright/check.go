@@ -59,7 +59,6 @@ The exit code is 4 where a check failed.`,
 		},
 	}
 	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addConfinement)
 	out.add(c.Flags(), report.CheckFormats())
 	return c

@@ -59,7 +59,6 @@ or held, or could not be tried.`,
 	}
 	f.git.here = true
 	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addConfinement)
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
 	out.add(c.Flags(), report.Formats())

@@ -86,7 +86,9 @@ func (h *homeFlags) addImages(f *pflag.FlagSet) {
 	f.StringArrayVar(&h.images, "allow-controller-image", nil, "PREFIX: let links name controller images that begin so (controller.image; default: none; repeatable)")
 }
 
+// addConfinement is for commands that see whether policies confine linkwright, which allow the same images.
 func (h *homeFlags) addConfinement(f *pflag.FlagSet) {
+	h.addImages(f)
 	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add gives them)")
 }
 

@@ -33,7 +33,8 @@ func rbacCommand() *cobra.Command {
 There are two sets of rights for writing: what everything needs, and, apart, what sweeps mirrors in all
 namespaces where Linkerd's controllers cannot take them away (<name>-mirrors). The second is for clusters with links
 that have federated services or controller.mode External, and for all with --sweep. Without it the removal of a link
-whose controller does not take its mirrors away stops, and says so. With --reader there is one set, for an account that only looks: status has all it needs,
+whose controller does not take its mirrors away stops, and says so. With --reader there is one set, for an account
+that only looks: status has all it needs,
 and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
 
 Admission policies come first. They confine the account to what linkwright does: RBAC knows no prefixes of names and

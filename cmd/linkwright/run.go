@@ -51,7 +51,6 @@ linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 		},
 	}
 	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addConfinement)
 	group(c.Flags(), groupClusters, f.home.addOnly)
 	group(c.Flags(), groupClusters, f.home.addGrace)

@@ -75,7 +75,6 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 	}
 	f.git.here = true
 	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addConfinement)
 	out.add(c.Flags(), report.ToldFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "go on, and show it whenever it changes; without --repo")

@@ -65,7 +65,6 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	}
 	f.add(c.Flags())
 	group(c.Flags(), groupTrust, f.rewind.add)
-	group(c.Flags(), groupClusters, f.home.addImages)
 	group(c.Flags(), groupClusters, f.home.addConfinement)
 	group(c.Flags(), groupClusters, f.home.addOnly)
 	group(c.Flags(), groupClusters, f.home.addDead)

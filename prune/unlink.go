@@ -114,10 +114,10 @@ func (in Input) unseen(inv inventory.Inventory) *object.Reason {
 }
 
 // awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant: since it was
-// found dead first, and was not heard after that.
+// found dead first, and was not heard after that. Of a source that is gone nothing is waited for, since no moment.
 func (in Input) awaitSource(v Verdict, peer Peer) Verdict {
 	source := v.End.Link.Source
-	if !peer.Dead && !peer.gone() {
+	if !peer.Dead || peer.gone() {
 		v.Next.Since = time.Time{}
 	}
 	switch {

@@ -92,6 +92,32 @@ func TestCopiesOfNoLink(t *testing.T) {
 	}
 }
 
+// Copies with the names of tokens of an account that is there go with it, since a token of it may work by them; of an account that never
+// was they are orphans.
+func TestCopiesOfTokens(t *testing.T) {
+	secret := func(name string) object.Key {
+		return object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: owner + "." + name}
+	}
+	s := linked(t, all)
+	stays := []object.Key{secret("north-token"), secret("north-7"), secret("west-old"), secret("west-token-old")}
+	goes := []object.Key{secret("west-token.3"), secret("west-7")}
+	for _, k := range slices.Concat(stays, goes) {
+		edit(&s.live["east"].Seen, k, object.Record{UID: "copy of " + k.String(), ResourceVersion: "1", Mark: object.Ours}, object.NewBody([]byte("{}")))
+	}
+	s.world.Fleet = declare(t, two, "")
+	s.settle()
+	for _, k := range stays {
+		if s.live["east"].Seen.Record(k).IsZero() {
+			t.Errorf("%s is gone", k)
+		}
+	}
+	for _, k := range goes {
+		if !s.live["east"].Seen.Record(k).IsZero() {
+			t.Errorf("%s is left", k)
+		}
+	}
+}
+
 // Every object that is rendered is found again by its name.
 func TestEndOf(t *testing.T) {
 	s := linked(t, all+"  controller: {podAntiAffinity: true}\n")

@@ -48,3 +48,13 @@ func TestTargetUnheard(t *testing.T) {
 		}
 	}
 }
+
+// An inventory that was lost is written again, with all that is found of its end, before the end begins to leave: guards judge what it lists.
+func TestLostInventoryIsWrittenFirst(t *testing.T) {
+	in := input(target, sorted(accountOfWest), linkerd.Mirror{})
+	in.Recorded[0].Was = object.Record{}
+	v := one(t, in, settled())
+	if len(v.Go) > 0 || v.Next.Leaving || v.Drop || v.Waiting == nil || v.Waiting.Code != Waiting {
+		t.Errorf("%s, leaving %t: %v", told(v), v.Next.Leaving, v.Waiting)
+	}
+}

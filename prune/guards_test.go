@@ -54,7 +54,7 @@ func many(undeclared, declared int) Input {
 	add := func(end object.End, name string) {
 		k := object.Key{Kind: "Secret", Namespace: mc, Name: name}
 		record(&in.Seen, k, ours(k))
-		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}})
+		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}, Was: written()})
 		if end == source {
 			want.Objects = append(want.Objects, object.Object{Key: k})
 		}

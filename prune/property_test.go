@@ -70,7 +70,7 @@ func randomScene(r *rand.Rand) scene {
 
 // end is recorded, and perhaps declared, perhaps held.
 func (s *scene) end(r *rand.Rand, end object.End) {
-	inv := inventory.Inventory{End: end, Leaving: r.IntN(3) == 0}
+	inv := inventory.Inventory{End: end, Leaving: r.IntN(3) == 0, Was: written()}
 	want := object.Wanted{End: end}
 	for _, k := range universe() {
 		if r.IntN(3) > 0 {

@@ -97,10 +97,14 @@ func (in Input) unheard(inv inventory.Inventory, peer Peer) *object.Reason {
 }
 
 // unseen: an end does not begin while something of it was not looked for: nobody knows whether people want that kept. Inventories
-// say what is looked for: where one was lost, what marks tell is written down first, and what that implies is looked for then.
+// say what is looked for. One that was lost is written again first: by it all of the end is found, also what nothing else tells of
+// (seed 89042095), and judged.
 func (in Input) unseen(inv inventory.Inventory) *object.Reason {
-	if inv.Leaving {
+	switch {
+	case inv.Leaving:
 		return nil
+	case inv.Was.IsZero():
+		return object.Because(Waiting, "its inventory was lost: the link goes once linkwright has written it again, and has seen all that it lists")
 	}
 	for _, k := range in.surplus(inv) {
 		if why := in.Seen.Hides(k); why != nil {

@@ -59,12 +59,15 @@ func found(m map[api.ClusterName]linkerd.Mirror) func() map[api.ClusterName]link
 	return func() map[api.ClusterName]linkerd.Mirror { return m }
 }
 
+// written is the ConfigMap of an inventory that is there.
+func written() object.Record { return object.Record{UID: "uid of the inventory", Mark: object.Ours} }
+
 // input is a cluster that has recorded one end, all of it live and looked for.
 func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input {
 	in := Input{
 		Linkerd:  api.Cluster{}.WithDefaults().Linkerd,
 		Wanted:   map[object.End]object.Wanted{},
-		Recorded: []inventory.Inventory{{End: end, Entries: recorded}},
+		Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: written()}},
 		Saw:      func(object.Key) bool { return true },
 		Mirrors:  found(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
 		Policy:   api.SyncPolicy{}.WithDefaults(),

@@ -119,11 +119,11 @@ func (r *run) stopped() bool {
 
 // taken says that somebody took a name that a link needs in this very event, in the middle of a step: that was planned before, and
 // goes on as far as it can, where one that is planned after it begins nothing of that end, which is occupied (seed 6300972). With and without
-// a fault it may be another object that somebody takes (seed 88041773).
+// a fault it may be another object that somebody takes (seed 88041773). An inventory has such a name, too (seed 89048666).
 func (r *run) taken() bool {
 	for name, p := range r.planes {
 		for _, t := range p.things {
-			if _, wanted := r.head.wants(name, t.key); wanted && t.by == others && t.since == r.event {
+			if _, wanted := r.head.wants(name, t.key); (wanted || isInventory(t.key)) && t.by == others && t.since == r.event {
 				return true
 			}
 		}

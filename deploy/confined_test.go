@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ type attack struct {
 	aim                  string
 	resource             schema.GroupVersionResource
 	namespace, name, sub string
-	verb                 string // create, patch (a JSON merge patch), delete
+	verb                 string // create, apply, patch (a JSON merge patch), delete
 	body                 string
 }
 
@@ -41,7 +42,7 @@ func resource(group, plural string) schema.GroupVersionResource {
 func attacks() []attack {
 	apps, services, secrets := resource("apps", "deployments"), resource("", "services"), resource("", "secrets")
 	bindings, mc, cp := resource(rbacv1.GroupName, "clusterrolebindings"), testbed.Multicluster, testbed.ControlPlane
-	return append(podAttacks(), []attack{
+	return slices.Concat(podAttacks(), kubeconfigAttacks(), []attack{
 		{
 			"mount the issuer's key", apps, cp, linkerd.DestinationName, "", "patch",
 			`{spec: {template: {spec: {volumes: [{name: key, secret: {secretName: linkerd-identity-issuer}}]}}}}`,
@@ -149,7 +150,7 @@ func attacks() []attack {
 		{"a lease of its own", resource("coordination.k8s.io", "leases"), mc, "", "", "create", `{metadata: {name: thief}}`},
 		{"lead in place of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "patch", `{spec: {holderIdentity: thief}}`},
 		{"delete a lease of others", resource("coordination.k8s.io", "leases"), mc, "victim", "", "delete", ""},
-	}...)
+	})
 }
 
 // TestConfined has a thief of linkwright's account try what its rights alone would let him do, and then what the policies leave.
@@ -165,7 +166,7 @@ func TestConfined(t *testing.T) {
 	t.Cleanup(func() { _ = b.Close() })
 	b.must(testbed.Dress(t.Context(), b.Clusters[0].Config, testbed.Dressing{GatewayAddresses: []string{"192.0.2.10"}}))
 	var rights, policies []*unstructured.Unstructured
-	for _, o := range cluster(t, "east") {
+	for _, o := range cluster(t, "east", "thief") {
 		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
 			policies = append(policies, o)
 		} else {
@@ -200,7 +201,7 @@ func (b *bed) confines(thief dynamic.Interface, policies []*unstructured.Unstruc
 			t.Errorf("%s, under the policies: %v", a.aim, err)
 		}
 	}
-	for _, l := range append(lawful(), rendered(t)...) {
+	for _, l := range slices.Concat(lawful(), credentials(), rendered(t)) {
 		if err := l.try(t.Context(), thief); err != nil {
 			t.Errorf("%s, under the policies: %v", l.aim, err)
 		}
@@ -245,7 +246,7 @@ func (b *bed) victims() {
 	}
 	b.apply("west", []*unstructured.Unstructured{
 		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "Secret", "linkwright-access", nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
-		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b),
+		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b), b.trusted(),
 		thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.Multicluster, map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "view"}),
 		thing(rbacv1.GroupName+"/v1", "ClusterRoleBinding", "", map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": linkerd.RemoteAccessRole}),
 	})
@@ -256,6 +257,14 @@ func (b *bed) victims() {
 		}
 		return err
 	})
+}
+
+// trusted is a Secret of the control plane for a link.
+func (b *bed) trusted() *unstructured.Unstructured {
+	o := thing("v1", "Secret", testbed.ControlPlane, nil)
+	o.SetName("cluster-credentials-east")
+	o.Object["type"] = linkerd.KubeconfigSecretType
+	return o
 }
 
 // others is a Deployment of others.
@@ -291,6 +300,9 @@ func (a attack) try(ctx context.Context, by dynamic.Interface) error {
 	switch a.verb {
 	case "delete":
 		return client.Delete(ctx, a.name, metav1.DeleteOptions{DryRun: dry}, sub...)
+	case "apply": // creates it, by a right on its name
+		_, err := client.Patch(ctx, a.name, types.ApplyPatchType, body, metav1.PatchOptions{DryRun: dry, FieldManager: "thief"}, sub...)
+		return err
 	case "patch":
 		_, err := client.Patch(ctx, a.name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dry}, sub...)
 		return err

@@ -129,12 +129,16 @@ func program(t *testing.T) string {
 }
 
 // cluster is what examples/install/west makes, for a source of a link to target, and the policies.
-func cluster(t *testing.T, target string) []*unstructured.Unstructured {
+func cluster(t *testing.T, targets ...string) []*unstructured.Unstructured {
 	t.Helper()
+	var secrets []any
+	for _, target := range targets {
+		secrets = append(secrets, "cluster-credentials-"+target)
+	}
 	objects := build(t, "../examples/install/west", map[string]bool{})
 	for _, o := range objects {
 		if o.GetKind() == "Role" && o.GetName() == "linkwright-credentials" {
-			if !put(o.Object, []string{"rules", "0", "resourceNames"}, []any{"cluster-credentials-" + target}) {
+			if !put(o.Object, []string{"rules", "0", "resourceNames"}, secrets) {
 				t.Fatal("linkwright-credentials has no names")
 			}
 		}

@@ -56,12 +56,13 @@ func mights() []might {
 
 		{planeSpace, "configmaps", reads, "Linkerd's configuration, its public trust anchors", "RBAC: two names", "facts"},
 		{planeSpace, "secrets", reads, "the credentials of links with remote discovery", "RBAC: names; never the issuer's key", "whether they are as declared"},
-		{planeSpace, "secrets", "create patch delete", "a kubeconfig that has linkerd-destination send its own token elsewhere, and so the issuer's key", "", "credentials of links"},
+		{planeSpace, "secrets", "delete", "links without remote discovery", "", "links that end"},
+		{planeSpace, "secrets", "create patch", "a kubeconfig that has linkerd-destination send its own token elsewhere, and so the issuer's key", byPolicies + "type and names of links; an address, a CA and a token", "credentials of links"},
 		{planeSpace, "deployments.apps", reads, "how linkerd-destination runs", "RBAC: one name", "whether it has read a credential"},
 		{planeSpace, "deployments.apps", "patch", "a pod that mounts the issuer's key", byPolicies + "one annotation", "to have it start anew with a credential that changed"},
 
 		{meshSpace, "secrets", reads, "the tokens by which this cluster reads others", "", "it writes them"},
-		{meshSpace, "secrets", "create patch delete", "the token of any account there; Secrets of others; a kubeconfig that has a controller send its own token elsewhere", byPolicies + "type and names of links, but not what a kubeconfig says", "credentials of links"},
+		{meshSpace, "secrets", "create patch delete", "the token of any account there; Secrets of others; a kubeconfig that has a controller send its own token elsewhere", byPolicies + "type and names of links; an address, a CA and a token", "credentials of links"},
 		{meshSpace, "serviceaccounts", reads, "names", "nothing there is secret", "accounts of controllers"},
 		{meshSpace, "serviceaccounts", "create patch delete", "accounts for a cloud's roles", byPolicies + "names of controllers, no annotations of clouds", "accounts of controllers"},
 		{meshSpace, "services", reads, "names and addresses", "", "probes of links"},
@@ -153,10 +154,10 @@ func TestEveryRight(t *testing.T) {
 
 // tried says that an attack uses a right, or another verb that changes the same.
 func tried(g grant) bool {
-	alike := map[string]string{"update": "patch"}
+	alike := map[string][]string{"update": {"patch"}, "create": {"create", "apply"}}
 	return slices.ContainsFunc(attacks(), func(a attack) bool {
 		resource := strings.TrimSuffix(a.resource.Resource+"/"+a.sub, "/")
-		return (g.namespace == "" || a.namespace == g.namespace) && a.resource.Group == g.group && resource == g.resource && a.verb == cmp.Or(alike[g.verb], g.verb)
+		return (g.namespace == "" || a.namespace == g.namespace) && a.resource.Group == g.group && resource == g.resource && (a.verb == g.verb || slices.Contains(alike[g.verb], a.verb))
 	})
 }
 

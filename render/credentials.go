@@ -10,8 +10,7 @@ import (
 // credentials renders what link-gen prints: the service mirror's secret, and the control plane's, of
 // the same bytes, where remote discovery or federation is used (linkerd2 multicluster/cmd/link-gen.go).
 func credentials(b *builder) {
-	account := Account(b.owner, b.Link.Source.Name).Name
-	kubeconfig := linkerd.Kubeconfig(b.target(), account, b.Target.API, b.Credential.Token)
+	kubeconfig := linkerd.Kubeconfig(b.Target.API, b.Credential.Token)
 	secret := encodedSecret(kubeconfig)
 	b.secret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
 	if b.Link.Spec.UsesRemoteDiscovery() && !b.Undiscovered {

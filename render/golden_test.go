@@ -198,8 +198,8 @@ func open(t *testing.T, m map[string]any) {
 		t.Fatalf("data is no kubeconfig: %s", again)
 	}
 	var config any
-	if err := json.Unmarshal(raw.Kubeconfig, &config); err != nil {
-		t.Fatalf("the kubeconfig is no JSON: %v", err)
+	if err := yaml.Unmarshal(raw.Kubeconfig, &config); err != nil {
+		t.Fatalf("the kubeconfig is no YAML: %v", err)
 	}
 	data["kubeconfig"] = config
 }

@@ -37,7 +37,7 @@ func TestDeclaredStranger(t *testing.T) {
 	defer stranger.Close()
 	own := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Certificate().Raw}))
 	for ca, want := range map[string]int64{anotherCA(t): 0, own: 1} { // the second: this test hears
-		raw := linkerd.Kubeconfig("east", "linkwright.west", linkerd.Endpoint{Server: stranger.URL, CA: ca}, object.NewSecret([]byte("t")))
+		raw := linkerd.Kubeconfig(linkerd.Endpoint{Server: stranger.URL, CA: ca}, object.NewSecret([]byte("t")))
 		cfg, err := clientcmd.RESTConfigFromKubeConfig(raw)
 		if err != nil {
 			t.Fatal(err)

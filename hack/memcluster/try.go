@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -16,7 +18,7 @@ func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason,
 		Clusters []struct{ Cluster struct{ Server string } }
 		Users    []struct{ User struct{ Token string } }
 	}
-	if json.Unmarshal(t.Config.Bytes(), &config) != nil || len(config.Clusters) != 1 || len(config.Users) != 1 {
+	if yaml.Unmarshal(t.Config.Bytes(), &config) != nil || len(config.Clusters) != 1 || len(config.Users) != 1 {
 		return object.Because("Invalid", "the kubeconfig cannot be used"), false
 	}
 	for _, name := range s.Names() {

@@ -28,7 +28,8 @@ func secrets(a Account) rules {
 	const token = `variables.one.type == "` + string(corev1.SecretTypeServiceAccountToken) + `"`
 	account := `variables.one.metadata.annotations["` + corev1.ServiceAccountNameKey + `"]`
 	return rules{
-		resource: "/secrets", verbs: written(), variables: annotated(),
+		resource: "/secrets", verbs: written(),
+		variables: append(annotated(), admissionv1.Variable{Name: "kubeconfig", Expression: kubeconfigOf("object")}, admissionv1.Variable{Name: "oldKubeconfig", Expression: kubeconfigOf("oldObject")}),
 		checks: []check{
 			{
 				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", names(marks.OfPods(), marks.Copies())...) + ")",
@@ -41,6 +42,10 @@ func secrets(a Account) rules {
 			{
 				a.home() + " || " + inAccess + ` || variables.one.type == "` + linkerd.KubeconfigSecretType + `"`,
 				"a Secret with credentials for a target has the type " + linkerd.KubeconfigSecretType,
+			},
+			{
+				a.home() + " || " + inAccess + ` || request.operation == "DELETE" || variables.kubeconfig == "" || variables.kubeconfig == variables.oldKubeconfig || variables.kubeconfig.matches(` + quoted(kubeconfig()) + ")",
+				"a kubeconfig holds an address, a CA and a token, and nothing else: what names a file would have Linkerd's controllers send their own tokens elsewhere",
 			},
 			{
 				"!(" + a.home() + " || " + inAccess + `) || variables.one.type == "Opaque" || ` + inAccess + " && " + token +

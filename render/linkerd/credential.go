@@ -3,7 +3,6 @@ package linkerd
 import (
 	"encoding/base64"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -20,28 +19,52 @@ func CredentialEntry(fingerprint string) string { return credentialPrefix + fing
 
 const credentialPrefix = object.Prefix + "credential-"
 
-// Kubeconfig is what Linkerd's readers find in a credential secret: address, CA and token, nothing else, inline, as JSON,
-// which every reader of the format takes.
-func Kubeconfig(target api.ClusterName, account string, at Endpoint, token object.Secret) []byte {
-	const most = 256 // of what is the same in each
-	name, secret := string(target), string(token.Bytes())
-	m := make(object.Members, 0, most+4*len(name)+2*len(account)+len(at.Server)+base64.StdEncoding.EncodedLen(len(at.CA))+len(secret))
-	m = append(m, `{"apiVersion":"v1","kind":"Config","clusters":[{`...)
-	m.Text("name", name)
-	m.Open("cluster")
-	m.Text("server", at.Server)
-	m.Base64("certificate-authority-data", []byte(at.CA))
-	m = append(m, `}}],"users":[{`...)
-	m.Text("name", account)
-	m.Open("user")
-	m.Text("token", secret)
-	m = append(m, `}}],"contexts":[{`...)
-	m.Text("name", name)
-	m.Open("context")
-	m.Text("cluster", name)
-	m.Text("user", account)
-	m = append(m, `}}]`...)
-	m.Text("current-context", name)
-	m.Close()
-	return m
+// Kubeconfig is what Linkerd's readers find in a credential secret: address, CA and token, nothing else, inline. Each value is one line:
+// an address that worked, base64, a token. The names are the same in all kubeconfigs, since readers only follow them.
+//
+// Line breaks fill up each value to a multiple of three bytes, and the constants between values are such. The base64 of a constant is
+// then always the same, and by it an admission policy can tell that there is nothing else in a kubeconfig (render/confine).
+func Kubeconfig(at Endpoint, token object.Secret) []byte {
+	const mostFill = 3 * quantum
+	secret := token.Bytes()
+	out := make([]byte, 0, len(beforeServer+beforeCA+beforeToken)+len(at.Server)+base64.StdEncoding.EncodedLen(len(at.CA))+len(secret)+mostFill)
+	out = filled(append(append(out, beforeServer...), at.Server...))
+	out = filled(base64.StdEncoding.AppendEncode(append(out, beforeCA...), []byte(at.CA)))
+	return filled(append(append(out, beforeToken...), secret...))
 }
+
+// quantum is how many bytes base64 encodes at a time.
+const quantum = 3
+
+// What is the same in every kubeconfig: each is a multiple of quantum. A value is a block of text, in which YAML has no escapes.
+const (
+	beforeServer = `apiVersion: v1
+kind: Config
+current-context: target
+contexts:
+- name: target
+  context:
+    cluster: target
+    user: linkwright
+clusters:
+- name: target
+  cluster:
+    server: |-
+      `
+	beforeCA = `
+    certificate-authority-data: |-
+      `
+	beforeToken = `users:
+- name: linkwright
+  user:
+    token: |-
+      `
+)
+
+// filled ends a value, with as many line breaks as it takes.
+func filled(kubeconfig []byte) []byte {
+	return append(kubeconfig, "\n\n\n"[len(kubeconfig)%quantum:]...)
+}
+
+// KubeconfigConstants are what stands before each value of a kubeconfig. Each value is followed by one to three line breaks.
+func KubeconfigConstants() []string { return []string{beforeServer, beforeCA, beforeToken} }

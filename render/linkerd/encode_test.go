@@ -1,14 +1,16 @@
 package linkerd
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -39,35 +41,35 @@ func TestLinkAsByEncodingJSON(t *testing.T) {
 	}
 }
 
-// The order of fields is held by goldens.
-func TestKubeconfigAsByEncodingJSON(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 0))
+// A kubeconfig holds its values as they are, and each of its constants is on its own in base64.
+func TestKubeconfig(t *testing.T) {
 	type fields = map[string]any
-	for range 2000 {
-		target, account, server, ca, token := word(r), word(r), word(r), word(r), word(r)
-		raw := Kubeconfig(api.ClusterName(target), account, Endpoint{server, ca}, object.NewSecret([]byte(token)))
-		want, err := json.Marshal(fields{
-			"apiVersion": "v1", "kind": "Config", "current-context": target,
-			"clusters": []any{fields{"name": target, "cluster": fields{"server": server, "certificate-authority-data": []byte(ca)}}},
-			"users":    []any{fields{"name": account, "user": fields{"token": token}}},
-			"contexts": []any{fields{"name": target, "context": fields{"cluster": target, "user": account}}},
-		})
-		if err != nil {
-			t.Fatal(err)
+	values := []string{"", "a", "ab", "abc", `it's: "\n" #1`, "- x: |-", "eyJ.x-_.9"}
+	for n := range len(values) * len(values) * len(values) {
+		server, ca, token := values[n%len(values)], values[n/len(values)%len(values)], values[n/len(values)/len(values)]
+		raw := Kubeconfig(Endpoint{server, ca}, object.NewSecret([]byte(token)))
+		want := fields{
+			"apiVersion": "v1", "kind": "Config", "current-context": "target",
+			"clusters": []any{fields{"name": "target", "cluster": fields{
+				"server": server, "certificate-authority-data": base64.StdEncoding.EncodeToString([]byte(ca)),
+			}}},
+			"users":    []any{fields{"name": "linkwright", "user": fields{"token": token}}},
+			"contexts": []any{fields{"name": "target", "context": fields{"cluster": "target", "user": "linkwright"}}},
 		}
-		if diff := cmp.Diff(decoded(t, want), decoded(t, raw)); diff != "" {
-			t.Fatalf("seed %d: %s -want +got\n%s", seed, raw, diff)
+		var got fields
+		if err := yaml.Unmarshal(raw, &got); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s: -want +got\n%s", raw, diff)
+		}
+		encoded := base64.StdEncoding.EncodeToString(raw)
+		for _, constant := range KubeconfigConstants() {
+			if !strings.Contains(encoded, base64.StdEncoding.EncodeToString([]byte(constant))) {
+				t.Fatalf("%s: %q is not on its own in base64", raw, constant)
+			}
 		}
 	}
-}
-
-func decoded(t *testing.T, raw []byte) (v any) {
-	t.Helper()
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("%v: %s", err, raw)
-	}
-	return v
 }
 
 func word(r *rand.Rand) string {

@@ -71,7 +71,7 @@ func TestCheckKubeconfigDeclaredLoopback(t *testing.T) {
 
 // What we write ourselves would pass.
 func TestOwnKubeconfigIsUsable(t *testing.T) {
-	raw := Kubeconfig("east", "linkwright.west", Endpoint{Server: "https://east.example.com", CA: "CA"}, object.NewSecret([]byte("t")))
+	raw := Kubeconfig(Endpoint{Server: "https://east.example.com", CA: "CA"}, object.NewSecret([]byte("t")))
 	if err := CheckKubeconfig(raw, ""); err != nil {
 		t.Errorf("CheckKubeconfig(Kubeconfig()): %v", err)
 	}

@@ -28,7 +28,7 @@ func (s *sim) proves(verdict string) (tried []string) {
 		last, n := s.settle(), len(tried)
 		for _, step := range last {
 			for _, y := range step.Tries {
-				if text := string(y.Trial.Config.Bytes()); !strings.Contains(text, `"token":"`) || len(y.Trial.Lists) == 0 {
+				if text := string(y.Trial.Config.Bytes()); !strings.Contains(text, "    token: |-\n      ") || len(y.Trial.Lists) == 0 {
 					s.t.Errorf("%s is tried with %d lists, and no token", y.Link, len(y.Trial.Lists))
 				}
 				proof := verdicts[verdict]

@@ -1,9 +1,14 @@
 package deploy_test
 
-// takeover gives links up, takes them over again, and then takes everything away, down to the record of clusters.
+import "strings"
+
+// takeover links with tokens that do not expire, rotates them, gives the links up, takes them over again, and then takes everything away,
+// down to the record of clusters.
 func (b *bed) takeover() {
 	b.Helper()
-	b.commit(clusters(b) + links)
+	b.commit(clusters(b) + strings.Replace(links, "mode: Bound", "mode: LegacyToken", 1))
+	b.run(0, "sync")
+	b.run(0, "rotate", "--revoke")
 	b.run(0, "sync")
 	b.run(4, "release", "--all")
 	b.run(0, "release", "--all", "--yes")

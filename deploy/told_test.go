@@ -9,15 +9,16 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// told ends the tokens of both links: each source's control plane is told of the next one, and of nothing before.
+// told ends one token and rotates the other: each source's control plane is told of the next one, and of nothing before.
 func (b *bed) told() {
 	b.Helper()
-	for source, target := range map[string]string{"west": "east", "east": "west"} {
+	for _, source := range []string{"west", "east"} {
 		if got := b.announced(source); got != "" {
 			b.Errorf("%s was told of a first link: %s", source, got)
 		}
-		b.must(b.client(target).CoreV1().Secrets("linkwright-access").Delete(b.Context(), "linkwright."+source+"-1", metav1.DeleteOptions{}))
 	}
+	b.must(b.client("east").CoreV1().Secrets("linkwright-access").Delete(b.Context(), "linkwright.west-1", metav1.DeleteOptions{}))
+	b.run(0, "rotate", "east/west")
 	b.run(0, "sync")
 	for _, source := range []string{"west", "east"} {
 		d := b.destination(source)

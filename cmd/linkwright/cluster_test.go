@@ -116,6 +116,9 @@ func (l *lab) added() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	for _, more := range []string{"--confine", "--confine=false"} {
+		add(exitError, []string{"confines the same account for another installation (linkwright)", "--account"}, "east", "--secret", "blue", "--owner", "blue", more)
+	}
 	l.annotate("own", "another")
 	add(exitError, []string{"leads to another cluster"}, "east", "--secret", "own")
 	l.annotate("own", before.Annotations[whoseAnnotation])

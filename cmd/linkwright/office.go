@@ -57,11 +57,11 @@ type right struct {
 func (o office) grant(ctx context.Context, objects []any, g granting) error {
 	var todo []right
 	var others []string
-	rights, err := o.checked(ctx, objects, g)
-	if err != nil {
-		return err
-	}
-	for _, r := range rights {
+	for _, each := range objects {
+		r, err := rightOf(each)
+		if err != nil {
+			return err
+		}
 		live, err := o.has(ctx, r)
 		switch {
 		case err != nil:
@@ -86,63 +86,33 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 
 // fit is an account as a cluster can have it: without policies, and so without the rights that need them, where the cluster serves none.
 func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, error) {
-	if !a.confined {
-		return a, nil
-	}
 	confines, err := there.confines(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return a, fmt.Errorf("ask %s what it serves: %w", g.where, explained(err))
-	}
-	if a.confined = confines; !confines {
+	case confines:
+		return a, there.alone(ctx, a, g)
+	case a.confined:
 		say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
 	}
+	a.confined = false
 	return a, nil
 }
 
-// checked are the objects as they are written.
-func (o office) checked(ctx context.Context, objects []any, g granting) (out []right, err error) {
-	for _, each := range objects {
-		r, err := rightOf(each)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	if !slices.ContainsFunc(out, right.confines) {
-		return out, nil
-	}
-	return out, o.alone(ctx, out, g)
-}
-
 // alone says that no policies there confine the same account for another installation: each would deny what the other one writes.
-func (o office) alone(ctx context.Context, rights []right, g granting) error {
-	ours, about := map[string]bool{}, map[string]bool{}
-	for _, r := range rights {
-		var p admissionv1.ValidatingAdmissionPolicy
-		if r.kind == "ValidatingAdmissionPolicy" && json.Unmarshal(r.body, &p) == nil {
-			ours[p.Name], about[condition(p)] = true, true
-		}
-	}
+func (o office) alone(ctx context.Context, a grantee, g granting) error {
 	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{LabelSelector: confine.PartOf})
 	if err != nil {
 		return fmt.Errorf("list the admission policies of %s: %w", g.where, explained(err))
 	}
+	about := confine.Account{Namespace: a.namespace, Name: a.account}.Condition()
 	for _, p := range live.Items {
-		if !ours[p.Name] && about[condition(p)] {
+		if owner := p.Labels[confine.PartOf]; owner != a.name && slices.ContainsFunc(p.Spec.MatchConditions, func(c admissionv1.MatchCondition) bool { return c.Expression == about }) {
 			return fmt.Errorf("%s: policy %s confines the same account for another installation (%s), and each would deny what the other one writes: give this one an account of its own by --account, or, if that installation is gone: kubectl delete validatingadmissionpolicies,validatingadmissionpolicybindings -l %s=%s",
-				g.where, p.Name, p.Labels[confine.PartOf], confine.PartOf, p.Labels[confine.PartOf])
+				g.where, p.Name, owner, confine.PartOf, owner)
 		}
 	}
 	return nil
-}
-
-// condition is which requests a policy is about.
-func condition(p admissionv1.ValidatingAdmissionPolicy) string {
-	var all []string
-	for _, c := range p.Spec.MatchConditions {
-		all = append(all, c.Expression)
-	}
-	return strings.Join(all, " && ")
 }
 
 // confines says that the cluster serves admission policies.

@@ -34,6 +34,9 @@ const prefix = "system:serviceaccount:"
 // User is the account's name as API servers know it.
 func (a Account) User() string { return prefix + a.Namespace + ":" + a.Name }
 
+// Condition says in CEL whose requests policies judge.
+func (a Account) Condition() string { return "request.userInfo.username == " + quoted(a.User()) }
+
 // Object is a policy, or the binding that has it enforced, as it is written.
 type Object struct {
 	metav1.TypeMeta `json:",inline"`
@@ -97,7 +100,7 @@ func (a Account) policy(r rules) admissionv1.ValidatingAdmissionPolicySpec {
 				Rule:       admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{plural}, Scope: &scope},
 			}}},
 		},
-		MatchConditions: []admissionv1.MatchCondition{{Name: "linkwright", Expression: "request.userInfo.username == " + quoted(a.User())}},
+		MatchConditions: []admissionv1.MatchCondition{{Name: "linkwright", Expression: a.Condition()}},
 		Variables: append([]admissionv1.Variable{
 			{Name: "one", Expression: "object == null ? oldObject : object"},
 			{Name: "name", Expression: "variables.one.metadata.name"},

@@ -33,6 +33,7 @@ type board struct {
 	departed  []fleet.Cluster
 	sides     shelf[api.ClusterName, pair.Side]
 	shown     shelf[api.ClusterName, shown]
+	moves     int                               // of shown: how often one changed
 	announced map[api.ClusterName]announcements // beside shown
 	specs     map[api.ClusterName]sum           // by which facts of sides were read
 	table     map[api.ClusterName]*report.Cluster
@@ -240,6 +241,10 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 		side.Stale = time.Now()
 	}
 	moved = was.sum != now.sum || because(barred, was.commit) != because(barred, now.commit)
+	if now.moved = was.moved; moved {
+		b.moves++
+		now.moved = b.moves
+	}
 	if !read || before.Known != side.Known || before.Facts.UID != side.Facts.UID {
 		b.derived.forgetSides()
 	}

@@ -59,7 +59,7 @@ func tookBack(t *term, restores bool, code string) *turn {
 	return &turn{
 		loop: t.loop, board: t.board, lane: t.lanes["west"], cluster: t.lanes["west"].cluster, restores: restores,
 		step:     plan.Step{Cluster: "west", Changes: []object.Change{c}, Rows: []plan.Row{{End: probeEnd, Standing: plan.Changing}}},
-		outcomes: []object.Outcome{{Change: c}}, planned: time.Second,
+		outcomes: []object.Outcome{{Change: c}}, planned: time.Second, moves: t.board.moves,
 	}
 }
 
@@ -312,4 +312,21 @@ func TestSteadyOverwriting(t *testing.T) {
 		}
 		r.keptAll()
 	})
+}
+
+// A cluster whose neighbour was read while its own step was planned has another turn: the neighbour could not know yet that the step waits
+// for it, since nothing declares their link any more.
+func TestOutdatedStepIsPlannedAgain(t *testing.T) {
+	for _, outdated := range []bool{false, true} {
+		term := atRest("west")
+		u := tookBack(term, true, "Drift")
+		u.step.Changes, u.outcomes = nil, nil
+		if outdated {
+			term.board.moves++
+			term.board.shown.set("east", shown{moved: term.board.moves})
+		}
+		if term.end(u); term.lanes["west"].ready != outdated {
+			t.Errorf("outdated %t: ready %t", outdated, term.lanes["west"].ready)
+		}
+	}
 }

@@ -108,6 +108,9 @@ func (t *term) end(u *turn) {
 		l.fresh = u.kept
 		t.ask(u.step)
 		t.next(u)
+		if t.board.outdated(u) { // a neighbour that was read meanwhile did not know that this one's step waits for it
+			t.want(u.cluster.Name)
+		}
 		t.look(u)
 		t.sweep(l)
 	}

@@ -44,6 +44,7 @@ type turn struct {
 	planned  time.Duration
 	step     plan.Step
 	basis    basis
+	moves    int // of the board when the step was planned
 	outcomes []object.Outcome
 	issued   []api.ClusterName // have a token that they did not have
 	err      error             // of the home record: nothing was written
@@ -60,7 +61,7 @@ func (u *turn) whole(ctx context.Context) {
 	}
 	began := time.Now()
 	u.step = plan.Cluster(v.World, u.cluster.Name, u.loop.Renderer, u.loop.Policies...)
-	u.planned, u.basis = time.Since(began), v.basis(u.step)
+	u.planned, u.basis, u.moves = time.Since(began), v.basis(u.step), v.moves
 	side, restores := v.Sides[u.cluster.Name], plan.Restores(v.World, u.step)
 	given, yields := plan.GiveUp(v.World, u.step)
 	u.board.done(v)

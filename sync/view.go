@@ -27,6 +27,7 @@ type view struct {
 	record string // the version of the home record
 	rules  sum    // which commits are barred, and who is who: of all clusters
 	shown  map[api.ClusterName]shown
+	moves  int     // of the board
 	loans  [3]*int // of sides, shown and proofs
 }
 
@@ -34,6 +35,7 @@ type view struct {
 type shown struct {
 	sum    sum
 	commit api.Commit // that its base carries: it counts where it is barred
+	moved  int        // the board's moves when others' steps could differ by it last
 }
 
 // basis is all that a step is planned from but the cluster's own objects and the time, in short.
@@ -71,6 +73,7 @@ func (b *board) view(epoch int) (view, bool) {
 	v.Sides, v.loans[0] = b.sides.lend()
 	v.Twins = b.twins()
 	v.shown, v.loans[1] = b.shown.lend()
+	v.moves = b.moves
 	if b.loop.tries() {
 		if v.Proofs, v.loans[2] = b.proofs.lend(); v.Proofs == nil {
 			v.Proofs = map[api.Pair]pair.Proof{}
@@ -115,6 +118,13 @@ func (v view) basis(s plan.Step) basis {
 		h.Write([]byte(because(v.Barred, shown.commit)))
 	}
 	return basis{fleet: v.Fleet, record: v.record, rules: v.rules, peers: sum(h.Sum(nil))}
+}
+
+// outdated says that a step may differ by what its neighbours show since it was planned.
+func (b *board) outdated(u *turn) bool {
+	v, ok := b.view(u.epoch)
+	defer b.done(v)
+	return ok && slices.ContainsFunc(v.peers(u.step), func(peer api.ClusterName) bool { return v.shown[peer].moved > u.moves })
 }
 
 // because is why a commit is barred; empty: it is not.

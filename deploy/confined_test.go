@@ -246,7 +246,9 @@ func (b *bed) victims() {
 	}
 	b.apply("west", []*unstructured.Unstructured{
 		thing("v1", "Secret", testbed.Multicluster, nil), thing("v1", "Secret", "linkwright-access", nil), thing("v1", "ServiceAccount", testbed.Multicluster, nil),
-		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b), b.trusted(),
+		thing("coordination.k8s.io/v1", "Lease", testbed.Multicluster, nil), thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil), role, others(b),
+		b.held(testbed.ControlPlane, "cluster-credentials-east", ""), b.held(testbed.Multicluster, "cluster-credentials-good", theirs()),
+		b.held(testbed.Multicluster, "cluster-credentials-made", "apiVersion: v1\nkind: Config\n"),
 		thing(rbacv1.GroupName+"/v1", "RoleBinding", testbed.Multicluster, map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": "view"}),
 		thing(rbacv1.GroupName+"/v1", "ClusterRoleBinding", "", map[string]any{"apiGroup": rbacv1.GroupName, "kind": "ClusterRole", "name": linkerd.RemoteAccessRole}),
 	})
@@ -259,11 +261,11 @@ func (b *bed) victims() {
 	})
 }
 
-// trusted is a Secret of the control plane for a link.
-func (b *bed) trusted() *unstructured.Unstructured {
-	o := thing("v1", "Secret", testbed.ControlPlane, nil)
-	o.SetName("cluster-credentials-east")
-	o.Object["type"] = linkerd.KubeconfigSecretType
+// held is a Secret of a link, with such a kubeconfig.
+func (b *bed) held(namespace, name, kubeconfig string) *unstructured.Unstructured {
+	o := thing("v1", "Secret", namespace, nil)
+	o.SetName(name)
+	o.Object["type"], o.Object["stringData"] = linkerd.KubeconfigSecretType, map[string]any{linkerd.KubeconfigKey: kubeconfig}
 	return o
 }
 

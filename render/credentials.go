@@ -1,7 +1,9 @@
 package render
 
 import (
+	"cmp"
 	"encoding/base64"
+	"fmt"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -10,7 +12,11 @@ import (
 // credentials renders what link-gen prints: the service mirror's secret, and the control plane's, of
 // the same bytes, where remote discovery or federation is used (linkerd2 multicluster/cmd/link-gen.go).
 func credentials(b *builder) {
-	kubeconfig := linkerd.Kubeconfig(b.Target.API, b.Credential.Token)
+	kubeconfig, err := linkerd.Kubeconfig(b.Target.API, b.Credential.Token)
+	if err != nil {
+		b.err = cmp.Or(b.err, fmt.Errorf("the credential for %s: %w", b.target(), err))
+		return
+	}
 	secret := encodedSecret(kubeconfig)
 	b.secret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
 	if b.Link.Spec.UsesRemoteDiscovery() && !b.Undiscovered {

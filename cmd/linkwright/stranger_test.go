@@ -37,7 +37,10 @@ func TestDeclaredStranger(t *testing.T) {
 	defer stranger.Close()
 	own := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Certificate().Raw}))
 	for ca, want := range map[string]int64{anotherCA(t): 0, own: 1} { // the second: this test hears
-		raw := linkerd.Kubeconfig(linkerd.Endpoint{Server: stranger.URL, CA: ca}, object.NewSecret([]byte("t")))
+		raw, err := linkerd.Kubeconfig(linkerd.Endpoint{Server: stranger.URL, CA: ca}, object.NewSecret([]byte("t")))
+		if err != nil {
+			t.Fatal(err)
+		}
 		cfg, err := clientcmd.RESTConfigFromKubeConfig(raw)
 		if err != nil {
 			t.Fatal(err)

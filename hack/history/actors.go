@@ -74,7 +74,7 @@ func (p *plane) kubernetes() {
 			p.drop(t.key)
 		case t.token == "" && !p.late && !t.rec.Going:
 			next := *t
-			next.token, next.account = fmt.Sprintf("token %d of %s in %s", n, of.Name, p.uid), account.rec.UID
+			next.token, next.account = fmt.Sprintf("token-%d-of-%s-in-%s", n, of.Name, p.uid), account.rec.UID
 			p.again = p.again || t.by == ours && p.spoilt == 0 && p.ended[t.key] == account.rec.UID
 			next.rec.ResourceVersion = p.next()
 			p.put(next.withToken())

@@ -2,6 +2,8 @@ package linkerd
 
 import (
 	"encoding/base64"
+	"errors"
+	"slices"
 
 	"github.com/linkwright/linkwright/object"
 )
@@ -19,18 +21,29 @@ func CredentialEntry(fingerprint string) string { return credentialPrefix + fing
 
 const credentialPrefix = object.Prefix + "credential-"
 
-// Kubeconfig is what Linkerd's readers find in a credential secret: address, CA and token, nothing else, inline. Each value is one line:
-// an address that worked, base64, a token. The names are the same in all kubeconfigs, since readers only follow them.
+// Kubeconfig is what Linkerd's readers find in a credential secret: address, CA and token, nothing else, inline. The names are the same
+// in all kubeconfigs, since readers only follow them. An address or a token that is not printable ASCII is an error, which quotes
+// neither: YAML would read on behind a line break in it.
 //
 // Line breaks fill up each value to a multiple of three bytes, and the constants between values are such. The base64 of a constant is
-// then always the same, and by it an admission policy can tell that there is nothing else in a kubeconfig (render/confine).
-func Kubeconfig(at Endpoint, token object.Secret) []byte {
+// then always the same, and by it an admission policy can check that there is nothing else in a kubeconfig (render/confine).
+func Kubeconfig(at Endpoint, token object.Secret) ([]byte, error) {
 	const mostFill = 3 * quantum
 	secret := token.Bytes()
+	switch {
+	case !plain([]byte(at.Server)):
+		return nil, errors.New("the address of the target's API server is not printable ASCII without blanks: correct the Cluster's apiServer, or the server in its access")
+	case !plain(secret):
+		return nil, errors.New("the token that the target gave is not printable ASCII without blanks, so it is none")
+	}
 	out := make([]byte, 0, len(beforeServer+beforeCA+beforeToken)+len(at.Server)+base64.StdEncoding.EncodedLen(len(at.CA))+len(secret)+mostFill)
 	out = filled(append(append(out, beforeServer...), at.Server...))
 	out = filled(base64.StdEncoding.AppendEncode(append(out, beforeCA...), []byte(at.CA)))
-	return filled(append(append(out, beforeToken...), secret...))
+	return filled(append(append(out, beforeToken...), secret...)), nil
+}
+
+func plain(value []byte) bool {
+	return !slices.ContainsFunc(value, func(b byte) bool { return b <= ' ' || b > '~' })
 }
 
 // quantum is how many bytes base64 encodes at a time.

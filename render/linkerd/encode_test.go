@@ -44,14 +44,17 @@ func TestLinkAsByEncodingJSON(t *testing.T) {
 // A kubeconfig holds its values as they are, and each of its constants is on its own in base64.
 func TestKubeconfig(t *testing.T) {
 	type fields = map[string]any
-	values := []string{"", "a", "ab", "abc", `it's: "\n" #1`, "- x: |-", "eyJ.x-_.9"}
+	values := []string{"", "a", "ab", "abc", `it's:"\n"#1`, "-x:|-", "eyJ.x-_.9"}
 	for n := range len(values) * len(values) * len(values) {
 		server, ca, token := values[n%len(values)], values[n/len(values)%len(values)], values[n/len(values)/len(values)]
-		raw := Kubeconfig(Endpoint{server, ca}, object.NewSecret([]byte(token)))
+		raw, err := Kubeconfig(Endpoint{server, ca + "\n"}, object.NewSecret([]byte(token)))
+		if err != nil {
+			t.Fatal(err)
+		}
 		want := fields{
 			"apiVersion": "v1", "kind": "Config", "current-context": "target",
 			"clusters": []any{fields{"name": "target", "cluster": fields{
-				"server": server, "certificate-authority-data": base64.StdEncoding.EncodeToString([]byte(ca)),
+				"server": server, "certificate-authority-data": base64.StdEncoding.EncodeToString([]byte(ca + "\n")),
 			}}},
 			"users":    []any{fields{"name": "linkwright", "user": fields{"token": token}}},
 			"contexts": []any{fields{"name": "target", "context": fields{"cluster": "target", "user": "linkwright"}}},
@@ -67,6 +70,26 @@ func TestKubeconfig(t *testing.T) {
 		for _, constant := range KubeconfigConstants() {
 			if !strings.Contains(encoded, base64.StdEncoding.EncodeToString([]byte(constant))) {
 				t.Fatalf("%s: %q is not on its own in base64", raw, constant)
+			}
+		}
+	}
+}
+
+// An address or a token that YAML would read on behind is no value, whoever gave it: a hostile target issues tokens.
+func TestKubeconfigTakesOneLine(t *testing.T) {
+	for _, bad := range []string{
+		"a\n    tokenFile: /etc/hostname", "a\r    tokenFile: b", "a\u0085    tokenFile: b", "a\u2028b", "a\u2029b", "a b", " ", "a\t", "\x00", "\x7f", "\xff", "ü",
+	} {
+		for _, kubeconfig := range []func() ([]byte, error){
+			func() ([]byte, error) {
+				return Kubeconfig(Endpoint{Server: "https://a/" + bad}, object.NewSecret([]byte("t")))
+			},
+			func() ([]byte, error) {
+				return Kubeconfig(Endpoint{Server: "https://a"}, object.NewSecret([]byte(bad)))
+			},
+		} {
+			if raw, err := kubeconfig(); err == nil || raw != nil || strings.Contains(err.Error(), "tokenFile") {
+				t.Errorf("%q: got %q, %v", bad, raw, err)
 			}
 		}
 	}

@@ -71,7 +71,10 @@ func TestCheckKubeconfigDeclaredLoopback(t *testing.T) {
 
 // What we write ourselves would pass.
 func TestOwnKubeconfigIsUsable(t *testing.T) {
-	raw := Kubeconfig(Endpoint{Server: "https://east.example.com", CA: "CA"}, object.NewSecret([]byte("t")))
+	raw, err := Kubeconfig(Endpoint{Server: "https://east.example.com", CA: "CA"}, object.NewSecret([]byte("t")))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := CheckKubeconfig(raw, ""); err != nil {
 		t.Errorf("CheckKubeconfig(Kubeconfig()): %v", err)
 	}

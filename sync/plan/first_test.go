@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
@@ -207,5 +208,24 @@ func TestLiveIsWanted(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A hostile target issues tokens, too: one behind which YAML would read on reaches no kubeconfig, and its link is held.
+func TestHostileToken(t *testing.T) {
+	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
+	s.settle()
+	token := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: owner + ".west-token"}
+	show(&s.live["east"].Seen, token, encoded(corev1.Secret{
+		Type: corev1.SecretTypeServiceAccountToken, Data: map[string][]byte{"token": []byte("t\n    tokenFile: /etc/hostname")},
+	}))
+	step := s.turn("west")
+	for _, row := range step.Rows {
+		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != "Unrenderable" || strings.Contains(row.Why.Message, "hostname")) {
+			t.Errorf("%s: %s: %v", row.End, row.Standing, row.Why)
+		}
+	}
+	if writes := strings.Join(words(step), "\n"); strings.Contains(writes, "Secret") {
+		t.Errorf("it writes %s", writes)
 	}
 }

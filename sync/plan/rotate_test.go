@@ -146,7 +146,7 @@ func TestTurnsWithoutDeletes(t *testing.T) {
 	}
 	i.ask(false, PrunePolicy)
 	i.settle(PrunePolicy)
-	if token, _, _, _ := i.inUse(); string(token.Bytes()) != "token of linkwright.west-token.2" || i.asked() {
+	if token, _, _, _ := i.inUse(); string(token.Bytes()) != "token-of-linkwright.west-token.2" || i.asked() {
 		t.Errorf("in use: %s, asked for still: %t", token.Bytes(), i.asked())
 	}
 	same(t, "tokens", []string{"token", "token.2"}, i.tokens())

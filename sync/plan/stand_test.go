@@ -90,7 +90,7 @@ func playTokens(s *pair.Side) {
 			remove(s, k)
 			continue
 		}
-		secret.Data = map[string][]byte{"token": []byte("token of " + k.Name)}
+		secret.Data = map[string][]byte{"token": []byte("token-of-" + k.Name)}
 		show(&s.Seen, k, encoded(secret))
 	}
 }

@@ -117,7 +117,7 @@ func (l *lab) added() {
 		l.t.Fatal(err)
 	}
 	for _, more := range []string{"--confine", "--confine=false"} {
-		add(exitError, []string{"confines the same account for another installation (linkwright)", "--account"}, "east", "--secret", "blue", "--owner", "blue", more)
+		add(exitError, []string{"policies of another installation confine the same account", "linkwright.secrets", "--account"}, "east", "--secret", "blue", "--owner", "blue", more)
 	}
 	l.annotate("own", "another")
 	add(exitError, []string{"leads to another cluster"}, "east", "--secret", "own")

@@ -99,20 +99,29 @@ func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, er
 	return a, nil
 }
 
-// alone says that no policies there confine the same account for another installation: each would deny what the other one writes.
+// alone says that no policies there confine the same account for another installation: each would deny what the other one writes. This
+// installation's own are known by their names.
 func (o office) alone(ctx context.Context, a grantee, g granting) error {
-	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{LabelSelector: confine.PartOf})
+	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) && !a.confined {
+		say(g.notes, fmt.Sprintf("warning: %s: your login may not list validatingadmissionpolicies, so nobody knows if another installation's confine the same account", g.where))
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("list the admission policies of %s: %w", g.where, explained(err))
 	}
 	about := confine.Account{Namespace: a.namespace, Name: a.account}.Condition()
+	var others []string
 	for _, p := range live.Items {
-		if owner := p.Labels[confine.PartOf]; owner != a.name && slices.ContainsFunc(p.Spec.MatchConditions, func(c admissionv1.MatchCondition) bool { return c.Expression == about }) {
-			return fmt.Errorf("%s: policy %s confines the same account for another installation (%s), and each would deny what the other one writes: give this one an account of its own by --account, or, if that installation is gone: kubectl delete validatingadmissionpolicies,validatingadmissionpolicybindings -l %s=%s",
-				g.where, p.Name, owner, confine.PartOf, owner)
+		if !strings.HasPrefix(p.Name, a.name+".") && slices.ContainsFunc(p.Spec.MatchConditions, func(c admissionv1.MatchCondition) bool { return c.Expression == about }) {
+			others = append(others, p.Name)
 		}
 	}
-	return nil
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: policies of another installation confine the same account, and each would deny what the other one writes: %s: give this one an account of its own by --account, or, if that installation is gone, delete these policies and the bindings of the same names",
+		g.where, strings.Join(others, ", "))
 }
 
 // confines says that the cluster serves admission policies.

@@ -118,10 +118,10 @@ func (in Input) unseen(inv inventory.Inventory) *object.Reason {
 }
 
 // awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant: since it was
-// found dead first, and was not heard after that. Of a source that is gone nothing is waited for, since no moment.
+// found dead first, and was not heard after that. If the source's end is gone, nothing is waited for, and no moment is kept.
 func (in Input) awaitSource(v Verdict, peer Peer) Verdict {
 	source := v.End.Link.Source
-	if !peer.Dead || peer.gone() {
+	if !peer.Dead {
 		v.Next.Since = time.Time{}
 	}
 	switch {

@@ -191,6 +191,9 @@ func (p *planner) peer(end object.End) prune.Peer {
 	if refused == nil {
 		refused = p.grantable(at, unseen(side, in.Recorded[i]))
 	}
+	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
+		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(prune.Waiting, "its inventory of the link was lost, and is written again first")}
+	}
 	return prune.Peer{Known: true, Alive: true, Refused: refused, Closed: closed}
 }
 

@@ -29,7 +29,10 @@ func secrets(a Account) rules {
 	account := `variables.one.metadata.annotations["` + corev1.ServiceAccountNameKey + `"]`
 	return rules{
 		resource: "/secrets", verbs: written(),
-		variables: append(annotated(), admissionv1.Variable{Name: "kubeconfig", Expression: kubeconfigOf("object")}, admissionv1.Variable{Name: "oldKubeconfig", Expression: kubeconfigOf("oldObject")}),
+		variables: append(annotated(),
+			admissionv1.Variable{Name: "credentials", Expression: "!(" + inAccess + ") && " + starts("variables.name", linkerd.Credentials(""))}, // also in the management cluster's namespace
+			admissionv1.Variable{Name: "kubeconfig", Expression: kubeconfigOf("object")}, admissionv1.Variable{Name: "oldKubeconfig", Expression: kubeconfigOf("oldObject")},
+		),
 		checks: []check{
 			{
 				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", names(marks.OfPods(), marks.Copies())...) + ")",
@@ -40,15 +43,15 @@ func secrets(a Account) rules {
 				"linkwright writes only Secrets of links: " + linkerd.Credentials("<target>") + ", and " + a.ours() + "* in " + object.AccessNamespace,
 			},
 			{
-				a.home() + " || " + inAccess + ` || variables.one.type == "` + linkerd.KubeconfigSecretType + `"`,
+				`!variables.credentials || variables.one.type == "` + linkerd.KubeconfigSecretType + `"`,
 				"a Secret with credentials for a target has the type " + linkerd.KubeconfigSecretType,
 			},
 			{
-				a.home() + " || " + inAccess + ` || request.operation == "DELETE" || variables.kubeconfig == "" || variables.kubeconfig == variables.oldKubeconfig || variables.kubeconfig.matches(` + quoted(kubeconfig()) + ")",
+				`!variables.credentials || variables.kubeconfig == "" || variables.kubeconfig == variables.oldKubeconfig || variables.kubeconfig.matches(` + quoted(kubeconfig()) + ")",
 				"a kubeconfig holds an address, a CA and a token, and nothing else: what names a file would have Linkerd's controllers send their own tokens elsewhere",
 			},
 			{
-				"!(" + a.home() + " || " + inAccess + `) || variables.one.type == "Opaque" || ` + inAccess + " && " + token +
+				`variables.credentials || variables.one.type == "Opaque" || ` + inAccess + " && " + token +
 					" && has(variables.one.metadata.annotations) && " + quoted(corev1.ServiceAccountNameKey) + " in variables.one.metadata.annotations && " + starts(account, a.ours()),
 				"a Secret holds a token only of an account " + a.ours() + "* of a link",
 			},

@@ -196,7 +196,7 @@ func docs(of string) string {
 	case "PrunePolicy=UpsertOnly":
 		return "never deletes; a drain and a replace are deletes."
 	case "Replace":
-		return "Replace lets objects of one kind be deleted and made anew, each only where the API server itself refused the change since a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an overlay's ConfigMap. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule."
+		return "Replace lets objects of one kind be deleted and made anew, each only where the API server itself refused the change since a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an overlay's ConfigMap; or since somebody's PUT left a list item that collides with one of linkwright's. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule."
 	case "Replace.kind":
 		return "kind of the objects."
 	case "ReplacedKind":
@@ -226,7 +226,7 @@ func docs(of string) string {
 	case "SyncPolicy.interval":
 		return "interval between polls, at most: a duration of at least 5s, such as 30s or 5m; each pause is shortened by up to a tenth, at random. Where there is a schedule, there is none."
 	case "SyncPolicy.replace":
-		return "replace lets objects of these kinds be deleted and made anew where a field has to change that the API server never changes in an existing object. Without a rule the end is held until somebody decides. A rule that fits no object does nothing."
+		return "replace lets objects of these kinds be deleted and made anew where a field has to change that the API server never changes in an existing object, or a list item of others is in the way. Without a rule the end is held until somebody decides. A rule that fits no object does nothing."
 	case "SyncPolicy.schedule":
 		return "schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand before it, else it is in UTC. It is kept as it is written."
 	case "SyncPolicyDoc":

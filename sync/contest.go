@@ -102,22 +102,22 @@ func (b *board) fail(name api.ClusterName, outcomes []object.Outcome, drifts boo
 	b.failing = all
 }
 
-// fix remembers which field of an object cannot be changed, as the last write of it was refused; b.mu is held.
+// fix remembers why an object cannot be changed, as the last write of it was refused; b.mu is held.
 func (b *board) fix(name api.ClusterName, o object.Outcome) {
 	if o.Err == nil {
 		delete(b.fixed[name], o.Change.Key)
 	}
-	if o.Err == nil || b.loop.Immutable == nil {
+	if o.Err == nil || b.loop.Refused == nil {
 		return
 	}
-	field, refused := b.loop.Immutable(o.Err)
+	why, refused := b.loop.Refused(o.Err)
 	if !refused {
 		return
 	}
 	if b.fixed[name] == nil {
 		b.fixed[name] = map[object.Key]plan.Refusal{}
 	}
-	b.fixed[name][o.Change.Key] = plan.Refusal{Field: field, Digest: o.Change.Object.Digest, UID: o.Change.Was.UID}
+	b.fixed[name][o.Change.Key] = plan.Refusal{Refusal: why, Digest: o.Change.Object.Digest, Was: o.Change.Was}
 }
 
 // quarrels are the objects that are left alone, as far as they were in vain, and those that cannot be changed; b.mu is held.

@@ -38,7 +38,7 @@ func (b *bed) written(name string, before int) (out []string) {
 // immutables: an overlay's ConfigMap that must not change and does, and a Deployment with the selector of another version of
 // ours, hold their ends; where the SyncPolicy lets them, each is deleted and made anew, once.
 func (b *bed) immutables(t *testing.T, l *sync.Loop, d *text, o overlays) {
-	l.Immutable = cluster.Immutable
+	l.Refused = cluster.Refused
 	settings := object.Key{Kind: "ConfigMap", Namespace: testbed.Multicluster, Name: "settings"}
 	content := func(v string) []object.Object {
 		return []object.Object{extra(t, settings, `{"apiVersion":"v1","immutable":true,"data":{"v":"`+v+`"}}`)}

@@ -130,7 +130,7 @@ func newRig(t *testing.T, o memcluster.Options, links string) *rig {
 func (r *rig) loop() *Loop {
 	return &Loop{
 		Owner: "linkwright", Declared: r, Clusters: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
-		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Immutable: cluster.Immutable,
+		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Refused: cluster.Refused,
 		Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -197,7 +197,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		Owner: object.DefaultOwner, Holder: "pod", Declared: s.history, Clusters: reached{s.set},
 		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
-		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Immutable: cluster.Immutable, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
 	l.ReadOnly = s.observes
 	if watches {

@@ -124,8 +124,8 @@ type Loop struct {
 	RequireConfinement bool
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
-	// Immutable says of which field an error of a write says that it cannot be changed; false: it says something else.
-	Immutable func(error) (field string, ok bool)
+	// Refused says why an error of a write says that the object is never changed like that; false: it says something else.
+	Refused func(error) (object.Refusal, bool)
 }
 
 // Once makes one pass: it ends when no cluster has anything left to do, or what is left must be waited

@@ -155,7 +155,7 @@ func TestWorldStays(t *testing.T) {
 	b.put("east", pair.Side{Known: true}, b.now())
 	b.issued(link, object.NewSecret([]byte("token")))
 	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: probe, End: object.End{Cluster: "east"}}}
-	b.loop.Immutable = func(error) (string, bool) { return "spec", true }
+	b.loop.Refused = func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true }
 	b.correct("east", []object.Outcome{refused}, false)
 	w := b.world()
 	b.put("east", pair.Side{Known: true, Pass: 7}, b.now())

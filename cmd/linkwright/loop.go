@@ -98,7 +98,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
 		Confined: confine.Account{Home: f.home.namespace, Images: f.home.images}, RequireConfinement: f.home.requireConfinement,
 		Log: log, Tries: c.trier(),
-		Explain: cluster.Explain, Immutable: cluster.Immutable,
+		Explain: cluster.Explain, Refused: cluster.Refused,
 	}}, nil
 }
 

@@ -29,11 +29,11 @@ func (e *engine) previews(ctx context.Context, w plan.World, name api.ClusterNam
 	return cd, failed
 }
 
-// try previews a change; of one that is refused since a field is immutable, what would be done instead.
+// try previews a change; of one that is refused for good, what would be done instead.
 func (e *engine) try(ctx context.Context, w plan.World, ch object.Change) (report.ObjectDiff, *object.Reason) {
 	od, err := e.preview(ctx, ch)
-	if field, ok := cluster.Immutable(err); ok {
-		instead, why := plan.Instead(w.Fleet.Policy, ch, field)
+	if refusal, ok := cluster.Refused(err); ok {
+		instead, why := plan.Instead(w.Fleet.Policy, ch, refusal)
 		if why == nil {
 			why = plan.PrunePolicy(w, ch.End, []object.Change{instead})
 		}

@@ -132,3 +132,11 @@ func fieldsOf(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	}
 	return set, nil
 }
+
+func (c *Client) metadata(ctx context.Context, ch object.Change) (*metav1.ObjectMeta, error) {
+	r, err := c.target(ctx, ch)
+	if err != nil {
+		return nil, err
+	}
+	return metaOf(lead(c.rest.Get(), r.path(ch.Key.Namespace, ch.Key.Name)).SetHeader("Accept", acceptMeta).Do(ctx))
+}

@@ -26,6 +26,7 @@ const (
 	Conflict     = "Conflict"     // 409
 	Invalid      = "Invalid"      // 400, 422
 	Fixed        = "Immutable"    // as Immutable says
+	Collides     = object.Collides
 	NotAdmitted  = object.NotAdmitted
 	Throttled    = "Throttled"   // 429
 	Unavailable  = "Unavailable" // 5xx, 410
@@ -77,6 +78,7 @@ func explanations() []explanation {
 		{apierrors.IsAlreadyExists, Conflict, " (changed since it was read: it is read and judged again)"},
 		{apierrors.IsNotFound, NotFound, ""},
 		{isImmutable, Fixed, " (no write changes it: undo the change, or delete the object so that it is created anew)"},
+		{isCollision, Collides, " (remove the item of others, or delete the object, and it is made anew)"},
 		{apierrors.IsInvalid, Invalid, refused},
 		{apierrors.IsBadRequest, Invalid, refused},
 		{apierrors.IsRequestEntityTooLargeError, Invalid, refused},

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,6 +57,22 @@ func (c *Client) retry(ctx context.Context, ch object.Change, ops []op) (object.
 	}
 	it, err := c.wholeItem(raw, reading{resource: r, depth: object.Whole})
 	return it.Body, err
+}
+
+// op is one operation of a JSON patch.
+type op struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// decoded keeps numbers as they are spelled.
+func decoded(raw []byte) (any, error) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err := d.Decode(&v)
+	return v, err
 }
 
 // orphans are the fields that only makers know of.

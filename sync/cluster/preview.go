@@ -49,7 +49,7 @@ func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, e
 	}
 	raw, err := rawJSON(ctx, p.request(c.rest).Param("dryRun", "All"))
 	if err != nil {
-		return object.Body{}, superseded(ch, err)
+		return object.Body{}, c.judged(ctx, ch, err)
 	}
 	r, err := c.target(ctx, ch)
 	if err != nil {

@@ -30,8 +30,7 @@ var ErrOccupied = errors.New("an object of that name exists")
 // Exactly is by uid and resourceVersion. What is no longer so, or is gone, is a Conflict: what took the
 // name since it was read may be somebody else's. Only an update of a zero Was creates where nothing is.
 // Applies are forced, and their body goes out byte for byte, but for these two in its metadata.
-// An update that is refused for ever, since somebody changed a list key by PUT and left an item that collides with ours,
-// costs three or four requests more: it looks for such items, removes them and applies again, once.
+// An update that a list item of somebody else is in the way of, as one is after a PUT that changes its key, fails and says so (Refused).
 // Every request waits for its turn: how many go out together follows from how the server answers, so callers may be
 // many. Nothing is retried but what the server itself asks to repeat (429; 503 with Retry-After): before the time it
 // names nothing is sent to this cluster.
@@ -66,11 +65,8 @@ func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, er
 
 func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, error) {
 	m, err := c.apply(ctx, ch)
-	if mayRepair(ch, err) {
-		m, err = c.repair(ctx, ch, err)
-	}
 	if err != nil {
-		return object.Record{}, superseded(ch, err)
+		return object.Record{}, c.judged(ctx, ch, err)
 	}
 	return object.Reduce(m, c.owner), nil
 }

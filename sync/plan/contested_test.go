@@ -83,7 +83,11 @@ func TestDeletedIsCreatedAtOnce(t *testing.T) {
 // formerly says that what was refused of another object, wanted or live, tells nothing of this one.
 func formerly(t *testing.T, s *sim, k object.Key, refused Refusal) {
 	t.Helper()
-	for _, former := range []Refusal{{refused.Field, refused.Digest + 1, refused.UID}, {refused.Field, refused.Digest, "of one that is gone"}} {
+	for _, former := range []Refusal{
+		{refused.Refusal, refused.Digest + 1, refused.Was},
+		{refused.Refusal, refused.Digest, object.Record{UID: "of one that is gone"}},
+		{object.Refusal{Field: refused.Field, By: "somebody"}, refused.Digest, object.Record{UID: refused.Was.UID, ResourceVersion: "of before"}},
+	} {
 		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {k: former}}
 		if step := Cluster(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
 			t.Errorf("%s of %s, of an object that was refused before: %v", refused.Field, k, words(step))
@@ -118,7 +122,7 @@ func TestImmutable(t *testing.T) {
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
-		refused := Refusal{Field: tt.field, Digest: Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, UID: r.UID}
+		refused := Refusal{object.Refusal{Field: tt.field}, Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, r}
 		formerly(t, s, tt.key, refused)
 		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: refused}}
 		step := Cluster(s.now(), "west", s.renderer(), PrunePolicy)

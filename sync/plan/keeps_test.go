@@ -43,7 +43,7 @@ func TestHelmKeepsWhatIsMadeAnew(t *testing.T) {
 		r.HelmKeeps = true
 		record(&s.live["west"].Seen, key, r)
 		digest := Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest
-		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {key: {"spec.selector", digest, r.UID}}}
+		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {key: {object.Refusal{Field: "spec.selector"}, digest, r}}}
 		step := Cluster(s.now(), "west", s.renderer())
 		at := slices.IndexFunc(step.Changes, func(c object.Change) bool { return c.Action == object.Replace })
 		if at < 0 || !step.Changes[at].HelmKeep || len(step.Ahead) == 0 {

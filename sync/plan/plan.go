@@ -51,7 +51,7 @@ type World struct {
 	// Elsewhere are clusters that other processes write: their terms are no fence to us.
 	Elsewhere map[api.ClusterName]bool
 	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
-	// which the server refused the last write, with the field that it calls immutable.
+	// which the server refused the last write for good.
 	Contested map[api.ClusterName]map[object.Key]Contest
 	Immutable map[api.ClusterName]map[object.Key]Refusal
 	// Failing are the ends of which a write failed in the last turn of their cluster: they change for as long as it does.

@@ -10,28 +10,29 @@ import (
 // Immutable is the code of an end with an object that cannot be changed in place, and must not be replaced.
 const Immutable = "Immutable"
 
-// Refusal is what the server said of one write: that a field cannot be changed. It tells of that object as it was wanted and
-// as it was live, and of nothing that came after either.
+// Refusal is what the server said of one write. It tells of that object as it was wanted and as it was live, and of nothing
+// that came after either. An immutable field stays one whatever else of the object changes; a list item of others may go.
 type Refusal struct {
-	Field  string
-	Digest uint64 // of the object that was wanted
-	UID    string // of the object that was live
+	object.Refusal
+	Digest uint64        // of the object that was wanted
+	Was    object.Record // of the object that was live
 }
 
 // of says that a change is the one that was refused.
 func (r Refusal) of(c object.Change) bool {
-	return r.Field != "" && r.Digest == c.Object.Digest && r.UID == c.Was.UID && (c.Action == object.Update || c.Action == object.Drain)
+	same := r.Was.UID == c.Was.UID && (r.By == "" || r.Was.ResourceVersion == c.Was.ResourceVersion)
+	return r.Field != "" && r.Digest == c.Object.Digest && same && (c.Action == object.Update || c.Action == object.Drain)
 }
 
-// replaced makes a replacement of an update that the server refused for an immutable field, where that is harmless or the
-// SyncPolicy allows it; or it says why the end is held.
+// replaced makes a replacement of an update that the server refused for good, where that is harmless or the SyncPolicy allows it;
+// or it says why the end is held.
 func (p *planner) replaced(changes []object.Change) ([]object.Change, *object.Reason) {
 	for i, c := range changes {
 		refusal := p.Immutable[c.End.Cluster][c.Key]
 		if !refusal.of(c) {
 			continue
 		}
-		instead, why := Instead(p.policy(), c, refusal.Field)
+		instead, why := Instead(p.policy(), c, refusal.Refusal)
 		if why != nil {
 			return nil, why
 		}
@@ -40,23 +41,25 @@ func (p *planner) replaced(changes []object.Change) ([]object.Change, *object.Re
 	return changes, nil
 }
 
-// Instead gives what is done instead of a change that the server refused since a field is immutable: a replacement; or it
-// says why there is none.
-func Instead(policy api.SyncPolicy, c object.Change, field string) (object.Change, *object.Reason) {
-	harmless, chosen := replaceable(c.Key, field), eligible(c.Key) && policy.Replaces(c.Key.Kind)
+// Instead gives what is done instead of a change that the server refused for good: a replacement; or it says why there is none.
+func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
+	harmless, chosen := r.By == "" && replaceable(c.Key, r.Field), eligible(c.Key) && policy.Replaces(c.Key.Kind)
+	code, cannot, remedy := Immutable, "cannot be changed", "declare it as it was, or delete the object, and it is made anew"
+	if r.By != "" {
+		code, cannot = object.Collides, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
+		remedy = "remove that item, or delete the object, and it is made anew"
+	}
 	switch {
 	case !harmless && !chosen:
-		more := ""
 		if eligible(c.Key) {
-			more = fmt.Sprintf("; or let the SyncPolicy replace it (spec.replace: [{kind: %s}])", c.Key.Kind)
+			remedy += fmt.Sprintf("; or let the SyncPolicy replace it (spec.replace: [{kind: %s}])", c.Key.Kind)
 		}
-		return c, object.Because(Immutable, "%s of %s cannot be changed: declare it as it was, or delete the object, and it is made anew%s",
-			field, c.Key, more)
+		return c, object.Because(code, "%s of %s %s: %s", r.Field, c.Key, cannot, remedy)
 	case c.Was.Keep:
-		return c, object.Because(Immutable, "%s of %s cannot be changed without deleting the object, which carries %s: %s; remove the annotation",
-			field, c.Key, object.PruneAnnotation, object.PruneDisabled)
+		return c, object.Because(code, "%s of %s cannot be changed without deleting the object, which carries %s: %s; remove the annotation",
+			r.Field, c.Key, object.PruneAnnotation, object.PruneDisabled)
 	}
-	c.Action, c.Why = object.Replace, object.Reason{Code: Immutable, Message: field + " cannot be changed in place"}
+	c.Action, c.Why = object.Replace, object.Reason{Code: code, Message: r.Field + " cannot be changed in place"}
 	if !harmless {
 		c.Why.Message += ", and the SyncPolicy lets a " + c.Key.Kind + " be replaced"
 	}

@@ -16,6 +16,7 @@ func TestReplaceIsLet(t *testing.T) {
 	tests := []struct {
 		key   object.Key
 		field string
+		by    string
 		spec  string
 		keep  bool
 		old   bool
@@ -31,6 +32,9 @@ func TestReplaceIsLet(t *testing.T) {
 		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: UpsertOnly}", want: Refused, says: "UpsertOnly"},
 		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: CreateOnly}", want: Refused, says: "CreateOnly"},
 		{key: deployment("east"), field: "spec.selector", spec: both, old: true, want: Waiting},
+		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, want: Changing},
+		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", want: Held, says: "(others with items in that list: kubectl-edit): remove that item, or delete the object, and it is made anew; or let the SyncPolicy replace it (spec.replace: [{kind: Service}])"},
+		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, keep: true, want: Held, says: object.PruneAnnotation},
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
@@ -41,7 +45,7 @@ func TestReplaceIsLet(t *testing.T) {
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
 		digest := Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest
-		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: {tt.field, digest, r.UID}}}
+		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: {object.Refusal{Field: tt.field, By: tt.by}, digest, r}}}
 		w := s.now()
 		if tt.old {
 			w = aged(w, "west")
@@ -75,15 +79,15 @@ func FuzzInstead(f *testing.F) {
 		{Kind: "Service", Namespace: mc, Name: "x"},
 		{Group: "multicluster.linkerd.io", Kind: "Deployment", Namespace: mc, Name: "x"},
 	} {
-		f.Add(k.Group, k.Kind, k.Namespace, k.Name, "spec", false)
+		f.Add(k.Group, k.Kind, k.Namespace, k.Name, "spec", "", false)
 	}
-	f.Fuzz(func(t *testing.T, group, kind, namespace, name, field string, keep bool) {
+	f.Fuzz(func(t *testing.T, group, kind, namespace, name, field, by string, keep bool) {
 		k := object.Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
 		policy := api.SyncPolicy{Replace: []api.Replace{
 			{Kind: api.ReplacedKind(kind)}, {Kind: "Link"}, {Kind: "Namespace"}, {Kind: "CustomResourceDefinition"}, {Kind: "Secret"},
 		}}
 		was := object.Change{Action: object.Update, Key: k, Was: object.Record{Keep: keep}}
-		got, why := Instead(policy, was, field)
+		got, why := Instead(policy, was, object.Refusal{Field: field, By: by})
 		if replaces := got.Action == object.Replace; replaces != (why == nil) {
 			t.Fatalf("%s is replaced: %t, though %v", k, replaces, why)
 		}

@@ -64,20 +64,18 @@ func (e *engine) prove(ctx context.Context, w plan.World) *proof {
 
 // afterwards tries one change of the sync after the adoption. Of a Link, its exclude lists are a change of their own.
 func (e *engine) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
-	var od report.ObjectDiff
-	var err error
-	if p.adopts(c.End.Cluster, c.Key) {
-		od, err = e.previewAdopted(ctx, c)
-	} else {
-		od, err = e.preview(ctx, c)
+	adopted := p.adopts(c.End.Cluster, c.Key)
+	if adopted {
+		c.Why = object.Reason{Code: "Declared", Message: "as it is declared"}
 	}
+	od, err := e.preview(ctx, c)
 	if err != nil {
 		if why := cluster.Explain(err); why.Code != cluster.NotFound {
 			p.failed = append(p.failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", c.End.Cluster, c.Action, c.Key, why.Code, why.Message))
 		}
 		return nil
 	}
-	if c.Action == object.Delete && !p.adopts(c.End.Cluster, c.Key) {
+	if c.Action == object.Delete && !adopted {
 		return nil
 	}
 	if c.Action != object.Update && c.Action != object.Drain {
@@ -87,15 +85,6 @@ func (e *engine) afterwards(ctx context.Context, p *proof, c object.Change) []re
 		return nil
 	}
 	return excludes(od)
-}
-
-func (e *engine) previewAdopted(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
-	od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: object.Reason{Code: "Declared", Message: "as it is declared"}}
-	err := e.clusters.registry.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) (err error) {
-		od.Before, od.After, err = c.PreviewAdopted(ctx, ch)
-		return err
-	})
-	return od, err
 }
 
 func (p *proof) adopts(name api.ClusterName, k object.Key) bool {

@@ -155,3 +155,11 @@ func isAt(p fieldpath.Path, item []string) bool {
 	}
 	return true
 }
+
+func member(of any, names ...string) any {
+	for _, name := range names {
+		m, _ := of.(map[string]any)
+		of = m[name]
+	}
+	return of
+}

@@ -47,7 +47,7 @@ func (c *Client) adopt(ctx context.Context, ch object.Change) (object.Record, er
 	if err != nil {
 		return object.Record{}, err
 	}
-	if m, err = c.sendForMeta(ctx, ch, req); err != nil {
+	if m, err = c.sendForMeta(ctx, req); err != nil {
 		return object.Record{}, superseded(ch, err)
 	}
 	return object.Reduce(m, c.owner), nil

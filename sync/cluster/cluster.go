@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Client reads and writes one cluster. It is safe for concurrent use and holds nothing but connections, what discovery
-// told, how wide it may write, and what the watches of Live show.
+// told, and what the watches of Live show.
 type Client struct {
 	rest    rest.Interface
 	direct  *direct
@@ -64,7 +64,7 @@ type Client struct {
 	by      object.Installation // as commands that errors name give it
 	timeout time.Duration
 	kinds   kinds
-	turns   *turns
+	turns   chan struct{} // holds one for each write under way
 	breaker breaker
 	feeds   *feeds
 	alike   *samples // of all clusters

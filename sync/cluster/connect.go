@@ -44,7 +44,7 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	streams := &http.Client{Transport: client.Transport, CheckRedirect: follow}
 	c := &Client{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
-		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: newTurns(o.Timeout), feeds: newFeeds(o.notify),
+		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: make(chan struct{}, inFlight), feeds: newFeeds(o.notify),
 		alike: o.alike, secrets: newSamples(),
 	}
 	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver
@@ -101,7 +101,7 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 	if o.Wrap != nil {
 		wrapped = o.Wrap(o.name, wrapped)
 	}
-	return own, &http.Client{Transport: wrapped, Timeout: o.Timeout}, nil
+	return own, &http.Client{Transport: again{wrapped}, Timeout: o.Timeout}, nil
 }
 
 // noSwitch refuses an answer that makes a connection something else, for which nobody asks: its body would have no end, and

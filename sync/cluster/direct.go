@@ -107,21 +107,32 @@ func all(answer *http.Response) ([]byte, error) {
 	return raw.Bytes(), err
 }
 
-// read has client-go read an answer, or the error instead of one: as if it had asked, by a client that sends nothing.
+// read has client-go read an answer, or the error instead of one: as if it had asked. It sends the PATCH again if the answer asks
+// for that.
 func (d *direct) read(ctx context.Context, p patching, answer *http.Response, err error) rest.Result {
-	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: heard{answer, err}, CheckRedirect: follow})
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx) // it is read nevertheless
+	}
+	first := &heard{answer: answer, err: err, next: bounded{d.http.Transport}}
+	req := rest.NewRequestWithClient(&d.at, "", d.form, &http.Client{Transport: first, CheckRedirect: follow})
 	return p.fill(req.Verb(http.MethodPatch)).SetHeader("Accept", acceptMeta).
-		WarningHandlerWithContext(rest.NoWarnings{}).Timeout(d.within).MaxRetries(0).Do(context.WithoutCancel(ctx))
+		WarningHandlerWithContext(rest.NoWarnings{}).Timeout(d.within).Do(ctx)
 }
 
-// heard is a transport that sends nothing: what came for a request is here.
+// heard is a transport that has an answer to the first request already.
 type heard struct {
 	answer *http.Response
 	err    error
+	over   bool // the first was asked for
+	next   http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (h heard) RoundTrip(*http.Request) (*http.Response, error) {
+func (h *heard) RoundTrip(q *http.Request) (*http.Response, error) {
+	if h.over {
+		return h.next.RoundTrip(q)
+	}
+	h.over = true
 	if sent := (*url.Error)(nil); errors.As(h.err, &sent) {
 		return nil, sent.Err // who asks says of what it is
 	}

@@ -67,7 +67,6 @@ const refused = " (only this object is refused: correct the declaration, overlay
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
-		{isShut, Throttled, " (it is tried again after that)"},
 		{isOccupied, Occupied, " (not ours: remove or rename it, or adopt it)"},
 		{apierrors.IsUnauthorized, Unauthorized, " (the credentials are not accepted: renew them)"},
 		{isUnbound, Forbidden, " (grant it bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
@@ -108,11 +107,6 @@ func isNotAdmitted(err error) bool {
 }
 
 func isOccupied(err error) bool { return errors.Is(err, ErrOccupied) }
-
-func isShut(err error) bool {
-	var shut *shutError
-	return errors.As(err, &shut)
-}
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 

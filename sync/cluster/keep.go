@@ -28,7 +28,7 @@ func (c *Client) patchAndKeep(ctx context.Context, ch object.Change) (object.Rec
 		return object.Record{}, err
 	}
 	req := lead(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
-	m, err := c.sendForMeta(ctx, ch, req)
+	m, err := c.sendForMeta(ctx, req)
 	if err != nil {
 		return object.Record{}, fmt.Errorf("it is written, and Helm may delete it until it is annotated with %s=%s: %w", object.HelmPolicy, object.HelmKeep, err)
 	}

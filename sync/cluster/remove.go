@@ -87,7 +87,7 @@ func (c *Client) delete(ctx context.Context, r resource, ch object.Change) (gone
 	if err != nil {
 		return false, err
 	}
-	answer, err := c.send(ctx, ch.Key, lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
+	answer, err := c.send(ctx, lead(c.rest.Delete(), r.path(ch.Key.Namespace, ch.Key.Name)).
 		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", acceptMeta).Body(body))
 	if err != nil {
 		if missing(err) == ch.Key.Name {

@@ -2,97 +2,59 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-
-	"github.com/linkwright/linkwright/object"
 )
 
-// leastPause follows a 429 that does not say how long.
-const leastPause = time.Second
+// inFlight is how many writes of a cluster are under way at most.
+const inFlight = 16
 
-// send has a write wait for its turn, as tries does.
-func (c *Client) send(ctx context.Context, of object.Key, req *rest.Request) (rest.Result, error) {
+// send has a write wait for its turn, as turn does.
+func (c *Client) send(ctx context.Context, req *rest.Request) (rest.Result, error) {
 	if err := req.Error(); err != nil {
 		return rest.Result{}, err
 	}
-	return c.tries(ctx, of, req.MaxRetries(0).Do)
+	return c.turn(ctx, req.Do)
 }
 
-// tries has a write wait for its turn, and sends it again as often as the server asks for that and its time, which
-// begins with the first try, allows. Later tries of client-go's own would hide from the limit what the server says.
-func (c *Client) tries(ctx context.Context, of object.Key, try func(context.Context) rest.Result) (rest.Result, error) {
-	if err := c.turns.take(ctx, false); err != nil {
-		return rest.Result{}, err
+// turn waits until fewer than inFlight writes are under way, and sends one. What client-go sends again belongs to it, within the
+// client's timeout in all.
+func (c *Client) turn(ctx context.Context, do func(context.Context) rest.Result) (rest.Result, error) {
+	select {
+	case c.turns <- struct{}{}:
+		defer func() { <-c.turns }()
+	case <-ctx.Done():
+		return rest.Result{}, ctx.Err()
 	}
 	if err := c.breaker.pass(); err != nil {
-		c.turns.give(sent{fate: ended})
 		return rest.Result{}, err
 	}
-	inner, cancel := context.WithTimeout(ctx, c.turns.patience)
+	inner, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	end, _ := inner.Deadline()
-	kind := schema.GroupKind{Group: of.Group, Kind: of.Kind}
-	for {
-		s := sent{kind: kind, begun: time.Now()}
-		answer := try(inner)
-		s.ended = time.Now()
-		err := answer.Error()
-		c.breaker.note(ctx, err) // not only at the end of the change: a later request of it must go out
-		again := s.judge(ctx, answer, err)
-		c.turns.give(s)
-		if !again {
-			return answer, err
-		}
-		if open := s.ended.Add(s.shut); open.After(end) {
-			return answer, &shutError{until: open, cause: err}
-		}
-		if c.turns.take(inner, true) != nil {
-			return answer, err
-		}
-	}
+	answer := do(inner)
+	err := answer.Error()
+	c.breaker.note(ctx, err) // not only at the end of the change: a later request of it must go out
+	return answer, err
 }
 
-// judge says what an answer tells the limit, and whether the server asks for another try, which is then not before
-// what it asks for has passed.
-func (s *sent) judge(ctx context.Context, answer rest.Result, err error) (again bool) {
-	var status apierrors.APIStatus
-	switch {
-	case err == nil:
-		return false
-	case ctx.Err() != nil:
-		s.fate = ended
-		return false
-	case !errors.As(err, &status):
-		s.fate = overload
-		return false
-	}
-	switch code, asked := asked(answer, status); code {
-	case http.StatusTooManyRequests:
-		s.fate, s.shut = overload, max(asked, leastPause)
-	case http.StatusServiceUnavailable:
-		s.fate, s.shut = overload, asked
-	case http.StatusGatewayTimeout: // it may have been done: not again
-		s.fate = overload
-	}
-	return s.shut > 0
-}
+// again leaves only such answers to a write for client-go to send it again (by Retry-After) as say that nothing was done (429, 503)
+// and ask for no more time than there is: else it would wait for nothing, and forget what the server said.
+type again struct{ next http.RoundTripper }
 
-// asked is the code of a refusal, and how long the server wants to be left alone. Only the raw error tells what the
-// header says, and the code of an answer that is plain text.
-func asked(answer rest.Result, status apierrors.APIStatus) (code int, pause time.Duration) {
-	_, err := answer.Raw()
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	if d := status.Status().Details; d != nil {
-		seconds = max(seconds, int(d.RetryAfterSeconds))
+// RoundTrip implements http.RoundTripper.
+func (a again) RoundTrip(q *http.Request) (*http.Response, error) {
+	answer, err := a.next.RoundTrip(q)
+	if err != nil || q.Method == http.MethodGet {
+		return answer, err
 	}
-	if raw := apierrors.APIStatus(nil); errors.As(err, &raw) {
-		code = int(raw.Status().Code)
+	seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
+	end, ends := q.Context().Deadline()
+	inTime := !ends || time.Now().Add(time.Duration(seconds)*time.Second).Before(end)
+	if !inTime || answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusServiceUnavailable {
+		answer.Header.Del("Retry-After")
 	}
-	return code, time.Duration(seconds) * time.Second
+	return answer, nil
 }

@@ -1,10 +1,14 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,22 +86,21 @@ func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
 		name string
 		says script
 		at   []time.Duration // when it was tried
-		wide int
 		code string
 		told string
 	}{
-		{"fine", script{fine}, []time.Duration{0}, firstWide, "", ""},
-		{"busy", script{busy, busy, fine}, []time.Duration{0, 4 * time.Second, 8 * time.Second}, firstWide / 4, "", ""},
-		{"busy by fairness", script{flow, fine}, []time.Duration{0, 3 * time.Second}, firstWide / 2, "", ""},
-		{"busy without time", script{later(http.StatusTooManyRequests, "TooManyRequests", ""), fine}, []time.Duration{0, leastPause}, firstWide / 2, "", ""},
-		{"down", script{down, fine}, []time.Duration{0, 2 * time.Second}, firstWide / 2, "", ""},
-		{"down without time", script{status(http.StatusServiceUnavailable, "ServiceUnavailable")}, []time.Duration{0}, firstWide / 2, Unavailable, "told so"},
-		{"slow", script{later(http.StatusGatewayTimeout, "Timeout", "1")}, []time.Duration{0}, firstWide / 2, Unavailable, "slow or overloaded"},
-		{"broken", script{later(http.StatusInternalServerError, "InternalError", "1")}, []time.Duration{0}, firstWide, Unavailable, "InternalError"},
-		{"refused", script{status(http.StatusForbidden, "Forbidden")}, []time.Duration{0}, firstWide, Forbidden, "grant this"},
-		{"busy for ever", script{busy}, []time.Duration{0, 4 * time.Second, 8 * time.Second, 12 * time.Second}, 1, Throttled, "until 2000-01-01T00:00:16Z"},
-		{"busy for an hour", script{later(http.StatusTooManyRequests, "TooManyRequests", "3600")}, []time.Duration{0}, firstWide / 2, Throttled, "until 2000-01-01T01:00:00Z"},
-		{"silent", script{nil}, []time.Duration{0}, firstWide / 2, Timeout, "does not answer in time"},
+		{"fine", script{fine}, []time.Duration{0}, "", ""},
+		{"busy", script{busy, busy, fine}, []time.Duration{0, 4 * time.Second, 8 * time.Second}, "", ""},
+		{"busy by fairness", script{flow, fine}, []time.Duration{0, 3 * time.Second}, "", ""},
+		{"busy without time", script{later(http.StatusTooManyRequests, "TooManyRequests", ""), fine}, []time.Duration{0}, Throttled, "tried again later"},
+		{"down", script{down, fine}, []time.Duration{0, 2 * time.Second}, "", ""},
+		{"down without time", script{status(http.StatusServiceUnavailable, "ServiceUnavailable")}, []time.Duration{0}, Unavailable, "told so"},
+		{"slow", script{later(http.StatusGatewayTimeout, "Timeout", "1")}, []time.Duration{0}, Unavailable, "slow or overloaded"},
+		{"broken", script{later(http.StatusInternalServerError, "InternalError", "1")}, []time.Duration{0}, Unavailable, "InternalError"},
+		{"refused", script{status(http.StatusForbidden, "Forbidden")}, []time.Duration{0}, Forbidden, "grant this"},
+		{"busy for ever", script{busy}, []time.Duration{0, 4 * time.Second, 8 * time.Second, 12 * time.Second}, Throttled, "tried again later"},
+		{"busy for an hour", script{later(http.StatusTooManyRequests, "TooManyRequests", "3600")}, []time.Duration{0}, Throttled, "tried again later"},
+		{"silent", script{nil}, []time.Duration{0}, Timeout, "does not answer in time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,19 +109,58 @@ func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
 				if why.Code != tt.code || !strings.Contains(why.Message, tt.told) {
 					t.Errorf("Write: got %+v, want %s that says %q", why, tt.code, tt.told)
 				}
-				if !slices.Equal(s.at, tt.at) || c.turns.limit.wide != tt.wide || c.turns.out != 0 {
-					t.Errorf("Write: tried at %v, then %d wide, %d out; want %v, %d, none", s.at, c.turns.limit.wide, c.turns.out, tt.at, tt.wide)
+				if !slices.Equal(s.at, tt.at) || len(c.turns) != 0 {
+					t.Errorf("Write: tried at %v, then %d under way; want %v, none", s.at, len(c.turns), tt.at)
 				}
 			})
 		})
 	}
 }
 
-// What never goes out tells nothing of the server.
+// What never goes out takes no turn.
 func TestWriteOfAnImpossibleNameTakesNoTurn(t *testing.T) {
 	c := hostile(t, answers{})
 	o := secret(t, "ns", "a/../b", corev1.SecretTypeOpaque)
-	if _, err := c.Write(t.Context(), create(o)); err == nil || c.turns.limit.wide != firstWide {
-		t.Errorf("Write: got %v, then %d wide, want an error and %d", err, c.turns.limit.wide, firstWide)
+	for range cap(c.turns) {
+		c.turns <- struct{}{}
+	}
+	if _, err := c.Write(t.Context(), create(o)); err == nil {
+		t.Error("Write: got no error")
+	}
+}
+
+func TestSoManyWritesGoOutTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := told(t, status(http.StatusForbidden, "Forbidden"))
+		var out atomic.Int32
+		slow := func(context.Context) (none rest.Result) {
+			if n := out.Add(1); n > inFlight {
+				t.Errorf("%d are under way, want %d", n, inFlight)
+			}
+			time.Sleep(time.Second)
+			out.Add(-1)
+			return none
+		}
+		begun := time.Now()
+		var all sync.WaitGroup
+		for range 8 * inFlight {
+			all.Go(func() { _, _ = c.turn(t.Context(), slow) }) // what it answers does not count
+		}
+		all.Wait()
+		if took := time.Since(begun); took != 8*time.Second {
+			t.Errorf("took %v, want 8s", took)
+		}
+	})
+}
+
+func TestWaitingForATurnEndsWithItsContext(t *testing.T) {
+	c := hostile(t, answers{})
+	for range cap(c.turns) {
+		c.turns <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.turn(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("turn: got %v, want %v", err, context.Canceled)
 	}
 }

@@ -31,9 +31,8 @@ var ErrOccupied = errors.New("an object of that name exists")
 // name since it was read may be somebody else's. Only an update of a zero Was creates where nothing is.
 // Applies are forced, and their body goes out byte for byte, but for these two in its metadata.
 // An update that a list item of somebody else is in the way of, as one is after a PUT that changes its key, fails and says so (Refused).
-// Every request waits for its turn: how many go out together follows from how the server answers, so callers may be
-// many. Nothing is retried but what the server itself asks to repeat (429; 503 with Retry-After): before the time it
-// names nothing is sent to this cluster.
+// Every request waits for its turn: at most inFlight go out together, so callers may be many. Nothing is retried but what the
+// server itself asks to repeat (429 and 503 with Retry-After), by client-go.
 func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	now, err := c.known(ctx, ch)
 	if err != nil {
@@ -77,7 +76,7 @@ func (c *Client) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectM
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.tries(ctx, ch.Key, func(ctx context.Context) (answer rest.Result) {
+	answer, err := c.turn(ctx, func(ctx context.Context) (answer rest.Result) {
 		m, answer = c.direct.send(ctx, p)
 		return answer
 	})
@@ -87,8 +86,8 @@ func (c *Client) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectM
 	return metaOf(answer)
 }
 
-func (c *Client) sendForMeta(ctx context.Context, ch object.Change, req *rest.Request) (*metav1.ObjectMeta, error) {
-	answer, err := c.send(ctx, ch.Key, req.SetHeader("Accept", acceptMeta))
+func (c *Client) sendForMeta(ctx context.Context, req *rest.Request) (*metav1.ObjectMeta, error) {
+	answer, err := c.send(ctx, req.SetHeader("Accept", acceptMeta))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,6 @@ type Options struct {
 
 	name   api.ClusterName // of the cluster that is connected to
 	notify func()          // of moves in it; it must not block
-	alike  *samples        // of all clusters
 }
 
 func (o Options) withDefaults() Options {
@@ -44,9 +43,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.notify == nil {
 		o.notify = func() {}
-	}
-	if o.alike == nil {
-		o.alike = newSamples()
 	}
 	return o
 }
@@ -67,8 +63,6 @@ type Client struct {
 	turns   chan struct{} // holds one for each write under way
 	breaker breaker
 	feeds   *feeds
-	alike   *samples // of all clusters
-	secrets *samples // of this one
 }
 
 // manager is our field manager.

@@ -45,7 +45,6 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 	c := &Client{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
 		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: make(chan struct{}, inFlight), feeds: newFeeds(o.notify),
-		alike: o.alike, secrets: newSamples(),
 	}
 	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver
 	return c, nil

@@ -153,7 +153,6 @@ func (c *Client) reread(ctx context.Context, r resource, f *feed) error {
 	writes := c.feeds.written()
 	l, err := c.get(ctx, r, f.scope)
 	if err == nil {
-		c.pack(f.scope, l.items)
 		c.feeds.fill(f, l, writes)
 	}
 	return err
@@ -219,7 +218,6 @@ func (c *Client) relist(ctx context.Context, r resource, f *feed) error {
 	if err != nil {
 		return err
 	}
-	c.pack(f.scope, l.items)
 	c.feeds.fill(f, l, writes)
 	return nil
 }
@@ -266,7 +264,6 @@ func (c *Client) event(f *feed, s *stream, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	e.item.Body = c.packed(f.scope, e.item.Body)
 	c.feeds.apply(f, e)
 	return nil
 }

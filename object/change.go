@@ -76,9 +76,7 @@ type Change struct {
 	Object Object // zero for Delete; for Adopt and Release its Body is the merge patch
 	Was    Record
 	Fenced bool
-	// HelmKeep has Helm told to leave the object once it is written: HelmPolicy, which no apply of ours holds.
-	HelmKeep bool
-	Why      Reason
+	Why    Reason
 }
 
 // Outcome is what became of a change.

@@ -175,7 +175,15 @@ func replaced(s *scene) {
 	if now.UID == was.UID || now.Digest != next.Digest || !next.Covered(now) {
 		s.Errorf("got %+v, want a new object with digest %x", now, next.Digest)
 	}
+	if now.HelmKeeps {
+		s.Error("Helm is told to keep what replaced an object of which it was not told so")
+	}
 	s.fails("what was replaced", cluster.Conflict, change(object.Replace, next, was))
+	s.must(s.Foreign.Patch(next.Key, map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.HelmPolicy: object.HelmKeep}}}))
+	kept := s.write(object.Replace, old, s.record(next))
+	if now = s.write(object.Update, old, kept); !kept.HelmKeeps || !now.HelmKeeps { // no apply takes it away
+		s.Errorf("got %+v, then %+v, want Helm told to keep what replaced an object of which it was told so", kept, now)
+	}
 	if _, err := s.Client.Write(s.Context(), change(object.Replace, next, object.Record{})); err == nil {
 		s.Error("replace of what was never seen: got no error")
 	}

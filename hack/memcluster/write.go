@@ -120,7 +120,7 @@ func (c *Cluster) put(ch object.Change) (object.Record, error) {
 	if err != nil {
 		return object.Record{}, err
 	}
-	if ch.HelmKeep {
+	if ch.Action == object.Replace && ch.Was.HelmKeeps {
 		next := now.DeepCopy()
 		overlay(next.Object, map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.HelmPolicy: object.HelmKeep}}})
 		if now, err = c.update(next, writer{name: object.Manager(c.opts.Owner), own: true}); err != nil {

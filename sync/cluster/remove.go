@@ -53,7 +53,32 @@ func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, 
 			return object.Record{}, err
 		}
 	}
-	return c.patchAndKeep(ctx, ch)
+	now, err := c.patch(ctx, ch)
+	if err != nil || !ch.Was.HelmKeeps {
+		return now, err
+	}
+	return c.keepFromHelm(ctx, ch, now.UID)
+}
+
+// keepFromHelm annotates what was made anew as the object before it was: else the next upgrade of its release would delete it.
+// It is a merge patch, because an annotation that an apply holds goes with the next apply, which does not name it.
+func (c *Client) keepFromHelm(ctx context.Context, ch object.Change, uid string) (object.Record, error) {
+	r, err := c.target(ctx, ch)
+	if err != nil {
+		return object.Record{}, err
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": uid, "annotations": map[string]string{object.HelmPolicy: object.HelmKeep},
+	}})
+	if err != nil {
+		return object.Record{}, err
+	}
+	req := lead(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
+	m, err := c.sendForMeta(ctx, req)
+	if err != nil {
+		return object.Record{}, fmt.Errorf("it is written, and Helm may delete it until it is annotated with %s=%s: %w", object.HelmPolicy, object.HelmKeep, err)
+	}
+	return object.Reduce(m, c.owner), nil
 }
 
 // remove deletes exactly what was seen; gone says that the name is free already. An absent object, or

@@ -44,7 +44,7 @@ func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, er
 func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, error) {
 	switch ch.Action {
 	case object.Create, object.Update, object.Drain:
-		return c.patchAndKeep(ctx, ch)
+		return c.patch(ctx, ch)
 	case object.Replace:
 		return c.replace(ctx, ch)
 	case object.Adopt:

@@ -244,7 +244,7 @@ func TestReplaceKeepsWhatHelmIsTold(t *testing.T) {
 	adopted := write(t, c, object.Change{Action: object.Adopt, Key: old.Key, Was: observed(t, c, old), Object: object.Object{
 		Key: old.Key, Body: object.AdoptPatch(object.DefaultOwner, map[string]string{object.HelmPolicy: "keep"}),
 	}})
-	now := write(t, c, object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: write(t, c, update(old, adopted)), HelmKeep: true})
+	now := write(t, c, object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: write(t, c, update(old, adopted))})
 	if now.UID == adopted.UID || now.Mark != object.Ours || !next.Covered(now) {
 		t.Errorf("replace: got %+v, want a new object of ours", now)
 	}

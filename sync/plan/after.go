@@ -66,10 +66,10 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 	}
 }
 
-// written is the record that a write leaves: what Helm is told outlives all but a replacement.
+// written is the record that a write leaves: no write of ours takes away what Helm is told.
 func written(was object.Record, c object.Change) object.Record {
 	r := object.Written(c.Object)
-	r.HelmKeeps = c.HelmKeep || c.Action != object.Replace && was.HelmKeeps
+	r.HelmKeeps = was.HelmKeeps
 	return r
 }
 

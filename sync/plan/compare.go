@@ -49,7 +49,6 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	if want.Held == nil {
 		changes, want.Held = p.differs(want, p.side)
 		changes = p.wholeLinks(changes)
-		v.Next.Kept, changes = p.keeps(want, v.Next.Kept, changes)
 		v.Next.Rotate = p.unmet(want.End, v.Next.Rotate)
 	}
 	if why := p.closed(want.End); why != nil {

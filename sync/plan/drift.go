@@ -51,7 +51,7 @@ func (p *planner) driftEnd(want object.Wanted) {
 	s, planned, told, ahead := p.step, len(p.step.Changes), len(p.step.Rows), len(p.step.Ahead)
 	inv, _ := p.record(want.End)
 	held := want.Held != nil
-	if !held && (inv.Leaving || len(inv.Kept) > 0 || inv.Rotate != nil || !slices.Equal(inv.Entries, sortedKeys(want))) {
+	if !held && (inv.Leaving || inv.Rotate != nil || !slices.Equal(inv.Entries, sortedKeys(want))) {
 		s.Whole = true
 		return
 	}

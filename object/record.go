@@ -94,7 +94,7 @@ func Written(o Object) Record {
 // Released is the record that an object of ours leaves when it was given up, for simulating.
 func Released(r Record) Record {
 	return Record{
-		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked, HelmKeeps: r.HelmKeeps,
+		UID: r.UID, ResourceVersion: r.ResourceVersion + "+", Fields: unique.Make(""), Mark: Unmarked,
 		Going: r.Going, Rivals: unique.Make(""), Health: r.Health,
 	}
 }

@@ -47,7 +47,7 @@ func goldens() map[string]Inventory {
 			{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: "linkwright-access.linkwright.west"},
 		}},
 		"v1-leaving": {End: west, Leaving: true, Entries: []object.Key{secret}},
-		"v1-kept":    {End: west, Kept: []object.Key{secret}, Entries: []object.Key{secret}},
+		"v1-kept":    {End: west, Entries: []object.Key{secret}},
 		"v1-rotate": {End: object.End{Cluster: "east", Link: west.Link}, Rotate: &Rotation{After: 1, Revoke: true}, Entries: []object.Key{
 			{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"},
 		}},
@@ -65,6 +65,9 @@ func goldens() map[string]Inventory {
 		}},
 	}
 }
+
+// forgotten are the goldens with a field that no release reads any more: it is passed over, and goes with the next write.
+func forgotten(name string) bool { return name == "v1-kept" }
 
 func goldenRecords() map[string]map[api.ClusterName]Known {
 	at := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster"}
@@ -86,8 +89,8 @@ func goldenBody(t *testing.T, name string) []byte {
 	return body
 }
 
-// TestGoldens: what any release wrote is read for what it meant then, and today's release would write the same data, so that
-// an upgrade writes nothing.
+// TestGoldens: what any release wrote is read for what it meant then, and today's release would write the same data, but for what
+// is forgotten. An upgrade writes nothing.
 func TestGoldens(t *testing.T) {
 	for name, want := range goldens() {
 		body := goldenBody(t, name)
@@ -98,6 +101,9 @@ func TestGoldens(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got[0], cmpopts.IgnoreFields(Inventory{}, "Was")); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+		if forgotten(name) {
+			continue
 		}
 		o, err := got[0].Object(owner)
 		sameData(t, name, body, o, err)

@@ -23,7 +23,6 @@ type wire struct {
 	Term       int64              `json:"term,omitempty"`
 	Conditions []object.Condition `json:"conditions,omitempty"`
 	Places     []Place            `json:"places,omitempty"`
-	Kept       []object.Key       `json:"kept,omitempty"`
 	Rotate     *Rotation          `json:"rotate,omitempty"`
 	Entries    []object.Key       `json:"entries,omitempty"`
 }

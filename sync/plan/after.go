@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -52,25 +51,16 @@ func do(seen *object.Edit, was object.Observation, c object.Change) {
 		}
 	case object.Adopt:
 		body, _ := was.Body(c.Key)
-		now := object.Adopted(was.Record(c.Key))
-		now.HelmKeeps = now.HelmKeeps || bytes.Contains(c.Object.Body.Bytes(), []byte(`"`+object.HelmPolicy+`"`))
-		seen.Put(c.Key, now, merged(body, c.Object.Body))
+		seen.Put(c.Key, object.Adopted(was.Record(c.Key)), merged(body, c.Object.Body))
 	case object.Update:
 		if body, ok := was.Body(c.Key); ok && c.Object.Part {
 			seen.Put(c.Key, was.Record(c.Key), merged(body, c.Object.Body))
 			return
 		}
-		seen.Put(c.Key, written(was.Record(c.Key), c), issued(was, c))
+		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
 	default:
-		seen.Put(c.Key, written(was.Record(c.Key), c), issued(was, c))
+		seen.Put(c.Key, object.Written(c.Object), issued(was, c))
 	}
-}
-
-// written is the record that a write leaves: no write of ours takes away what Helm is told.
-func written(was object.Record, c object.Change) object.Record {
-	r := object.Written(c.Object)
-	r.HelmKeeps = was.HelmKeeps
-	return r
 }
 
 // issued is the body of a write, and in the Secret of an account the token that the server put there: an update leaves it.

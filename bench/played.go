@@ -68,7 +68,7 @@ func issued(c object.Change) (object.Body, error) {
 	if err := json.Unmarshal(c.Object.Body.Bytes(), &s); err != nil {
 		return object.Body{}, err
 	}
-	s.Data = map[string][]byte{corev1.ServiceAccountTokenKey: []byte("token of " + s.Name)}
+	s.Data = map[string][]byte{corev1.ServiceAccountTokenKey: []byte("token-of-" + s.Name)}
 	body, err := json.Marshal(s)
 	return object.NewBody(body), err
 }

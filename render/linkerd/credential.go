@@ -32,9 +32,9 @@ func Kubeconfig(at Endpoint, token object.Secret) ([]byte, error) {
 	secret := token.Bytes()
 	switch {
 	case !plain([]byte(at.Server)):
-		return nil, errors.New("the address of the target's API server is not printable ASCII without blanks: correct the Cluster's apiServer, or the server in its access")
+		return nil, errors.New("the address of the target's API server is not printable ASCII: correct the Cluster's apiServer, or the server in its access")
 	case !plain(secret):
-		return nil, errors.New("the token that the target gave is not printable ASCII without blanks, so it is none")
+		return nil, errors.New("the token that the target gave is not printable ASCII, so it is none")
 	}
 	out := make([]byte, 0, len(beforeServer+beforeCA+beforeToken)+len(at.Server)+base64.StdEncoding.EncodedLen(len(at.CA))+len(secret)+mostFill)
 	out = filled(append(append(out, beforeServer...), at.Server...))
@@ -43,7 +43,7 @@ func Kubeconfig(at Endpoint, token object.Secret) ([]byte, error) {
 }
 
 func plain(value []byte) bool {
-	return !slices.ContainsFunc(value, func(b byte) bool { return b <= ' ' || b > '~' })
+	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' || b > '~' })
 }
 
 // quantum is how many bytes base64 encodes at a time.

@@ -44,7 +44,7 @@ func TestLinkAsByEncodingJSON(t *testing.T) {
 // A kubeconfig holds its values as they are, and each of its constants is on its own in base64.
 func TestKubeconfig(t *testing.T) {
 	type fields = map[string]any
-	values := []string{"", "a", "ab", "abc", `it's:"\n"#1`, "-x:|-", "eyJ.x-_.9"}
+	values := []string{"", "a", "ab", "abc", `it's: "\n" #1`, "- x: |-", "<east: API server>", "eyJ.x-_.9"}
 	for n := range len(values) * len(values) * len(values) {
 		server, ca, token := values[n%len(values)], values[n/len(values)%len(values)], values[n/len(values)/len(values)]
 		raw, err := Kubeconfig(Endpoint{server, ca + "\n"}, object.NewSecret([]byte(token)))
@@ -78,7 +78,7 @@ func TestKubeconfig(t *testing.T) {
 // An address or a token that YAML would read on behind is no value, whoever gave it: a hostile target issues tokens.
 func TestKubeconfigTakesOneLine(t *testing.T) {
 	for _, bad := range []string{
-		"a\n    tokenFile: /etc/hostname", "a\r    tokenFile: b", "a\u0085    tokenFile: b", "a\u2028b", "a\u2029b", "a b", " ", "a\t", "\x00", "\x7f", "\xff", "ü",
+		"a\n    tokenFile: /etc/hostname", "a\r    tokenFile: b", "a\u0085    tokenFile: b", "a\u2028b", "a\u2029b", "a\t", "\x00", "\x7f", "\xff", "ü",
 	} {
 		for _, kubeconfig := range []func() ([]byte, error){
 			func() ([]byte, error) {

@@ -158,3 +158,24 @@ func TestEndOf(t *testing.T) {
 		t.Error("somebody's own ClusterRoleBinding blue.west is of a link")
 	}
 }
+
+// A target's end does not begin to leave while the inventory of its source's end is lost: what people keep there is found by that
+// inventory only, and then neither end begins.
+func TestLostInventoryOfThePeer(t *testing.T) {
+	s := linked(t, all)
+	s.settle()
+	secret := linkerd.ControlPlaneSecret(s.now().spec("west").Linkerd, "east")
+	kept := s.live["west"].Seen.Record(secret)
+	kept.Keep = true
+	record(&s.live["west"].Seen, secret, kept)
+	remove(s.live["west"], inventory.Key(owner, westEast))
+	s.world.Fleet = declare(t, two, "")
+	s.turn("east")
+	s.settle()
+	if inv, there := inventory.Of(owner, object.End{Cluster: "east", Link: westEast.Link}, s.live["east"].Seen); !there || inv.Leaving {
+		t.Errorf("the target's end is there: %t, and leaves: %t", there, inv.Leaving)
+	}
+	if s.live["west"].Seen.Record(secret).IsZero() {
+		t.Error("what people keep is gone")
+	}
+}

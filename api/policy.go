@@ -30,8 +30,8 @@ type SyncPolicy struct {
 	// hold is no drift. A rule that fits no object does nothing.
 	Ignore []Ignore `json:"ignore,omitempty"`
 	// Replace lets objects of these kinds be deleted and made anew where a field has to change that the API server never
-	// changes in an existing object, or a list item of others is in the way. Without a rule the end is held until somebody decides. A rule that fits no object does
-	// nothing.
+	// changes in an existing object, or a list item of others is in the way. Without a rule the end is held until somebody
+	// decides. A rule that fits no object does nothing.
 	Replace []Replace `json:"replace,omitempty"`
 }
 
@@ -57,9 +57,9 @@ const (
 
 // Replace lets objects of one kind be deleted and made anew, each only where the API server itself refused the change since
 // a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an
-// overlay's ConfigMap; or since somebody's PUT left a list item that collides with one of linkwright's. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An
-// object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is
-// replaced. A binding to another role and a Secret of another type need no rule.
+// overlay's ConfigMap; or since somebody's PUT left a list item that collides with one of linkwright's. While the object is
+// gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries
+// linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule.
 type Replace struct {
 	// Kind of the objects.
 	Kind ReplacedKind `json:"kind"`

@@ -104,7 +104,7 @@ func (in Input) unseen(inv inventory.Inventory) *object.Reason {
 	case inv.Leaving:
 		return nil
 	case inv.Was.IsZero():
-		return object.Because(Waiting, "its inventory was lost: the link goes once linkwright has written it again, and has seen all that it lists")
+		return object.Because(Waiting, "its inventory was lost: before the link is removed, linkwright writes the inventory again and reads all that it lists")
 	}
 	for _, k := range in.surplus(inv) {
 		if why := in.Seen.Hides(k); why != nil {

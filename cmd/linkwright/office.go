@@ -104,7 +104,7 @@ func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, er
 func (o office) alone(ctx context.Context, a grantee, g granting) error {
 	live, err := o.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) && !a.confined {
-		say(g.notes, fmt.Sprintf("warning: %s: your login may not list validatingadmissionpolicies, so nobody knows if another installation's confine the same account", g.where))
+		say(g.notes, fmt.Sprintf("warning: %s: your login may not list validatingadmissionpolicies, so linkwright cannot check whether those of another installation confine the same account", g.where))
 		return nil
 	}
 	if err != nil {

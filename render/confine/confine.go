@@ -50,8 +50,8 @@ type Metadata struct {
 	Labels map[string]string `json:"labels"`
 }
 
-// PartOf is the label of all policies and bindings of an installation; its value is the installation's field manager.
-const PartOf = "app.kubernetes.io/part-of"
+// partOf is the label of all policies and bindings of an installation; its value is the installation's field manager.
+const partOf = "app.kubernetes.io/part-of"
 
 // Objects are the policies of an account with their bindings, in a fixed order. Each is for requests of this account alone.
 func Objects(a Account) (out []Object) {
@@ -67,7 +67,7 @@ func Objects(a Account) (out []Object) {
 }
 
 func (a Account) object(kind, name string, spec any) Object {
-	meta := Metadata{name, map[string]string{PartOf: object.Manager(a.Owner)}}
+	meta := Metadata{name, map[string]string{partOf: object.Manager(a.Owner)}}
 	return Object{metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}, meta, spec}
 }
 

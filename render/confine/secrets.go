@@ -48,7 +48,7 @@ func secrets(a Account) rules {
 			},
 			{
 				`!variables.credentials || variables.kubeconfig == "" || variables.kubeconfig == variables.oldKubeconfig || variables.kubeconfig.matches(` + quoted(kubeconfig()) + ")",
-				"a kubeconfig holds an address, a CA and a token, and nothing else: what names a file would have Linkerd's controllers send their own tokens elsewhere",
+				"a kubeconfig holds an address, a CA and a token, and nothing else: with the path of a file in it, Linkerd's controllers would send their own tokens elsewhere",
 			},
 			{
 				`variables.credentials || variables.one.type == "Opaque" || ` + inAccess + " && " + token +

@@ -83,8 +83,9 @@ type MirrorOptions struct {
 // when the target's Service changed, one deleted by hand is missing until the
 // next resync, and an unreachable target leaves all as it was.
 //
-// What it does not do: watch (it lists each period, so it sees the last of
-// several changes), speak to a gateway (see MirrorOptions.Probe), serve
+// What it does not do: handle each event of a watch (it lists again when a
+// watch says that something changed, so it sees the last of several changes),
+// speak to a gateway (see MirrorOptions.Probe), serve
 // metrics, exit when the target does not answer for a minute (it tries again).
 func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error {
 	m, err := newMirrors(cfg, opts)
@@ -92,6 +93,7 @@ func RunMirrors(ctx context.Context, cfg *rest.Config, opts MirrorOptions) error
 		return fmt.Errorf("run mirrors: %w", err)
 	}
 	defer m.stopAll(context.WithoutCancel(ctx))
+	defer m.pods.end()
 	tick := time.NewTicker(m.opts.Period)
 	defer tick.Stop()
 	for {
@@ -110,6 +112,7 @@ type mirrors struct {
 	cfg     *rest.Config
 	opts    MirrorOptions
 	core    kubernetes.Interface
+	pods    *listing[*corev1.PodList]
 	running map[types.UID]*replica // by pod
 }
 
@@ -125,7 +128,8 @@ func newMirrors(cfg *rest.Config, opts MirrorOptions) (*mirrors, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mirrors{cfg: cfg, opts: opts, core: core, running: map[types.UID]*replica{}}, nil
+	pods := listingOf(core.CoreV1().Pods(opts.Namespace), metav1.ListOptions{LabelSelector: mirrorPods})
+	return &mirrors{cfg: cfg, opts: opts, core: core, pods: pods, running: map[types.UID]*replica{}}, nil
 }
 
 func orTime(d, fallback time.Duration) time.Duration {
@@ -147,7 +151,7 @@ func (m *mirrors) failed(link string, err error) {
 
 // pass starts and stops replicas. Pods that cannot be read leave them as they are.
 func (m *mirrors) pass(ctx context.Context) error {
-	pods, err := m.core.CoreV1().Pods(m.opts.Namespace).List(ctx, metav1.ListOptions{LabelSelector: mirrorPods})
+	pods, err := m.pods.read(ctx)
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}

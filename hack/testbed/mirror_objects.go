@@ -13,6 +13,7 @@ import (
 // Linkerd writes Endpoints; Kubernetes mirrors them into EndpointSlices.
 type (
 	endpointsObject  = corev1.Endpoints       //nolint:staticcheck // what Linkerd writes
+	endpointsList    = corev1.EndpointsList   //nolint:staticcheck // what Linkerd writes
 	endpointsSubset  = corev1.EndpointSubset  //nolint:staticcheck // what Linkerd writes
 	endpointsAddress = corev1.EndpointAddress //nolint:staticcheck // what Linkerd writes
 	endpointsPort    = corev1.EndpointPort

@@ -74,6 +74,7 @@ func (r *replica) stop() {
 
 func (r *replica) run(ctx context.Context) {
 	defer r.lease.release(context.WithoutCancel(ctx))
+	defer r.forget("")
 	tick := time.NewTicker(r.opts.Period)
 	defer tick.Stop()
 	for {
@@ -94,7 +95,7 @@ func (r *replica) run(ctx context.Context) {
 func (r *replica) turn(ctx context.Context) error {
 	leads, err := r.lease.take(ctx)
 	if !leads {
-		r.watcher, r.wanted = nil, ""
+		r.forget("")
 		return err
 	}
 	r.failed(r.flags.link, err)
@@ -103,7 +104,7 @@ func (r *replica) turn(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		r.watcher, r.wanted = nil, ""
+		r.forget("")
 		return nil
 	}
 	if err := r.follow(ctx, l); err != nil || r.watcher == nil {
@@ -133,7 +134,8 @@ func (r *replica) readLink(ctx context.Context) (link, bool, error) {
 func (r *replica) follow(ctx context.Context, l link) error {
 	key := fmt.Sprint(l.uid, l.text)
 	if r.wanted != key {
-		r.watcher, r.wanted, r.retry = nil, key, time.Time{}
+		r.forget(key)
+		r.retry = time.Time{}
 	}
 	if r.watcher != nil || time.Now().Before(r.retry) {
 		return nil
@@ -147,8 +149,16 @@ func (r *replica) follow(ctx context.Context, l link) error {
 	if err != nil {
 		return err
 	}
-	r.watcher = &watcher{replica: r, link: l, target: target, alive: true, prober: prober}
+	r.watcher = newWatcher(r, l, target, prober)
 	return nil
+}
+
+// forget ends what is watched. The next attempt is for another Link, or none.
+func (r *replica) forget(wanted string) {
+	if r.watcher != nil {
+		r.watcher.end()
+	}
+	r.watcher, r.wanted = nil, wanted
 }
 
 // connect reads the Secret that the Link names.
@@ -165,7 +175,7 @@ func (r *replica) connect(ctx context.Context, l link) (kubernetes.Interface, er
 		return nil, wrap("read credentials", err)
 	}
 	cfg = as(cfg, MirrorAgent+"/"+l.name)
-	cfg.Timeout = 5 * time.Second
+	cfg.Timeout = 5 * time.Second // of watches, too: then it lists again, and sees that a target is gone
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err

@@ -260,8 +260,12 @@ func (l *linked) checkAccess(t *testing.T) {
 	if err != nil || len(requests) == 0 {
 		t.Fatalf("requests in the target: %d, %v", len(requests), err)
 	}
+	givenUp := 0
 	for _, r := range requests {
-		if r.User != "system:serviceaccount:linkerd-multicluster:linkerd-service-mirror-remote-access-default" || r.Verb != "list" {
+		switch {
+		case r.Code == 401 && r.User == "" && givenUp < 2:
+			givenUp++ // its client gave it up while the API server authenticated it, as when the Link changes
+		case r.User != "system:serviceaccount:linkerd-multicluster:linkerd-service-mirror-remote-access-default" || r.Verb != "list" && r.Verb != "watch":
 			t.Errorf("request in the target: %+v", r)
 		}
 	}

@@ -21,6 +21,10 @@ type watcher struct {
 	link   link
 	target kubernetes.Interface
 
+	services   *listing[*corev1.ServiceList]
+	endpoints  *listing[*endpointsList]
+	namespaces *listing[*corev1.NamespaceList] // at home
+
 	seen      *state // at the last turn; nil at the first
 	queue     []task
 	status    *status
@@ -29,6 +33,23 @@ type watcher struct {
 	repairAt  time.Time
 	resyncAt  time.Time
 	repairing bool // the gateway came or went
+}
+
+// newWatcher begins to follow the target of a Link.
+func newWatcher(r *replica, l link, target kubernetes.Interface, p *prober) *watcher {
+	return &watcher{
+		replica: r, link: l, target: target, alive: true, prober: p,
+		services:   listingOf(target.CoreV1().Services(""), metav1.ListOptions{}),
+		endpoints:  listingOf(target.CoreV1().Endpoints(""), metav1.ListOptions{}),
+		namespaces: listingOf(r.source.CoreV1().Namespaces(), metav1.ListOptions{}),
+	}
+}
+
+// end ends what it follows.
+func (w *watcher) end() {
+	w.services.end()
+	w.endpoints.end()
+	w.namespaces.end()
 }
 
 // state is what was seen of the target, and which namespaces are at home.
@@ -66,21 +87,21 @@ func (w *watcher) read(ctx context.Context) (*state, error) {
 		services:  map[types.NamespacedName]*corev1.Service{},
 		endpoints: map[types.NamespacedName]*endpointsObject{}, namespaces: map[string]bool{},
 	}
-	services, err := w.target.CoreV1().Services("").List(ctx, metav1.ListOptions{})
+	services, err := w.services.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read target: %w", err)
 	}
 	for i := range services.Items {
 		out.services[keyOf(&services.Items[i])] = &services.Items[i]
 	}
-	endpoints, err := w.target.CoreV1().Endpoints("").List(ctx, metav1.ListOptions{})
+	endpoints, err := w.endpoints.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read target: %w", err)
 	}
 	for i := range endpoints.Items {
 		out.endpoints[keyOf(&endpoints.Items[i])] = &endpoints.Items[i]
 	}
-	namespaces, err := w.source.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	namespaces, err := w.namespaces.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read source: %w", err)
 	}

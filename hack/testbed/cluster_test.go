@@ -3,6 +3,9 @@ package testbed
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,11 +89,33 @@ func TestRequestsOmitTheClusterItself(t *testing.T) {
 	}
 }
 
-func TestReadRequestsStopsAtAnUnfinishedLine(t *testing.T) {
-	log := `{"auditID":"1","verb":"get","userAgent":"a"}` + "\n" + `{"auditID":"2","verb":"li`
-	got, err := readRequests(strings.NewReader(log), "")
-	if err != nil || len(got) != 1 || got[0].Verb != "get" {
-		t.Errorf("readRequests(%q): %+v, %v, want the first alone", log, got, err)
+// A line that the server is writing is read once it is whole, and what was read is not read again.
+func TestAuditStopsAtAnUnfinishedLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	var a audit
+	for _, tt := range []struct {
+		more string
+		want []string
+	}{
+		{`{"auditID":"1","verb":"get","userAgent":"a"}` + "\n" + `{"auditID":"2","verb":"li`, []string{"get"}},
+		{`st"}` + "\n" + `{"auditID":"1","verb":"get"}` + "\n", []string{"get", "list"}},
+	} {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = file.WriteString(tt.more)
+			err = errors.Join(err, file.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = a.read(path)
+		var got []string
+		for _, r := range a.all {
+			got = append(got, r.Verb)
+		}
+		if err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("after %q: %q, %v, want %q", tt.more, got, err, tt.want)
+		}
 	}
 }
 

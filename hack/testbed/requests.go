@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -57,42 +58,67 @@ type event struct {
 // health) does not. A request that was answered is in it: the server writes
 // its log first. The cluster's own components are never in it.
 func (c *Cluster) Requests(userAgentPrefix string) ([]Request, error) {
-	file, err := os.Open(c.auditLog)
-	if err != nil {
-		return nil, fmt.Errorf("read requests: %w", err)
-	}
-	requests, err := readRequests(file, userAgentPrefix)
-	if err = errors.Join(err, file.Close()); err != nil {
+	c.audit.mu.Lock()
+	defer c.audit.mu.Unlock()
+	if err := c.audit.read(c.auditLog); err != nil {
 		return nil, fmt.Errorf("read requests of %s: %w", c.Name, err)
 	}
-	for i := range requests {
-		requests[i].Received = requests[i].Received.Add(-c.ahead)
+	var out []Request
+	for _, r := range c.audit.all {
+		if strings.HasPrefix(r.UserAgent, userAgentPrefix) {
+			r.Received = r.Received.Add(-c.ahead)
+			out = append(out, r)
+		}
 	}
-	return requests, nil
+	return out, nil
 }
 
-// readRequests stops at an unfinished last line: the server is writing it.
-func readRequests(r io.Reader, userAgentPrefix string) ([]Request, error) {
-	var out []Request
-	seen := map[string]bool{} // a watch has an event for its begin and its end
+// audit is what was read of an API server's log so far. Tests ask often, and a
+// log is long.
+type audit struct {
+	mu   sync.Mutex
+	path string
+	size int64 // that was read
+	seen map[string]bool
+	all  []Request
+}
+
+// read goes on where it ended last.
+func (a *audit) read(path string) (err error) {
+	if a.path != path {
+		a.path, a.size, a.seen, a.all = path, 0, map[string]bool{}, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := file.Seek(a.size, io.SeekStart); err != nil {
+		return err
+	}
+	return a.add(file)
+}
+
+// add stops at an unfinished last line: the server is writing it.
+func (a *audit) add(r io.Reader) error {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var e event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, err
+			return err
 		}
-		if seen[e.AuditID] || !strings.HasPrefix(e.UserAgent, userAgentPrefix) {
-			continue
+		a.size += int64(len(line))
+		if !a.seen[e.AuditID] { // a watch has an event for its begin and its end
+			a.seen[e.AuditID] = true
+			a.all = append(a.all, e.request())
 		}
-		seen[e.AuditID] = true
-		out = append(out, e.request())
 	}
 }
 

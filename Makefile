@@ -23,7 +23,7 @@ CLUSTER_TIMEOUT ?= 30m
 RUN ?= .
 PKG ?= ./...
 # For each fuzz target; `make fuzz FUZZTIME=10m` looks longer.
-FUZZTIME ?= 3s
+FUZZTIME ?= 1s
 # For `make soak-histories`: how many in memory, in memory with renamed clusters and with other tokens each, and on real API servers, from which seed on.
 HISTORIES ?= 300000
 RENAMES ?= 20000
@@ -106,7 +106,7 @@ race-free:
 
 # Each package starts control planes of its own. Tests wait half of their time for these, so two packages share the cores.
 race-clusters: ## tests on real control planes
-	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 2 -timeout $(CLUSTER_TIMEOUT) $(call present,$(CLUSTER_PACKAGES))
+	LINKWRIGHT_CLUSTERS=$(CLUSTERS) $(race) -p 2 -parallel 4 -timeout $(CLUSTER_TIMEOUT) $(call present,$(CLUSTER_PACKAGES))
 
 fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' hack/fuzz.sh $(FUZZTIME)

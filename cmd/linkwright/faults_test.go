@@ -137,6 +137,7 @@ func (f *faults) asked() (out []testbed.Request) {
 func newFaults(t *testing.T) *faults {
 	t.Helper()
 	f := &faults{lab: newLab(t, "east", "west")}
+	f.program = raced()
 	f.front = newFront(t, filepath.Dir(f.repo))
 	f.remote = f.front.URL + "/repo"
 	dir := t.TempDir()

@@ -31,7 +31,7 @@ type lab struct {
 	remote string // its address; empty: its path
 	home   string // kubeconfig of the home cluster; empty: west's own
 
-	program string // empty: this test's own binary
+	program string // empty: as it is released
 }
 
 // newLab has one cluster more, in which there is no Linkerd.

@@ -2,7 +2,11 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -12,12 +16,48 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens of scripts")
 
-// TestMain makes the test binary the program itself: scripts and tests start it as "linkwright".
+// TestMain makes the test binary the program itself: scripts start it as "linkwright". On control planes that is the program as it is
+// released, which starts at once; see raced.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		main() // scripts start the program by a link, but it starts itself as what it is
 	}
-	testscript.Main(m, map[string]func(){"linkwright": main, "linkerd-linkwright": main, "poke": poke})
+	testscript.Main(released{m}, map[string]func(){"linkwright": main, "linkerd-linkwright": main, "poke": poke})
+}
+
+// racedEnv names the directory of the test binary as a program.
+const racedEnv = "LINKWRIGHT_RACED"
+
+// raced is the program with the race detector, if the tests have it: for a few tests with daemons that run long.
+func raced() string { return filepath.Join(os.Getenv(racedEnv), "linkwright") }
+
+// released has tests on control planes start the released program: hundreds of times, for each of which the race detector would take
+// most of the time.
+type released struct{ *testing.M }
+
+func (r released) Run() int {
+	before := os.Getenv("PATH")
+	dir, _, _ := strings.Cut(before, string(os.PathListSeparator))
+	if err := os.Setenv(racedEnv, dir); err != nil {
+		panic(err)
+	}
+	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
+		return r.M.Run()
+	}
+	dir, err := os.MkdirTemp("", "linkwright-released-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	c := exec.Command("go", "build", "-trimpath", "-o", dir+"/linkwright", ".") //nolint:noctx // it ends by itself
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")                               // as make build does
+	if out, err := c.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("go build: %v\n%s", err, out))
+	}
+	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+before); err != nil {
+		panic(err)
+	}
+	return r.M.Run()
 }
 
 // TestScripts runs the program without any cluster.
@@ -27,6 +67,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("PATH", filepath.Dir(raced())+string(os.PathListSeparator)+os.Getenv("PATH"))
 			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n"), 0o600)
 		},
 	})

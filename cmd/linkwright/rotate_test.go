@@ -16,6 +16,7 @@ import (
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	l := labOf(t, []string{"east", "west"})
+	l.program = raced()
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ", credentials: {mode: Bound}"))
 	l.must(exitDone, []string{"2 links in place"}, "sync")
 	lasting, bound := l.token("west", "east"), l.token("east", "west")

@@ -51,11 +51,10 @@ func pointsOf(proxy string, asked []faultproxy.Request) (out []point) {
 
 // book says which points there are, which are played yet, and how they ended; labs share it.
 type book struct {
-	chosen  *regexp.Regexp
-	program string    // what is swept
-	until   time.Time // zero: for ever
-	began   time.Time
-	log     *os.File // nil: none
+	chosen *regexp.Regexp
+	until  time.Time // zero: for ever
+	began  time.Time
+	log    *os.File // nil: none
 
 	mu    sync.Mutex
 	pages []*page // by deed, in the order in which these were first done
@@ -76,9 +75,6 @@ type page struct {
 func newBook(t *testing.T) *book {
 	t.Helper()
 	b := &book{chosen: regexp.MustCompile(*sweepDeed), began: time.Now()}
-	if *sweepFor > 0 {
-		b.until = b.began.Add(*sweepFor)
-	}
 	if *sweepLog == "" {
 		return b
 	}
@@ -95,6 +91,19 @@ func newBook(t *testing.T) *book {
 	}
 	t.Cleanup(func() { _ = b.log.Close() })
 	return b
+}
+
+// start lets points be begun from now on, for as long as the flag says; without it, a slice has 90 seconds.
+func (b *book) start(t *testing.T) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if *sweepFor == 0 && *sweepRounds > 0 && whole() {
+		*sweepFor = 90 * time.Second
+	}
+	if *sweepFor > 0 && b.until.IsZero() {
+		b.until = time.Now().Add(*sweepFor)
+	}
 }
 
 // page is the one of a deed. The caller holds mu.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +19,6 @@ import (
 func newSweep(t *testing.T, b *book) *sweep {
 	t.Helper()
 	s := &sweep{lab: labOf(t, []string{"east", "west"}), book: b, proxies: map[string]*faultproxy.Proxy{}, listen: freeAddress(t)}
-	s.program = b.program
 	for name, at := range map[string]string{"east": "east", "west": "west", "home": "west"} {
 		s.proxies[name] = s.through(name, at)
 	}
@@ -47,18 +45,6 @@ func newSweep(t *testing.T, b *book) *sweep {
 func (s *sweep) clustersByProxy() string {
 	return strings.NewReplacer("kubeconfigSecret: {name: east}", "kubeconfigSecret: {name: east-by-proxy}",
 		"kubeconfigSecret: {name: west}", "kubeconfigSecret: {name: west-by-proxy}").Replace(s.clusters())
-}
-
-// built is the program as it is released: without the race detector it starts at once.
-func built(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "linkwright")
-	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, ".")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
 }
 
 // freeAddress is one that nobody listens on, and that no client's end of a connection takes meanwhile: those are at 127.0.0.1.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ var (
 	sweepDeed   = flag.String("sweep-deed", "", "only deeds whose names match this expression")
 	sweepPoint  = flag.String("sweep-point", "", "only the point of this name, as a failure tells it")
 	sweepLog    = flag.String("sweep-log", "", "file that gets a line for each point; those that are in it already are not played again")
-	sweepFor    = flag.Duration("sweep-for", 0, "begin no point after so long, to go on another time; 0: until all is done")
+	sweepFor    = flag.Duration("sweep-for", 0, "begin no point after so long, to go on another time; 0: until all is done, or 90 s with -sweep 1 and no deed or point chosen")
 )
 
 // sweep is a lab in which every request of the program passes a proxy, which can kill it. A stand-in for Linkerd's
@@ -44,7 +45,6 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	testbed.Need(t)
 	b := newBook(t)
-	b.program = built(t)
 	var labs sync.WaitGroup
 	for i := range *sweepLabs {
 		labs.Go(func() { b.lab(t, i+1) })
@@ -74,7 +74,8 @@ func whole() bool { return *sweepDeed == "" && *sweepPoint == "" }
 
 // sweep plays what is left in the book, group by group, until something fails.
 func (s *sweep) sweep() {
-	for _, group := range s.groups {
+	s.book.start(s.t)
+	for _, group := range s.today() {
 		if s.t.Failed() || !s.book.open(group) {
 			continue
 		}
@@ -86,6 +87,16 @@ func (s *sweep) sweep() {
 		for s.round(group) {
 		}
 	}
+}
+
+// today are the groups. A slice begins with another one each day, so that all have their turn.
+func (s *sweep) today() [][]*deed {
+	if *sweepRounds == 0 || len(s.groups) == 0 {
+		return s.groups
+	}
+	first := int(time.Now().Unix()/86400) % len(s.groups)
+	s.t.Logf("today it begins with group %d of %d", first+1, len(s.groups))
+	return slices.Concat(s.groups[first:], s.groups[:first])
 }
 
 // round plays a point of each deed of a group; false: none was left, or something failed.

@@ -44,6 +44,7 @@ func newBed(t *testing.T) *bed {
 // bedApart is a bed whose clusters' clocks go ahead of ours.
 func bedApart(t *testing.T, ahead map[string]time.Duration) *bed {
 	t.Helper()
+	t.Parallel()
 	testbed.Need(t)
 	if len(ahead) > 0 {
 		testbed.NeedClock(t)

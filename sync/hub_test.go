@@ -48,6 +48,7 @@ const few = 6
 
 func newHub(t *testing.T) *hub {
 	t.Helper()
+	t.Parallel()
 	testbed.Need(t)
 	b, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"west"}, Light: true})
 	if err != nil {

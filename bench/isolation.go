@@ -156,10 +156,10 @@ func (r *ring) declare() error {
 	var text strings.Builder
 	text.WriteString(policyDoc)
 	for i, c := range r.bed.Clusters {
-		r.await(api.ClusterName(c.Name), fmt.Sprintf(`"commit":"%d"`, r.commit))
+		r.await(api.ClusterName(c.Name), fmt.Sprintf(`"commit-%d"`, r.commit))
 		text.WriteString(clusterDoc(c.Name))
 		next := r.bed.Clusters[(i+1)%len(r.bed.Clusters)].Name
-		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, selector: {matchLabels: {commit: '%d'}}}\n",
+		fmt.Fprintf(&text, "---\napiVersion: %s\nkind: Link\nmetadata: {name: %s-%s}\nspec: {source: %s, target: %s, excludedLabels: [commit-%d]}\n",
 			api.GroupVersion, c.Name, next, c.Name, next, r.commit)
 	}
 	return r.fleet.load(text.String())

@@ -106,8 +106,8 @@ const drain = 4 * time.Second
 // write begins nothing once ctx has ended, but lets what has begun come to its end; what waits for its turn in the connection
 // has begun.
 func (a *actor) write(ctx context.Context, c object.Change) (object.Record, error) {
-	if err := ctx.Err(); err != nil {
-		return object.Record{}, fmt.Errorf("%w: %w", errEnded, err)
+	if ctx.Err() != nil {
+		return object.Record{}, fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -9,9 +9,9 @@ import (
 
 // blame gives the rows of ends that were to be changed, and of which a write failed, the reason: of all of them that of the
 // base, where that is what failed.
-func (u *turn) blame() {
+func (r *reconcile) blame() {
 	failed := map[object.End]object.Outcome{}
-	for _, o := range u.outcomes {
+	for _, o := range r.outcomes {
 		if _, known := failed[o.Change.End]; !known && o.Err != nil && !untried(o) {
 			failed[o.Change.End] = o
 		}
@@ -19,14 +19,14 @@ func (u *turn) blame() {
 	if len(failed) == 0 {
 		return
 	}
-	u.step.Rows = slices.Clone(u.step.Rows)
-	for i, row := range u.step.Rows {
+	r.step.Rows = slices.Clone(r.step.Rows)
+	for i, row := range r.step.Rows {
 		o, ok := failed[row.End]
 		if !ok {
-			o, ok = failed[object.End{Cluster: u.cluster.Name}]
+			o, ok = failed[object.End{Cluster: r.cluster.Name}]
 		}
 		if ok && row.Why == nil && (row.Standing == plan.Changing || row.Standing == plan.Removed) {
-			u.step.Rows[i].Standing, u.step.Rows[i].Why = plan.Changing, u.loop.why(o.Err)
+			r.step.Rows[i].Standing, r.step.Rows[i].Why = plan.Changing, r.loop.why(o.Err)
 		}
 	}
 }

@@ -64,6 +64,7 @@ type board struct {
 
 	opened  report.Report // what is told of the pass under way, beside its clusters
 	version int           // of what is told: another one with each change of it
+	told    int           // the version that rows gave last
 
 	asking    sync.Mutex // held while whether one commit follows another is asked
 	recording sync.Mutex // held while the record is written, or read to be taken over
@@ -328,12 +329,23 @@ func (b *board) tell(name api.ClusterName, step plan.Step) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if row := b.table[name]; row != nil {
+		if !alike(row.Step, step) {
+			b.version++
+		}
 		row.Step = step
-		b.version++
 		if b.waiting[name] = waits(step); b.waiting[name] == nil {
 			delete(b.waiting, name)
 		}
 	}
+}
+
+// alike says that reports of two steps tell the same of a cluster.
+func alike(a, b plan.Step) bool {
+	same := func(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) &&
+		slices.EqualFunc(a.Rows, b.Rows, func(a, b plan.Row) bool {
+			return a.End == b.End && a.Standing == b.Standing && same(a.Why, b.Why)
+		})
 }
 
 // waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are
@@ -354,9 +366,11 @@ func (b *board) did(name api.ClusterName, outcomes []object.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if row := b.table[name]; row != nil {
+		before := len(row.Outcomes)
 		done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
-		row.Outcomes = append(done, b.loop.advised(outcomes)...)
-		b.version++
+		if row.Outcomes = append(done, b.loop.advised(outcomes)...); len(outcomes) > 0 || len(done) < before {
+			b.version++
+		}
 	}
 }
 
@@ -383,6 +397,7 @@ func (b *board) refuse(name api.ClusterName, why *object.Reason) {
 func (b *board) rows() []report.Cluster {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.told = b.version
 	out, w := make([]report.Cluster, 0, len(b.table)), b.bare()
 	for _, name := range slices.Sorted(maps.Keys(b.table)) {
 		row := *b.table[name]

@@ -47,20 +47,19 @@ func (c *correction) over(now time.Time) bool {
 	return len(c.last) == 0 || now.Sub(later(c.last[len(c.last)-1], c.until)) > contestWindow
 }
 
-// correct counts what a turn corrected: in one about keys that moved every write, else those that say so. An object that was deleted
-// is no quarrel over its content, and is not counted.
-func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts bool) {
+// correct counts what a reconcile corrected. An object that was deleted is no quarrel over its content, and is not counted.
+func (b *board) correct(name api.ClusterName, outcomes []object.Outcome) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(outcomes) > 0 {
 		b.derived.contested = nil
 	}
-	b.fail(name, outcomes, drifts)
+	b.fail(name, outcomes)
 	for _, o := range outcomes {
 		b.fix(name, o)
 		b.follow(o, now)
-		if o.Err != nil || o.Change.Action == object.Create || !drifts && o.Change.Why.Code != "Drift" {
+		if o.Err != nil || o.Change.Action == object.Create || o.Change.Why.Code != "Drift" {
 			continue
 		}
 		if b.corrected[name] == nil {
@@ -75,16 +74,9 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome, drifts 
 	}
 }
 
-// fail remembers of which ends a write failed in a turn; one about keys that moved tells nothing of others. b.mu is held. Worlds hold the
-// map: it is never changed.
-func (b *board) fail(name api.ClusterName, outcomes []object.Outcome, drifts bool) {
+// fail remembers of which ends a write failed in a reconcile. b.mu is held. Worlds hold the map: it is never changed.
+func (b *board) fail(name api.ClusterName, outcomes []object.Outcome) {
 	now := map[object.End]bool{}
-	if drifts {
-		maps.Copy(now, b.failing[name])
-	}
-	for _, o := range outcomes {
-		delete(now, o.Change.End)
-	}
 	for _, o := range outcomes {
 		if o.Err != nil && !untried(o) {
 			now[o.Change.End] = true

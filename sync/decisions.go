@@ -98,8 +98,8 @@ func (b *board) suspends(name api.ClusterName) bool {
 
 // attend takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for
 // them. Several that nobody heard of yet are told as one. end waits for it.
-func (t *term) attend(ctx context.Context) (decided <-chan bool, end func()) {
-	b, told, done := t.board, make(chan bool, 1), make(chan struct{})
+func (e *engine) attend(ctx context.Context) (decided <-chan bool, end func()) {
+	b, told, done := e.board, make(chan bool, 1), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
@@ -142,19 +142,27 @@ func (b *board) decides(ctx context.Context) (something, polls bool) {
 
 // urge has the clusters that people want reconciled now, or abandoned, read by requests, and gives those decisions. No back-off
 // counts for them.
-func (t *term) urge() (urged []inventory.Decision) {
-	for _, d := range t.board.lastRecord().Decisions {
+func (e *engine) urge() (urged []inventory.Decision) {
+	for _, d := range e.board.lastRecord().Decisions {
 		wanted := d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster
-		if !wanted || !d.Active(time.Now()) || !t.loop.writes(d.Cluster) {
+		if !wanted || !d.Active(time.Now()) || !e.loop.writes(d.Cluster) {
 			continue
 		}
 		urged = append(urged, d)
-		if l := t.lane(d.Cluster); l != nil {
-			t.board.pardon(d.Cluster)
-			l.ready = t.asks(l) || l.ready
-		}
+		e.urgeCluster(d.Cluster)
 	}
 	return urged
+}
+
+// urgeCluster has a cluster read by requests in this round.
+func (e *engine) urgeCluster(name api.ClusterName) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if w := e.worker(name); w != nil {
+		if e.board.pardon(name); e.requests(w) {
+			e.now(w)
+		}
+	}
 }
 
 // ended are those of the urged decisions that this pass may end. If the repository could not be read, a cluster may be declared no more:
@@ -175,13 +183,13 @@ func (b *board) pardon(name api.ClusterName) {
 }
 
 // strike removes decisions from the record that are used up. Who observes removes none, nor does who only adopts or releases.
-func (t *term) strike(ctx context.Context, urged []inventory.Decision) {
-	if t.loop.ReadOnly || t.loop.Adopt != nil || t.loop.Release != nil || ctx.Err() != nil {
+func (e *engine) strike(ctx context.Context, urged []inventory.Decision) {
+	if e.loop.ReadOnly || e.loop.Adopt != nil || e.loop.Release != nil || ctx.Err() != nil {
 		return
 	}
 	var done []inventory.Decision
-	for _, d := range t.board.lastRecord().Decisions {
-		if t.usedUp(ctx, d, urged) {
+	for _, d := range e.board.lastRecord().Decisions {
+		if e.usedUp(ctx, d, urged) {
 			done = append(done, d)
 		}
 	}
@@ -189,15 +197,15 @@ func (t *term) strike(ctx context.Context, urged []inventory.Decision) {
 		return
 	}
 	var gone []inventory.Decision
-	err := t.board.amend(ctx, func(r *inventory.Record) bool {
+	err := e.board.amend(ctx, func(r *inventory.Record) bool {
 		gone = r.Undecide(func(d inventory.Decision) bool { return slices.Contains(done, d) })
 		return len(gone) > 0
 	})
 	switch {
 	case err == nil:
-		t.board.struck(gone)
-	case t.loop.Log != nil:
-		t.loop.Log.Warn("decisions that are used up were not removed: the next sync tries again", "error", err)
+		e.board.struck(gone)
+	case e.loop.Log != nil:
+		e.loop.Log.Warn("decisions that are used up were not removed: the next sync tries again", "error", err)
 	}
 }
 
@@ -217,24 +225,23 @@ func (b *board) struck(gone []inventory.Decision) {
 //	AbandonCluster       the cluster is declared, in a sync that began with the decision and read the repository; or it is not in the record either
 //	Reconcile            its cluster had its turn in this pass, or there is none
 //	Suspend              its time is over
-func (t *term) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
+func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
 	if d.Check() != nil {
 		return false
 	}
 	switch d.Kind {
 	case inventory.AcceptCluster:
-		return t.board.world().Confirmed(d.Cluster, d.UID)
+		return e.board.world().Confirmed(d.Cluster, d.UID)
 	case inventory.AllowNonFastForward:
-		return d.Over(time.Now()) || t.board.everywhere(ctx, d.Revision)
+		return d.Over(time.Now()) || e.board.everywhere(ctx, d.Revision)
 	case inventory.AbandonCluster:
-		_, remembered := t.board.lastRecord().Clusters[d.Cluster]
-		if t.board.declares(d.Cluster) { // it must not act one day, when the cluster leaves the repository for another reason
+		_, remembered := e.board.lastRecord().Clusters[d.Cluster]
+		if e.board.declares(d.Cluster) { // it must not act one day, when the cluster leaves the repository for another reason
 			return slices.Contains(urged, d)
 		}
 		return !remembered
 	case inventory.Reconcile:
-		l := t.lane(d.Cluster)
-		return slices.Contains(urged, d) && (l == nil || l.told)
+		return slices.Contains(urged, d) && e.hadTurn(d.Cluster)
 	}
 	return d.Over(time.Now())
 }

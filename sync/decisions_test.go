@@ -17,15 +17,15 @@ import (
 )
 
 // recordedWith is a term whose home has a record with decisions, and another process beside it.
-func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *term) {
+func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *engine) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	both := make([]*term, 2)
+	both := make([]*engine, 2)
 	for i := range both {
-		both[i] = newTerm(&Loop{Owner: "linkwright", Home: Home{Cluster: home, Namespace: "linkwright"}}, 1)
+		both[i] = newEngine(&Loop{Owner: "linkwright", Home: Home{Cluster: home, Namespace: "linkwright"}}, 1)
 		both[i].board.fleet = &fleet.Fleet{}
 	}
 	mine, other = both[0], both[1]
@@ -123,7 +123,7 @@ func TestSuspendedConcernsNoHead(t *testing.T) {
 // cluster had its turn. What other processes write is theirs.
 func TestUrged(t *testing.T) {
 	tt := atRest("east", "north", "west")
-	tt.loop.Only, tt.number = []api.ClusterName{"east", "west"}, 1
+	tt.loop.Only, tt.round.number = []api.ClusterName{"east", "west"}, 1
 	reconcile := func(name api.ClusterName) inventory.Decision {
 		return inventory.Decision{Kind: inventory.Reconcile, Cluster: name, By: "a"}
 	}
@@ -140,8 +140,8 @@ func TestUrged(t *testing.T) {
 		t.Errorf("urged: -want +got\n%s", diff)
 	}
 	for name, want := range map[api.ClusterName]bool{"east": true, "west": true, "north": false} {
-		if l := tt.lanes[name]; l.ready != want || (l.looked == tt.number) != want {
-			t.Errorf("%s: ready %t, read by requests %t; want both %t", name, l.ready, l.looked == tt.number, want)
+		if w := tt.workers[name]; w.isDue() != want || (w.since == tt.round.number) != want {
+			t.Errorf("%s: due %t, read by requests %t; want both %t", name, w.isDue(), w.since == tt.round.number, want)
 		}
 	}
 	if left := tt.board.world().Contested["west"]; len(left) > 0 {
@@ -150,7 +150,7 @@ func TestUrged(t *testing.T) {
 	if tt.usedUp(t.Context(), reconcile("west"), urged) {
 		t.Error("it is done before its turn")
 	}
-	if tt.lanes["west"].told = true; !tt.usedUp(t.Context(), reconcile("west"), urged) {
+	if tt.workers["west"].done = true; !tt.usedUp(t.Context(), reconcile("west"), urged) {
 		t.Error("it is not done after its turn")
 	}
 	tt.board.fleet = &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}}
@@ -197,7 +197,8 @@ func TestAcceptedIsRecorded(t *testing.T) {
 	mine.board.sides.set("east", pair.Side{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})})
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
 	for _, refused := range []*object.Reason{object.Because("ClusterChanged", "not accepted"), nil} {
-		u := &turn{loop: mine.loop, board: mine.board, cluster: fleet.Cluster{Name: "east"}, step: plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}}
+		u := &reconcile{loop: mine.loop, board: mine.board, cluster: fleet.Cluster{Name: "east"}}
+		u.step = plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}
 		if err := u.keepRecord(t.Context(), "now"); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func (d *disaster) second(h sync.Declared) *sync.Term {
 	d.bad(home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}))
 	l := d.loop(false)
 	l.Home.Cluster, l.Declared = home, h
-	return sync.Begin(l, 5)
+	return sync.Begin(d.T, l, 5)
 }
 
 // secondHome: who wants the same has nothing to write; of two commits, the older one never comes back.

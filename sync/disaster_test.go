@@ -201,14 +201,14 @@ func (d *disaster) filesRemoved() {
 		"an empty tree": {}, "no Cluster": {"f.yaml": {Data: []byte(disasterNothing)}}, "no YAML": {"README.md": {Data: []byte("gone\n")}},
 	} {
 		d.history.commits = append(d.history.commits, tree)
-		if _, err := sync.Begin(d.loop(false), 2).Pass(d.Context()); err == nil {
+		if _, err := sync.Begin(d.T, d.loop(false), 2).Pass(d.Context()); err == nil {
 			d.Errorf("%s: it is no error", what)
 		}
 		d.wrote()
 	}
 	l := d.loop(false)
 	l.Declared = vanished{&trees{}}
-	r, err := sync.Begin(l, 3).Pass(d.Context())
+	r, err := sync.Begin(d.T, l, 3).Pass(d.Context())
 	if err == nil || !strings.Contains(err.Error(), "fleets/prod") {
 		d.Errorf("a vanished path: %v", err)
 	}

@@ -5,37 +5,21 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/plan"
-	"github.com/linkwright/linkwright/sync/report"
 )
 
-// The next pass begins when the policy says so, or when a token is due before; what this pass waited for in vain is not hurried.
+// The next sync begins when the policy says so, or once the time of a decision is over.
 func TestAgain(t *testing.T) {
-	now := time.Now()
-	policy := api.SyncPolicy{Interval: "1h"}.WithDefaults()
-	for name, tt := range map[string]struct {
-		next, want time.Duration
-	}{
-		"nothing due":        {0, time.Hour},
-		"due before":         {20 * time.Minute, 20 * time.Minute},
-		"due after":          {2 * time.Hour, time.Hour},
-		"waited for in vain": {300 * time.Millisecond, time.Hour},
-		"long due":           {-time.Minute, time.Hour},
+	l, now := &Loop{}, time.Now()
+	b := newBoard(l, 1)
+	b.fleet = &fleet.Fleet{Policy: api.SyncPolicy{Interval: "1h"}.WithDefaults()}
+	for _, tt := range []struct{ until, least, most time.Duration }{
+		{0, 54 * time.Minute, time.Hour}, {20 * time.Minute, 20 * time.Minute, 20 * time.Minute}, {-time.Minute, 54 * time.Minute, time.Hour}, {2 * time.Hour, 54 * time.Minute, time.Hour},
 	} {
-		l := &Loop{}
-		b := newBoard(l, 1)
-		b.fleet = &fleet.Fleet{Policy: policy}
-		b.table["east"] = &report.Cluster{Name: "east", Step: plan.Step{Next: now.Add(tt.next)}}
-		if tt.next == 0 {
-			b.table["east"].Step.Next = time.Time{}
-		}
-		got, least := l.again(b, now).Sub(now), tt.want
-		if tt.want == time.Hour {
-			least -= tt.want / 10
-		}
-		if got > tt.want || got < least {
-			t.Errorf("%s: again: got %v after the pass began, want %v to %v", name, got, least, tt.want)
+		b.record.Decisions = []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east", Until: now.Add(tt.until)}}
+		if got := l.again(b, now).Sub(now); got < tt.least || got > tt.most {
+			t.Errorf("a decision until %v: again after %v, want %v to %v", tt.until, got, tt.least, tt.most)
 		}
 	}
 }

@@ -2,17 +2,22 @@ package sync
 
 import (
 	"context"
+	"testing"
 
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Term is one term whose passes a test makes one by one.
-type Term struct{ *term }
+// Term is one leadership whose syncs a test makes one by one.
+type Term struct{ *engine }
 
-// Begin begins a term, as a new process does.
-func Begin(l *Loop, number int64) *Term { return &Term{newTerm(l, number)} }
+// Begin begins one, as a new process does, and ends it with the test.
+func Begin(t *testing.T, l *Loop, number int64) *Term {
+	e := newEngine(l, number)
+	t.Cleanup(e.start(context.Background()))
+	return &Term{e}
+}
 
-// Pass makes the next pass.
+// Pass makes the next sync.
 func (t *Term) Pass(ctx context.Context) (report.Report, error) {
-	return t.pass(ctx, t.loop.poll(ctx), nil)
+	return t.sync(ctx, t.loop.poll(ctx), nil)
 }

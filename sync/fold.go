@@ -16,45 +16,45 @@ import (
 // looked at again. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
 //
 // A side that was folded was not read in this pass: what takes something away is not decided on it.
-func (u *turn) fold(ctx context.Context, side pair.Side) {
-	if !u.kept || u.step.Writes() == 0 {
+func (r *reconcile) fold(ctx context.Context, side pair.Side) {
+	if !r.kept || r.step.Writes() == 0 {
 		return
 	}
-	u.kept = u.err == nil && len(u.outcomes) == u.step.Writes() && !slices.ContainsFunc(u.outcomes, u.unfoldable)
-	if !u.kept {
+	r.kept = r.err == nil && len(r.outcomes) == r.step.Writes() && !slices.ContainsFunc(r.outcomes, r.unfoldable)
+	if !r.kept {
 		return
 	}
 	wrote := folder{seen: side.Seen, looked: map[object.Key][]object.Watch{}, edit: side.Seen.Edit()}
 	for _, w := range side.Looked {
 		wrote.looked[kindOf(w.Group, w.Kind)] = append(wrote.looked[kindOf(w.Group, w.Kind)], w)
 	}
-	for _, o := range u.outcomes {
+	for _, o := range r.outcomes {
 		wrote.put(o)
 	}
-	if u.kept = wrote.lookAgain(ctx, u); !u.kept {
+	if r.kept = wrote.lookAgain(ctx, r); !r.kept {
 		return
 	}
 	side.Seen, side.Pass = wrote.edit.Observation(), 0
-	moved, ok := u.board.put(u.cluster.Name, side, u.epoch)
-	u.moved, u.kept = u.moved || moved, ok
+	moved, ok := r.board.put(r.cluster.Name, side, r.epoch)
+	r.moved, r.kept = r.moved || moved, ok
 }
 
 // unfoldable says that it must be read what a write left: it failed, it was no apply, or facts are read from what it wrote.
-func (u *turn) unfoldable(o object.Outcome) bool {
+func (r *reconcile) unfoldable(o object.Outcome) bool {
 	applied := o.Change.Action == object.Create || o.Change.Action == object.Update
 	return o.Err != nil || !applied || o.Now.IsZero() ||
-		slices.ContainsFunc(linkerd.Watches(u.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && shownIn(w, o.Change.Key) })
+		slices.ContainsFunc(linkerd.Watches(r.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && shownIn(w, o.Change.Key) })
 }
 
 // sees says that a side shows all that is to be looked at by now: what other clusters show adds credentials to it. What the
 // cluster itself has recorded since was looked for before it was written.
-func (u *turn) sees() bool {
-	near := u.board.near(u.cluster.Name)
-	side := u.board.side(u.cluster.Name)
+func (r *reconcile) sees() bool {
+	near := r.board.near(r.cluster.Name)
+	side := r.board.side(r.cluster.Name)
 	if !side.Known || len(near.Sides) == 0 {
 		return true
 	}
-	looked, err := plan.Watches(near, u.cluster, u.loop.Renderer, side.Seen)
+	looked, err := plan.Watches(near, r.cluster, r.loop.Renderer, side.Seen)
 	return err == nil && !slices.ContainsFunc(looked, func(w object.Watch) bool { return !covered(w, side.Looked) })
 }
 
@@ -108,12 +108,12 @@ func (f *folder) put(o object.Outcome) {
 }
 
 // lookAgain shows what may go on by itself as it is now; false: that could not be read.
-func (f *folder) lookAgain(ctx context.Context, u *turn) bool {
+func (f *folder) lookAgain(ctx context.Context, r *reconcile) bool {
 	if len(f.moving) == 0 {
 		return true
 	}
 	var now object.Observation
-	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) (err error) {
+	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) (err error) {
 		now, err = conn.Observe(ctx, f.again())
 		return err
 	})

@@ -65,74 +65,55 @@ func cause(err error) string {
 //	follows all that bases carry                 the head
 //	no base is known, and clusters are unread    the last good one
 //	anything else, or not known                  the last good one: this term's, else what most clusters carry; else none
-func (t *term) choose(ctx context.Context, head polled) (bool, error) {
-	t.board.lookAgain()
+func (e *engine) choose(ctx context.Context, head polled) (bool, error) {
+	e.board.lookAgain()
 	why := head.err
 	if why == nil {
-		refused, err := t.admit(ctx, head.Fleet)
+		refused, err := e.admit(ctx, head.Fleet)
 		if refused == nil || err != nil {
 			return err == nil, err
 		}
-		t.board.withdraw(head.Commit)
+		e.board.withdraw(head.Commit)
 		why = RefusedHead{fmt.Errorf("the head is not applied, %w", refused)}
 	}
-	ok, err := t.keepUp(ctx)
+	ok, err := e.keepUp(ctx)
 	return ok, errors.Join(why, err)
 }
 
 // keepUp enters the last good fleet: the one in force, unless that is refused itself, else what was in force before this
 // process.
-func (t *term) keepUp(ctx context.Context) (bool, error) {
+func (e *engine) keepUp(ctx context.Context) (bool, error) {
 	var gone error
-	if f, _ := t.board.inForce(); f != nil {
-		refused, err := t.admit(ctx, f)
+	if f, _ := e.board.inForce(); f != nil {
+		refused, err := e.admit(ctx, f)
 		if refused == nil || err != nil {
 			return err == nil, err
 		}
-		t.board.withdraw(f.Commit)
+		e.board.withdraw(f.Commit)
 		gone = fmt.Errorf("commit %s is in force no more, %w", f.Commit, refused)
 	}
-	f, err := t.recall(ctx)
+	f, err := e.recall(ctx)
 	if f == nil {
 		return false, errors.Join(gone, err)
 	}
-	err = t.enter(ctx, f)
+	err = e.enter(ctx, f)
 	return err == nil, errors.Join(gone, err)
 }
 
 // admit puts a fleet in force and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
 // far as bases are known, and once all of them were read.
-func (t *term) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
-	if refused = t.board.refusal(ctx, f); refused != nil {
+func (e *engine) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
+	if refused = e.board.refusal(ctx, f); refused != nil {
 		return refused, nil
 	}
-	if err = t.enter(ctx, f); err != nil {
+	if err = e.enter(ctx, f); err != nil {
 		return nil, err
 	}
-	if refused = t.board.refusal(ctx, f); refused != nil {
+	if refused = e.board.refusal(ctx, f); refused != nil {
 		return refused, nil
 	}
-	t.board.accept(f)
+	e.board.accept(f)
 	return nil, nil
-}
-
-// enter declares a fleet and reads what of its clusters this term has not read yet. What is still done for another one is cut
-// short.
-func (t *term) enter(ctx context.Context, f *fleet.Fleet) error {
-	epoch := t.board.now()
-	if err := t.board.declare(ctx, f); err != nil {
-		return err
-	}
-	if t.board.now() != epoch {
-		t.cut()
-	}
-	if err := t.loop.known(t.board); err != nil {
-		return err
-	}
-	t.begin()
-	t.meet(ctx)
-	_ = t.board.judge(ctx, f) // clusters that were read before; who is refused is a row
-	return nil
 }
 
 // refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.

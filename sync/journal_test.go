@@ -21,23 +21,22 @@ func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		logged := journal{log: slog.New(slog.NewTextHandler(&out, nil))}
-		tm := newTerm(&Loop{Owner: "linkwright", Clusters: far{}}, 1)
-		tm.open = true
-		tm.publish = func(r report.Report, err error) { logged.tell(r, err) }
+		e := newEngine(&Loop{Owner: "linkwright", Clusters: far{}}, 1)
+		defer e.queue.ShutDown()
+		p := newReporter(e, func(r report.Report, err error) { logged.tell(r, err) })
 		pass := report.Report{Commit: "a", Head: "b", Polled: time.Now(), Clusters: []report.Cluster{{Name: "west"}}}
 		between := func() {
-			time.Sleep(2 * every)
-			tm.news = true
-			tm.tell()
+			e.board.version++
+			p.meanwhile()
 		}
-		tm.report(pass, errors.New("the history was rewound"))
+		p.report(pass, errors.New("the history was rewound"))
 		between()
 		between()
-		tm.report(pass, errors.New("the history was rewound"))
+		p.report(pass, errors.New("the history was rewound"))
 		if got := out.String(); strings.Count(got, "revision not applied") != 1 || strings.Contains(got, "sync recovered") {
 			t.Errorf("while the head is refused:\n%s", got)
 		}
-		tm.report(pass, nil)
+		p.report(pass, nil)
 		between()
 		if got := out.String(); strings.Count(got, "sync recovered") != 1 {
 			t.Errorf("once it is not:\n%s", got)

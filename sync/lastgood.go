@@ -81,21 +81,21 @@ func (b *board) blind(ctx context.Context, f *fleet.Fleet) error {
 // recall finds what was in force before this process: what more than half of the clusters carry that the home record
 // names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
 // able to name what all others get, not even while those are down.
-func (t *term) recall(ctx context.Context) (*fleet.Fleet, error) {
-	b := t.board
+func (e *engine) recall(ctx context.Context) (*fleet.Fleet, error) {
+	b := e.board
 	if err := b.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
 		return nil, err
 	}
-	t.cut()
+	e.cut()
 	b.forgetSides()
-	t.begin()
-	t.meet(ctx)
+	e.enroll()
+	e.meet()
 	last := most(b.carried(&fleet.Fleet{}), b.guarded())
 	b.forgetSides() // they were looked at for no fleet
 	if last == "" {
 		return nil, nil
 	}
-	d, err := t.loop.Declared.At(ctx, last)
+	d, err := e.loop.Declared.At(ctx, last)
 	if err == nil && d.Fleet == nil {
 		err = ErrInvalid
 	}

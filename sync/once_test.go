@@ -154,7 +154,7 @@ func TestSees(t *testing.T) {
 		b.loop.Changes = r
 		b.fleet = r.fleet
 		west, _ := r.fleet.Cluster("west")
-		u := &turn{loop: b.loop, board: b, cluster: *west}
+		u := &reconcile{loop: b.loop, board: b, cluster: *west}
 		looked, err := plan.Watches(b.near("west"), *west, u.loop.Renderer, object.Observation{})
 		if err != nil {
 			t.Fatal(err)

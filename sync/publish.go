@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	gosync "sync"
@@ -12,30 +13,82 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// meanwhile publishes how all stands while a pass is under way, until the returned function was called: every second, if anything
-// changed since. It asks nothing of the term but its board, so whatever a pass waits for delays no report.
-func (t *term) meanwhile() (stop func()) {
+// every is the least time between two reports that no sync ends with.
+const every = time.Second
+
+// reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
+// changed since. It asks nothing of the engine but its board, so whatever a sync waits for delays no report.
+type reporter struct {
+	engine  *engine
+	publish func(report.Report, error)
+
+	mu      gosync.Mutex // held while something is published
+	syncing bool
+	told    int           // the version of the board that was told
+	last    report.Report // of the last sync, without its clusters
+	trouble error         // of the last sync: it is over with a sync, not before
+}
+
+func newReporter(e *engine, publish func(report.Report, error)) *reporter {
+	return &reporter{engine: e, publish: publish, syncing: true, told: -1}
+}
+
+// start reports what changes until the function that it gives is called.
+func (p *reporter) start() (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		for last := -1; ; {
+		for {
 			select {
 			case <-over:
 				return
 			case <-tick.C:
-			}
-			if r, version := t.board.soFar(last); version != last {
-				last = version
-				t.publish(r, nil)
+				p.meanwhile()
 			}
 		}
 	}()
-	return gosync.OnceFunc(func() {
+	return func() {
 		close(over)
 		<-done
-	})
+	}
+}
+
+// opens notes that a sync begins.
+func (p *reporter) opens() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.syncing = true
+}
+
+// report publishes what a sync did.
+func (p *reporter) report(r report.Report, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.publish(r, err)
+	p.syncing, p.last, p.trouble = false, r, err
+	p.last.Clusters, p.last.Took, p.last.Between = nil, 0, true
+	p.engine.board.strip() // what was wanted was told
+	p.told = p.engine.board.toldLast()
+}
+
+// meanwhile publishes how all stands, if that changed since.
+func (p *reporter) meanwhile() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r, version := p.engine.board.soFar(p.told)
+	if version == p.told {
+		return
+	}
+	p.told = version
+	if p.syncing {
+		p.publish(r, nil)
+		return
+	}
+	r = p.last
+	r.Clusters, r.At = p.engine.board.rows(), time.Now()
+	p.publish(r, cmp.Or(p.trouble, p.engine.failed()))
 }
 
 // opens notes what a pass begins with.
@@ -73,6 +126,20 @@ func (b *board) soFar(known int) (report.Report, int) {
 		r.Clusters = append(r.Clusters, row)
 	}
 	return r, b.version
+}
+
+// toldAll notes that there is nothing to tell: no fleet applies.
+func (b *board) toldAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = b.version
+}
+
+// toldLast is the version that rows gave last.
+func (b *board) toldLast() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told
 }
 
 // unlooked says of a cluster that the pass has not looked at yet that nobody knows how its links are.

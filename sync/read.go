@@ -18,46 +18,46 @@ import (
 
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
 // us read is hidden, unless nothing could be decided without it (see plan.Watches).
-func (u *turn) side(ctx context.Context) pair.Side {
-	looked := u.board.looked(u.cluster.Name)
+func (r *reconcile) side(ctx context.Context) pair.Side {
+	looked := r.board.looked(r.cluster.Name)
 	side := pair.Side{Looked: looked}
-	err := u.loop.Clusters.WithCluster(ctx, u.cluster.Name, func(conn Cluster) error {
-		if u.observes {
-			return u.observe(ctx, conn, &side)
+	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
+		if r.how == byWatches {
+			return r.live(ctx, conn, &side)
 		}
-		return u.live(ctx, conn, &side)
+		return r.observe(ctx, conn, &side)
 	})
 	if err != nil {
-		failed := pair.Side{Looked: looked, Err: u.loop.why(err), Answered: side.Answered} // its watches stay as they are
-		if u.observes {
-			failed.Pass = u.pass
+		failed := pair.Side{Looked: looked, Err: r.loop.why(err), Answered: side.Answered} // its watches stay as they are
+		if r.how != byWatches {
+			failed.Pass = r.round
 		}
 		return failed
 	}
 	if side.Err != nil {
 		return side // its inventories say nothing
 	}
-	u.tell(&side)
+	r.tell(&side)
 	side.Known = true
-	u.judge(ctx, side)
+	r.judge(ctx, side)
 	return side
 }
 
 // tell gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
 // are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
-func (u *turn) tell(side *pair.Side) {
-	last, spec := u.board.factual(u.cluster.Name)
-	alike := last.Known && spec == sumOf(u.cluster.Spec)
+func (r *reconcile) tell(side *pair.Side) {
+	last, spec := r.board.factual(r.cluster.Name)
+	alike := last.Known && spec == sumOf(r.cluster.Spec)
 	switch {
 	case alike && side.Seen.Is(last.Seen):
 		side.Facts, side.Gap, side.Anyone = last.Facts, last.Gap, last.Anyone
 		return
-	case alike && tellSame(u.cluster.Spec, last.Seen, side.Seen):
+	case alike && tellSame(r.cluster.Spec, last.Seen, side.Seen):
 		side.Facts = last.Facts
 	default:
-		side.Facts = u.board.configs.FactsOf(u.cluster.Spec, side.Seen.Server, side.Seen)
+		side.Facts = r.board.configs.FactsOf(r.cluster.Spec, side.Seen.Server, side.Seen)
 	}
-	side.Gap, side.Anyone = u.board.gap(u.cluster.Spec, side.Seen)
+	side.Gap, side.Anyone = r.board.gap(r.cluster.Spec, side.Seen)
 }
 
 func sumOf(c api.Cluster) sum {
@@ -86,25 +86,25 @@ func tellSame(c api.Cluster, a, b object.Observation) bool {
 	return true
 }
 
-func (u *turn) observe(ctx context.Context, conn Cluster, side *pair.Side) error {
-	side.Pass = u.pass
+func (r *reconcile) observe(ctx context.Context, conn Cluster, side *pair.Side) error {
+	side.Pass = r.round
 	ledger, err := conn.Observe(ctx, plan.Ledger())
-	if err != nil || !u.watches(side, ledger) {
+	if err != nil || !r.watches(side, ledger) {
 		return err
 	}
 	side.Answered = true
 	rest, err := conn.Observe(ctx, side.Looked[len(plan.Ledger()):])
 	side.Seen = with(rest, ledger)
 	if older := linkerd.OlderWatches(rest); err == nil && len(older) > 0 {
-		return u.older(ctx, conn, side)
+		return r.older(ctx, conn, side)
 	}
 	return err
 }
 
 // older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
-func (u *turn) older(ctx context.Context, conn Cluster, side *pair.Side) error {
+func (r *reconcile) older(ctx context.Context, conn Cluster, side *pair.Side) error {
 	before := side.Seen
-	if !u.watches(side, before) {
+	if !r.watches(side, before) {
 		return nil
 	}
 	more, err := conn.Observe(ctx, linkerd.OlderWatches(before))
@@ -128,14 +128,14 @@ func with(seen, before object.Observation) object.Observation {
 const reads = 3
 
 // live asks for what was looked at last, and again only where that is not what is to be looked at now.
-func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
+func (r *reconcile) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 	if side.Looked == nil {
 		side.Looked = plan.Ledger()
 	}
 	for range reads {
 		known := side.Looked
 		seen, err := conn.Live(ctx, known)
-		if err != nil || !u.watches(side, seen) {
+		if err != nil || !r.watches(side, seen) {
 			return err
 		}
 		if side.Seen = seen; reflect.DeepEqual(side.Looked, known) {
@@ -148,21 +148,21 @@ func (u *turn) live(ctx context.Context, conn Cluster, side *pair.Side) error {
 }
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
-func (u *turn) watches(side *pair.Side, ledger object.Observation) bool {
-	looked, err := plan.Watches(u.board.near(u.cluster.Name), u.cluster, u.loop.Renderer, ledger)
+func (r *reconcile) watches(side *pair.Side, ledger object.Observation) bool {
+	looked, err := plan.Watches(r.board.near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because("Inventory", "%v", err)
 		return false
 	}
-	side.Looked = u.board.share(looked, side.Looked)
+	side.Looked = r.board.share(looked, side.Looked)
 	return true
 }
 
 // judge asks about what a cluster that was just read carries, before anybody plans with it.
-func (u *turn) judge(ctx context.Context, side pair.Side) {
-	base, ok := inventory.ReadBase(u.loop.Owner, side.Seen)
-	if ok && u.loop.guards(u.cluster.Name) {
-		_ = u.board.ask(ctx, u.board.commit(), base.Commit) // the answer is in the world that is planned from
+func (r *reconcile) judge(ctx context.Context, side pair.Side) {
+	base, ok := inventory.ReadBase(r.loop.Owner, side.Seen)
+	if ok && r.loop.guards(r.cluster.Name) {
+		_ = r.board.ask(ctx, r.board.commit(), base.Commit) // the answer is in the world that is planned from
 	}
 }
 

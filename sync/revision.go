@@ -23,47 +23,47 @@ type noting struct {
 
 // note writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first
 // cluster is written down it waits for that: both are one write. See flush.
-func (t *term) note(ctx context.Context, head polled, err error) {
-	why, known := t.board.unapplied(head, err)
-	if !t.loop.remembersRevisions() || !known {
+func (e *engine) note(ctx context.Context, head polled, err error) {
+	why, known := e.board.unapplied(head, err)
+	if !e.loop.remembersRevisions() || !known {
 		return
 	}
-	if t.noting.outages++; head.Commit != "" || head.err == nil {
-		t.noting.outages = 0
+	if e.noting.outages++; head.Commit != "" || head.err == nil {
+		e.noting.outages = 0
 	}
-	if t.noting.outages == 1 && t.publish != nil {
+	if e.noting.outages == 1 && e.daemon() {
 		return // a daemon asks again before it calls that an outage
 	}
-	next := t.board.revisions(why)
-	if record := t.board.lastRecord(); next.Stands(t.noting.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
+	next := e.board.revisions(why)
+	if record := e.board.lastRecord(); next.Stands(e.noting.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
 		return // also if another process has noted something else since: each notes what is news to it
 	}
-	t.noting.last = next
+	e.noting.last = next
 	a := &amendment{change: func(r *inventory.Record) bool {
 		if !r.Revision.IsZero() && r.Revision.Stands(next) {
 			return false
 		}
-		r.Revision = next.Noted(t.loop.Holder, time.Now())
+		r.Revision = next.Noted(e.loop.Holder, time.Now())
 		return true
 	}}
-	t.board.gather(a)
-	t.noting.waiting = a
-	if good, _ := t.board.inForce(); good == nil || len(t.board.lastRecord().Clusters) > 0 {
-		t.flush(ctx)
+	e.board.gather(a)
+	e.noting.waiting = a
+	if good, _ := e.board.inForce(); good == nil || len(e.board.lastRecord().Clusters) > 0 {
+		e.flush(ctx)
 	}
 }
 
 // flush writes what waits, if nobody did. What fails is written with the next pass.
-func (t *term) flush(ctx context.Context) {
-	a := t.noting.waiting
+func (e *engine) flush(ctx context.Context) {
+	a := e.noting.waiting
 	if a == nil || ctx.Err() != nil {
 		return
 	}
-	t.noting.waiting = nil
-	err := t.board.amend(ctx, func(*inventory.Record) bool { return false })
+	e.noting.waiting = nil
+	err := e.board.amend(ctx, func(*inventory.Record) bool { return false })
 	if err = errors.Join(err, a.err); err != nil {
-		t.noting.last = inventory.Revision{}
-		t.loop.Log.Warn("the revision was not written down", "why", err)
+		e.noting.last = inventory.Revision{}
+		e.loop.Log.Warn("the revision was not written down", "why", err)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
-	"github.com/linkwright/linkwright/sync/report"
 )
 
 // Why a revision is not applied has a code, and of errors in declarations the first one's place.
@@ -46,14 +45,14 @@ func TestUnapplied(t *testing.T) {
 }
 
 // noted is a term over a home cluster in memory, in which commit a is applied.
-func noted(t *testing.T) (*term, *memcluster.Cluster) {
+func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
 	l := &Loop{Owner: "linkwright", Holder: "pod", Home: Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
-	tt := newTerm(l, 1)
+	tt := newEngine(l, 1)
 	tt.board.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
 	tt.board.good, tt.board.head = &fleet.Fleet{Commit: "a"}, "a"
 	home.Requests()
@@ -73,7 +72,7 @@ func TestNote(t *testing.T) {
 			t.Errorf("%s: %d writes, want %d", when, n, want)
 		}
 	}
-	tt.publish = func(report.Report, error) {}
+	tt.patience = grace
 	tt.note(ctx, applied("a"), nil)
 	count(1, "the first")
 	tt.note(ctx, polled{err: lost}, lost)

@@ -22,7 +22,7 @@ import (
 // rewind is a real history, and three clusters in memory at its last commit, of which west is the home; links that its first
 // commit declares, the last declares too. The command is tried on real ones (cmd/linkwright).
 type rewind struct {
-	t           *testing.T
+	t, all      *testing.T // of what is tested now, and of all of it
 	set         *memcluster.Clusters
 	h           *history
 	first, last api.Commit
@@ -31,7 +31,7 @@ type rewind struct {
 
 func newRewind(t *testing.T) *rewind {
 	t.Helper()
-	r := &rewind{t: t, set: memcluster.New(memcluster.Options{}, "east", "north", "west"), h: newHistory(t)}
+	r := &rewind{t: t, all: t, set: memcluster.New(memcluster.Options{}, "east", "north", "west"), h: newHistory(t)}
 	for i, name := range r.set.Names() {
 		ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}
 		if err := r.set.Cluster(name).Put("kubectl", ns); err != nil {
@@ -79,7 +79,7 @@ func TestRewound(t *testing.T) {
 
 // begin is a new process.
 func (r *rewind) begin(only ...api.ClusterName) {
-	r.term = sync.Begin(&sync.Loop{
+	r.term = sync.Begin(r.all, &sync.Loop{
 		Owner: object.DefaultOwner, Declared: r.h, Clusters: reached{r.set}, Only: only,
 		Home:     sync.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -9,119 +8,72 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Run is one term: pass after pass until ctx ends. poke asks for a poll now; one that finds something new begins a pass,
-// and ends what the pass before still waits for. What comes while a poke is answered is answered after it; many that wait
-// are one, if the channel holds one. publish gets every report, one at a time, also while a pass waits. What cannot be read, or must not be applied, keeps the last
-// good fleet in force.
-func (l *Loop) Run(ctx context.Context, term int64, poke <-chan struct{}, publish func(report.Report)) error {
-	t, logged := newTerm(l, term), journal{log: l.Log}
-	t.grace, t.publish = grace, func(r report.Report, err error) {
+// Run is one period of leadership: sync after sync until ctx ends, and what watches and the clock ask for between them. poke asks for a
+// poll now; one that finds something new begins a sync, and ends what the sync before still waits for. What comes while a poke is
+// answered is answered after it; many that wait are one, if the channel holds one. publish gets every report, one at a time, also while
+// a sync waits. What cannot be read, or must not be applied, keeps the last good fleet in force.
+func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
+	e, logged := newEngine(l, leadership), journal{log: l.Log}
+	e.patience = grace
+	p := newReporter(e, func(r report.Report, err error) {
 		logged.tell(r, err)
 		publish(r)
-	}
-	defer t.close()
-	stop := t.meanwhile()
-	defer func() { stop() }()
-	decided, end := t.attend(ctx)
+	})
+	defer e.start(ctx)()
+	decided, end := e.attend(ctx)
 	defer end()
-	head := t.poll(ctx, polled{}, nil)
+	defer p.start()()
+	head := l.poll(ctx)
 	for ctx.Err() == nil {
 		start := time.Now()
 		w := l.watch(ctx, poke, decided, head)
-		r, err := t.pass(ctx, head, w.news)
-		if stop(); ctx.Err() == nil {
-			t.report(r, err)
-			t.rest(ctx, w.news, l.again(t.board, start))
+		p.opens()
+		if r, err := e.sync(ctx, head, w.news); ctx.Err() == nil {
+			p.report(r, err)
+			e.between(ctx, w.news, l.again(e.board, start))
 		}
 		if w.stop(); w.found() {
 			head = w.head
 		} else if ctx.Err() == nil {
-			head = t.poll(ctx, head, decided)
+			head = l.pollUnless(ctx, head, decided)
 		}
-		stop = t.meanwhile()
 	}
 	return nil
 }
 
-// rest is the time between two passes: until the next is due, or there are news.
-func (t *term) rest(ctx context.Context, news <-chan struct{}, next time.Time) {
-	t.deadline = next
-	t.serve(ctx, news, next, func(stopped bool) bool {
-		t.calm()
-		return stopped || !time.Now().Before(next)
-	})
-}
-
-// calm ends what stands for a pass between two of them: what was read is too old for who comes later. A turn about keys needs
-// none of it.
-func (t *term) calm() {
-	asked := false
-	for _, l := range t.order {
-		if l.running && !l.drifts && !t.straggles(l) || l.ready || len(l.awaits) > 0 {
-			return
-		}
-		asked = asked || l.looked == t.number
-	}
-	if asked {
-		t.number = t.board.begin()
-	}
-}
-
-// every is the least time between two reports.
-const every = time.Second
-
-// report publishes what a pass did.
-func (t *term) report(r report.Report, err error) {
-	t.publish(r, err)
-	t.said, t.news, t.last, t.trouble = time.Now(), false, r, err
-	t.last.Clusters, t.last.Took, t.last.Between = nil, 0, true
-	t.board.strip() // what was wanted was told
-}
-
-// due is when what was done between passes is to be told; zero: there is nothing.
-func (t *term) due() time.Time {
-	if !t.news || t.passing || !t.open || !t.last.Between {
-		return time.Time{}
-	}
-	return t.said.Add(every)
-}
-
-// tell tells what was done between passes, and how all stands now.
-func (t *term) tell() {
-	at := t.due()
-	if at.IsZero() || time.Now().Before(at) {
-		return
-	}
-	r := t.last
-	r.Clusters, r.At = t.board.rows(), time.Now()
-	t.publish(r, cmp.Or(t.trouble, t.failed))
-	t.said, t.news = time.Now(), false
-}
-
-// poll asks what the head declares; meanwhile it is as in a rest. What people decide does not wait for that: the last head stays.
-func (t *term) poll(ctx context.Context, last polled, decided <-chan bool) (head polled) {
-	asking, end := context.WithCancel(ctx)
-	defer end()
-	asked, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(asked)
-		head = t.loop.poll(asking)
-	}()
-	go func() {
-		defer close(over)
+// between is the time between two syncs: until the next is due, or there are news.
+func (e *engine) between(ctx context.Context, news <-chan struct{}, next time.Time) {
+	due := alarm(next)
+	for {
+		e.quiet()
 		select {
-		case <-asked:
+		case <-e.progress:
+		case <-news:
 			return
-		case polls := <-decided:
-			if !polls {
-				end()
-			}
+		case <-due:
+			return
+		case <-ctx.Done():
+			return
 		}
-		<-asked
-	}()
-	t.serve(ctx, over, time.Time{}, func(stopped bool) bool { return stopped })
-	<-over
-	if asking.Err() != nil && head.err != nil {
+	}
+}
+
+// pollUnless asks what the head declares. What people decide does not wait for that: the last head stays.
+func (l *Loop) pollUnless(ctx context.Context, last polled, decided <-chan bool) polled {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	asked := make(chan polled, 1)
+	go func() { asked <- l.poll(ctx) }()
+	select {
+	case head := <-asked:
+		return head
+	case polls := <-decided:
+		if !polls {
+			end()
+		}
+	}
+	head := <-asked
+	if ctx.Err() != nil && head.err != nil {
 		return last
 	}
 	return head
@@ -176,16 +128,18 @@ func (w *watch) found() bool {
 	}
 }
 
-// again is when the next pass begins: as the policy says, or earlier where a token is to be renewed. What a pass waits for
-// in vain is not hurried so.
+// again is when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
 func (l *Loop) again(b *board, start time.Time) time.Time {
-	policy, now := b.policy(), time.Now()
+	policy := b.policy()
 	next := policy.Next(start)
 	if every, ok := policy.Every(); ok {
 		next = start.Add(spread(every, rand.Float64())) //nolint:gosec // it spreads load, and guards nothing
 	}
-	if due := b.due(now.Add(patient)); !due.IsZero() && due.Before(next) {
-		return due
+	now := time.Now()
+	for _, d := range b.lastRecord().Decisions {
+		if d.Until.After(now) {
+			next = soonest(next, d.Until)
+		}
 	}
 	return next
 }

@@ -228,16 +228,21 @@ func TestNewsEndWaiting(t *testing.T) {
 		want time.Duration
 	}{"news": {true, 3 * time.Second}, "none": {false, 40 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &Loop{Owner: "linkwright", Clusters: far{}, Patience: time.Minute}
-			tm, news, start := newTerm(l, 1), make(chan struct{}), time.Now()
-			tm.open, tm.board.fleet, tm.deadline = true, &fleet.Fleet{}, start.Add(l.Patience)
-			tm.board.good = tm.board.fleet
-			tm.lanes["west"] = &lane{cluster: fleet.Cluster{Name: "west"}, wake: start.Add(40 * time.Second)}
-			tm.arrange()
+			e, news, start := atRest("west"), make(chan struct{}), time.Now()
+			defer e.queue.ShutDown()
+			e.round = newRound(1, time.Minute)
+			w := e.workers["west"]
+			w.alarm, w.pending = start.Add(40*time.Second), true
+			time.AfterFunc(40*time.Second, func() { // as a reconcile then would
+				e.mu.Lock()
+				w.pending = false
+				e.mu.Unlock()
+				e.tell()
+			})
 			if tt.news {
 				time.AfterFunc(3*time.Second, func() { close(news) })
 			}
-			tm.serve(t.Context(), news, time.Time{}, tm.over)
+			e.waitForRound(t.Context(), news)
 			if got := time.Since(start); got != tt.want {
 				t.Errorf("%s: the pass took %v, want %v", name, got, tt.want)
 			}

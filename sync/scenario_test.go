@@ -342,7 +342,7 @@ func (s *scenario) rewrite(name, text string) {
 func (s *scenario) pass(words []string) {
 	s.Helper()
 	if s.term == nil {
-		s.term = sync.Begin(s.loop(false), 1)
+		s.term = sync.Begin(s.T, s.loop(false), 1)
 	}
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()

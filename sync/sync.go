@@ -5,9 +5,7 @@ package sync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -128,12 +126,12 @@ type Loop struct {
 	Refused func(error) (object.Refusal, bool)
 }
 
-// Once makes one pass: it ends when no cluster has anything left to do, or what is left must be waited
+// Once makes one sync: it ends when no cluster has anything left to do, or what is left must be waited
 // for longer than Patience. The report tells all of it, whatever the error.
-func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
-	t := newTerm(l, term)
-	defer t.close()
-	r, err := t.pass(ctx, l.poll(ctx), nil)
+func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error) {
+	e := newEngine(l, leadership)
+	defer e.start(ctx)()
+	r, err := e.sync(ctx, l.poll(ctx), nil)
 	if !l.ReadOnly {
 		(&journal{log: l.Log}).tell(r, err)
 	}
@@ -141,7 +139,7 @@ func (l *Loop) Once(ctx context.Context, term int64) (report.Report, error) {
 }
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
-func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
+func (l *Loop) Look(ctx context.Context, leadership int64) (plan.World, error) {
 	d, err := l.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
 		err = invalid(d.Problems)
@@ -149,15 +147,15 @@ func (l *Loop) Look(ctx context.Context, term int64) (plan.World, error) {
 	if err != nil {
 		return plan.World{}, err
 	}
-	t := newTerm(l, term)
-	defer t.close()
-	if err := t.board.declare(ctx, d.Fleet); err != nil {
+	e := newEngine(l, leadership)
+	defer e.start(ctx)()
+	if err := e.board.declare(ctx, d.Fleet); err != nil {
 		return plan.World{}, err
 	}
-	t.begin()
-	t.strangers()
-	t.meet(ctx)
-	return t.board.world(), nil
+	e.enroll()
+	e.strangers()
+	e.meet()
+	return e.board.world(), nil
 }
 
 // invalid is ErrInvalid with every problem on a line of its own.
@@ -169,62 +167,7 @@ func invalid(problems []api.Problem) error {
 	return errors.Join(append(lines, ErrInvalid)...)
 }
 
-// pass makes the clusters as what is in force declares them: the head, or without it the last good one. It waits for
-// nothing any more once there are news.
-func (t *term) pass(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
-	start, b := time.Now(), t.board
-	b.forgetAnswers()
-	r := report.Report{Head: b.newest(head.Commit), Problems: head.Problems, ReadOnly: t.loop.ReadOnly}
-	if head.err == nil || head.Commit != "" {
-		r.Polled = head.at
-	}
-	if head.err != nil {
-		r.Err = head.err.Error()
-	}
-	b.opens(r)
-	t.open = false
-	ok, err := t.choose(ctx, head)
-	t.note(ctx, head, err)
-	if t.open = ok; ok {
-		t.strangers()
-		urged := t.urge()
-		err = errors.Join(err, t.run(ctx, news))
-		t.strike(ctx, ended(urged, head.err))
-		t.flush(ctx)
-		r.Clusters = b.rows()
-	}
-	if r.At, r.Err = time.Now(), ""; err != nil {
-		r.Err = err.Error()
-	}
-	if f, since := b.inForce(); f != nil {
-		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
-	}
-	return r, err
-}
-
-// strangers warns, once in a term, of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
-func (t *term) strangers() {
-	if t.warned {
-		return
-	}
-	t.warned = true
-	for _, name := range slices.Sorted(maps.Keys(t.loop.Forget)) {
-		if t.lane(name) == nil {
-			t.loop.Log.Warn("--abandon-cluster does nothing: no such cluster is declared or remembered; was it abandoned before, or is it called otherwise?", "cluster", string(name))
-		}
-	}
-}
-
-// known refuses to write a cluster that there is not.
-func (l *Loop) known(b *board) error {
-	for _, only := range l.Only {
-		if !slices.ContainsFunc(b.clusters(), func(c fleet.Cluster) bool { return c.Name == only }) {
-			return fmt.Errorf("only cluster %s is to be written, and no such cluster is declared", only)
-		}
-	}
-	return nil
-}
-
+// writes says that a cluster is ours to write.
 func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -307,7 +308,7 @@ func TestForbiddenWrites(t *testing.T) {
 		{[]error{errSkipped}, false},
 		{nil, false},
 	} {
-		u := &turn{loop: loop}
+		u := &reconcile{loop: loop}
 		for _, err := range tt.errs {
 			u.outcomes = append(u.outcomes, object.Outcome{Err: err})
 		}
@@ -315,4 +316,30 @@ func TestForbiddenWrites(t *testing.T) {
 			t.Errorf("%v: %t, want %t", tt.errs, got, tt.want)
 		}
 	}
+}
+
+// While a target hangs, a commit reaches the sources of links to it all the same: what is known of the target stays as it was.
+func TestCommitBesideAHangingTarget(t *testing.T) {
+	link := func(commit string) string {
+		return strings.Replace(rigLink("west", "east"), "target: east}", "target: east, excludedLabels: [commit-"+commit+"]}", 1) + rigLink("east", "north")
+	}
+	turns(t, memcluster.Options{Timeout: 30 * time.Second}, link("1"), func(r *rig) {
+		r.clean(30*time.Second, 4)
+		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = true })
+		k := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: probe.Namespace, Name: "east"}
+		for i := range 2 {
+			commit := fmt.Sprint(i + 2)
+			r.declare("c"+commit, link(commit))
+			time.Sleep(3 * time.Second)
+			spec, _ := r.Cluster("west").Object(k)["spec"].(map[string]any)
+			if got := fmt.Sprint(spec["excludedLabels"]); !strings.Contains(got, "commit-"+commit) {
+				t.Errorf("commit %s: the Link excludes %s", commit, got)
+				for _, p := range r.told() {
+					t.Log(p.Commit, p.Between, p.Counts(), rows(p))
+				}
+			}
+		}
+		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = false })
+		r.clean(3*time.Minute, 4)
+	})
 }

@@ -121,10 +121,10 @@ func (v view) basis(s plan.Step) basis {
 }
 
 // outdated says that a step may differ by what its neighbours show since it was planned.
-func (b *board) outdated(u *turn) bool {
-	v, ok := b.view(u.epoch)
+func (b *board) outdated(r *reconcile) bool {
+	v, ok := b.view(r.epoch)
 	defer b.done(v)
-	return ok && slices.ContainsFunc(v.peers(u.step), func(peer api.ClusterName) bool { return v.shown[peer].moved > u.moves })
+	return ok && slices.ContainsFunc(v.peers(r.step), func(peer api.ClusterName) bool { return v.shown[peer].moved > r.moves })
 }
 
 // because is why a commit is barred; empty: it is not.
@@ -265,6 +265,17 @@ func showBase(to *bytes.Buffer, owner string, seen object.Observation) api.Commi
 		fmt.Fprintln(to, k)
 	}
 	return inv.Commit
+}
+
+// shows says that other clusters' steps depend on an object, see shownBy.
+func shows(k object.Key) bool {
+	return k.Namespace == object.AccessNamespace || k.Kind == "Secret" || k.Kind == "Link"
+}
+
+// concerned says that keys of a cluster may be ours, or are what other clusters depend on.
+func (b *board) concerned(name api.ClusterName, keys []object.Key) bool {
+	seen := b.side(name).Seen
+	return slices.ContainsFunc(keys, func(k object.Key) bool { return shows(k) || seen.Record(k).Mark == object.Ours })
 }
 
 // announcements are what Linkerd Links tell of credentials, by key.

@@ -156,14 +156,14 @@ func TestWorldStays(t *testing.T) {
 	b.issued(link, object.NewSecret([]byte("token")))
 	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: probe, End: object.End{Cluster: "east"}}}
 	b.loop.Refused = func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true }
-	b.correct("east", []object.Outcome{refused}, false)
+	b.correct("east", []object.Outcome{refused})
 	w := b.world()
 	b.put("east", pair.Side{Known: true, Pass: 7}, b.now())
 	b.put("west", pair.Side{}, b.now())
 	b.issued(link, object.NewSecret([]byte("another")))
 	b.answers[[2]api.Commit{b.fleet.Commit, "x"}] = errSkipped
 	b.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "uid"}}})
-	b.correct("east", []object.Outcome{{Change: refused.Change}}, false)
+	b.correct("east", []object.Outcome{{Change: refused.Change}})
 	switch {
 	case len(w.Sides) != 1 || w.Sides["east"].Pass != 0:
 		t.Errorf("sides: %v", w.Sides)
@@ -214,7 +214,7 @@ func TestFactsAreReused(t *testing.T) {
 		b.fleet = load(t, "")
 		b.put("east", pair.Side{Known: tt.known, Seen: seen("uid", "ca"), Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
 		b.specify("east", sumOf(spec))
-		u := &turn{board: b, cluster: fleet.Cluster{Name: "east", Spec: tt.spec}}
+		u := &reconcile{board: b, cluster: fleet.Cluster{Name: "east", Spec: tt.spec}}
 		side := pair.Side{Seen: tt.seen}
 		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {
 			t.Errorf("%s: reused %v, want %v", name, side.Facts.Version, tt.reuse)
@@ -234,7 +234,7 @@ func TestSameObservation(t *testing.T) {
 	b.put("east", pair.Side{Known: true, Seen: same, Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
 	b.specify("east", sumOf(spec))
 	side := pair.Side{Seen: same}
-	if (&turn{board: b, cluster: fleet.Cluster{Name: "east", Spec: spec}}).tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
+	if (&reconcile{board: b, cluster: fleet.Cluster{Name: "east", Spec: spec}}).tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
 		t.Errorf("it was looked at again: %q, %q", side.Gap, side.Facts.Version)
 	}
 }

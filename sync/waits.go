@@ -2,24 +2,9 @@ package sync
 
 import (
 	"slices"
-	"time"
 
 	"github.com/linkwright/linkwright/api"
 )
-
-// due is the first moment after now at which some cluster's step may differ by itself; zero: none.
-func (b *board) due(now time.Time) (first time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, row := range b.table {
-		for _, at := range row.Step.Moments() {
-			if at.After(now) && (first.IsZero() || at.Before(first)) {
-				first = at
-			}
-		}
-	}
-	return first
-}
 
 // neighbours are the clusters whose steps wait for this one – its own end of a link may be gone already –, and with declared
 // those at the other ends of its declared links.

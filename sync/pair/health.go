@@ -99,11 +99,11 @@ func First(all []Verdict) (Verdict, bool) {
 //	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
 //	mirrors have endpoints  every mirror has an address
 func (v View) Health(held *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
-	return append([]Verdict{v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.Beats(pulse)...)
+	return append([]Verdict{v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.beats(pulse)...)
 }
 
-// Beats are the last stages alone: those that are read from what Linkerd's controllers write.
-func (v View) Beats(pulse linkerd.Pulse) []Verdict {
+// beats are the last stages alone: those that are read from what Linkerd's controllers write.
+func (v View) beats(pulse linkerd.Pulse) []Verdict {
 	return []Verdict{v.leads(), v.gateway(pulse), v.serving(pulse)}
 }
 

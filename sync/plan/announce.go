@@ -69,7 +69,7 @@ func (p *planner) changed(l fleet.Link) string {
 
 // announce has the destination controller told of all that changed in place, in one write: the pods of its Deployment start anew.
 func (p *planner) announce() {
-	if !p.tellable() {
+	if len(p.news().untold) == 0 || p.silenced() != nil {
 		return
 	}
 	base := object.End{Cluster: p.name}
@@ -81,9 +81,6 @@ func (p *planner) announce() {
 		}
 	}
 }
-
-// tellable says that there is something to be told, and that it may be told now.
-func (p *planner) tellable() bool { return len(p.news().untold) > 0 && p.silenced() == nil }
 
 // telling is the write: of one annotation, by the uid of what was read.
 func (p *planner) telling() object.Change {

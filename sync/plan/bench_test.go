@@ -51,20 +51,6 @@ func becameReady(b *testing.B, w World) Step {
 	return step
 }
 
-// BenchmarkDrift compares one end of the same world alone.
-func BenchmarkDrift(b *testing.B) {
-	w := inPlace(b, benchLinks)
-	s := &sim{world: w}
-	last := Cluster(w, "west", s.renderer(), PrunePolicy, Suspend)
-	end := last.Rows[benchLinks/2].End
-	b.ReportAllocs()
-	cpu(b, func() {
-		if step := Drift(w, last, []object.End{end}, s.renderer(), PrunePolicy, Suspend); step.Whole || step.Writes() > 0 {
-			b.Fatalf("%v", words(step))
-		}
-	})
-}
-
 // BenchmarkRender renders alone.
 func BenchmarkRender(b *testing.B) {
 	w := inPlace(b, benchLinks)

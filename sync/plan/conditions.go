@@ -85,18 +85,6 @@ func (p *planner) writes(k object.Key) bool {
 	return slices.ContainsFunc(p.step.Ahead, func(c object.Change) bool { return c.Key == k })
 }
 
-// overdue says that conditions of the step's rows are to be told now; of those that are to be told later, the step is asked again.
-func (p *planner) overdue() bool {
-	found := false
-	for _, row := range p.step.Rows {
-		_, _, at := p.tidings(row)
-		if found = found || !at.IsZero() && !p.Now.Before(at); !found {
-			p.step.retry(at)
-		}
-	}
-	return found
-}
-
 // retry has the step asked again at a moment, if not earlier, and no pass wait for that; zero: not for this.
 func (s *Step) retry(at time.Time) {
 	if !at.IsZero() && (s.Retry.IsZero() || at.Before(s.Retry)) {

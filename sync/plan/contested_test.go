@@ -34,7 +34,6 @@ func TestContested(t *testing.T) {
 	}
 	for name, way := range ways {
 		s.world.Now = until.Add(-time.Minute)
-		at := Cluster(s.now(), "west", s.renderer())
 		way()
 		step := s.turn("west")
 		same(t, name, nil, deeds(step))
@@ -49,13 +48,8 @@ func TestContested(t *testing.T) {
 		if !step.Next.Equal(until) {
 			t.Errorf("%s: asked again at %s", name, step.Next)
 		}
-		if d := Drift(s.now(), at, []object.End{westEast}, s.renderer()); d.Whole || len(d.Changes) > 0 || !d.Next.Equal(until) {
-			t.Errorf("%s: drift writes %v, whole %t, next %s", name, words(d), d.Whole, d.Next)
-		}
 		drifted(s, "west", linkKey("east"))
-		d := Drift(s.now(), step, []object.End{westEast}, s.renderer())
-		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, words(d))
-		same(t, name+", and something else, of the whole", words(d), words(s.turn("west")))
+		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, words(s.turn("west")))
 		s.world.Now = until
 		if step := s.turn("west"); len(step.Changes) != 1 || step.Changes[0].Key != deployment("east") {
 			t.Errorf("%s, in time: %v", name, words(step))
@@ -117,7 +111,6 @@ func TestImmutable(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
-		last := Cluster(s.now(), "west", s.renderer())
 		drifted(s, "west", tt.key)
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
@@ -132,9 +125,6 @@ func TestImmutable(t *testing.T) {
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
 		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
-		}
-		if d := Drift(s.now(), last, []object.End{westEast}, s.renderer()); len(d.Changes) > 0 || !d.Whole {
-			t.Errorf("%s of %s: drift alone plans %v", tt.field, tt.key, words(d))
 		}
 		if old := Cluster(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {
 			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, words(old))

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -87,26 +86,10 @@ func (r Row) ails() *object.Reason {
 	return nil
 }
 
-// beats says that a link's last stages stand as was told.
-func (p *planner) beats(l fleet.Link, row Row) bool {
-	now := p.view(l).Beats(p.pulse(l))
-	return len(row.Health) >= len(now) && reflect.DeepEqual(now, row.Health[len(row.Health)-len(now):])
-}
-
 // pulse is what the cluster tells of a link's gateway.
 func (p *planner) pulse(l fleet.Link) linkerd.Pulse {
 	if p.pulses == nil {
 		p.pulses = linkerd.Pulses(p.spec(p.name).Linkerd, p.side.Seen)
 	}
 	return p.pulses[l.Target.Name]
-}
-
-// ailing are the ends in place whose stages stand otherwise than was told, by what Linkerd's controllers write.
-func (a *asker) ailing() {
-	p := &planner{World: a.World, name: a.name, side: a.Sides[a.name], step: &Step{}} // what it asks for by the clock was told
-	for end, row := range a.rows {
-		if l, ok := a.checked(row); ok && row.inPlace() && !p.beats(l, row) {
-			a.found[end] = true
-		}
-	}
 }

@@ -1,68 +1,50 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
-// The stages of a link are told at its source, and an object of Linkerd's controllers asks for its end when it changes them.
+// The stages of a link are told at its source, as what Linkerd's controllers write says.
 func TestHealthOfEnds(t *testing.T) {
 	s := linked(t, all)
-	last := Cluster(s.now(), "west", s.renderer())
-	if first, failed := pair.First(last.row(westEast).Health); failed || len(last.row(westEast).Health) == 0 {
-		t.Fatalf("all is well, and %s failed: %v", first.Stage, first.Why)
-	}
-	if !last.row(westEast).Ready() || last.row(object.End{Cluster: "west"}).Ready() {
-		t.Error("all is well, and the link is not ready, or a base is")
-	}
-	asks := func(what string, k object.Key, want bool) {
+	first := func(what string) (pair.Verdict, Row) {
 		t.Helper()
-		ends, whole := Asks(s.now(), last, []object.Key{k})
-		if whole || slices.Equal(ends, []object.End{westEast}) != want || !want && len(ends) > 0 {
-			t.Fatalf("%s: %s asks for %v, whole %t", what, k, ends, whole)
+		row := Cluster(s.now(), "west", s.renderer()).row(westEast)
+		if len(row.Health) == 0 {
+			t.Fatalf("%s: no stages are told", what)
 		}
-		if want {
-			last = last.With(Drift(s.now(), last, ends, s.renderer()))
-		}
+		v, _ := pair.First(row.Health)
+		return v, row
+	}
+	v, row := first("all is well")
+	if v.Passing == pair.Failed || !row.Ready() || Cluster(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
+		t.Errorf("all is well, and %s says %v, or the link is not ready, or a base is", v.Stage, v.Why)
 	}
 	seen := &s.live["west"].Seen
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: mc, Name: "service-mirror-write-east"}
 	held := seen.Record(lease)
-	renewed := held
-	renewed.ResourceVersion += "1"
-	record(seen, lease, renewed)
-	asks("the controller renews its lease", lease, false)
 	left := held
 	left.Health = object.HealthOf("Lease", []byte(`{}`))
 	record(seen, lease, left)
-	asks("the controller left", lease, true)
-	if first, _ := pair.First(last.row(westEast).Health); first.Stage != pair.Leads || last.row(westEast).Why != nil || last.row(westEast).Ready() {
-		t.Errorf("nobody holds the lease: %+v", last.row(westEast))
+	if v, row := first("the controller left"); v.Stage != pair.Leads || row.Why != nil || row.Ready() {
+		t.Errorf("nobody holds the lease: %+v", row)
 	}
 	record(seen, lease, held)
-	asks("another leads", lease, true)
-
-	var mirror object.Key
+	if _, row := first("another leads"); !row.Ready() {
+		t.Errorf("another leads: %+v", row)
+	}
 	dead := object.HealthOf("Endpoints", []byte(`{"subsets":[{"notReadyAddresses":[{"ip":"192.0.2.1"}]}]}`))
 	edit := seen.Edit()
 	for k, r := range seen.Kind("", "Endpoints") {
 		body, _ := seen.Body(k)
-		r.Health, mirror = dead, k
+		r.Health = dead
 		edit.Put(k, r, body)
 	}
 	*seen = edit.Observation()
-	asks("the gateway died", mirror, true)
-	if why := last.row(westEast).Why; why == nil || why.Code != pair.GatewayDead || last.row(westEast).Standing != InPlace {
-		t.Errorf("nobody is told that the gateway died: %+v", last.row(westEast))
+	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != pair.GatewayDead || row.Standing != InPlace {
+		t.Errorf("nobody is told that the gateway died: %+v", row)
 	}
-	if whole := Cluster(s.now(), "west", s.renderer()); !slices.EqualFunc(whole.row(westEast).Health, last.row(westEast).Health, sameVerdict) {
-		t.Errorf("the whole step tells %+v, the end alone %+v", whole.row(westEast).Health, last.row(westEast).Health)
-	}
-}
-
-func sameVerdict(a, b pair.Verdict) bool {
-	return a.Stage == b.Stage && a.Passing == b.Passing && (a.Why == nil) == (b.Why == nil)
 }

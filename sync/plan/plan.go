@@ -115,7 +115,6 @@ type Step struct {
 	Retry      time.Time       // when there may be others to try, or conditions to tell, for which no pass waits; zero: never
 	Rows       []Row           // sorted by end
 	Next       time.Time       // when it may differ although nothing was written; zero: never
-	Whole      bool            // of Drift: the whole cluster is to be planned
 	// Look are clusters that must be read in this pass before what ends with the code Unread wait for can be decided; sorted.
 	Look []api.ClusterName
 	// Owed are ends in other clusters that nothing but the home record will tell of once this step is done: to be written there

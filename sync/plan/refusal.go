@@ -9,15 +9,14 @@ import (
 
 // refusal says why nothing may be written to the cluster at all: it is a stranger, its inventories cannot
 // be read, no admission policies confine linkwright there though they must, its base is of a later term, so that another process took over, or of a commit that the fleet's does not follow.
-// Where only some ends are asked for, only their inventories are read, and the base.
-func (p *planner) refusal(only ...object.End) *object.Reason {
+func (p *planner) refusal() *object.Reason {
 	if why := p.stranger(p.name); why != nil {
 		return why
 	}
 	if why := p.unconfined(); why != nil && p.RequireConfinement {
 		return why
 	}
-	recorded, err := p.inventories(only)
+	recorded, err := inventory.Read(p.Owner, p.side.Seen)
 	if err != nil {
 		return object.Because("Inventory", "%v", err)
 	}
@@ -43,22 +42,4 @@ func (p *planner) own(recorded []inventory.Inventory) []inventory.Inventory {
 	}
 	slices.SortFunc(recorded, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
 	return recorded
-}
-
-func (p *planner) inventories(only []object.End) ([]inventory.Inventory, error) {
-	if len(only) == 0 {
-		return inventory.Read(p.Owner, p.side.Seen)
-	}
-	base, found, err := inventory.Base(p.Owner, p.side.Seen)
-	var out []inventory.Inventory
-	if found {
-		out = append(out, base)
-	}
-	for _, end := range only {
-		if inv, ok := inventory.Of(p.Owner, end, p.side.Seen); ok && !end.IsBase() {
-			out = append(out, inv)
-		}
-	}
-	slices.SortFunc(out, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
-	return out, err
 }

@@ -180,19 +180,6 @@ func TestTurnsRefused(t *testing.T) {
 	}
 }
 
-// An inventory that is edited to ask for a rotation is planned as a whole.
-func TestTurnsAskForTheWhole(t *testing.T) {
-	i := newIssuer(t, "")
-	i.inPlace()
-	last := i.turn("east")
-	i.ask(false)
-	end := object.End{Cluster: "east", Link: westEast.Link}
-	ends, whole := Asks(i.now(), last, []object.Key{inventory.Key(owner, end)})
-	if !whole && (!slices.Contains(ends, end) || !Drift(i.now(), last, ends, i.renderer()).Whole) {
-		t.Errorf("ends %v, and no whole plan", ends)
-	}
-}
-
 // A process that dies after any write of a rotation, again and again, comes to the same end, and the source's token is good all along.
 func TestTurnsCrash(t *testing.T) {
 	for _, spec := range []string{"", all, bound, all + bound} {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -33,6 +34,15 @@ func (s Step) Moments() []time.Time {
 		}
 	}
 	return out
+}
+
+// row is zero for an end that the step says nothing of.
+func (s Step) row(end object.End) Row {
+	at, ok := slices.BinarySearchFunc(s.Rows, end, func(r Row, e object.End) int { return r.End.Compare(e) })
+	if !ok {
+		return Row{}
+	}
+	return s.Rows[at]
 }
 
 // Writes says how many writes the step plans.

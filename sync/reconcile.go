@@ -1,0 +1,251 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// how says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
+// two ways since the round began (see pair.Side.Pass).
+//
+//	ByWatches    from watches that stay open
+//	ByRequests   by requests, and what is written is taken over from the answers: nobody watches
+//	ForDeletion  by requests, since a step asked for that; what is written is read again
+type how string
+
+const (
+	byWatches   how = "ByWatches"
+	byRequests  how = "ByRequests"
+	forDeletion how = "ForDeletion"
+)
+
+// stage says how far a reconcile came.
+//
+//	Overtaken  other declarations came meanwhile: nothing was planned
+//	Read       the cluster was read, and that was all there was to do
+//	Planned    the step was planned, and done as far as it is ours to do
+type stage string
+
+const (
+	overtaken stage = "Overtaken"
+	read      stage = "Read"
+	planned   stage = "Planned"
+)
+
+// task is what a reconcile is begun for.
+type task struct {
+	began    time.Time
+	round    int
+	epoch    int // of the board
+	how      how
+	onlyRead bool
+	current  bool // the board shows the cluster as it is: it need not be read
+}
+
+// result is what became of a reconcile.
+type result struct {
+	stage    stage
+	known    bool // the cluster could be read
+	asked    bool // the cluster was asked how it is
+	kept     bool // the board shows it as the reconcile left it
+	moved    bool // what other clusters' steps depend on
+	took     took
+	step     plan.Step
+	basis    basis
+	moves    int // of the board when the step was planned
+	outcomes []object.Outcome
+	issued   []api.ClusterName // have a token that they did not have
+	err      error             // of the record: nothing was written
+}
+
+// took is how long a reconcile took.
+type took struct{ read, plan time.Duration }
+
+// reconcile is one reconcile of one cluster: read, plan, write. It runs in a goroutine of its own, and touches nothing of the engine but
+// the board.
+type reconcile struct {
+	loop    *Loop
+	board   *board
+	cluster fleet.Cluster
+	run     *run // of which it uses the sign of life alone
+	task
+	result
+}
+
+// do reads the cluster, plans its step from all that is known, and does it.
+func (r *reconcile) do(ctx context.Context) {
+	r.stage = read
+	if r.onlyRead {
+		r.look(ctx)
+		return
+	}
+	if (!r.current || !r.sees()) && !r.look(ctx) {
+		return
+	}
+	v, ok := r.board.view(r.epoch)
+	if !ok {
+		r.stage = overtaken
+		return
+	}
+	r.stage = planned
+	r.perform(ctx, v)
+}
+
+// perform plans the step and does it.
+func (r *reconcile) perform(ctx context.Context, v view) {
+	began := time.Now()
+	r.step = plan.Cluster(v.World, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
+	r.took.plan, r.basis, r.moves = time.Since(began), v.basis(r.step), v.moves
+	side := v.Sides[r.cluster.Name]
+	given, yields := plan.GiveUp(v.World, r.step)
+	r.board.done(v)
+	if r.kept = r.how == byRequests && side.Known; !r.loop.writes(r.cluster.Name) {
+		return
+	}
+	r.write(ctx, side.Facts.UID)
+	if yields && r.forbidden() {
+		r.step, r.outcomes, r.err = given, nil, r.board.forget(ctx, r.cluster.Name)
+	}
+	r.fold(ctx, side)
+	r.issue(ctx)
+	_, failed := tally(r.outcomes)
+	r.kept = r.kept && failed == 0
+}
+
+// look reads the cluster, and puts what it shows on the board; false: other declarations came meanwhile.
+func (r *reconcile) look(ctx context.Context) bool {
+	began := time.Now()
+	r.asked = true
+	side := r.side(ctx)
+	r.took.read, r.known = time.Since(began), side.Known
+	r.run.hear()
+	moved, ok := r.board.put(r.cluster.Name, side, r.epoch)
+	if r.moved = moved; !ok {
+		r.stage = overtaken
+		return false
+	}
+	r.board.specify(r.cluster.Name, sumOf(r.cluster.Spec))
+	return true
+}
+
+// write does the step, once it is written down which cluster that is.
+func (r *reconcile) write(ctx context.Context, uid string) {
+	if r.step.Writes() == 0 {
+		r.err = r.keepRecord(ctx, uid)
+		return
+	}
+	if r.err = r.board.remember(ctx, r.cluster, uid, r.step); r.err != nil {
+		return
+	}
+	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
+		r.outcomes = act(ctx, heard{conn, r.run}, r.step)
+		return nil
+	})
+	if err != nil {
+		r.step.Refused = r.loop.why(err)
+	}
+}
+
+// forbidden says that the account may do none of the writes, by its rights or by admission: those of later phases were skipped for that.
+func (r *reconcile) forbidden() bool {
+	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, errSkipped) })
+	may := func(o object.Outcome) bool {
+		return o.Err == nil || !slices.Contains([]string{object.Forbidden, object.NotAdmitted}, r.loop.why(o.Err).Code)
+	}
+	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
+}
+
+// heard is a cluster whose answers to writes are noted.
+type heard struct {
+	Cluster
+	run *run
+}
+
+func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error) {
+	defer h.run.hear()
+	return h.Cluster.Write(ctx, c)
+}
+
+// keepRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
+// find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed, and
+// writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
+// identity that people replaced.
+func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
+	if err := r.board.keepJudged(ctx, r.step.Judged); err != nil {
+		return err
+	}
+	switch known, recorded := r.board.lastRecord().Clusters[r.cluster.Name]; {
+	case r.step.Left():
+		return r.board.forget(ctx, r.cluster.Name)
+	case len(r.step.Paid) > 0:
+		return r.board.acquit(ctx, r.cluster.Name, r.step.Paid)
+	case (!recorded || known.UID != uid) && r.step.Refused == nil && r.holds():
+		return r.board.remember(ctx, r.cluster, uid, r.step)
+	}
+	return nil
+}
+
+// holds says that a base of ours is seen in the cluster.
+func (r *reconcile) holds() bool {
+	_, found := inventory.ReadBase(r.loop.Owner, r.board.side(r.cluster.Name).Seen)
+	return found
+}
+
+// issue asks for the tokens that the step needs: what they are bound to was seen. One that is not granted is told as
+// a write that failed.
+func (r *reconcile) issue(ctx context.Context) {
+	for _, n := range r.step.Needs {
+		if ctx.Err() != nil || r.err != nil || !r.loop.writes(n.Link.Source) {
+			return
+		}
+		token, err := r.loop.Clusters.Token(ctx, r.cluster.Name, n.Request)
+		if err == nil {
+			r.board.issued(n.Link, token)
+			r.issued = append(r.issued, n.Link.Source)
+			continue
+		}
+		r.outcomes = append(r.outcomes, object.Outcome{Err: err, Change: object.Change{
+			End: object.End{Cluster: r.cluster.Name, Link: n.Link}, Action: object.Create, Key: tokenRequest(n.Request.Account),
+			Why: object.Reason{Code: "Token", Message: "its source needs one"},
+		}})
+	}
+}
+
+// tokenRequest is how a request for a token of an account is called.
+func tokenRequest(account object.Key) object.Key {
+	return object.Key{Group: "authentication.k8s.io", Kind: "TokenRequest", Namespace: account.Namespace, Name: account.Name}
+}
+
+// left says how the reconcile left its cluster. What only repairs is taken for done, where watches will tell whether it is.
+func (r *reconcile) left() lastState {
+	_, failed := tally(r.outcomes)
+	ours := r.loop.writes(r.cluster.Name)
+	switch {
+	case failed > 0 || r.err != nil || len(r.step.Look) > 0:
+		return unfinished
+	case r.step.Writes()+len(r.step.Needs) == 0 || !ours:
+		return finished
+	case r.loop.Changes != nil && r.step.Repairs() && len(r.outcomes) > 0:
+		return repaired
+	}
+	return unfinished
+}
+
+func tally(outcomes []object.Outcome) (written, failed int) {
+	for _, o := range outcomes {
+		if o.Err != nil {
+			failed++
+		} else {
+			written++
+		}
+	}
+	return written, failed
+}

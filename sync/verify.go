@@ -1,0 +1,204 @@
+package sync
+
+import (
+	"context"
+	"slices"
+	gosync "sync"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// Trier tries logins, in bounded time.
+type Trier interface {
+	// Try gives what did not pass, or nil; refused says that the server would refuse other readers just so.
+	Try(ctx context.Context, t object.Trial) (why *object.Reason, refused bool)
+}
+
+const (
+	// A credential that works is tried again after tryEvery; one that does not, first after tryFirst, and at last as rarely.
+	tryFirst, tryEvery = 30 * time.Second, 10 * time.Minute
+	doublings          = 7
+
+	// unreachable and timeout are the codes of no answer.
+	unreachable, timeout = "Unreachable", "Timeout"
+)
+
+// verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
+// keeps neither a cluster's reconciles nor other credentials waiting.
+type verifier struct {
+	running gosync.WaitGroup
+
+	mu    gosync.Mutex
+	queue map[string][]plan.Try // by address, those not begun
+	under map[string]verifying  // way, by address
+	fails map[api.Pair]int      // in a row
+	ended bool
+}
+
+// verifying is a credential that is being verified.
+type verifying struct {
+	plan.Try
+	began time.Time
+	cut   context.CancelFunc
+}
+
+// verified is what became of one.
+type verified struct {
+	plan.Try
+	why     *object.Reason
+	refused bool
+}
+
+func newVerifier() *verifier {
+	return &verifier{queue: map[string][]plan.Try{}, under: map[string]verifying{}, fails: map[api.Pair]int{}}
+}
+
+// verify has the credentials of a step verified. What is asked for already is not asked for again. e.mu is held.
+func (e *engine) verify(ctx context.Context, step plan.Step) {
+	if !e.loop.tries() || !e.loop.Probe && !e.loop.writes(step.Cluster) {
+		return
+	}
+	e.verifier.add(step.Tries)
+	e.verifyNext(ctx)
+}
+
+// verifyNext begins what may begin.
+func (e *engine) verifyNext(ctx context.Context) {
+	e.verifier.begin(ctx, func(inner context.Context, t plan.Try) {
+		why, refused := e.loop.Tries.Try(inner, t.Trial)
+		e.verified(verified{t, why, refused})
+		e.verifyNext(ctx)
+	})
+}
+
+// verified takes over what came of a verification. If an address gives no answer, others that wait for it need not ask.
+func (e *engine) verified(r verified) {
+	e.prove(r)
+	for _, t := range e.verifier.done(r) {
+		e.prove(verified{t, r.why, false})
+	}
+	e.tell()
+}
+
+// prove puts it on the board, and has the source reconciled if that is news, or is tried again.
+func (e *engine) prove(r verified) {
+	proof := pair.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
+	again := e.verifier.again(r)
+	if e.loop.Changes != nil { // who runs once tries once
+		proof.Next = proof.At.Add(again)
+	}
+	if news := e.board.prove(r.Link, proof); !news && proof.Next.IsZero() {
+		return
+	}
+	e.mu.Lock() // its step says when it is tried again
+	defer e.mu.Unlock()
+	e.want(r.Link.Source)
+}
+
+// add takes over what is to be verified.
+func (v *verifier) add(tries []plan.Try) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, y := range tries {
+		same := func(o plan.Try) bool { return o.Link == y.Link && o.Print == y.Print }
+		if !same(v.under[y.At].Try) && !slices.ContainsFunc(v.queue[y.At], same) {
+			v.queue[y.At] = append(v.queue[y.At], y)
+		}
+	}
+}
+
+// begin begins what may begin.
+func (v *verifier) begin(ctx context.Context, do func(context.Context, plan.Try)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for at, queue := range v.queue {
+		if _, busy := v.under[at]; busy || v.ended {
+			continue
+		}
+		first := queue[0]
+		if v.queue[at] = queue[1:]; len(queue) == 1 {
+			delete(v.queue, at)
+		}
+		inner, cut := context.WithCancel(ctx)
+		v.under[at] = verifying{first, time.Now(), cut}
+		v.running.Go(func() { do(inner, first) })
+	}
+}
+
+// done ends a verification, and gives those that wait for an address that gives no answer.
+func (v *verifier) done(r verified) []plan.Try {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.under[r.At].cut()
+	delete(v.under, r.At)
+	if r.why == nil || r.refused || r.why.Code != unreachable && r.why.Code != timeout {
+		return nil
+	}
+	waiting := v.queue[r.At]
+	delete(v.queue, r.At)
+	return waiting
+}
+
+// again is how long after a verification the next one of the link is.
+func (v *verifier) again(r verified) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r.why == nil {
+		delete(v.fails, r.Link)
+		return tryEvery
+	}
+	after := min(tryFirst<<min(v.fails[r.Link], doublings), tryEvery)
+	v.fails[r.Link]++
+	return after
+}
+
+// awaited says that a round waits for verifications: one without a limit waits for all of them.
+func (v *verifier) awaited(limit time.Duration) bool {
+	if limit > 0 {
+		return !v.until(limit).IsZero()
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.under)+len(v.queue) > 0
+}
+
+// until is when the first verification under way is waited for no more; zero: none is.
+func (v *verifier) until(limit time.Duration) (first time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, u := range v.under {
+		if at := u.began.Add(limit); limit > 0 && time.Now().Before(at) {
+			first = soonest(first, at)
+		}
+	}
+	return first
+}
+
+// stop ends all verifications.
+func (v *verifier) stop() {
+	v.mu.Lock()
+	v.ended = true
+	clear(v.queue)
+	for _, u := range v.under {
+		u.cut()
+	}
+	v.mu.Unlock()
+	v.running.Wait()
+}
+
+// tries says that credentials are verified.
+func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
+
+// prove takes over what came of a verification, and says whether it is another verdict than before.
+func (b *board) prove(link api.Pair, now pair.Proof) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was, tried := b.proofs.at[link]
+	b.proofs.set(link, now)
+	return !tried || was.Print != now.Print || was.Blocks != now.Blocks || (was.Why == nil) != (now.Why == nil) ||
+		was.Why != nil && *was.Why != *now.Why
+}

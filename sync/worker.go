@@ -1,0 +1,171 @@
+package sync
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// coalesce is the least time between two reconciles of a cluster that watches ask for: what moves meanwhile is looked at together.
+const coalesce = 100 * time.Millisecond
+
+// worker reconciles one cluster. All of it is guarded by engine.mu, but for the sign of life of its run.
+type worker struct {
+	cluster fleet.Cluster
+	gone    bool // declared no more
+	run     *run // under way; nil: none
+	schedule
+	read readState
+	last last
+	effort
+	request
+}
+
+// schedule is when the next reconcile begins.
+type schedule struct {
+	due     time.Time // it is wanted from then on; zero: none is
+	alarm   time.Time // it is wanted then, by the clock; zero: none is
+	ended   time.Time // the last one
+	rest    time.Time // none begins before: planning must not take a core for itself
+	pending bool      // the round waits for it
+	urgent  bool      // something of ours moved since the last one began
+}
+
+// readState says how far the board shows a cluster as it is.
+//
+//	Unread    it is to be read before it is planned; what moves in a cluster makes it so
+//	Current   it was read just now, or is known by what was written
+//	Outdated  it is to be read, whatever the reconcile under way leaves: something may have happened by itself
+//
+// A reconcile that begins makes it Unread. One that ends may make an Unread one Current.
+type readState string
+
+const (
+	unread   readState = "" // so that the zero worker reads
+	current  readState = "Current"
+	outdated readState = "Outdated"
+)
+
+// moved is the state after something moved.
+func (s readState) moved() readState {
+	if s == current {
+		return unread
+	}
+	return s
+}
+
+// after is the state after a reconcile.
+func (s readState) after(kept bool) readState {
+	switch {
+	case s == outdated:
+		return s
+	case kept:
+		return current
+	}
+	return unread
+}
+
+// run is a reconcile under way.
+type run struct {
+	round   int // in which it began
+	pending bool
+	short   bool // it was told to begin nothing more
+	cut     context.CancelCauseFunc
+	heard   atomic.Int64 // when its cluster last answered, as Unix nanoseconds
+}
+
+// hear notes that the cluster answered.
+func (r *run) hear() { r.heard.Store(time.Now().UnixNano()) }
+
+// lastHeard is when the cluster last answered, or when the run began.
+func (r *run) lastHeard() time.Time { return time.Unix(0, r.heard.Load()) }
+
+// last is what a worker's last reconcile left.
+type last struct {
+	step  plan.Step
+	basis basis // of step
+	state lastState
+}
+
+// lastState says how a reconcile left its cluster.
+//
+//	Unfinished  something is left to do, failed, or was never looked at
+//	Finished    nothing is left to do
+//	Repaired    it took back nothing but what others changed; nobody has looked yet at what that wrote
+//	Owed        another one was wanted in a round that ended before it: the next has it
+type lastState string
+
+const (
+	unfinished lastState = ""
+	finished   lastState = "Finished"
+	repaired   lastState = "Repaired"
+	owed       lastState = "Owed"
+)
+
+// finished says that the round need not wait for what moves since.
+func (l last) finished() bool { return l.state == finished || l.state == repaired }
+
+// effort is what a worker did in a round.
+type effort struct {
+	done    bool      // it had a reconcile
+	writes  int       // reconciles that wrote something else than repairs
+	repairs int       // reconciles that only repaired, in a row
+	fails   int       // reconciles of which a write failed, in a row
+	pause   time.Time // after one of them: what is tried before, for another's sake, is no try
+}
+
+// request is the reading of a cluster by requests, for a step that decides about a deletion.
+type request struct {
+	since  int              // the round in which it is read so; zero: none
+	asked  bool             // it was asked for, and has not happened
+	times  int              // it was asked for in this round
+	awaits map[*worker]bool // those whose requests must be answered before this worker is reconciled again for them
+}
+
+// begin begins a round. What is under way is of the one before.
+func (w *worker) begin() {
+	w.effort, w.request = effort{}, request{since: w.since}
+	w.read = unread
+}
+
+// hurry has the next reconcile not wait until the cluster had its rest.
+func (w *worker) hurry() {
+	w.urgent, w.rest = true, w.ended.Add(coalesce)
+}
+
+// starts is when the next reconcile begins; zero: none is wanted.
+func (w *worker) starts() time.Time {
+	at := soonest(w.due, w.alarm)
+	if at.IsZero() || w.run != nil {
+		return time.Time{}
+	}
+	return later(at, w.rest)
+}
+
+// fail counts a reconcile that began then and of which a write failed. A peer may have one begin before the pause after the last is
+// over: that proves nothing more, and the pause stays as it is.
+func (w *worker) fail(began time.Time) {
+	if began.Before(w.pause) {
+		return
+	}
+	w.fails++
+	w.pause = time.Now().Add(again)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// soonest is the first of two moments, of which a zero one never comes.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,163 @@
+package sync
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// A cluster that was to be read by requests, and was not in that round, is asked anew, and holds nobody up.
+func TestRequestsEndWithTheirRound(t *testing.T) {
+	e := atRest("asked", "waits")
+	asked, waits := e.workers["asked"], e.workers["waits"]
+	waits.awaits = map[*worker]bool{asked: true}
+	if e.round.number = 1; !e.requests(asked) || asked.since != 1 {
+		t.Fatalf("asked in round %d", asked.since)
+	}
+	if err := e.closeRound(); err != nil {
+		t.Fatal(err)
+	}
+	e.round.number = 2
+	if !e.requests(asked) || asked.since != 2 || len(waits.awaits) > 0 {
+		t.Errorf("asked in round %d, %d are waited for", asked.since, len(waits.awaits))
+	}
+}
+
+// A step that decides about a deletion names clusters: it is planned again once all of them were read by requests, and not before.
+func TestAStepAwaitsWhatItAskedFor(t *testing.T) {
+	e := atRest("east", "north", "west")
+	e.round = newRound(1, time.Minute)
+	r := e.runs("west", true)
+	r.step = plan.Step{Cluster: "west", Look: []api.ClusterName{"east", "north", "west"}}
+	e.end(t.Context(), r)
+	west := e.workers["west"]
+	for _, name := range []api.ClusterName{"east", "north"} {
+		e.workers[name].done = true
+		if west.isDue() || len(west.awaits) == 0 || e.over() {
+			t.Errorf("before %s was read: due %t, over %t", name, west.isDue(), e.over())
+		}
+		if w := e.workers[name]; !w.isDue() || e.howToRead(w) != forDeletion {
+			t.Errorf("%s: due %t, read %s", name, w.isDue(), e.howToRead(w))
+		}
+		r := e.runs(name, true)
+		r.how, r.asked, r.step = forDeletion, true, plan.Step{Cluster: name}
+		e.end(t.Context(), r)
+	}
+	if !west.isDue() || e.howToRead(west) != forDeletion {
+		t.Errorf("afterwards: due %t, read %s", west.isDue(), e.howToRead(west))
+	}
+}
+
+// What was read by requests between rounds is too old later, also while others change objects, or a cluster hangs.
+func TestQuietBesideOneThatHangs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pending, silent, want bool
+	}{
+		"a reconcile that may still need what was read": {true, false, false},
+		"one that a watch asked for":                    {false, false, true},
+		"one of a cluster that hangs":                   {true, true, true},
+	} {
+		e := atRest("west", "read")
+		e.patience, e.round.answered, e.round.number, e.board.pass = grace, true, 1, 1
+		e.workers["read"].since = 1
+		e.runs("west", tt.pending)
+		if tt.silent {
+			e.workers["west"].run.heard.Store(time.Now().Add(-time.Minute).UnixNano())
+		}
+		if e.quiet(); (e.round.number == 2) != tt.want {
+			t.Errorf("%s: round %d", name, e.round.number)
+		}
+	}
+}
+
+// A try that a peer brings about before the pause after a failure is over is no try: else three of them are spent at once,
+// and the cluster gets no more reconciles in this round.
+func TestTriesBeforeThePauseIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := atRest("west")
+		e.round = newRound(1, time.Hour)
+		w, first := e.workers["west"], time.Now()
+		fails := func() { e.end(t.Context(), wrote(e, "Drift", errors.New("refused"))) }
+		e.loop.Explain = func(error) object.Reason { return object.Reason{} }
+		for range 2 * maxFails {
+			fails()
+			time.Sleep(again / (4 * maxFails))
+		}
+		if w.fails != 1 || e.exhausted(w) || !w.alarm.Equal(first.Add(again)) {
+			t.Errorf("within one pause: %d failures, the next try %v after the first", w.fails, w.alarm.Sub(first))
+		}
+		for i := range maxFails - 1 {
+			time.Sleep(time.Until(w.alarm))
+			if fails(); w.fails != i+2 {
+				t.Errorf("after the pause: %d failures, want %d", w.fails, i+2)
+			}
+		}
+		if !e.exhausted(w) {
+			t.Errorf("%d failures, each after a pause, end nothing", w.fails)
+		}
+		e.queue.ShutDown()
+	})
+}
+
+// It is said, once, that a cluster is to be abandoned that nobody knows.
+func TestAbandoningWhatNobodyKnows(t *testing.T) {
+	var said bytes.Buffer
+	e := atRest("west")
+	e.loop.Forget, e.loop.Log = map[api.ClusterName]bool{"west": true, "wset": true}, slog.New(slog.NewTextHandler(&said, nil))
+	e.strangers()
+	e.strangers()
+	if got := said.String(); strings.Count(got, "abandon-cluster") != 1 || !strings.Contains(got, "cluster=wset") {
+		t.Errorf("said: %s", got)
+	}
+}
+
+// What is waited for in vain is looked at less and less often, at last every ten seconds, and never before the step says.
+func TestLooksInVainGrowApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := atRest("west")
+		e.round = newRound(1, time.Hour)
+		looks := func(next time.Duration) time.Duration {
+			r := e.runs("west", true)
+			r.step = plan.Step{Cluster: "west", Next: time.Now().Add(next)}
+			e.end(t.Context(), r)
+			after := time.Until(e.workers["west"].alarm)
+			time.Sleep(after)
+			return after
+		}
+		const ms = time.Millisecond
+		var pauses []time.Duration
+		for range 9 {
+			pauses = append(pauses, looks(300*ms))
+		}
+		want := []time.Duration{300 * ms, 300 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, patient, patient}
+		if !slices.Equal(pauses, want) {
+			t.Errorf("pauses: got %v, want %v", pauses, want)
+		}
+		if got := looks(10 * time.Minute); got != 10*time.Minute {
+			t.Errorf("a step that names a later moment: looked at in %v", got)
+		}
+		e.queue.ShutDown()
+	})
+}
+
+// Each verification has its source look when the next one is due, also one that gave what the last one did: else there would be none.
+func TestVerifyGoesOn(t *testing.T) {
+	e := atRest("west")
+	w := e.workers["west"]
+	for i, why := range []*object.Reason{nil, nil, object.Because("Forbidden", "no"), object.Because("Forbidden", "no")} {
+		w.schedule = schedule{}
+		e.prove(verified{Try: plan.Try{Link: api.Pair{Source: "west", Target: "east"}, Print: "p"}, why: why})
+		if !w.isDue() {
+			t.Errorf("after verification %d nobody asks when the next one is", i+1)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type board struct {
 	since     time.Time    // when good's commit was put in force in this term
 	root      api.Commit   // good's, once a cluster was seen to carry it
 	departed  []fleet.Cluster
+	struckOff map[api.ClusterName]bool // of departed: in the record no more
 	sides     shelf[api.ClusterName, pair.Side]
 	shown     shelf[api.ClusterName, shown]
 	moves     int                               // of shown: how often one changed
@@ -121,6 +122,7 @@ func newBoard(l *Loop, term int64) *board {
 		specs:     map[api.ClusterName]sum{},
 		table:     map[api.ClusterName]*report.Cluster{},
 		waiting:   map[api.ClusterName][]api.ClusterName{},
+		struckOff: map[api.ClusterName]bool{},
 		answers:   map[[2]api.Commit]error{},
 		corrected: map[api.ClusterName]map[object.Key]*correction{},
 		fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
@@ -178,6 +180,7 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 		b.derived = derived{}
 	}
 	b.fleet, b.departed = f, departed(f, record)
+	b.struckOff = map[api.ClusterName]bool{}
 	b.keep(record)
 	b.version++
 	clusters, table := slices.Concat(f.Clusters, b.departed), map[api.ClusterName]*report.Cluster{}

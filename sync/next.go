@@ -143,6 +143,10 @@ func (e *engine) after(ctx context.Context, w *worker, r *reconcile) {
 	r.blame()
 	w.last = last{step: e.loop.bare(r.step), basis: r.basis, state: state}
 	e.board.tell(w.cluster.Name, r.step)
+	if r.stage == struckOff {
+		w.gone, w.done = true, true // what moves there is no concern of ours any more
+		return
+	}
 	w.read = w.read.after(r.kept)
 	e.verify(ctx, r.step)
 	e.next(w, r)

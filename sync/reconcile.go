@@ -32,12 +32,14 @@ const (
 //	Overtaken  other declarations came meanwhile: nothing was planned
 //	Read       the cluster was read, and that was all there was to do
 //	Planned    the step was planned, and done as far as it is ours to do
+//	StruckOff  the same, and the cluster, which nobody declares, was struck off the record: it is looked at no more
 type stage string
 
 const (
 	overtaken stage = "Overtaken"
 	read      stage = "Read"
 	planned   stage = "Planned"
+	struckOff stage = "StruckOff"
 )
 
 // task is what a reconcile is begun for.
@@ -112,7 +114,7 @@ func (r *reconcile) perform(ctx context.Context, v view) {
 	}
 	r.write(ctx, side.Facts.UID)
 	if yields && r.forbidden() {
-		r.step, r.outcomes, r.err = given, nil, r.board.forget(ctx, r.cluster.Name)
+		r.step, r.outcomes, r.err = given, nil, r.forget(ctx)
 	}
 	r.fold(ctx, side)
 	r.issue(ctx)
@@ -184,13 +186,22 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 	}
 	switch known, recorded := r.board.lastRecord().Clusters[r.cluster.Name]; {
 	case r.step.Left():
-		return r.board.forget(ctx, r.cluster.Name)
+		return r.forget(ctx)
 	case len(r.step.Paid) > 0:
 		return r.board.acquit(ctx, r.cluster.Name, r.step.Paid)
 	case (!recorded || known.UID != uid) && r.step.Refused == nil && r.holds():
 		return r.board.remember(ctx, r.cluster, uid, r.step)
 	}
 	return nil
+}
+
+// forget strikes the cluster off the record.
+func (r *reconcile) forget(ctx context.Context) error {
+	err := r.board.forget(ctx, r.cluster.Name)
+	if err == nil && r.board.isStruckOff(r.cluster.Name) {
+		r.stage = struckOff
+	}
+	return err
 }
 
 // holds says that a base of ours is seen in the cluster.

@@ -158,9 +158,26 @@ func (b *board) forget(ctx context.Context, name api.ClusterName) error {
 		return known || len(gone) > 0
 	})
 	if err == nil {
+		b.strikeOff(name)
 		b.struck(gone)
 	}
 	return err
+}
+
+// strikeOff notes that a cluster that nobody declares is not in the record any more.
+func (b *board) strikeOff(name api.ClusterName) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.ContainsFunc(b.departed, func(c fleet.Cluster) bool { return c.Name == name }) {
+		b.struckOff[name] = true
+	}
+}
+
+// isStruckOff says that nobody looks for a cluster any more.
+func (b *board) isStruckOff(name api.ClusterName) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.struckOff[name]
 }
 
 // amendment is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is

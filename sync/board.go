@@ -33,6 +33,7 @@ type board struct {
 	departed  []fleet.Cluster
 	struckOff map[api.ClusterName]bool // of departed: in the record no more
 	sides     shelf[api.ClusterName, pair.Side]
+	before    map[api.ClusterName][]object.Watch // what was looked at last in clusters that are to be read anew
 	shown     shelf[api.ClusterName, shown]
 	moves     int                               // of shown: how often one changed
 	announced map[api.ClusterName]announcements // beside shown
@@ -90,6 +91,7 @@ func (b *board) newest(head api.Commit) api.Commit {
 func (b *board) forgetSides() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.before = b.allLooked()
 	b.sides.clear()
 	b.shown.clear()
 	clear(b.announced)
@@ -199,6 +201,7 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
 	clear(b.waiting)
 	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
+	maps.DeleteFunc(b.before, func(n api.ClusterName, _ []object.Watch) bool { return table[n] == nil })
 	b.shown.drop(func(n api.ClusterName, _ shown) bool { return table[n] == nil })
 	b.proofs.drop(func(p api.Pair, _ pair.Proof) bool { _, declared := f.Link(p); return !declared })
 	maps.DeleteFunc(b.specs, func(n api.ClusterName, _ sum) bool { return table[n] == nil })
@@ -266,7 +269,29 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 func (b *board) looked(name api.ClusterName) []object.Watch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sides.at[name].Looked
+	if looked := b.sides.at[name].Looked; looked != nil {
+		return looked
+	}
+	return b.before[name]
+}
+
+// allLooked is what was looked at last in each cluster; b.mu is held.
+func (b *board) allLooked() map[api.ClusterName][]object.Watch {
+	out := map[api.ClusterName][]object.Watch{}
+	maps.Copy(out, b.before)
+	for name, side := range b.sides.at {
+		if side.Looked != nil {
+			out[name] = side.Looked
+		}
+	}
+	return out
+}
+
+// watching is what was looked at last in each cluster, for the next board: with less than that, watches would end.
+func (b *board) watching() map[api.ClusterName][]object.Watch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.allLooked()
 }
 
 // has says that a cluster was read, or could not be.

@@ -39,6 +39,7 @@ type engine struct {
 	backoff  workqueue.TypedRateLimiter[api.ClusterName] // of what is waited for in vain
 	verifier *verifier
 	noting   noting
+	held     *fleet.Fleet  // that this process loaded before it led; nil: none
 	patience time.Duration // with clusters that do not answer while others do; zero: all are waited for
 
 	warned   bool // of clusters to be abandoned that nobody knows

@@ -78,10 +78,31 @@ func (b *board) blind(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
+// resume puts what this process loaded before it led in force, if more than half of the clusters carry it: the evidence that recall asks
+// for, without Git.
+func (e *engine) resume(ctx context.Context) (*fleet.Fleet, error) {
+	held := e.held
+	if held == nil {
+		return nil, nil
+	}
+	if err := e.enter(ctx, held); err != nil {
+		return nil, err
+	}
+	if most(e.board.carried(held), e.board.guarded()) != held.Commit {
+		return nil, nil
+	}
+	e.board.accept(held)
+	e.board.plant(held.Commit)
+	return held, nil
+}
+
 // recall finds what was in force before this process: what more than half of the clusters carry that the home record
 // names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
 // able to name what all others get, not even while those are down.
 func (e *engine) recall(ctx context.Context) (*fleet.Fleet, error) {
+	if f, err := e.resume(ctx); f != nil || err != nil {
+		return f, err
+	}
 	b := e.board
 	if err := b.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
 		return nil, err

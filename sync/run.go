@@ -13,7 +13,12 @@ import (
 // answered is answered after it; many that wait are one, if the channel holds one. publish gets every report, one at a time, also while
 // a sync waits. What cannot be read, or must not be applied, keeps the last good fleet in force.
 func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
-	e, logged := newEngine(l, leadership), journal{log: l.Log}
+	return l.Standby().Lead(ctx, leadership, poke, publish)
+}
+
+// run is Run with an engine.
+func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish func(report.Report)) error {
+	logged := journal{log: l.Log}
 	e.patience = grace
 	p := newReporter(e, func(r report.Report, err error) {
 		logged.tell(r, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/web"
@@ -119,6 +120,7 @@ type daemon struct {
 func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
 	e.loop.Patience, e.loop.Changes, e.loop.Recorded = defaultWait, e.clusters, e.clusters.recorded
 	e.loop.Holder = identity()
+	standby := e.loop.Standby()
 	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
@@ -131,7 +133,7 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		}
 		defer renewing.Wait()
 		defer end()
-		return e.loop.Run(ctx, term, d.poke, d.publish)
+		return standby.Lead(ctx, term, d.poke, d.publish)
 	}
 	if observe {
 		e.readOnly()
@@ -142,7 +144,25 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		return err
 	}
 	d.server.SetStandby(true)
-	return lead(ctx, syncing(locks), lease.Lock.Hold, term)
+	stop := observing(ctx, standby)
+	defer func() { stop() }()
+	return lead(ctx, syncing(locks), lease.Lock.Hold, func(leading context.Context, number int64) error {
+		stop()
+		err := term(leading, number)
+		stop = observing(ctx, standby)
+		return err
+	})
+}
+
+// observing has a standby keep watches open, and the last revision at hand, until the function that it gives is called.
+func observing(ctx context.Context, s *sync.Standby) (stop func()) {
+	ctx, end := context.WithCancel(ctx)
+	var observing gosync.WaitGroup
+	observing.Go(func() { s.Observe(ctx) })
+	return func() {
+		end()
+		observing.Wait()
+	}
 }
 
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {

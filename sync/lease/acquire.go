@@ -32,6 +32,14 @@ func (w *watched) free(now time.Time) bool {
 	return now.Sub(w.since) > duration(s)
 }
 
+// wait is how long to wait before the next attempt: as long as it is told, or until the lease runs out if that is earlier.
+func (w *watched) wait(pause time.Duration, now time.Time) time.Duration {
+	if w.lease == nil || w.free(now) {
+		return pause
+	}
+	return min(pause, duration(w.lease.Spec)-now.Sub(w.since)+time.Millisecond)
+}
+
 // fresh says that the lease was renewed within its duration, as far as clocks agree.
 func (w *watched) fresh(now time.Time) bool {
 	if w.lease == nil || w.free(now) {

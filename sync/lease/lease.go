@@ -127,7 +127,7 @@ func (l Lock) await(ctx context.Context) (*held, error) {
 		if h != nil || refused(err) {
 			return h, err
 		}
-		if !pause(ctx, l.Retry) {
+		if !pause(ctx, w.wait(l.Retry/2, time.Now())) {
 			return nil, nil
 		}
 	}

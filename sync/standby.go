@@ -1,0 +1,63 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Standby is a daemon, of which one at a time leads. While it does not lead it watches the clusters and polls the repository, so that it can go on at
+// once when it does. It plans and writes nothing then. Its methods are called one after the other.
+type Standby struct {
+	loop *Loop
+	held *fleet.Fleet // the last that was valid; nil: none yet
+
+	watching map[api.ClusterName][]object.Watch // what is watched in each cluster
+}
+
+// Standby gives a daemon that does not lead yet.
+func (l *Loop) Standby() *Standby { return &Standby{loop: l} }
+
+// Observe keeps the watches of all clusters open, and the last valid revision at hand, until ctx ends. It looks at a cluster again with each poll: what is to be watched
+// may be another then. What cannot be read is read with the next poll, or by who leads.
+func (s *Standby) Observe(ctx context.Context) {
+	e := newEngine(s.loop, 0)
+	e.board.before = s.watching
+	defer func() { s.watching = e.board.watching() }()
+	defer e.start(ctx)()
+	for ctx.Err() == nil {
+		start := time.Now()
+		if head := s.loop.poll(ctx); head.err == nil {
+			s.held = head.Fleet
+		}
+		if s.held != nil && ctx.Err() == nil && e.board.declare(ctx, s.held) == nil {
+			e.board.forgetSides()
+			e.enroll()
+			e.meet()
+		}
+		next := start.Add(time.Minute)
+		if s.held != nil {
+			next = s.loop.again(e.board, start)
+		}
+		select {
+		case <-ctx.Done():
+		case <-alarm(next):
+		}
+	}
+}
+
+// Lead is one period of leadership, of that number: see Loop.Run.
+func (s *Standby) Lead(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
+	e := newEngine(s.loop, leadership)
+	e.held, e.board.before = s.held, s.watching
+	err := s.loop.run(ctx, e, poke, publish)
+	if good, _ := e.board.inForce(); good != nil {
+		s.held = good
+	}
+	s.watching = e.board.watching()
+	return err
+}

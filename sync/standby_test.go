@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	gosync "sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,11 @@ import (
 // repositoryDown is a repository that may be down.
 type repositoryDown struct {
 	*rig
-	down bool
+	down atomic.Bool
 }
 
 func (r *repositoryDown) Next(ctx context.Context) (Declaration, error) {
-	if r.down {
+	if r.down.Load() {
 		return Declaration{}, errors.New("no route to host")
 	}
 	return r.rig.Next(ctx)
@@ -90,7 +91,7 @@ func takenOver(t *testing.T, f func(*replicas)) {
 func TestStandbyRepairsAtOnce(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		takenOver(t, func(r *replicas) {
-			r.git.down = down
+			r.git.down.Store(down)
 			time.Sleep(3 * time.Minute) // its polls meanwhile find that, too
 			r.edit("west", probe, 1)
 			r.asked()
@@ -150,7 +151,7 @@ func TestStandbyThatIsBehind(t *testing.T) {
 		end := r.run(l)
 		time.Sleep(2 * time.Minute)
 		end()
-		r.git.down = true
+		r.git.down.Store(true)
 		r.asked()
 		stop := r.lead(3)
 		defer stop()

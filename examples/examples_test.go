@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/web"
 )
@@ -246,39 +247,69 @@ func depend(t *testing.T, pattern string) []string {
 	return out
 }
 
-// TestReasons: every reason for which something is held, refused or waits has its row.
+// TestReasons: the README has the table of reasons, and no code is a word that stands in no table.
 func TestReasons(t *testing.T) {
-	made := regexp.MustCompile(`(?:Because|miss|missBoth)\((?:As\w+, )?"([A-Z]\w+)"|(?m)^(?:\t|const )(\w+) += "([A-Z]\w+)"`)
-	_, table, _ := strings.Cut(text(t, readme), "<!-- reasons")
-	found := map[string]bool{}
-	for _, dir := range []string{"cmd/linkwright", "prune", "render", "render/fleet", "render/linkerd", "sync", "sync/cluster", "sync/pair", "sync/plan"} {
-		for _, source := range depend(t, filepath.Join("..", dir, "*.go")) {
-			for _, m := range made.FindAllStringSubmatch(source, -1) {
-				if m[2] == m[3] { // a constant is a code where its name is its value
-					found[m[1]+m[2]] = true
-				}
+	var b strings.Builder
+	b.WriteString("| reason | means | what to do |\n| --- | --- | --- |\n")
+	for _, e := range reason.Table() {
+		codes := make([]string, len(e.Codes))
+		for i, c := range e.Codes {
+			codes[i] = "`" + string(c) + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(codes, ", "), e.Meaning, e.Remedy)
+	}
+	section(t, readme, "reasons", b.String())
+	b.Reset()
+	b.WriteString("| reason | why it is written |\n| --- | --- |\n")
+	for _, e := range reason.Changes() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", e.Codes[0], e.Meaning)
+	}
+	section(t, "../docs/log.md", "changes", b.String())
+}
+
+// TestReasonsAreTyped: what makes a reason, or asks for one, names a constant of the table, and each of those is used.
+func TestReasonsAreTyped(t *testing.T) {
+	spelled := regexp.MustCompile(`(?:Because|miss|missBoth|failed)\((?:As\w+, )?"[A-Z]\w+"|Code: +"[A-Z]\w+", Message|\.(?:Code|Reason) [!=]= "[A-Z]\w+"`)
+	named := regexp.MustCompile(`\breason\.([A-Z]\w+)`)
+	used := map[string]bool{}
+	for path, source := range sources(t, append(rooms(), "hack/memcluster", "hack/history")) {
+		for _, found := range spelled.FindAllString(source, -1) {
+			t.Errorf("%s: %s: name a constant of package object/reason", path, found)
+		}
+		for _, m := range named.FindAllStringSubmatch(source, -1) {
+			used[m[1]] = true
+		}
+	}
+	for _, e := range slices.Concat(reason.Table(), reason.Changes()) {
+		unused := slices.DeleteFunc(slices.Clone(e.Codes), func(c reason.Code) bool { return used[string(c)] })
+		if len(unused) > 0 {
+			t.Errorf("nothing says %v any more: take them out of the table", unused)
+		}
+	}
+}
+
+// sources are the files of packages, but for tests and the table of reasons.
+func sources(t *testing.T, dirs []string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, dir := range slices.DeleteFunc(dirs, func(dir string) bool { return dir == "object/reason" }) {
+		paths, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if !strings.HasSuffix(path, "_test.go") {
+				out[path] = text(t, path)
 			}
 		}
 	}
-	for _, r := range fleet.SecretRules() { // problems of a tree: docs/git.md has them
-		delete(found, r.Code)
-	}
-	for _, code := range slices.Sorted(maps.Keys(found)) {
-		if !strings.Contains(table, "`"+code+"`") {
-			t.Errorf("README's reasons: %s is missing", code)
-		}
-	}
-	for _, known := range []string{"Occupied", "NoGateway", "Kept", "Unreachable", "WaitingForSuccessor"} {
-		if !found[known] {
-			t.Errorf("the search for reasons finds no %s", known)
-		}
-	}
+	return out
 }
 
 // rooms are the packages of the architecture in the order of their dependencies, as its page names them.
 func rooms() []string {
 	return []string{
-		"api", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/confine", "render/overlay", "prune/inventory", "prune",
+		"api", "object/reason", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/confine", "render/overlay", "prune/inventory", "prune",
 		"sync/pair", "sync/plan", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web",
 		"cmd/linkwright",
 	}

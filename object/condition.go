@@ -1,13 +1,17 @@
 package object
 
-import "time"
+import (
+	"time"
+
+	"github.com/linkwright/linkwright/object/reason"
+)
 
 // Condition is one thing that is told of an end in the manner of Kubernetes: Ready always, others only while they are True.
 type Condition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"` // True, False or Unknown
-	Reason  string `json:"reason"` // one word
-	Message string `json:"message,omitempty"`
+	Type    string      `json:"type"`
+	Status  string      `json:"status"` // True, False or Unknown
+	Reason  reason.Code `json:"reason"` // one word
+	Message string      `json:"message,omitempty"`
 	// Since is when it came to stand so, in UTC and whole seconds.
 	Since time.Time `json:"since"`
 }

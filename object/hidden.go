@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Forbidden is the code of what cannot be decided because the account may not read something.
-const Forbidden = "Forbidden"
+const Forbidden = reason.Forbidden
 
 // NotAdmitted is the code of a write that an admission policy or webhook of the cluster denies.
-const NotAdmitted = "NotAdmitted"
+const NotAdmitted = reason.NotAdmitted
 
 // Hidden is a part of a cluster that the account may not read: one object, or without a name all of a kind, in a namespace or
 // everywhere, or those that a label selector chooses. Whatever is there is unknown, and not absent.

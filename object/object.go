@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
+
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Names of our marks on live objects. They are a persisted format: never change them.
@@ -141,12 +143,12 @@ func (e End) String() string {
 
 // Reason is a machine word and a human sentence; both reach condition, event and report unchanged.
 type Reason struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code    reason.Code `json:"code"`
+	Message string      `json:"message"`
 }
 
 // Because makes a reason; the message is formatted as by fmt.Sprintf.
-func Because(code, format string, a ...any) *Reason {
+func Because(code reason.Code, format string, a ...any) *Reason {
 	if len(a) == 0 { // nothing to make: the text is the program's
 		return &Reason{Code: code, Message: format}
 	}

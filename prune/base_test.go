@@ -5,6 +5,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -77,7 +78,7 @@ func TestTrimBase(t *testing.T) {
 	if v := one(t, in, settled()); told(v) != "" {
 		t.Errorf("wanted: %s", told(v))
 	}
-	in.Wanted[base] = object.Wanted{End: base, Held: &object.Reason{Code: "NotServed"}}
+	in.Wanted[base] = object.Wanted{End: base, Held: &object.Reason{Code: reason.NotServed}}
 	if v := one(t, in, settled()); told(v) != "" || !v.Next.Has(policyKey) {
 		t.Errorf("held: %s", told(v))
 	}
@@ -97,7 +98,7 @@ func TestTrimBase(t *testing.T) {
 // Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
 // begun goes on in a source, and waits in a target for its source.
 func TestClosedPeer(t *testing.T) {
-	closed := Peer{Known: true, Closed: &object.Reason{Code: "Suspended"}, Refused: &object.Reason{Code: PruneLimitExceeded}}
+	closed := Peer{Known: true, Closed: &object.Reason{Code: reason.Suspended}, Refused: &object.Reason{Code: PruneLimitExceeded}}
 	gone := closed
 	gone.Gone, gone.Refused = true, nil
 	tests := []struct {
@@ -121,7 +122,7 @@ func TestClosedPeer(t *testing.T) {
 		v := one(t, in, tt.peer)
 		got := told(v)
 		if v.Waiting != nil {
-			got = "wait: " + v.Waiting.Code
+			got = "wait: " + string(v.Waiting.Code)
 		}
 		if got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -25,7 +26,7 @@ func TestUnseen(t *testing.T) {
 // A source's end does not begin while the target answers and cannot be read: nobody knows what its guards say. One that is
 // dead, or that nobody can ask, has no say, and what has begun goes on.
 func TestTargetUnheard(t *testing.T) {
-	unread := object.Because("Forbidden", "no list of secrets")
+	unread := object.Because(reason.Forbidden, "no list of secrets")
 	for name, tt := range map[string]struct {
 		peer    Peer
 		leaving bool

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -32,7 +33,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 		"dead for long enough":       {peer: Peer{Dead: true}, leaving: true, since: began, now: began.Add(day), grace: day, goes: true},
 		"dead, and nothing granted":  {peer: Peer{Dead: true}, now: began, goes: true},
 		"dead, begun who knows when": {peer: Peer{Dead: true}, leaving: true, now: began, grace: day, until: began.Add(day), says: "or until"},
-		"dead and suspended":         {peer: Peer{Dead: true, Closed: object.Because("Suspended", "it is")}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "it is"},
+		"dead and suspended":         {peer: Peer{Dead: true, Closed: object.Because(reason.Suspended, "it is")}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "it is"},
 		"not read":                   {peer: Peer{}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "cannot be read"},
 		"alive":                      {peer: Peer{Known: true}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "has removed its end"},
 		"through":                    {peer: settled(), leaving: true, since: began, now: began, grace: day, goes: true},

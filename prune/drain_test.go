@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -285,7 +286,7 @@ func TestDrainSparesTheHeld(t *testing.T) {
 		t.Fatalf("nobody else's: %v", got)
 	}
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{former}})
-	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: "NoGateway"}}
+	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: reason.NoGateway}}
 	if got := drains(); !slices.Equal(got, []object.Key{linkKey}) {
 		t.Errorf("a held end has it: %v", got)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -67,7 +68,7 @@ func (in Input) judged(inv inventory.Inventory) []object.Key {
 // policyAllows: only Sync takes anything away.
 func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
 	if p := in.Policy.Prune.Policy; p == api.UpsertOnly || p == api.CreateOnly {
-		return refuseAll(all, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
+		return refuseAll(all, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func noObjectKept(in Input, all []taking) map[object.End]*object.Reason {
 			}
 		}
 		if len(kept) > 0 {
-			out[t.end] = object.Because("Kept", "%s carries %s: %s; remove the annotation to let it go",
+			out[t.end] = object.Because(reason.Kept, "%s carries %s: %s; remove the annotation to let it go",
 				strings.Join(kept, ", "), object.PruneAnnotation, object.PruneDisabled)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -84,7 +85,7 @@ func TestLeavingIsNotJudged(t *testing.T) {
 	r := in.Seen.Record(kept)
 	r.Keep = true
 	record(&in.Seen, kept, r)
-	refused := &object.Reason{Code: "Kept"}
+	refused := &object.Reason{Code: reason.Kept}
 	for _, v := range Select(in, answer(Peer{Known: true, Refused: refused})) {
 		if v.Refused != nil || len(v.Go) == 0 {
 			t.Errorf("%s: %s", v.End, told(v))
@@ -109,7 +110,7 @@ func TestPolicyAllows(t *testing.T) {
 		in := input(source, external(), linkerd.Mirror{})
 		in.Policy.Prune.Policy = policy
 		v := one(t, in, settled())
-		if (v.Refused != nil) != refused || len(v.Go) > 0 == refused || refused && v.Refused.Code != "PrunePolicy" {
+		if (v.Refused != nil) != refused || len(v.Go) > 0 == refused || refused && v.Refused.Code != reason.PrunePolicy {
 			t.Errorf("%s: %s", policy, told(v))
 		}
 	}
@@ -145,7 +146,7 @@ func TestDrainOfKept(t *testing.T) {
 		r := in.Seen.Record(k)
 		r.Keep = true
 		record(&in.Seen, k, r)
-		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "Kept" || !strings.Contains(v.Refused.Message, k.String()) {
+		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.Kept || !strings.Contains(v.Refused.Message, k.String()) {
 			t.Errorf("%s kept: %v", k, v.Refused)
 		}
 		want := in.Wanted[source]
@@ -168,7 +169,7 @@ func TestPolicyAllowsNoDrain(t *testing.T) {
 	for policy, refused := range map[api.PrunePolicy]bool{api.PruneSync: false, api.UpsertOnly: true, api.CreateOnly: true} {
 		in := drained(1, 1)
 		in.Policy.Prune.Policy = policy
-		if why := Judge(in)[source]; (why != nil) != refused || refused && why.Code != "PrunePolicy" {
+		if why := Judge(in)[source]; (why != nil) != refused || refused && why.Code != reason.PrunePolicy {
 			t.Errorf("%s: %v", policy, why)
 		}
 	}
@@ -182,7 +183,7 @@ func TestNoObjectKept(t *testing.T) {
 	r.Keep = true
 	record(&in.Seen, kept, r)
 	refused := Judge(in)
-	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != "Kept" || !strings.Contains(why.Message, kept.String()) {
+	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != reason.Kept || !strings.Contains(why.Message, kept.String()) {
 		t.Errorf("refused: %v", refused)
 	}
 }
@@ -199,7 +200,7 @@ func TestFirstGuardNames(t *testing.T) {
 		t.Errorf("limits before kept: %v", why)
 	}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	if why := Judge(in)[in.Recorded[0].End]; why.Code != "PrunePolicy" {
+	if why := Judge(in)[in.Recorded[0].End]; why.Code != reason.PrunePolicy {
 		t.Errorf("policy before all: %v", why)
 	}
 }
@@ -220,14 +221,14 @@ func TestLeavingKeeps(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{})
 	in.Leaving = map[api.ClusterName]bool{"west": true}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "PrunePolicy" {
+	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.PrunePolicy {
 		t.Errorf("UpsertOnly: %s", told(v))
 	}
 	in.Policy.Prune.Policy = api.PruneSync
 	r := in.Seen.Record(linkKey)
 	r.Keep = true
 	record(&in.Seen, linkKey, r)
-	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != "Kept" {
+	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.Kept {
 		t.Errorf("kept: %s", told(v))
 	}
 }

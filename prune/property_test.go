@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -96,10 +97,10 @@ func (s *scene) end(r *rand.Rand, end object.End) {
 	}
 	peer := Peer{Known: r.IntN(4) > 0, Gone: r.IntN(2) == 0}
 	if r.IntN(4) == 0 {
-		peer.Refused = &object.Reason{Code: "Kept"}
+		peer.Refused = &object.Reason{Code: reason.Kept}
 	}
 	if r.IntN(8) == 0 {
-		peer.Closed = &object.Reason{Code: "Suspended"}
+		peer.Closed = &object.Reason{Code: reason.Suspended}
 	}
 	s.peers[end] = peer
 }

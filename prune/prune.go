@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -127,7 +128,7 @@ func once(verdicts []Verdict) []Verdict {
 			again := taken[c.Key]
 			taken[c.Key] = true
 			if again {
-				v.Waiting = object.Because("Waiting", "%s is written for another link first", c.Key)
+				v.Waiting = object.Because(reason.Waiting, "%s is written for another link first", c.Key)
 			}
 			return again
 		})

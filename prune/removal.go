@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -79,7 +80,7 @@ type Removal struct {
 }
 
 // PruneLimitExceeded is the code of what a revision is denied to remove.
-const PruneLimitExceeded = "PruneLimitExceeded"
+const PruneLimitExceeded = reason.PruneLimitExceeded
 
 // Weigh counts what a revision takes away, and compares it with the limits.
 func (c Census) Weigh(l Limits) Removal {

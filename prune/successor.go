@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // WaitingForSuccessor is the code of an end that holds what goes only when something else is in place and ready.
-const WaitingForSuccessor = "WaitingForSuccessor"
+const WaitingForSuccessor = reason.WaitingForSuccessor
 
 // succeeds says why what an end holds must stay for now.
 func (in Input) succeeds(end object.End) *object.Reason {
@@ -136,7 +137,7 @@ func (in Input) lingering(inv inventory.Inventory) []object.Key {
 func (in Input) abandoned(end object.End, accounts []object.Key) gate {
 	return gate{name: "left by the replaced controller", left: func() ([]object.Change, []object.Key) {
 		left := in.leftIn(end, slices.DeleteFunc(slices.Clone(accounts), func(k object.Key) bool { return in.relinkedFrom(end, k) }))
-		return in.takesForeign(end, slices.Concat(left.Probe, left.Lease), object.Reason{Code: "Swept", Message: "left by a replaced controller"})
+		return in.takesForeign(end, slices.Concat(left.Probe, left.Lease), object.Reason{Code: reason.Swept, Message: "left by a replaced controller"})
 	}}
 }
 
@@ -169,7 +170,7 @@ func (in Input) releases(inv inventory.Inventory) (out []object.Change) {
 	if !external {
 		return nil
 	}
-	why := object.Reason{Code: "Released", Message: "the link's controller is declared External: given up, and nobody owns it now"}
+	why := object.Reason{Code: reason.Released, Message: "the link's controller is declared External: given up, and nobody owns it now"}
 	if !to.IsZero() {
 		why.Message = "the link's controller is declared External: given up to release " + to.Name + " of Helm in namespace " + to.Namespace
 	}

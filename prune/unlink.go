@@ -8,17 +8,18 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // Codes of what an end waits for.
 const (
-	WaitingForSource = "WaitingForSource" // the link's end in the source must go first
-	WaitingForTarget = "WaitingForTarget" // the target answers, and its guards are not known
-	WaitingForLinks  = "WaitingForLinks"  // the ends of a departed cluster must go first
-	Waiting          = "Waiting"          // something must go by itself
-	Draining         = "Draining"         // Linkerd's controller takes its mirrors away: for how long is in Verdict.Until
+	WaitingForSource = reason.WaitingForSource // the link's end in the source must go first
+	WaitingForTarget = reason.WaitingForTarget // the target answers, and its guards are not known
+	WaitingForLinks  = reason.WaitingForLinks  // the ends of a departed cluster must go first
+	Waiting          = reason.Waiting          // something must go by itself
+	Draining         = reason.Draining         // Linkerd's controller takes its mirrors away: for how long is in Verdict.Until
 )
 
 // gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.
@@ -237,7 +238,7 @@ func (g gate) waits(left []object.Key) *object.Reason {
 func (in Input) entries(end object.End, name string, keys []object.Key) gate {
 	return gate{name: name, tell: in.hides, left: func() ([]object.Change, []object.Key) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needs(k) || in.gone(k) })
-		return in.takes(end, left, object.Reason{Code: "Undeclared", Message: "no longer declared"})
+		return in.takes(end, left, object.Reason{Code: reason.Undeclared, Message: "no longer declared"})
 	}}
 }
 
@@ -321,7 +322,7 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 			return nil, nil
 		}
 		m := in.Mirrors()[end.Link.Target]
-		swept := object.Reason{Code: "Swept", Message: "mirror of an unlinked cluster"}
+		swept := object.Reason{Code: reason.Swept, Message: "mirror of an unlinked cluster"}
 		take, wait := in.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {
 			take = append(take, Quit(end, f, in.Seen))
@@ -353,7 +354,7 @@ func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Ke
 			service := object.Key{Kind: "Service", Namespace: k.Namespace, Name: k.Name}
 			return k.Kind == "Endpoints" && in.theirs(inv, service)
 		})
-		return in.takesForeign(inv.End, keys, object.Reason{Code: "Swept", Message: "left by the controller of an unlinked cluster"})
+		return in.takesForeign(inv.End, keys, object.Reason{Code: reason.Swept, Message: "left by the controller of an unlinked cluster"})
 	}}
 }
 
@@ -373,7 +374,7 @@ func (in Input) takesForeign(end object.End, keys []object.Key, why object.Reaso
 func Quit(end object.End, m linkerd.Membership, seen object.Observation) object.Change {
 	c := object.Change{
 		End: end, Key: m.Key, Was: seen.Record(m.Key), Action: object.Delete,
-		Why: object.Reason{Code: "Swept", Message: "federated service without any member left"},
+		Why: object.Reason{Code: reason.Swept, Message: "federated service without any member left"},
 	}
 	if m.Others {
 		c.Action = object.Release

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -225,7 +226,7 @@ func TestInventoryOfUnlink(t *testing.T) {
 // The source's access in the target waits for the source, unknown or not through.
 func TestTargetWaits(t *testing.T) {
 	k := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
-	kept := &object.Reason{Code: "Kept"}
+	kept := &object.Reason{Code: reason.Kept}
 	tests := []struct {
 		name    string
 		peer    Peer

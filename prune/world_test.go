@@ -108,7 +108,7 @@ func told(v Verdict) string {
 		out = append(out, "wait: "+v.Waiting.Message)
 	}
 	if v.Refused != nil {
-		out = append(out, "refused: "+v.Refused.Code)
+		out = append(out, "refused: "+string(v.Refused.Code))
 	}
 	if v.Drop {
 		out = append(out, "drop")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -136,7 +137,7 @@ func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w world) 
 	}
 	for _, m := range w.Missing {
 		known[m.Cluster].Missing = append(known[m.Cluster].Missing,
-			linkerd.Missing{Role: linkerd.Role(m.Role), Why: object.Reason{Code: m.Code, Message: m.Message}})
+			linkerd.Missing{Role: linkerd.Role(m.Role), Why: object.Reason{Code: reason.Code(m.Code), Message: m.Message}})
 	}
 	for _, name := range w.Unknown {
 		delete(known, name)

@@ -3,11 +3,12 @@ package render
 import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // OldLinkerd is the code of a link that Linkerd in one of its clusters is too old for.
-const OldLinkerd = "OldLinkerd"
+const OldLinkerd = reason.OldLinkerd
 
 // TooOld says what of a link Linkerd in one of its clusters is too old for, by the facts of both, or nil. Of facts it reads versions
 // and whether there is a gateway; of a version that it does not know it expects all.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -93,7 +94,7 @@ func (r Renderer) build(end object.End, in Input, families []family) object.Want
 		f(b)
 	}
 	if b.err != nil {
-		return object.Wanted{End: end, Held: object.Because("Unrenderable", "%v", b.err)}
+		return object.Wanted{End: end, Held: object.Because(reason.Unrenderable, "%v", b.err)}
 	}
 	slices.SortFunc(b.objects, func(x, y object.Object) int {
 		if x.Phase != y.Phase {
@@ -193,16 +194,16 @@ func skew(in Input) *object.Reason {
 
 func noCredential(l fleet.Link) *object.Reason {
 	if l.Spec.Credentials.Mode == api.Bound {
-		return object.Because("NoCredential", "cluster %s has issued no token for %s yet: it is asked for once the account is there and %s can take it",
+		return object.Because(reason.NoCredential, "cluster %s has issued no token for %s yet: it is asked for once the account is there and %s can take it",
 			l.Target.Name, l.Source.Name, l.Source.Name)
 	}
-	return object.Because("NoCredential", "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
+	return object.Because(reason.NoCredential, "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
 		l.Target.Name, l.Source.Name)
 }
 
 func lack(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *object.Reason {
 	if f == nil {
-		return object.Because("Unknown", "cluster %s has not been read: its facts are needed", name)
+		return object.Because(reason.Unknown, "cluster %s has not been read: its facts are needed", name)
 	}
 	if why := f.Lack(role); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", name, why.Message)

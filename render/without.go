@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Without leaves the ignored fields of an end's objects out, so that their value is nobody's or somebody else's. An
@@ -22,7 +23,7 @@ func Without(want object.Wanted, ignored []api.Ignore, owner string) object.Want
 		}
 		less, differs, err := without(o, fields, owner)
 		if err != nil {
-			return object.Wanted{End: want.End, Held: object.Because("Unrenderable", "%v", err)}
+			return object.Wanted{End: want.End, Held: object.Because(reason.Unrenderable, "%v", err)}
 		}
 		if !differs {
 			continue

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -46,7 +47,7 @@ func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Re
 		}
 		_, failed = h.Cluster.Write(ctx, object.Change{
 			Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true,
-			Why: object.Reason{Code: "Decided", Message: "somebody decided"},
+			Why: object.Reason{Code: reason.Decided, Message: "somebody decided"},
 		})
 		if failed == nil || !apierrors.IsConflict(failed) {
 			break

@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -155,7 +156,7 @@ func (b *board) declare(ctx context.Context, f *fleet.Fleet) error {
 		return err
 	}
 	for name, err := range b.loop.Clusters.Follow(ctx, clusters) {
-		b.put(name, pair.Side{Err: object.Because("Access", "%v", err)}, b.now())
+		b.put(name, pair.Side{Err: object.Because(reason.Access, "%v", err)}, b.now())
 	}
 	return nil
 }

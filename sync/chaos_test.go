@@ -330,5 +330,5 @@ func (c *chaos) refusal(name api.ClusterName) string {
 	if i < 0 || last.Clusters[i].Step.Refused == nil {
 		return ""
 	}
-	return last.Clusters[i].Step.Refused.Code
+	return string(last.Clusters[i].Step.Refused.Code)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -59,7 +60,7 @@ func (b *board) correct(name api.ClusterName, outcomes []object.Outcome) {
 	for _, o := range outcomes {
 		b.fix(name, o)
 		b.follow(o, now)
-		if o.Err != nil || o.Change.Action == object.Create || o.Change.Why.Code != "Drift" {
+		if o.Err != nil || o.Change.Action == object.Create || o.Change.Why.Code != reason.Drift {
 			continue
 		}
 		if b.corrected[name] == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -196,7 +197,7 @@ func TestAcceptedIsRecorded(t *testing.T) {
 	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
 	mine.board.sides.set("east", pair.Side{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})})
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
-	for _, refused := range []*object.Reason{object.Because("ClusterChanged", "not accepted"), nil} {
+	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
 		u := &reconcile{loop: mine.loop, board: mine.board, cluster: fleet.Cluster{Name: "east"}}
 		u.step = plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}
 		if err := u.keepRecord(t.Context(), "now"); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -66,7 +67,7 @@ func (b *board) viewed(t *testing.T) view {
 var probeEnd = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 
 // wrote has a reconcile of west under way that wrote a probe, for a reason.
-func wrote(e *engine, code string, err error) *reconcile {
+func wrote(e *engine, code reason.Code, err error) *reconcile {
 	r := e.runs("west", true)
 	c := object.Change{End: probeEnd, Action: object.Update, Key: probe, Why: object.Reason{Code: code}}
 	r.step = plan.Step{Cluster: "west", Changes: []object.Change{c}, Rows: []plan.Row{{End: probeEnd, Standing: plan.Changing}}}
@@ -79,7 +80,7 @@ func wrote(e *engine, code string, err error) *reconcile {
 // keep it open for as long as they change objects. Any other that wrote is followed by one that the round waits for.
 func TestRepairsAreLookedAt(t *testing.T) {
 	for name, tt := range map[string]struct {
-		code  string
+		code  reason.Code
 		err   error
 		state lastState
 	}{

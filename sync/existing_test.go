@@ -99,7 +99,7 @@ func held(t *testing.T, r report.Report, code, says string) {
 	t.Helper()
 	for _, c := range r.Clusters {
 		for _, row := range c.Step.Rows {
-			if row.Why != nil && row.Why.Code == code && strings.Contains(row.Why.Message, says) {
+			if row.Why != nil && string(row.Why.Code) == code && strings.Contains(row.Why.Message, says) {
 				return
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -123,7 +124,7 @@ func (b *bed) handedOver(t *testing.T, d *text) {
 		b.ownedByHelm("mc", "ops")
 		d.set(b.declarations(linkWith("west", "east", federated)))
 		row := rowOf(t, b.once(l), object.End{Cluster: "west", Link: westToEast})
-		if row.Standing != plan.Held || row.Why.Code != "Occupied" {
+		if row.Standing != plan.Held || row.Why.Code != reason.Occupied {
 			t.Errorf("what the chart has is %s, %v", row.Standing, row.Why)
 		}
 		l.Adopt = map[api.Pair]bool{westToEast: true}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -181,7 +182,7 @@ func (e *engine) next(w *worker, r *reconcile) {
 	}
 	e.stir(w, r)
 	if w.writes >= e.maxWrites() {
-		e.board.refuse(w.cluster.Name, object.Because("Contested",
+		e.board.refuse(w.cluster.Name, object.Because(reason.Contested,
 			"still not as declared after %d turns that wrote: somebody else keeps changing the same objects", w.writes))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -144,7 +145,7 @@ func (b *board) toldLast() int {
 
 // unlooked says of a cluster that the pass has not looked at yet that nobody knows how its links are.
 func unlooked(f *fleet.Fleet, c report.Cluster) plan.Step {
-	why := object.Because("Unknown", "cluster %s was not looked at yet", c.Name)
+	why := object.Because(reason.Unknown, "cluster %s was not looked at yet", c.Name)
 	s := plan.Step{Refused: why}
 	for _, l := range slices.Concat(f.Out(c.Name), f.In(c.Name)) {
 		s.Rows = append(s.Rows, plan.Row{End: object.End{Cluster: c.Name, Link: l.Pair()}, Standing: report.Unknown, Why: why})

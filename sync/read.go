@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -151,7 +152,7 @@ func (r *reconcile) live(ctx context.Context, conn Cluster, side *pair.Side) err
 func (r *reconcile) watches(side *pair.Side, ledger object.Observation) bool {
 	looked, err := plan.Watches(r.board.near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
-		side.Err = object.Because("Inventory", "%v", err)
+		side.Err = object.Because(reason.Inventory, "%v", err)
 		return false
 	}
 	side.Looked = r.board.share(looked, side.Looked)
@@ -181,7 +182,7 @@ func sweeping(forbidden string) string {
 
 func (l *Loop) why(err error) *object.Reason {
 	if l.Explain == nil {
-		return object.Because("Unknown", "%v", err)
+		return object.Because(reason.Unknown, "%v", err)
 	}
 	r := l.Explain(err)
 	if r.Code == object.Forbidden {

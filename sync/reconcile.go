@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -160,7 +161,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, errSkipped) })
 	may := func(o object.Outcome) bool {
-		return o.Err == nil || !slices.Contains([]string{object.Forbidden, object.NotAdmitted}, r.loop.why(o.Err).Code)
+		return o.Err == nil || !slices.Contains([]reason.Code{object.Forbidden, object.NotAdmitted}, r.loop.why(o.Err).Code)
 	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }
@@ -225,7 +226,7 @@ func (r *reconcile) issue(ctx context.Context) {
 		}
 		r.outcomes = append(r.outcomes, object.Outcome{Err: err, Change: object.Change{
 			End: object.End{Cluster: r.cluster.Name, Link: n.Link}, Action: object.Create, Key: tokenRequest(n.Request.Account),
-			Why: object.Reason{Code: "Token", Message: "its source needs one"},
+			Why: object.Reason{Code: reason.Token, Message: "its source needs one"},
 		}})
 	}
 }

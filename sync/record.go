@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -293,7 +294,7 @@ func (l *Loop) writeRecord(ctx context.Context, r inventory.Record) (object.Reco
 	if !r.Was.IsZero() {
 		action = object.Update
 	}
-	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: "Record", Message: "which clusters are written, and what they hold of removed links"}}
+	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: reason.Record, Message: "which clusters are written, and what they hold of removed links"}}
 	now, err := l.Home.Cluster.Write(ctx, c)
 	l.wrote("", "", []object.Outcome{{Change: c, Now: now, Err: err}})
 	return now, err

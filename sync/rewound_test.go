@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -165,7 +166,7 @@ func deeds(r report.Report, sent []string) []string {
 	conditions := map[string]bool{}
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
-			conditions[string(c.Name)+": "+o.Change.Action.String()+" "+o.Change.Key.String()] = o.Change.Why.Code == "Conditions"
+			conditions[string(c.Name)+": "+o.Change.Action.String()+" "+o.Change.Key.String()] = o.Change.Why.Code == reason.Conditions
 		}
 	}
 	return slices.DeleteFunc(sent, func(w string) bool { return conditions[w] })
@@ -261,7 +262,7 @@ func (r *rewind) comesBack(t *testing.T) {
 	before := r.controllers("north")
 	got := r.pass()
 	for _, c := range got.Clusters {
-		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == "Rewound") {
+		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == reason.Rewound) {
 			t.Errorf("%s is refused for %v", c.Name, why)
 		}
 	}

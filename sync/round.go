@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/report"
@@ -290,7 +291,7 @@ func silent(r *run) *object.Reason {
 	if r != nil {
 		since = time.Since(r.lastHeard()).Round(100 * time.Millisecond)
 	}
-	return object.Because("Timeout", "no answer for %s; the other clusters did not wait: it has its turn when it answers", since)
+	return object.Because(reason.Timeout, "no answer for %s; the other clusters did not wait: it has its turn when it answers", since)
 }
 
 // hadTurn says that a cluster was reconciled in this round, or that there is none of the name.

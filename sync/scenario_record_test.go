@@ -27,7 +27,7 @@ func (s *scenario) revisions() string {
 	s.bad(err)
 	why, n := "applied", s.writes
 	if r.Revision.Why != nil {
-		why = r.Revision.Why.Code + ": " + r.Revision.Why.Message
+		why = string(r.Revision.Why.Code+": ") + r.Revision.Why.Message
 	}
 	s.home.Requests()
 	s.writes = 0

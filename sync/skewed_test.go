@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -60,7 +61,7 @@ func (s *skewed) Try(ctx context.Context, t object.Trial) (why *object.Reason, r
 		Users []struct{ User struct{ Token string } }
 	}
 	if json.Unmarshal(t.Config.Bytes(), &config) == nil && len(config.Users) == 1 && s.ended(config.Users[0].User.Token) {
-		return object.Because("Unauthorized", "401 Unauthorized: the token has expired"), true
+		return object.Because(reason.Unauthorized, "401 Unauthorized: the token has expired"), true
 	}
 	return s.Clusters.Try(ctx, t)
 }

@@ -58,7 +58,7 @@ func (d *daemon) says(source, target string) string {
 		return "undeclared"
 	}
 	if why := links[i].Why; why != nil {
-		return cmp.Or(why.Code, "unnamed")
+		return string(cmp.Or(why.Code, "unnamed"))
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -294,8 +295,8 @@ func TestContested(t *testing.T) {
 // A cluster that people abandoned is given up if its account may do no write any more: by its rights, or because a policy denies it. What
 // failed otherwise may be done yet.
 func TestForbiddenWrites(t *testing.T) {
-	code := func(c string) error { return errors.New(c) }
-	loop := &Loop{Explain: func(err error) object.Reason { return object.Reason{Code: err.Error()} }}
+	code := func(c reason.Code) error { return errors.New(string(c)) }
+	loop := &Loop{Explain: func(err error) object.Reason { return object.Reason{Code: reason.Code(err.Error())} }}
 	for _, tt := range []struct {
 		errs []error
 		want bool

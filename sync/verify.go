@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -24,7 +25,7 @@ const (
 	doublings          = 7
 
 	// unreachable and timeout are the codes of no answer.
-	unreachable, timeout = "Unreachable", "Timeout"
+	unreachable, timeout = reason.Unreachable, reason.Timeout
 )
 
 // verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer

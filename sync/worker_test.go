@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -153,7 +154,7 @@ func TestLooksInVainGrowApart(t *testing.T) {
 func TestVerifyGoesOn(t *testing.T) {
 	e := atRest("west")
 	w := e.workers["west"]
-	for i, why := range []*object.Reason{nil, nil, object.Because("Forbidden", "no"), object.Because("Forbidden", "no")} {
+	for i, why := range []*object.Reason{nil, nil, object.Because(reason.Forbidden, "no"), object.Because(reason.Forbidden, "no")} {
 		w.schedule = schedule{}
 		e.prove(verified{Try: plan.Try{Link: api.Pair{Source: "west", Target: "east"}, Print: "p"}, why: why})
 		if !w.isDue() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
@@ -166,7 +167,7 @@ func (p *proof) shown(_ plan.World, end object.End, changes []object.Change) *ob
 			return o.End.Cluster == c.End.Cluster && o.Key == c.Key && o.Was.UID == c.Was.UID
 		}
 		if c.Action == object.Adopt && !slices.ContainsFunc(p.adoptions, same) {
-			return object.Because("NotShown", "%s came after what is adopted was shown: adopt %s again", c.Key, end.Link)
+			return object.Because(reason.NotShown, "%s came after what is adopted was shown: adopt %s again", c.Key, end.Link)
 		}
 	}
 	return nil

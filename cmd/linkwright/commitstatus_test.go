@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/forge"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -65,10 +66,10 @@ func TestStanding(t *testing.T) {
 			r.Clusters[0].Outcomes = []object.Outcome{{Change: write, Err: errors.New(canary)}}
 		}), forge.Failure, both + "1 changing; 1 write failed"},
 		"a cluster is down": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
-			r.Clusters[0].Step.Refused = object.Because("Unreachable", canary)
+			r.Clusters[0].Step.Refused = object.Because(reason.Unreachable, canary)
 		}), forge.Failure, both + "1 in place; 1 cluster unread"},
 		"a cluster is not to be written": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
-			r.Clusters[0].Step.Refused = object.Because("SameCluster", canary)
+			r.Clusters[0].Step.Refused = object.Because(reason.SameCluster, canary)
 		}), forge.Failure, both + "1 in place; 1 cluster refused"},
 		"a cluster without a turn": {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 unknown; 1 cluster unread"},
 		"an invalid head": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
@@ -97,7 +98,7 @@ func TestStandingIsShort(t *testing.T) {
 			end := object.End{Cluster: name, Link: api.Pair{Source: name, Target: name}} // in place of two clusters of one standing
 			r.Clusters = append(r.Clusters, report.Cluster{
 				Name: name, Outcomes: []object.Outcome{{Change: object.Change{End: end}, Err: errors.New(canary)}},
-				Step: plan.Step{Cluster: name, Refused: object.Because("Unreachable", canary), Rows: []plan.Row{{End: end, Standing: s}}},
+				Step: plan.Step{Cluster: name, Refused: object.Because(reason.Unreachable, canary), Rows: []plan.Row{{End: end, Standing: s}}},
 			})
 		}
 	}

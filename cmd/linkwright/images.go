@@ -5,6 +5,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -23,7 +24,7 @@ func (r images) Source(in render.Input) object.Wanted {
 	if c.Image == "" || c.Mode == api.External || r.allows(c.Image) {
 		return want
 	}
-	return object.Wanted{End: want.End, Held: object.Because("ImageNotAllowed",
+	return object.Wanted{End: want.End, Held: object.Because(reason.ImageNotAllowed,
 		"controller.image %s is not allowed here: leave it out, or run linkwright with --allow-controller-image and its repository", c.Image)}
 }
 

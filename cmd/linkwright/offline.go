@@ -74,7 +74,7 @@ func (o *offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
 				continue
 			}
 			if like[*l.At]++; like[*l.At] == 1 {
-				out = append(out, api.Problem{Pos: *l.At, Code: why.Code, Message: l.Pair().String() + ": " + why.Message})
+				out = append(out, api.Problem{Pos: *l.At, Code: string(why.Code), Message: l.Pair().String() + ": " + why.Message})
 			}
 		}
 		for i, p := range out[begun:] {

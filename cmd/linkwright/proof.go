@@ -14,6 +14,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -66,7 +67,7 @@ func (e *engine) prove(ctx context.Context, w plan.World) *proof {
 func (e *engine) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
 	adopted := p.adopts(c.End.Cluster, c.Key)
 	if adopted {
-		c.Why = object.Reason{Code: "Declared", Message: "as it is declared"}
+		c.Why = object.Reason{Code: reason.Declared, Message: "as it is declared"}
 	}
 	od, err := e.preview(ctx, c)
 	if err != nil {
@@ -109,7 +110,7 @@ func excludes(od report.ObjectDiff) []report.ObjectDiff {
 	}
 	rest, lists := od, od
 	rest.After, lists.Before = object.NewBody(raw), object.NewBody(raw)
-	lists.Why = object.Reason{Code: "Excluded", Message: "exclude lists: what is not copied to mirrors, and by which the service mirror learns of its credential"}
+	lists.Why = object.Reason{Code: reason.Excluded, Message: "exclude lists: what is not copied to mirrors, and by which the service mirror learns of its credential"}
 	var out []report.ObjectDiff
 	for _, one := range []report.ObjectDiff{rest, lists} {
 		if len(differing(one.Before, one.After)) > 0 {

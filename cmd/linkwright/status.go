@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -102,7 +103,7 @@ func observedNow(known report.Revision, r report.Report, failed error) report.Re
 	case why == nil && known.Applied == "":
 		return known // nobody noted what is applied
 	case why == nil:
-		known.Why = object.Because("NotAppliedYet", "no sync has applied it yet")
+		known.Why = object.Because(reason.NotAppliedYet, "no sync has applied it yet")
 	case known.Observed == r.Head && known.Why != nil && known.Why.Code == why.Code:
 		return known // with since when that is so
 	default:

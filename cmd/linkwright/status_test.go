@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -15,7 +16,7 @@ import (
 func TestObservedNow(t *testing.T) {
 	long := time.Date(2026, 11, 25, 1, 2, 3, 0, time.UTC)
 	applied := report.Revision{Applied: "a", Observed: "a", Since: long}
-	rejected := report.Revision{Applied: "a", Observed: "b", Since: long, Why: object.Because("InvalidDeclarations", "a.yaml:1:1: x")}
+	rejected := report.Revision{Applied: "a", Observed: "b", Since: long, Why: object.Because(reason.InvalidDeclarations, "a.yaml:1:1: x")}
 	invalid := report.Report{Head: "b", Problems: []api.Problem{{Pos: api.Pos{File: "a.yaml", Line: 1, Col: 1}, Message: "x"}}}
 	tests := []struct {
 		name   string
@@ -41,7 +42,7 @@ func TestObservedNow(t *testing.T) {
 		}
 		got, code := observedNow(tt.known, tt.seen, tt.failed), ""
 		if got.Why != nil {
-			code = got.Why.Code
+			code = string(got.Why.Code)
 		}
 		if code != tt.want || got.Since.Equal(long) != tt.since || tt.seen.Head != "" && tt.known.Applied != "" && got.Observed != tt.seen.Head {
 			t.Errorf("%s: %+v %v", tt.name, got, got.Why)

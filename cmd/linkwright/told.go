@@ -16,6 +16,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
@@ -293,7 +294,7 @@ func forgotten(t report.Told) []report.ToldCluster {
 		if l.Source != report.NotRead || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
 			continue
 		}
-		why := object.Because("NotRead", "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
+		why := object.Because(reason.NotRead, "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
 		all = append(all, report.ToldCluster{Name: name, Why: why})
 	}
 	slices.SortFunc(all, func(a, b report.ToldCluster) int { return cmp.Compare(a.Name, b.Name) })

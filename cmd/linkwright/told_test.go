@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -27,7 +28,7 @@ func TestLinksTold(t *testing.T) {
 	ready := []object.Condition{{Type: object.Ready, Status: object.True}}
 	denial := []object.Condition{{Type: object.Ready, Status: object.False, Reason: "Denied"}}
 	secret := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
-	got := linksTold([]report.ToldCluster{{Name: "east"}, {Name: "north", Why: object.Because("Unreachable", "")}, {Name: "west"}}, []heard{
+	got := linksTold([]report.ToldCluster{{Name: "east"}, {Name: "north", Why: object.Because(reason.Unreachable, "")}, {Name: "west"}}, []heard{
 		{inventories: []inventory.Inventory{{End: object.End{Cluster: "east"}}, {End: at("east", ne), Conditions: denial}, {End: at("east", we)}}},
 		{},
 		{missing: map[object.Key]bool{secret: true}, inventories: []inventory.Inventory{

@@ -82,7 +82,7 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	}
 	p.Rules = append(p.Rules,
 		report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
-		report.Rule{Code: render.OldLinkerd, Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
+		report.Rule{Code: string(render.OldLinkerd), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
 	if f == nil {
 		return p
 	}

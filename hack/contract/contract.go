@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -178,7 +179,7 @@ func change(a object.Action, o object.Object, was object.Record) object.Change {
 }
 
 // fails holds a write to the code of its refusal.
-func (s *scene) fails(what, code string, ch object.Change) {
+func (s *scene) fails(what string, code reason.Code, ch object.Change) {
 	s.Helper()
 	if _, err := s.Client.Write(s.Context(), ch); cluster.Explain(err).Code != code {
 		s.Errorf("%s of %s: got %v, want code %s", ch.Action, what, err, code)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -140,7 +141,7 @@ func (r *run) robbed(row plan.Row) bool {
 	if !r.explained(target) && !late {
 		return false
 	}
-	return row.Standing == plan.Held && row.Why.Code == "NoCredential" ||
+	return row.Standing == plan.Held && row.Why.Code == reason.NoCredential ||
 		row.Standing == plan.Suspended && strings.Contains(row.Why.Message, "there is no credential")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -95,7 +96,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	pl := r.planes[c.Name]
 	now := looked{pl, pl.rev, p.commit.fleet}
 	if pl.down {
-		p.sides[c.Name] = pair.Side{Err: object.Because("Unreachable", "down")}
+		p.sides[c.Name] = pair.Side{Err: object.Because(reason.Unreachable, "down")}
 		delete(p.seen, c.Name)
 		return
 	}
@@ -110,7 +111,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	ledger := pl.observe(plan.Ledger())
 	watches, err := plan.Watches(w, c, r.renderer, ledger)
 	if err != nil {
-		p.sides[c.Name] = pair.Side{Err: object.Because("Inventory", "%v", err)}
+		p.sides[c.Name] = pair.Side{Err: object.Because(reason.Inventory, "%v", err)}
 		delete(p.seen, c.Name)
 		return
 	}

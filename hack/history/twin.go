@@ -153,7 +153,7 @@ func words(s plan.Step) (out string) {
 	for _, row := range s.Rows {
 		out += fmt.Sprintf("  %s is %s", row.End, row.Standing)
 		if row.Why != nil {
-			out += " " + row.Why.Code
+			out += " " + string(row.Why.Code)
 		}
 		out += "\n"
 	}

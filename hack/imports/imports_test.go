@@ -29,25 +29,26 @@ type row struct {
 func table() map[string]row {
 	return map[string]row{
 		"api":             {pure: true},
-		"object":          {pure: true, imports: "api", though: "log/slog"}, // a secret redacts itself: slog.LogValuer
-		"render/fleet":    {pure: true, imports: "api"},
-		"render/linkerd":  {pure: true, imports: "api object"},
-		"render":          {pure: true, imports: "api object render/fleet render/linkerd"},
+		"object/reason":   {pure: true},
+		"object":          {pure: true, imports: "api object/reason", though: "log/slog"}, // a secret redacts itself: slog.LogValuer
+		"render/fleet":    {pure: true, imports: "api object/reason"},
+		"render/linkerd":  {pure: true, imports: "api object object/reason"},
+		"render":          {pure: true, imports: "api object object/reason render/fleet render/linkerd"},
 		"render/marks":    {pure: true, imports: "object"},
-		"render/overlay":  {imports: "api object render/fleet render/marks"},
+		"render/overlay":  {imports: "api object object/reason render/fleet render/marks"},
 		"render/confine":  {pure: true, imports: "object render/linkerd render/marks"},
-		"prune/inventory": {pure: true, imports: "api object"},
-		"prune":           {pure: true, imports: "api object prune/inventory render/linkerd"},
-		"sync/pair":       {pure: true, imports: "api object render/fleet render/linkerd"},
-		"sync/plan":       {pure: true, imports: "api object prune prune/inventory render render/confine render/fleet render/linkerd sync/pair"},
-		"sync/report":     {pure: true, imports: "api object sync/plan"},
+		"prune/inventory": {pure: true, imports: "api object object/reason"},
+		"prune":           {pure: true, imports: "api object object/reason prune/inventory render/linkerd"},
+		"sync/pair":       {pure: true, imports: "api object object/reason render/fleet render/linkerd"},
+		"sync/plan":       {pure: true, imports: "api object object/reason prune prune/inventory render render/confine render/fleet render/linkerd sync/pair"},
+		"sync/report":     {pure: true, imports: "api object object/reason sync/plan"},
 		"sync/trust":      {pure: true},
 		"sync/forge":      {imports: "api"},
 		"sync/source":     {imports: "api sync/forge sync/trust"},
-		"sync/cluster":    {imports: "api object"},
+		"sync/cluster":    {imports: "api object object/reason"},
 		"sync/lease":      {},
-		"sync":            {imports: "api object prune/inventory render/confine render/fleet render/linkerd sync/pair sync/plan sync/report"},
-		"sync/web":        {imports: "sync/report"},
+		"sync":            {imports: "api object object/reason prune/inventory render/confine render/fleet render/linkerd sync/pair sync/plan sync/report"},
+		"sync/web":        {imports: "object/reason sync/report"},
 	}
 }
 

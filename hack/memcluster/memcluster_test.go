@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/linkwright/linkwright/object/reason"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/linkwright/linkwright/api"
@@ -100,7 +102,7 @@ type asked struct {
 var linkerdConfig = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "linkerd"}}
 
 // expect holds what Live and Observe are told, as codes of Explain, and whether it was told that all moved.
-func (a asked) expect(what, live, observe string, moved bool) {
+func (a asked) expect(what string, live, observe reason.Code, moved bool) {
 	a.Helper()
 	synctest.Wait()
 	told := a.set.Take()["east"].All
@@ -139,7 +141,7 @@ func TestFaults(t *testing.T) {
 
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for n, want := range map[int]string{0: "", 3: "", 11: "Throttled"} {
+		for n, want := range map[int]reason.Code{0: "", 3: "", 11: reason.Throttled} {
 			_, c := dressed(t, Options{})
 			c.Fault(func(f *Faults) { f.Throttled = n })
 			o := rendered(t)[0]

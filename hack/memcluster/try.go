@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Try is a Trier's: the server that the kubeconfig names answers a token of a live Secret of its own.
@@ -19,24 +20,24 @@ func (s *Clusters) Try(ctx context.Context, t object.Trial) (why *object.Reason,
 		Users    []struct{ User struct{ Token string } }
 	}
 	if yaml.Unmarshal(t.Config.Bytes(), &config) != nil || len(config.Clusters) != 1 || len(config.Users) != 1 {
-		return object.Because("Invalid", "the kubeconfig cannot be used"), false
+		return object.Because(reason.Invalid, "the kubeconfig cannot be used"), false
 	}
 	for _, name := range s.Names() {
 		if c := s.named[name]; c.Address() == config.Clusters[0].Cluster.Server {
 			return c.try(ctx, config.Users[0].User.Token)
 		}
 	}
-	return object.Because("Unreachable", "LIST of services at %s: no such host", config.Clusters[0].Cluster.Server), false
+	return object.Because(reason.Unreachable, "LIST of services at %s: no such host", config.Clusters[0].Cluster.Server), false
 }
 
 func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, refused bool) {
 	if c.answer(ctx) != nil {
-		return object.Because("Unreachable", "LIST of services at %s: no answer", c.Address()), false
+		return object.Because(reason.Unreachable, "LIST of services at %s: no answer", c.Address()), false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.faults.Unauthorized || !c.issued(token) {
-		return object.Because("Unauthorized", "LIST of services at %s: 401 Unauthorized", c.Address()), true
+		return object.Because(reason.Unauthorized, "LIST of services at %s: 401 Unauthorized", c.Address()), true
 	}
 	return nil, false
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 const (
@@ -32,7 +33,7 @@ func toldRead(all []object.Condition) (out []object.Condition) {
 func readable(c object.Condition) bool {
 	word := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
 	return slices.Contains([]string{object.True, object.False, object.Unknown}, c.Status) &&
-		c.Reason != "" && len(c.Reason) <= longestWord && !strings.ContainsFunc(c.Reason, word) &&
+		string(c.Reason) != "" && len(c.Reason) <= longestWord && !strings.ContainsFunc(string(c.Reason), word) &&
 		len(c.Message) <= longest && plain(c.Message) && !strings.Contains(c.Message, `"`) && !spelled(c.Since).IsZero()
 }
 
@@ -91,7 +92,8 @@ func condition(s *string) (c object.Condition, ok bool) {
 	ok = take(s, `,"status":"`) && ok
 	c.Status, ok = text(s, ok)
 	ok = take(s, `,"reason":"`) && ok
-	c.Reason, ok = text(s, ok)
+	code, ok := text(s, ok)
+	c.Reason = reason.Code(code)
 	if take(s, `,"message":"`) {
 		c.Message, ok = text(s, ok)
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 func told(at time.Time, words ...string) []object.Condition {
 	out := make([]object.Condition, 0, len(words)/3)
 	for i := 0; i < len(words); i += 3 {
-		out = append(out, object.Condition{Type: words[i], Status: words[i+1], Reason: words[i+2], Since: at})
+		out = append(out, object.Condition{Type: words[i], Status: words[i+1], Reason: reason.Code(words[i+2]), Since: at})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Revision is what the management cluster remembers of the revisions that declare: which is applied, which was observed last, and why
@@ -28,9 +29,9 @@ type Revision struct {
 
 // Codes of Revision.Why. The code of a revision whose history is no fast-forward is that of package plan.
 const (
-	InvalidDeclarations = "InvalidDeclarations" // they have errors: the message names the first one's file and line
-	RevisionNotRead     = "RevisionNotRead"     // its tree could not be read, or is not trusted
-	RepositoryNotRead   = "RepositoryNotRead"   // nobody knows what is newest
+	InvalidDeclarations = reason.InvalidDeclarations // they have errors: the message names the first one's file and line
+	RevisionNotRead     = reason.RevisionNotRead     // its tree could not be read, or is not trusted
+	RepositoryNotRead   = reason.RepositoryNotRead   // nobody knows what is newest
 )
 
 // longestWhy is of a message, in bytes.

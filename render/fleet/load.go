@@ -11,15 +11,16 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Codes of the errors that callers tell from others: both say that there is nothing to keep a fleet to, which may
 // be an accident of the repository and must never be read as "prune everything".
 const (
 	// EmptyTree says that the tree holds no YAML document at all.
-	EmptyTree = "EmptyTree"
+	EmptyTree = string(reason.EmptyTree)
 	// NoCluster says that there are declarations, but no Cluster among them.
-	NoCluster = "NoCluster"
+	NoCluster = string(reason.NoCluster)
 )
 
 // Load gives the whole fleet that a tree declares, or nil and every error of every file; warnings come with a fleet.

@@ -219,9 +219,9 @@ func TestFactsOfMissing(t *testing.T) {
 func lacks(f Facts) (roles, why string) {
 	var out []string
 	for _, r := range []Role{AsSource, AsTarget} {
-		if reason := f.Lack(r); reason != nil {
+		if lack := f.Lack(r); lack != nil {
 			out = append(out, string(r))
-			why = reason.Code + " " + reason.Message
+			why = string(lack.Code) + " " + lack.Message
 		}
 	}
 	return strings.Join(out, " "), why
@@ -252,7 +252,7 @@ func TestFactsOfEndpoint(t *testing.T) {
 		f := FactsOf(api.Cluster{Access: tt.access, APIServer: tt.declared}.WithDefaults(), tt.own, installed(t).seen)
 		got := ""
 		if why := f.Lack(AsTarget); why != nil {
-			got = why.Code
+			got = string(why.Code)
 		}
 		if f.API.Server != tt.server || got != tt.missingOf || f.Lack(AsSource) != nil {
 			t.Errorf("%s, declared %q: %s, lacks %q, want %s, %q", tt.own, tt.declared, f.API.Server, got, tt.server, tt.missingOf)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // gateway reads what link-gen reads (linkerd2 multicluster/cmd/link-gen.go): addresses of the load
@@ -38,11 +39,11 @@ func (g Gateway) whole() bool {
 // missingOf names the first thing the gateway lacks, and both ways to supply it.
 func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 	lack := func(field, live string) {
-		r.miss(AsTarget, "NoGateway", "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
+		r.miss(AsTarget, reason.NoGateway, "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
 	}
 	switch {
 	case len(g.Addresses) == 0 && !live:
-		r.miss(AsTarget, "NoGateway", "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
+		r.miss(AsTarget, reason.NoGateway, "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
 	case len(g.Addresses) == 0:
 		lack("addresses", "has no load balancer address yet")
 	case g.Port == "":
@@ -67,7 +68,7 @@ func (g Gateway) Homeless() bool {
 // At are the facts of a cluster whose gateway is homeless, as if it had these addresses.
 func (f Facts) At(addresses []string) Facts {
 	f.Gateway.Addresses = addresses
-	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == "NoGateway" })
+	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.NoGateway })
 	return f
 }
 

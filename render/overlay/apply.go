@@ -8,10 +8,11 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Reason is the machine's word for an end that is held by its cluster's overlay.
-const Reason = "Overlay"
+const Reason = reason.Overlay
 
 // Input is one cluster with its overlay: a Component of a tree, which is applied to each of its ends.
 type Input struct {
@@ -99,7 +100,7 @@ func (a *Applier) Apply(ctx context.Context, in Input) Output {
 		problems = append(problems, more...)
 	}
 	if wrong(problems) {
-		return Output{Ends: hold(in, reason(in, problems)), Problems: problems}
+		return Output{Ends: hold(in, wrongly(in, problems)), Problems: problems}
 	}
 	shapes := t.shapes(ctx)
 	out := Output{Ends: slices.Clone(in.Ends), Problems: problems, Patches: t.patches(shapes)}
@@ -196,8 +197,8 @@ func wrong(problems []api.Problem) bool {
 	return slices.ContainsFunc(problems, func(p api.Problem) bool { return !p.Warning })
 }
 
-// reason is why the ends of a cluster are held whose Component is wrong.
-func reason(in Input, problems []api.Problem) *object.Reason {
+// wrongly is why the ends of a cluster are held whose Component is wrong.
+func wrongly(in Input, problems []api.Problem) *object.Reason {
 	first := problems[slices.IndexFunc(problems, func(p api.Problem) bool { return !p.Warning })]
 	more := ""
 	if n := len(problems) - 1; n > 0 {

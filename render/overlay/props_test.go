@@ -14,6 +14,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // told shows ends with their bytes, which print as redacted.
@@ -171,7 +172,7 @@ func holdsCanary(b []byte) bool {
 
 // TestHeldPassesThrough: an end that was held comes out as it was, also where the Component is wrong.
 func TestHeldPassesThrough(t *testing.T) {
-	held := object.Wanted{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Held: object.Because("Unknown", "not read")}
+	held := object.Wanted{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Held: object.Because(reason.Unknown, "not read")}
 	for _, kustomization := range []string{"labels:\n- pairs: {team: mesh}\n", "resources: [gone.yaml]\n"} {
 		out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{held}, kustomization))
 		if diff := cmp.Diff([]object.Wanted{held}, out.Ends); diff != "" {
@@ -196,7 +197,7 @@ func TestNarrow(t *testing.T) {
 
 // TestHeldBase: extras stay out of a base that is held.
 func TestHeldBase(t *testing.T) {
-	base := object.Wanted{End: object.End{Cluster: "west"}, Held: object.Because("Unknown", "not read")}
+	base := object.Wanted{End: object.End{Cluster: "west"}, Held: object.Because(reason.Unknown, "not read")}
 	out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{base}, "resources: [policy.yaml]\n", "policy.yaml", policy))
 	if diff := cmp.Diff([]object.Wanted{base}, out.Ends); diff != "" {
 		t.Errorf("Apply: -want +got\n%s", diff)

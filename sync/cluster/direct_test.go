@@ -186,7 +186,7 @@ func saidBy(of rest.Result) []string {
 		if status := apierrors.APIStatus(nil); errors.As(e, &status) {
 			out = append(out, fmt.Sprint(status.Status().Reason, status.Status().Code))
 		}
-		out = append(out, Explain(e).Code)
+		out = append(out, string(Explain(e).Code))
 	}
 	return out
 }

@@ -12,26 +12,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Codes of Explain.
 const (
-	Unreachable  = "Unreachable"  // no connection
-	Untrusted    = "Untrusted"    // a connection, but not to whom we trust
-	Timeout      = "Timeout"      // a connection, but no answer at all in time
-	Unauthorized = "Unauthorized" // 401
-	Forbidden    = "Forbidden"    // 403
-	NotFound     = "NotFound"     // 404
-	Occupied     = "Occupied"     // ErrOccupied
-	Conflict     = "Conflict"     // 409
-	Invalid      = "Invalid"      // 400, 422
-	Fixed        = "Immutable"    // as Immutable says
+	Unreachable  = reason.Unreachable  // no connection
+	Untrusted    = reason.Untrusted    // a connection, but not to whom we trust
+	Timeout      = reason.Timeout      // a connection, but no answer at all in time
+	Unauthorized = reason.Unauthorized // 401
+	Forbidden    = reason.Forbidden    // 403
+	NotFound     = reason.NotFound     // 404
+	Occupied     = reason.Occupied     // ErrOccupied
+	Conflict     = reason.Conflict     // 409
+	Invalid      = reason.Invalid      // 400, 422
+	Fixed        = reason.Immutable    // as Immutable says
 	Collides     = object.Collides
 	NotAdmitted  = object.NotAdmitted
-	Throttled    = "Throttled"   // 429
-	Unavailable  = "Unavailable" // 5xx, 410
-	Canceled     = "Canceled"    // by us
-	Unknown      = "Unknown"
+	Throttled    = reason.Throttled   // 429
+	Unavailable  = reason.Unavailable // 5xx, 410
+	Canceled     = reason.Canceled    // by us
+	Unknown      = reason.Unknown
 )
 
 // Explain says what an error of this package means and what to do. It gives a zero Reason for nil.
@@ -57,8 +58,9 @@ func said(err error) string {
 }
 
 type explanation struct {
-	is           func(error) bool
-	code, advice string
+	is     func(error) bool
+	code   reason.Code
+	advice string
 }
 
 // refused is the advice for one object that a server does not take, as all others of its phase it may.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // answers maps a path to what a server says there.
@@ -89,7 +90,7 @@ func TestObserveGivesNoPart(t *testing.T) {
 		name  string
 		watch object.Watch
 		says  answers
-		code  string
+		code  reason.Code
 		told  string // what the message holds
 	}{
 		{"server hangs", watch, answers{secrets: hang}, Timeout, "read Secret in namespace ns"},
@@ -268,8 +269,8 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 }
 
 // denied is what an API server answers to a write.
-func denied(reason metav1.StatusReason, message string) error {
-	return fmt.Errorf("delete: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: reason, Message: message}})
+func denied(why metav1.StatusReason, message string) error {
+	return fmt.Errorf("delete: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: why, Message: message}})
 }
 
 func TestExplain(t *testing.T) {
@@ -277,7 +278,7 @@ func TestExplain(t *testing.T) {
 	cancel()
 	tests := []struct {
 		err  error
-		code string
+		code reason.Code
 	}{
 		{nil, ""},
 		{errors.New("something"), Unknown},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 const (
@@ -181,6 +182,6 @@ func (t *trial) lost(l object.List, err error) (why *object.Reason, refused bool
 	return t.failed(Unreachable, l, "the connection broke"), false
 }
 
-func (t *trial) failed(code string, l object.List, format string, a ...any) *object.Reason {
+func (t *trial) failed(code reason.Code, l object.List, format string, a ...any) *object.Reason {
 	return object.Because(code, "LIST of %s at https://%s: %s", l, t.at.Host, fmt.Sprintf(format, a...))
 }

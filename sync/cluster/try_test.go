@@ -85,7 +85,7 @@ func codeOf(t *testing.T, why *object.Reason, at *httptest.Server) string {
 	if strings.Contains(why.Message, canary) || !strings.Contains(why.Message, at.Listener.Addr().String()) {
 		t.Errorf("Try: %q quotes the token, or does not say where", why.Message)
 	}
-	return why.Code
+	return string(why.Code)
 }
 
 func TestTry(t *testing.T) {
@@ -102,17 +102,17 @@ func TestTry(t *testing.T) {
 	}{
 		{"all pass", nil, "", false, 3},
 		{"a kind that need not be served", answers{servers: status(404, "NotFound")}, "", false, 3},
-		{"a kind that must be", answers{replicasets: status(404, "NotFound")}, NotFound, false, 3},
-		{"the token is refused", answers{"/api/v1/pods": echo(401)}, Unauthorized, true, 4},
-		{"one right is missing", answers{replicasets: echo(403)}, Forbidden, true, 12},
+		{"a kind that must be", answers{replicasets: status(404, "NotFound")}, string(NotFound), false, 3},
+		{"the token is refused", answers{"/api/v1/pods": echo(401)}, string(Unauthorized), true, 4},
+		{"one right is missing", answers{replicasets: echo(403)}, string(Forbidden), true, 12},
 		{"rights that come a moment later", answers{"/api/v1/pods": inTurn(echo(403), echo(401), say(200, `{"kind":"PodList"}`))}, "", false, 5},
-		{"the server is busy", answers{"/api/v1/pods": echo(429)}, Unavailable, false, 1},
-		{"the server is broken", answers{"/api/v1/pods": echo(500)}, Unavailable, false, 1},
+		{"the server is busy", answers{"/api/v1/pods": echo(429)}, string(Unavailable), false, 1},
+		{"the server is broken", answers{"/api/v1/pods": echo(500)}, string(Unavailable), false, 1},
 		{"it leads elsewhere", answers{"/api/v1/pods": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, replicasets, http.StatusFound)
-		}}, Unavailable, false, 1},
-		{"a portal", answers{"/api/v1/pods": say(200, `<html>`)}, Unknown, false, 1},
-		{"an answer without an end", answers{"/api/v1/pods": babbles}, Unknown, false, 1},
+		}}, string(Unavailable), false, 1},
+		{"a portal", answers{"/api/v1/pods": say(200, `<html>`)}, string(Unknown), false, 1},
+		{"an answer without an end", answers{"/api/v1/pods": babbles}, string(Unknown), false, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -181,13 +181,13 @@ func TestTryOnAServer(t *testing.T) {
 		why, refused := Trier{}.Try(t.Context(), object.Trial{Config: object.NewSecret(config), Lists: lists()})
 		code := ""
 		if why != nil {
-			code = why.Code
+			code = string(why.Code)
 		}
 		if code != want || refused != (want != "") {
 			t.Errorf("Try: got %v, refused %t; want %q", why, refused, want)
 		}
 	}
-	try(granted.Status.Token, Forbidden)
+	try(granted.Status.Token, string(Forbidden))
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{"", "apps", "policy.linkerd.io"}, Resources: []string{"pods", "replicasets", "servers"}, Verbs: []string{"list"}}}
 	if _, err := foreign.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ns}, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestTryOnAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	try(granted.Status.Token, "") // at once: that the right takes a moment is no refusal
-	try(granted.Status.Token+"x", Unauthorized)
+	try(granted.Status.Token+"x", string(Unauthorized))
 }
 
 // Once it was refused, a round that does not end says nothing against it; one that passes does.
@@ -225,7 +225,7 @@ func TestTryAfterARefusal(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		why, refused := Trier{}.Try(ctx, object.Trial{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
-		if refused != hangs || (codeOf(t, why, server) == Forbidden) != hangs {
+		if refused != hangs || (codeOf(t, why, server) == string(Forbidden)) != hangs {
 			t.Errorf("%s: %v, refused %v", name, why, refused)
 		}
 	}

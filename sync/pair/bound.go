@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -56,7 +57,7 @@ func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 	if r.Use == nil || !l.Spec.UsesRemoteDiscovery() || r.Life >= LeastDiscovery {
 		return nil
 	}
-	return object.Because("ShortGrant", "the token that cluster %s grants lives %s only, and remote discovery and federated services need %s: its API server limits it (--service-account-max-token-expiration); use another mode, or another selector",
+	return object.Because(reason.ShortGrant, "the token that cluster %s grants lives %s only, and remote discovery and federated services need %s: its API server limits it (--service-account-max-token-expiration); use another mode, or another selector",
 		l.Target.Name, r.Life, LeastDiscovery)
 }
 
@@ -66,7 +67,7 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 	if r.Use == nil || r.Life >= asked {
 		return nil
 	}
-	return object.Because("ShortGrant", "its token lives %s, not %s: the API server of %s grants no more, or credentials.ttl was raised since it was issued",
+	return object.Because(reason.ShortGrant, "its token lives %s, not %s: the API server of %s grants no more, or credentials.ttl was raised since it was issued",
 		r.Life, asked, l.Target.Name)
 }
 

@@ -4,19 +4,20 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Reasons of conditions: of Ready and Stalled that of the first stage that keeps the link from working.
 const (
-	StagesHold    = "StagesHold"    // none does
-	NotRendered   = "NotRendered"   // renders
-	TargetNotRead = "TargetNotRead" // target reachable
-	AnchorsApart  = "AnchorsApart"  // trust anchors shared
-	NotLed        = "NotLed"        // controller leads
-	Settling      = "Settling"      // one does that should come right by itself before long; also of Reconciling
-	NotSeen       = "NotSeen"       // of Ready, while a stage that counts was not seen
-	Denied        = "Denied"        // a guard or a policy says no to what is to be done at an end
-	noCredential  = "NoCredential"  // of a source's end that waits for its target's token
+	StagesHold    = reason.StagesHold    // none does
+	NotRendered   = reason.NotRendered   // renders
+	TargetNotRead = reason.TargetNotRead // target reachable
+	AnchorsApart  = reason.AnchorsApart  // trust anchors shared
+	NotLed        = reason.NotLed        // controller leads
+	Settling      = reason.Settling      // one does that should come right by itself before long; also of Reconciling
+	NotSeen       = reason.NotSeen       // of Ready, while a stage that counts was not seen
+	Denied        = reason.Denied        // a guard or a policy says no to what is to be done at an end
+	noCredential  = "NoCredential"       // of a source's end that waits for its target's token
 )
 
 // Settles is for how long what is being set up may take.
@@ -33,15 +34,15 @@ const Settles = 5 * time.Minute
 //	credentials written    NotWritten     yes
 //	controller leads       NotLed         yes
 //	gateway alive          GatewayDead    while the link is being set up: the first probes come late
-func counts() map[Stage]string {
-	return map[Stage]string{
+func counts() map[Stage]reason.Code {
+	return map[Stage]reason.Code{
 		Renders: NotRendered, Reachable: TargetNotRead, Trusted: AnchorsApart, Works: AccessFails, Written: NotWritten, Leads: NotLed, Gateway: GatewayDead,
 	}
 }
 
 // Denial is what is told of an end that a guard or a policy denies what is to be done there.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
-	return unready(was, now, fault{reason: Denied, message: why.Code})
+	return unready(was, now, fault{reason: Denied, message: string(why.Code)})
 }
 
 // Beginning is what is told of a link of which nothing is written yet.
@@ -60,14 +61,14 @@ func Beginning(now time.Time) []object.Condition {
 //
 // What failed when it was tried last stays so until it is tried again: a process that has just started has tried nothing.
 func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []object.Condition, due time.Time) {
-	v, reason := decisive(all)
+	v, code := decisive(all)
 	if Condition(was, object.Ready).Reason == Denied {
 		was = nil // it tells nothing of stages
 	}
 	switch {
 	case untried(all, v) && Condition(was, object.Ready).Reason == AccessFails:
 		return was, time.Time{}
-	case reason == "":
+	case code == "":
 		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: StagesHold}), time.Time{}
 	case v.Passing == Unknown:
 		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: NotSeen}), time.Time{}
@@ -80,16 +81,16 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 	if soon = soon && now.Before(begun.Add(Settles)); soon {
 		due = begun.Add(Settles)
 	}
-	return unready(was, now, fault{reason, about(v), soon}), due
+	return unready(was, now, fault{code, about(v), soon}), due
 }
 
 // decisive is the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that
 // nobody tried does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
-func decisive(all []Verdict) (Verdict, string) {
+func decisive(all []Verdict) (Verdict, reason.Code) {
 	for _, v := range all {
 		seen := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
-		if reason := counts()[v.Stage]; reason != "" && (v.Passing == Failed || !seen) {
-			return v, reason
+		if code := counts()[v.Stage]; code != "" && (v.Passing == Failed || !seen) {
+			return v, code
 		}
 	}
 	return Verdict{}, ""
@@ -110,8 +111,9 @@ func untried(all []Verdict, first Verdict) bool {
 
 // fault is what keeps a link from being ready; soon: it should come right by itself.
 type fault struct {
-	reason, message string
-	soon            bool
+	reason  reason.Code
+	message string
+	soon    bool
 }
 
 // unready tells of a fault. While it may settle, one fault after another is no news.
@@ -162,5 +164,5 @@ func about(v Verdict) string {
 	if v.Why == nil {
 		return v.Stage.String()
 	}
-	return v.Stage.String() + ": " + v.Why.Code
+	return v.Stage.String() + ": " + string(v.Why.Code)
 }

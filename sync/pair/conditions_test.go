@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -16,7 +17,7 @@ import (
 func is(all []object.Condition) string {
 	out := ""
 	for _, c := range all {
-		out += c.Type + "=" + c.Status + " " + c.Reason + "; "
+		out += c.Type + "=" + c.Status + " " + string(c.Reason) + "; "
 	}
 	return out
 }
@@ -58,30 +59,30 @@ func TestConditions(t *testing.T) {
 		"nobody shows anchors":            {with: func(v *View, _ *linkerd.Pulse) { v.Target.Facts.Anchors = nil }, want: ready},
 		"nobody serves behind a mirror":   {with: func(_ *View, p *linkerd.Pulse) { p.Empty = []object.Key{leaseOf(View{})} }, want: ready},
 		"trials do not count":             {with: func(v *View, _ *linkerd.Pulse) { v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip }, want: ready},
-		"access fails":                    {with: denied, want: stalled(AccessFails)},
-		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(AccessFails)},
+		"access fails":                    {with: denied, want: stalled(string(AccessFails))},
+		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(string(AccessFails))},
 		"it failed, and works":            {was: was(time.Hour, denied), with: untouched, want: ready},
-		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *View, _ *linkerd.Pulse) { v.Proof, v.Target.Known, v.Target.Err = nil, false, why }, want: stalled(TargetNotRead)},
-		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *View, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(AccessFails)},
-		"target down":                     {with: func(v *View, _ *linkerd.Pulse) { v.Target.Known, v.Target.Err = false, why }, held: why, want: stalled(TargetNotRead)},
+		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *View, _ *linkerd.Pulse) { v.Proof, v.Target.Known, v.Target.Err = nil, false, why }, want: stalled(string(TargetNotRead))},
+		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *View, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(string(AccessFails))},
+		"target down":                     {with: func(v *View, _ *linkerd.Pulse) { v.Target.Known, v.Target.Err = false, why }, held: why, want: stalled(string(TargetNotRead))},
 		"target not read yet":             {with: func(v *View, _ *linkerd.Pulse) { v.Target.Known = false }, held: why, want: "Ready=Unknown NotSeen; "},
 		"source not read":                 {with: func(v *View, _ *linkerd.Pulse) { v.Source.Known = false }, want: "Ready=Unknown NotSeen; "},
 		"no anchor in common": {with: func(v *View, _ *linkerd.Pulse) {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
-		}, want: stalled(AnchorsApart)},
-		"cannot be rendered":           {with: untouched, held: why, want: stalled(NotRendered)},
-		"no token yet":                 {with: untouched, held: object.Because("NoCredential", ""), want: settling, due: Settles},
+		}, want: stalled(string(AnchorsApart))},
+		"cannot be rendered":           {with: untouched, held: why, want: stalled(string(NotRendered))},
+		"no token yet":                 {with: untouched, held: object.Because(reason.NoCredential, ""), want: settling, due: Settles},
 		"it is to be verified first":   {with: untouched, held: object.Because(Untried, ""), want: settling, due: Settles},
 		"credentials are not written":  {with: func(v *View, _ *linkerd.Pulse) { lost(v, Secrets(v.Link)[0]) }, want: settling, due: Settles},
 		"no controller":                {with: func(v *View, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: Settles},
 		"no leader":                    {with: leaderless, want: settling, due: Settles},
 		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: Settles - time.Minute},
-		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(NotLed)},
+		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(string(NotLed))},
 		"no leader, and there was one": {was: was(Settles, untouched), with: leaderless, want: settling, due: Settles},
-		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(NotLed)},
-		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(GatewayDead)},
+		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(string(NotLed))},
+		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(string(GatewayDead))},
 		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: settling, due: Settles - time.Minute},
-		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(GatewayDead)},
+		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(string(GatewayDead))},
 		"set up":                       {was: Beginning(now), with: untouched, want: ready},
 	} {
 		v, pulse := healthy()

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -62,19 +63,19 @@ func (v View) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 	body, _ := v.Source.Seen.Body(k)
 	switch {
 	case live.IsZero() && v.Source.Saw(k):
-		return object.Secret{}, object.Because("NoSecret",
+		return object.Secret{}, object.Because(reason.NoSecret,
 			"%s is not there: with credentials.mode Existing your secret manager writes it, of type %s, with the key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
 	case v.Source.Seen.Hides(k) != nil:
 		return object.Secret{}, v.Source.Seen.Hides(k)
 	case len(body.Bytes()) == 0:
-		return object.Secret{}, object.Because("Unknown", "%s was not looked for", k)
+		return object.Secret{}, object.Because(reason.Unknown, "%s was not looked for", k)
 	case live.Going:
-		return object.Secret{}, object.Because("Going", "%s is being deleted", k)
+		return object.Secret{}, object.Because(reason.Going, "%s is being deleted", k)
 	}
 	given, err := linkerd.Given(body, v.Link.Target.Name, v.Target.Facts, controlPlane)
 	if err != nil {
-		return object.Secret{}, object.Because("BadSecret", "%s, which your secret manager writes, cannot be used by Linkerd: %v", k, err)
+		return object.Secret{}, object.Because(reason.BadSecret, "%s, which your secret manager writes, cannot be used by Linkerd: %v", k, err)
 	}
 	return given, nil
 }
@@ -84,7 +85,7 @@ func (v View) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 func (v View) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
 		if v.Source.Seen.Record(k).Mark == object.Ours {
-			return object.Because("OwnSecret",
+			return object.Because(reason.OwnSecret,
 				"%s was written by linkwright, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
 				k, k.Namespace, k.Name, object.OwnerLabel)
 		}
@@ -93,7 +94,7 @@ func (v View) OwnSecret() *object.Reason {
 }
 
 // InUse is the code of an end that stays because its peer still uses what it gave.
-const InUse = "InUse"
+const InUse = reason.InUse
 
 // StillUsed says why the source may still use a token of its account in the target, although its credential is another
 // one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.

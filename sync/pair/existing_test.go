@@ -11,6 +11,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 var (
@@ -99,7 +101,7 @@ func TestExisting(t *testing.T) {
 		switch {
 		case tt.code == "" && (why != nil || len(cred.Print) != 12):
 			t.Errorf("%s: Existing: %v, %v", tt.name, cred, why)
-		case tt.code != "" && (why == nil || why.Code != tt.code || !strings.Contains(why.Message, tt.says)):
+		case tt.code != "" && (why == nil || string(why.Code) != tt.code || !strings.Contains(why.Message, tt.says)):
 			t.Errorf("%s: Existing: %v, want %s with %q", tt.name, why, tt.code, tt.says)
 		case why != nil && strings.Contains(why.Message, canary):
 			t.Errorf("%s: Existing shows the value: %s", tt.name, why.Message)
@@ -112,7 +114,7 @@ func TestExisting(t *testing.T) {
 		t.Error("Existing: another content has the same print")
 	}
 	v.Source = Side{Known: true}
-	if _, why := v.Existing(); why == nil || why.Code != "Unknown" {
+	if _, why := v.Existing(); why == nil || why.Code != reason.Unknown {
 		t.Errorf("Existing where nothing was looked for: %v", why)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -36,12 +37,12 @@ func (s Stage) String() string {
 
 // Reasons of stages that fail.
 const (
-	NotWritten   = "NotWritten"   // a credential is not where Linkerd reads it
-	NotLoaded    = "NotLoaded"    // the control plane has not started anew with it
-	NoController = "NoController" // there is none, or it is not ready
-	NoLeader     = "NoLeader"     // it holds no lease
-	GatewayDead  = "GatewayDead"  // its probe fails
-	EmptyMirrors = "EmptyMirrors" // nobody serves behind them
+	NotWritten   = reason.NotWritten   // a credential is not where Linkerd reads it
+	NotLoaded    = reason.NotLoaded    // the control plane has not started anew with it
+	NoController = reason.NoController // there is none, or it is not ready
+	NoLeader     = reason.NoLeader     // it holds no lease
+	GatewayDead  = reason.GatewayDead  // its probe fails
+	EmptyMirrors = reason.EmptyMirrors // nobody serves behind them
 )
 
 // Reasons why nobody knows of a stage.

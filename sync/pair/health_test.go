@@ -64,11 +64,11 @@ func TestHealth(t *testing.T) {
 		"no anchor in common": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 			return nil
-		}, Trusted, Failed, NoSharedAnchor},
+		}, Trusted, Failed, string(NoSharedAnchor)},
 		"anchors half rotated": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Anchors = append([]linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}, v.Source.Facts.Anchors...)
 			return nil
-		}, Trusted, Passed, AnchorsDiffer},
+		}, Trusted, Passed, string(AnchorsDiffer)},
 		"anchors unknown":      {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
 		"anchors do not count": {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
 		"refused":              {func(v *View, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
@@ -77,30 +77,30 @@ func TestHealth(t *testing.T) {
 			v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip
 			return nil
 		}, Works, NotAsked, ""},
-		"no credential": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, Secrets(v.Link)[0]); return nil }, Written, Failed, NotWritten},
+		"no credential": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, Secrets(v.Link)[0]); return nil }, Written, Failed, string(NotWritten)},
 		"credential going": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			seen(v, Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
 			return nil
-		}, Written, Failed, NotWritten},
-		"no controller": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, NoController},
+		}, Written, Failed, string(NotWritten)},
+		"no controller": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, string(NoController)},
 		"controller not ready": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
 			return nil
-		}, Leads, Failed, NoController},
+		}, Leads, Failed, string(NoController)},
 		"no controller of ours": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			lost(v, controllerOf(*v))
 			v.Link.Spec.Controller.Mode = api.External
 			return nil
 		}, Leads, Passed, ""},
-		"no lease": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, NoLeader},
+		"no lease": {func(v *View, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, string(NoLeader)},
 		"nobody holds the lease": {func(v *View, _ *linkerd.Pulse) *object.Reason {
 			seen(v, leaseOf(*v), object.Record{UID: "u", Health: object.HealthOf("Lease", []byte(`{}`))})
 			return nil
-		}, Leads, Failed, NoLeader},
+		}, Leads, Failed, string(NoLeader)},
 		"gateway dead": {func(_ *View, p *linkerd.Pulse) *object.Reason {
 			*p = linkerd.Pulse{Dead: []object.Key{leaseOf(View{})}}
 			return nil
-		}, Gateway, Failed, GatewayDead},
+		}, Gateway, Failed, string(GatewayDead)},
 		"no gateway": {func(v *View, p *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Gateway.Disabled = true
 			*p = linkerd.Pulse{}
@@ -108,7 +108,7 @@ func TestHealth(t *testing.T) {
 		}, Gateway, NotAsked, ""},
 		"nothing mirrored":        {func(_ *View, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NothingToSee"},
 		"nothing mirrored at all": {func(_ *View, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Serving, NotAsked, ""},
-		"nobody behind a mirror":  {func(_ *View, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(View{})}; return nil }, Serving, Failed, EmptyMirrors},
+		"nobody behind a mirror":  {func(_ *View, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(View{})}; return nil }, Serving, Failed, string(EmptyMirrors)},
 	} {
 		v, pulse := healthy()
 		var held *object.Reason
@@ -122,7 +122,7 @@ func TestHealth(t *testing.T) {
 			}
 			code := ""
 			if got.Why != nil {
-				code = got.Why.Code
+				code = string(got.Why.Code)
 			}
 			if got.Passing != tt.is || code != tt.code {
 				t.Errorf("%s: %s is %s %s, want %s %s", name, got.Stage, got.Passing, code, tt.is, tt.code)

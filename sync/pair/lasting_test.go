@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -116,7 +117,7 @@ func TestLastingFails(t *testing.T) {
 		why    *object.Reason
 		blocks bool
 		keep   int
-	}{{nil, false, 1}, {object.Because("Unreachable", "x"), false, 1}, {object.Because("Unauthorized", "x"), true, 2}} {
+	}{{nil, false, 1}, {object.Because(reason.Unreachable, "x"), false, 1}, {object.Because(reason.Unauthorized, "x"), true, 2}} {
 		v.Proof = &Proof{Print: v.Tried(use.Use), Why: tt.why, Blocks: tt.blocks}
 		if got, _ := v.Lasting(v.access()); len(got.Keep) != tt.keep {
 			t.Errorf("%v: kept %v", tt.why, got.Keep)

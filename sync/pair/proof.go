@@ -7,13 +7,14 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // Codes of a credential that is tried.
 const (
-	AccessFails = "AccessFails" // requests with it do not pass
-	Untried     = "Untried"     // and it may not be written before they did
+	AccessFails = reason.AccessFails // requests with it do not pass
+	Untried     = reason.Untried     // and it may not be written before they did
 )
 
 // Proof is what trying a link's credential gave: requests to the target as Linkerd's readers make them, with the bytes that they

@@ -7,14 +7,15 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // Reasons of Trust.
 const (
-	NoSharedAnchor = "NoSharedAnchor" // proxies of the two ends cannot talk to each other
-	AnchorExpires  = "AnchorExpires"  // soon they cannot
-	AnchorsDiffer  = "AnchorsDiffer"  // they can, as in the middle of a rotation
+	NoSharedAnchor = reason.NoSharedAnchor // proxies of the two ends cannot talk to each other
+	AnchorExpires  = reason.AnchorExpires  // soon they cannot
+	AnchorsDiffer  = reason.AnchorsDiffer  // they can, as in the middle of a rotation
 )
 
 // anchorNotice is for how long before its end the last shared anchor is told of, as by `linkerd check` (linkerd2

@@ -5,6 +5,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -21,8 +22,8 @@ type AdoptRules struct {
 
 // Codes of ends that are not adopted.
 const (
-	NotAdoptable = "NotAdoptable" // an object has the name, and not the labels
-	OtherTool    = "OtherTool"    // Argo CD or Flux keep an object
+	NotAdoptable = reason.NotAdoptable // an object has the name, and not the labels
+	OtherTool    = reason.OtherTool    // Argo CD or Flux keep an object
 )
 
 // adopt plans, in place of everything else, the takeover of what others made for the links of World.Adopt: the inventory
@@ -158,11 +159,11 @@ func (p *planner) refuses(a adoptable, known bool) *object.Reason {
 		return object.Because(NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools give it (written by %s): delete or rename it",
 			a.key, rivals(a.live))
 	case a.live.Going:
-		return object.Because("Going", "%s is still being deleted", a.key)
+		return object.Because(reason.Going, "%s is still being deleted", a.key)
 	case a.live.Mark == object.Theirs && owner == "": // it was not read whole
-		return object.Because("Occupied", "%s belongs to another installation, by a name that is ours: delete it, or have that installation give it up", a.key)
+		return object.Because(reason.Occupied, "%s belongs to another installation, by a name that is ours: delete it, or have that installation give it up", a.key)
 	case a.live.Mark == object.Theirs && owner != p.Rules.From:
-		return object.Because("Occupied", "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", a.key, owner, owner)
+		return object.Because(reason.Occupied, "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", a.key, owner, owner)
 	case !tool.IsZero() && !p.Rules.Managed:
 		return object.Because(OtherTool, "%s is kept by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
 			a.key, tool.Name, tool.Of, tool.Name, tool.Leave)
@@ -179,7 +180,7 @@ func (p *planner) adoption(end object.End, a adoptable) object.Change {
 		why += ", release " + r.Namespace + "/" + r.Name + " of Helm"
 	}
 	o := object.Object{Key: a.key, Body: object.AdoptPatch(p.Owner, more)}
-	c := change(end, object.Adopt, o, a.live, "Adopted", why)
+	c := change(end, object.Adopt, o, a.live, reason.Adopted, why)
 	c.Fenced = true
 	return c
 }

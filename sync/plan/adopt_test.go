@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 )
@@ -124,11 +125,11 @@ func TestAdoptRefuses(t *testing.T) {
 		do   func(*sim)
 		want string
 	}{
-		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, NotAdoptable},
+		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, string(NotAdoptable)},
 		{"another installation's", theirs, "Occupied"},
 		{"one that is gone", func(s *sim) { theirs(s); s.world.Rules.From = "old" }, ""},
 		{"another one is gone", func(s *sim) { theirs(s); s.world.Rules.From = "older" }, "Occupied"},
-		{"Flux", flux, OtherTool},
+		{"Flux", flux, string(OtherTool)},
 		{"Flux, knowingly", func(s *sim) { flux(s); s.world.Rules.Managed = true }, ""},
 		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Going"},
 		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
@@ -139,7 +140,7 @@ func TestAdoptRefuses(t *testing.T) {
 		got := "none"
 		if !step.Rows[0].End.IsBase() {
 			if got = ""; step.Rows[0].Why != nil {
-				got = step.Rows[0].Why.Code
+				got = string(step.Rows[0].Why.Code)
 			}
 		}
 		if got != tt.want || tt.want != "" && step.Writes() > 0 {
@@ -198,7 +199,7 @@ func TestAdoptAccessOfOthers(t *testing.T) {
 		s.live["east"].Seen = seen.Observation()
 		s.world.Adopt, s.world.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
 		step := Cluster(s.now(), "east", s.renderer())
-		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != "Occupied" {
+		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.Occupied {
 			t.Errorf("from %q: %v, writes %v", from, standings(step), words(step))
 		}
 	}

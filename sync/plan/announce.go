@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -13,7 +14,7 @@ import (
 
 // Untold is the code of an end in place whose credential Linkerd's destination controller has not read yet: it reads a secret
 // when that appears, and again when it starts.
-const Untold = "Untold"
+const Untold = reason.Untold
 
 // tellEvery is how often a destination controller is told at most: each time its pods start anew.
 const tellEvery = 5 * time.Minute
@@ -87,7 +88,7 @@ func (p *planner) telling() object.Change {
 	l := p.spec(p.name).Linkerd
 	told := linkerd.Told{At: p.Now, Marks: p.news().marks}
 	return change(object.End{Cluster: p.name}, object.Update, told.Part(p.Owner, l), p.side.Seen.Record(linkerd.Destination(l)),
-		"Credentials", "the credentials that it read changed: its pods start anew")
+		reason.Credentials, "the credentials that it read changed: its pods start anew")
 }
 
 // silenced says why nothing may be told now, or nil.

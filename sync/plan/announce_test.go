@@ -137,7 +137,7 @@ func TestDestinationHasLoaded(t *testing.T) {
 		t.Helper()
 		row := r.settle()["west"].row(westEnd())
 		at := slices.IndexFunc(row.Health, func(v pair.Verdict) bool { return v.Stage == pair.Loaded })
-		if v := row.Health[at]; v.Passing != want || (v.Why == nil) != (code == "") || v.Why != nil && v.Why.Code != code {
+		if v := row.Health[at]; v.Passing != want || (v.Why == nil) != (code == "") || v.Why != nil && string(v.Why.Code) != code {
 			t.Errorf("%s: %s %v, want %s %s", what, v.Passing, v.Why, want, code)
 		}
 		if first, reason := pair.First(row.Health); reason && first.Stage == pair.Loaded && !row.Ready() {
@@ -154,13 +154,13 @@ func TestDestinationHasLoaded(t *testing.T) {
 	r.moves("east", "second")
 	is("it was told", pair.Passed, "")
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":4,"updatedReplicas":1,"availableReplicas":3}}`)
-	is("it starts anew", pair.Failed, pair.NotLoaded)
+	is("it starts anew", pair.Failed, string(pair.NotLoaded))
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"availableReplicas":3}}`)
 	is("it is through", pair.Passed, "")
 	r.moves("east", "third")
-	is("too soon", pair.Failed, Untold)
+	is("too soon", pair.Failed, string(Untold))
 	r.conceals("west", destinationKey)
-	is("nobody may look", pair.Unknown, Untold)
+	is("nobody may look", pair.Unknown, string(Untold))
 }
 
 // Whatever write of a step is the last before a crash, the next step goes on from what is live.

@@ -4,6 +4,7 @@ import (
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -47,7 +48,7 @@ func (p *planner) left() {
 	if len(p.step.Rows) == 0 && p.leaves(p.name) {
 		p.tell(Row{
 			End: object.End{Cluster: p.name}, Standing: Removed, Leaving: true,
-			Why: object.Because("Left", "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
+			Why: object.Because(reason.Left, "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
 		})
 	}
 }
@@ -84,7 +85,7 @@ func (p *planner) lacks(want object.Wanted) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil
 	}
-	if why := p.side.Facts.Lack(linkerd.AsSource); why != nil && why.Code == "NotInstalled" {
+	if why := p.side.Facts.Lack(linkerd.AsSource); why != nil && why.Code == reason.NotInstalled {
 		return why
 	}
 	return nil
@@ -104,6 +105,6 @@ func (p *planner) namespace() {
 	if err != nil {
 		return // a constant: it encodes
 	}
-	c := change(object.End{Cluster: p.name}, object.Create, o, object.Record{}, "Missing", "home of accounts and inventories")
+	c := change(object.End{Cluster: p.name}, object.Create, o, object.Record{}, reason.Missing, "home of accounts and inventories")
 	p.step.Ahead = append([]object.Change{c}, p.step.Ahead...)
 }

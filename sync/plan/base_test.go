@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -115,7 +116,7 @@ func TestBaseIsHeldAlone(t *testing.T) {
 		tt.do(s)
 		before := s.names("west")
 		step := s.settle()["west"]
-		if got := row(t, step, westBase); got.Standing != Held || got.Why.Code != tt.code {
+		if got := row(t, step, westBase); got.Standing != Held || string(got.Why.Code) != tt.code {
 			t.Errorf("%s: the base is %s, %v", tt.name, got.Standing, got.Why)
 		}
 		if got := row(t, step, westEast); got.Standing != InPlace {
@@ -128,7 +129,7 @@ func TestBaseIsHeldAlone(t *testing.T) {
 	s := newSim(t, declare(t, two, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a")}}
 	remove(s.live["west"], object.Key{Kind: "Namespace", Name: mc})
-	if got := row(t, s.settle()["west"], westBase); got.Standing != Held || got.Why.Code != "NotInstalled" {
+	if got := row(t, s.settle()["west"], westBase); got.Standing != Held || got.Why.Code != reason.NotInstalled {
 		t.Errorf("without the namespace: %s, %v", got.Standing, got.Why)
 	}
 }
@@ -139,14 +140,14 @@ func TestBaseIsGuarded(t *testing.T) {
 	s.extras = nil
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	step := s.settle(PrunePolicy)["west"]
-	if got := row(t, step, westBase); got.Standing != Refused || got.Why.Code != "PrunePolicy" || len(got.Going) != 1 {
+	if got := row(t, step, westBase); got.Standing != Refused || got.Why.Code != reason.PrunePolicy || len(got.Going) != 1 {
 		t.Errorf("UpsertOnly: %s %v, %v", got.Standing, got.Why, got.Going)
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	r := s.live["west"].Seen.Record(policyKey)
 	r.Keep = true
 	record(&s.live["west"].Seen, policyKey, r)
-	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != "Kept" {
+	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != reason.Kept {
 		t.Errorf("kept: %s %v", got.Standing, got.Why)
 	}
 	r.Keep = false

@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -41,7 +42,7 @@ func becameReady(b *testing.B, w World) Step {
 	step := Cluster(w, "west", (&sim{world: w}).renderer(), PrunePolicy, Suspend)
 	n := 0
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
-		if c.Why == (object.Reason{Code: "Conditions", Message: "Ready is True: StagesHold"}) {
+		if c.Why == (object.Reason{Code: reason.Conditions, Message: "Ready is True: StagesHold"}) {
 			n++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -309,7 +310,7 @@ func TestExpired(t *testing.T) {
 func TestNothingIssuedInVain(t *testing.T) {
 	suspended := func(_ World, end object.End, _ []object.Change) *object.Reason {
 		if end.IsSource() {
-			return object.Because("Suspended", "")
+			return object.Because(reason.Suspended, "")
 		}
 		return nil
 	}
@@ -321,7 +322,7 @@ func TestNothingIssuedInVain(t *testing.T) {
 		"west's overlay holds it": func(i *issuer) []Policy {
 			i.change = func(want object.Wanted) object.Wanted {
 				if want.End.IsSource() {
-					want.Objects, want.Held = nil, object.Because("Overlay", "")
+					want.Objects, want.Held = nil, object.Because(reason.Overlay, "")
 				}
 				return want
 			}

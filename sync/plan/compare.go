@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -179,7 +180,7 @@ func (p *planner) peer(end object.End) prune.Peer {
 	}
 	recorded, err := inventory.Read(p.Owner, side.Seen)
 	if err != nil {
-		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because("Inventory", "%v", err)}
+		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(reason.Inventory, "%v", err)}
 	}
 	in := p.pruneInput(at, p.wants(at), recorded)
 	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
@@ -206,24 +207,24 @@ func (p *planner) differs(want object.Wanted, side pair.Side) ([]object.Change, 
 		live := seen.Record(o.Key)
 		switch {
 		case len(seen.Unserved) > 0 && slices.Contains(seen.Unserved, called(o)):
-			return nil, object.Because("NotServed", "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",
+			return nil, object.Because(reason.NotServed, "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",
 				o.Key.Kind, o.APIVersion(), o.Key)
 		case seen.Hides(o.Key) != nil:
 			return nil, seen.Hides(o.Key)
 		case live.IsZero() && !side.Saw(o.Key):
-			return nil, object.Because("Unknown", "%s was not looked for", o.Key)
+			return nil, object.Because(reason.Unknown, "%s was not looked for", o.Key)
 		case live.IsZero():
-			out = append(out, change(want.End, object.Create, o, live, "Missing", "not there yet"))
+			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "not there yet"))
 		case live.Mark != object.Ours:
 			return nil, p.occupied(want.End, o.Key, seen)
 		case live.Going:
-			return nil, object.Because("Going", "%s is still being deleted", o.Key)
+			return nil, object.Because(reason.Going, "%s is still being deleted", o.Key)
 		case live.Digest == 0, live.Digest == o.Digest && !p.coverage.Covers(o, live): // who overwrites all of it leaves no digest
-			out = append(out, change(want.End, update(o, seen), o, live, "Drift", "fields were changed by "+rivals(live)))
+			out = append(out, change(want.End, update(o, seen), o, live, reason.Drift, "fields were changed by "+rivals(live)))
 		case live.Digest != o.Digest && follows(o, seen):
 			out = append(out, change(want.End, object.Update, o, live, followed, "what "+string(want.End.Link.Target)+" tells of itself changed"))
 		case live.Digest != o.Digest:
-			out = append(out, change(want.End, update(o, seen), o, live, "Changed", "what is declared, or a fact it is made of, changed"))
+			out = append(out, change(want.End, update(o, seen), o, live, reason.Changed, "what is declared, or a fact it is made of, changed"))
 		}
 	}
 	return p.replaced(out)
@@ -235,7 +236,7 @@ func called(o object.Object) string {
 }
 
 // change is one write of a wanted object. A drain counts as a delete: it happens only to exactly what was seen.
-func change(end object.End, a object.Action, o object.Object, live object.Record, code, message string) object.Change {
+func change(end object.End, a object.Action, o object.Object, live object.Record, code reason.Code, message string) object.Change {
 	return object.Change{
 		End: end, Action: a, Key: o.Key, Object: o, Was: live, Fenced: a == object.Drain, Why: object.Reason{Code: code, Message: message},
 	}
@@ -268,7 +269,7 @@ func (p *planner) occupied(end object.End, k object.Key, seen object.Observation
 	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
 		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with %s; else ", p.command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
 	}
-	return object.Because("Occupied", "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
+	return object.Because(reason.Occupied, "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
 		k, r.Mark, rivals(r), do)
 }
 
@@ -290,7 +291,7 @@ func PrunePolicy(w World, _ object.End, changes []object.Change) *object.Reason 
 	policy := w.policy().Prune.Policy
 	for _, c := range changes {
 		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create && c.Action != object.Adopt {
-			return object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
+			return object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
 		}
 	}
 	return nil

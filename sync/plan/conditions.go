@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -20,9 +21,9 @@ func (p *planner) condition() {
 		}
 		if c, why := p.inventory(next, old); why == nil && !p.writes(c.Key) { // why not is told by whoever has more to write there
 			ready := pair.Condition(next.Conditions, object.Ready)
-			c.Why = object.Reason{Code: "Conditions", Message: "nothing is denied there any more"}
+			c.Why = object.Reason{Code: reason.Conditions, Message: "nothing is denied there any more"}
 			if ready.Type != "" {
-				c.Why.Message = "Ready is " + ready.Status + ": " + ready.Reason
+				c.Why.Message = "Ready is " + ready.Status + ": " + string(ready.Reason)
 			}
 			p.step.Ahead = append(p.step.Ahead, c)
 		}

@@ -34,7 +34,7 @@ func (s *sim) lead(leads bool) {
 // tells is the reason of Ready that stands in west's inventory.
 func (s *sim) tells() string {
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	return pair.Condition(inv.Conditions, object.Ready).Reason
+	return string(pair.Condition(inv.Conditions, object.Ready).Reason)
 }
 
 func (s *sim) later(d time.Duration) { s.world.Now = s.world.Now.Add(d) }
@@ -46,7 +46,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.turn("east")
 	s.turn("west")
-	if s.tells() != pair.Settling {
+	if s.tells() != string(pair.Settling) {
 		t.Errorf("with the first write it tells %q", s.tells())
 	}
 	s.lead(false)
@@ -58,7 +58,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 		same(t, "writes later", nil, words(s.turn("west")))
 		s.later(time.Hour)
 	}
-	if s.tells() != pair.StagesHold {
+	if s.tells() != string(pair.StagesHold) {
 		t.Errorf("it works, and tells %q", s.tells())
 	}
 }
@@ -79,7 +79,7 @@ func TestConditionsStall(t *testing.T) {
 	same(t, "writes before the end of its time", nil, words(s.turn("west")))
 	s.later(time.Second)
 	same(t, "writes at the end of its time", toldOnce, words(s.turn("west")))
-	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != pair.NotLed {
+	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(pair.NotLed) {
 		t.Errorf("then it writes %v, retry %s, and tells %q", words(step), step.Retry, s.tells())
 	}
 }
@@ -120,7 +120,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	s.world.Now = step.Retry
 	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
 	same(t, "writes after that", nil, words(s.turn("west")))
-	if s.tells() != pair.TargetNotRead {
+	if s.tells() != string(pair.TargetNotRead) {
 		t.Errorf("it tells %q", s.tells())
 	}
 }
@@ -139,7 +139,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	same(t, "writes before the target was read", nil, words(Cluster(w, "west", s.renderer())))
 	s.down["east"] = true
 	same(t, "writes where it does not answer", toldOnce, words(s.turn("west")))
-	if s.tells() != pair.TargetNotRead {
+	if s.tells() != string(pair.TargetNotRead) {
 		t.Errorf("the target does not answer: %q", s.tells())
 	}
 	s.down["east"] = false
@@ -195,12 +195,12 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		}
 		s.world.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
 		s.turn("west")
-		if s.tells() != pair.Settling {
+		if s.tells() != string(pair.Settling) {
 			t.Errorf("%s: at first it tells %q", what, s.tells())
 		}
 		s.later(pair.Settles)
 		s.turn("west")
-		if s.tells() != pair.NotLed {
+		if s.tells() != string(pair.NotLed) {
 			t.Errorf("%s: in the end it tells %q", what, s.tells())
 		}
 	}

@@ -1,12 +1,16 @@
 package plan
 
-import "github.com/linkwright/linkwright/object"
+import (
+	"github.com/linkwright/linkwright/object"
+
+	"github.com/linkwright/linkwright/object/reason"
+)
 
 // Codes of a cluster in which no admission policies hold linkwright's account to what linkwright does: they are missing, altered or not
 // known; or its login is no ServiceAccount, which policies could be for.
 const (
-	NotConfined      = "NotConfined"
-	NoServiceAccount = "NoServiceAccount"
+	NotConfined      = reason.NotConfined
+	NoServiceAccount = reason.NoServiceAccount
 )
 
 // unconfined says why none do in the planner's own cluster, and what to do; nil: they do.

@@ -13,16 +13,16 @@ func TestUnconfined(t *testing.T) {
 		code             string
 	}{
 		{"", false, true, ""},
-		{"policies are missing", false, false, NotConfined},
-		{"policies are missing", false, true, NotConfined},
-		{"no ServiceAccount", true, true, NoServiceAccount},
+		{"policies are missing", false, false, string(NotConfined)},
+		{"policies are missing", false, true, string(NotConfined)},
+		{"no ServiceAccount", true, true, string(NoServiceAccount)},
 	} {
 		s := linked(t, all)
 		s.world.RequireConfinement = tt.required
 		s.live["west"].Gap, s.live["west"].Anyone = tt.gap, tt.anyone
 		step := Cluster(s.now(), "west", s.renderer())
 		if told := step.Unconfined; (told == nil) != (tt.code == "") || told != nil &&
-			(told.Code != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
+			(string(told.Code) != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
 			t.Errorf("%+v: reported %v", tt, told)
 		}
 		if refused := tt.required && tt.code != ""; (step.Refused != nil) != refused {

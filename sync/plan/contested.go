@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Contest is an object that others change whenever it is corrected: it is left alone until then, and Times tells how
@@ -15,7 +16,7 @@ type Contest struct {
 }
 
 // Contested is the code of an end of which all is in place but what others keep changing.
-const Contested = "Contested"
+const Contested = reason.Contested
 
 // calm leaves the writes of contested objects out, whatever they are for: who overwrites an object whole changes its
 // digest, too. An object that is missing is created at once, however often somebody deleted it. It says what was left out, or nil.

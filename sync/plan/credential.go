@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
@@ -64,7 +65,7 @@ func (p *planner) taken(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 	}
 	c, err := v.Lasting(p.access(l))
 	if err != nil {
-		return nil, object.Because("NoCredential", "%v", err)
+		return nil, object.Because(reason.NoCredential, "%v", err)
 	}
 	return c.Use, nil
 }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
 // Codes of clusters that people give up.
 const (
-	Abandoned    = "Abandoned"    // it was given up
-	NotAbandoned = "NotAbandoned" // it was not, and why
+	Abandoned    = reason.Abandoned    // it was given up
+	NotAbandoned = reason.NotAbandoned // it was not, and why
 )
 
 // Owed is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
@@ -135,7 +136,7 @@ func (p *planner) warn() {
 }
 
 // passing are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
-func passing() []string { return []string{"Throttled", "Canceled"} }
+func passing() []reason.Code { return []reason.Code{reason.Throttled, reason.Canceled} }
 
 // forsake says what stays behind in a cluster that people gave up, and how it is taken away by hand: debts, and these ends of links.
 func (p *planner) forsake(ends ...object.End) Row {
@@ -169,7 +170,7 @@ func (p *planner) dead(end object.End) bool {
 
 // Silent says that a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
 func Silent(side pair.Side) bool {
-	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == "Unreachable" || side.Err.Code == "Timeout")
+	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == reason.Unreachable || side.Err.Code == reason.Timeout)
 }
 
 // unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
@@ -179,7 +180,7 @@ func unreadable(side pair.Side) *object.Reason {
 	case side.Known || Silent(side):
 		return nil
 	case side.Err == nil:
-		return object.Because("Unknown", "it has not been read yet")
+		return object.Because(reason.Unknown, "it has not been read yet")
 	case side.Err.Code == noAccess:
 		return nil
 	}

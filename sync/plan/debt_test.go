@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -109,7 +110,7 @@ func TestDebtOfAnotherCluster(t *testing.T) {
 	s.world.UIDs = map[api.ClusterName]string{"east": "another-uid"}
 	s.down["east"] = false
 	step := s.turn("east")
-	if step.Refused == nil || step.Refused.Code != "ClusterChanged" || len(step.Paid) > 0 || len(s.now().Owed("east")) != 1 {
+	if step.Refused == nil || step.Refused.Code != reason.ClusterChanged || len(step.Paid) > 0 || len(s.now().Owed("east")) != 1 {
 		t.Fatalf("refused %v, paid %v", step.Refused, step.Paid)
 	}
 	s.live["east"] = dressed("east", "192.0.2.9")
@@ -155,7 +156,7 @@ func TestForgetCluster(t *testing.T) {
 	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
 	step := s.turn("east")
-	if step.Refused == nil || !strings.Contains(step.Refused.Message, "linkwright abandon east") || step.Refused.Code != "Unreachable" || step.Left() {
+	if step.Refused == nil || !strings.Contains(step.Refused.Message, "linkwright abandon east") || step.Refused.Code != reason.Unreachable || step.Left() {
 		t.Fatalf("dead and gone: %v, left %t", step.Refused, step.Left())
 	}
 	s.world.Forget = map[api.ClusterName]bool{"east": true}
@@ -251,11 +252,11 @@ func TestAccessOfADeadSource(t *testing.T) {
 // an older look at a dead one.
 func TestAccessOfTheUndead(t *testing.T) {
 	for name, change := range map[string]func(*World){
-		"inventories that say nothing": func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Inventory", "what?")} },
-		"asks for time":                func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Throttled", "later")} },
+		"inventories that say nothing": func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because(reason.Inventory, "what?")} },
+		"asks for time":                func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because(reason.Throttled, "later")} },
 		"nobody asked":                 func(w *World) { delete(w.Sides, "west") },
 		"another cluster":              func(w *World) { w.UIDs = map[api.ClusterName]string{"west": "other"} },
-		"asked in another pass":        func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because("Unreachable", "down"), Pass: 6} },
+		"asked in another pass":        func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because(reason.Unreachable, "down"), Pass: 6} },
 	} {
 		s := linked(t, all)
 		s.world.Fleet = declare(t, two, "")
@@ -276,7 +277,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 		if asked := slices.Contains(step.Look, "west"); asked != (name == "asked in another pass") {
 			t.Errorf("%s: looks at %v", name, step.Look)
 		}
-		w.Sides["west"] = pair.Side{Err: object.Because("Unreachable", "down"), Pass: 7}
+		w.Sides["west"] = pair.Side{Err: object.Because(reason.Unreachable, "down"), Pass: 7}
 		w.UIDs = nil
 		if step := Cluster(w, "east", s.renderer()); step.Writes() == 0 {
 			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.Look)
@@ -287,7 +288,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 // A source that answers is alive, whatever it says: with nothing granted to the dead it keeps its access, and the target's end
 // does not even begin, since nobody knows what guards the source has. Of one that gives no answer the access goes.
 func TestWhoAnswersIsAlive(t *testing.T) {
-	why := func(code string) pair.Side { return pair.Side{Err: object.Because(code, "no")} }
+	why := func(code string) pair.Side { return pair.Side{Err: object.Because(reason.Code(code), "no")} }
 	half := why("Timeout")
 	half.Answered = true
 	for name, west := range map[string]pair.Side{
@@ -361,7 +362,7 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		s := linked(t, all)
 		s.world.Fleet = declare(t, two, "")
 		w := s.now()
-		w.Sides["east"] = pair.Side{Err: object.Because(code, "it says so")}
+		w.Sides["east"] = pair.Side{Err: object.Because(reason.Code(code), "it says so")}
 		step := Cluster(w, "west", s.renderer())
 		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == prune.WaitingForTarget) != held {
 			t.Errorf("%s: %s %v, %v", code, got.Standing, got.Why, words(step))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/sync/pair"
 )
@@ -35,7 +36,7 @@ func TestDrainIsGuarded(t *testing.T) {
 			}
 			continue
 		}
-		if got.Standing != Refused || got.Why.Code != tt.code || len(step.Changes) > 0 {
+		if got.Standing != Refused || string(got.Why.Code) != tt.code || len(step.Changes) > 0 {
 			t.Errorf("%s: %s %v, %v", tt.name, got.Standing, got.Why, words(step))
 		}
 		r.Keep = false
@@ -135,7 +136,7 @@ func TestSimulateDrain(t *testing.T) {
 	for _, step := range steps["west"] {
 		for _, c := range step.Changes {
 			drained = drained || c.Action == object.Drain
-			if c.Why.Code == "Swept" && c.Key.Namespace == "shop" {
+			if c.Why.Code == reason.Swept && c.Key.Namespace == "shop" {
 				t.Errorf("%s %s", c.Action, c.Key)
 			}
 		}

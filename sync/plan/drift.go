@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Repairs says that all a step plans is to write what others changed or deleted in ends that were as declared.
@@ -12,7 +13,7 @@ func (s Step) Repairs() bool {
 		return false
 	}
 	repairs := func(c object.Change) bool {
-		return (c.Action == object.Update || c.Action == object.Create) && (c.Why.Code == "Drift" || c.Why.Code == "Missing")
+		return (c.Action == object.Update || c.Action == object.Create) && (c.Why.Code == reason.Drift || c.Why.Code == reason.Missing)
 	}
 	blocked := func(r Row) bool { return r.Standing == Changing && r.Why != nil }
 	return !slices.ContainsFunc(s.Changes, func(c object.Change) bool { return !repairs(c) }) && !slices.ContainsFunc(s.Rows, blocked)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unique"
 
+	"github.com/linkwright/linkwright/object/reason"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
@@ -77,7 +79,7 @@ func TestRepairs(t *testing.T) {
 	s := linked(t, "")
 	w := s.now()
 	write := func(a object.Action, k object.Key, code string) object.Change {
-		return object.Change{End: westEast, Action: a, Key: k, Why: object.Reason{Code: code}}
+		return object.Change{End: westEast, Action: a, Key: k, Why: object.Reason{Code: reason.Code(code)}}
 	}
 	step := func(standing Row, changes ...object.Change) Step {
 		out := Cluster(w, "west", s.renderer())

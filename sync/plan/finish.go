@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -27,19 +28,19 @@ func (p *planner) write(next, old inventory.Inventory) *object.Reason {
 func (p *planner) inventory(next, old inventory.Inventory) (object.Change, *object.Reason) {
 	o, err := next.Object(p.Owner)
 	if err != nil {
-		return object.Change{}, object.Because("Inventory", "%v", err)
+		return object.Change{}, object.Because(reason.Inventory, "%v", err)
 	}
 	if !p.side.Saw(o.Key) {
-		return object.Change{}, object.Because("Unknown", "inventories were not looked for")
+		return object.Change{}, object.Because(reason.Unknown, "inventories were not looked for")
 	}
 	switch live := p.side.Seen.Record(o.Key); {
 	case live.IsZero():
 	case live.Mark == object.Ours && old.Was.IsZero():
-		return object.Change{}, object.Because("Occupied", "%s is a copy of another inventory: delete it", o.Key)
+		return object.Change{}, object.Because(reason.Occupied, "%s is a copy of another inventory: delete it", o.Key)
 	case live.Mark != object.Ours:
-		return object.Change{}, object.Because("Occupied", "%s exists and is %s (written by %s), and an inventory needs its name: delete or rename it", o.Key, live.Mark, rivals(live))
+		return object.Change{}, object.Because(reason.Occupied, "%s exists and is %s (written by %s), and an inventory needs its name: delete or rename it", o.Key, live.Mark, rivals(live))
 	}
-	c := change(next.End, object.Create, o, old.Was, "Recorded", "what this end may hold")
+	c := change(next.End, object.Create, o, old.Was, reason.Recorded, "what this end may hold")
 	if !old.Was.IsZero() {
 		c.Action = object.Update
 	}
@@ -51,7 +52,7 @@ func (p *planner) inventory(next, old inventory.Inventory) (object.Change, *obje
 func (p *planner) drop(inv inventory.Inventory) {
 	p.step.After = append(p.step.After, object.Change{
 		End: inv.End, Action: object.Delete, Key: inventory.Key(p.Owner, inv.End), Was: inv.Was,
-		Why: object.Reason{Code: "Undeclared", Message: "nothing of this end is left"},
+		Why: object.Reason{Code: reason.Undeclared, Message: "nothing of this end is left"},
 	})
 }
 
@@ -126,7 +127,7 @@ func (p *planner) comes(r Row) bool {
 	case prune.WaitingForSource, pair.InUse:
 		return p.Elsewhere[r.End.Link.Source]
 	}
-	return r.Why.Code == prune.Waiting || r.Why.Code == "Going"
+	return r.Why.Code == prune.Waiting || r.Why.Code == reason.Going
 }
 
 // taking sorts what takes something away last, except a Link's drain, which keeps its phase.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 )
 
@@ -27,7 +28,7 @@ func words(s Step) []string {
 
 // deeds are the words of a step's writes but those that tell nothing but conditions.
 func deeds(s Step) []string {
-	conditions := func(c object.Change) bool { return c.Why.Code == "Conditions" }
+	conditions := func(c object.Change) bool { return c.Why.Code == reason.Conditions }
 	s.Ahead = slices.DeleteFunc(slices.Clone(s.Ahead), conditions)
 	return words(s)
 }
@@ -38,7 +39,7 @@ func standings(s Step) []string {
 	for _, r := range s.Rows {
 		line := r.End.String() + ": " + string(r.Standing)
 		if r.Why != nil {
-			line += " " + r.Why.Code
+			line += " " + string(r.Why.Code)
 		}
 		out = append(out, line)
 	}
@@ -221,7 +222,7 @@ func TestHostileToken(t *testing.T) {
 	}))
 	step := s.turn("west")
 	for _, row := range step.Rows {
-		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != "Unrenderable" || strings.Contains(row.Why.Message, "hostname")) {
+		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != reason.Unrenderable || strings.Contains(row.Why.Message, "hostname")) {
 			t.Errorf("%s: %s: %v", row.End, row.Standing, row.Why)
 		}
 	}

@@ -8,22 +8,23 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // Codes of ends by what their target tells of itself.
 const (
-	Paced       = "Paced"       // it changed again so soon that the link follows later
-	StaleFacts  = "StaleFacts"  // it tells nothing at the moment, and the link stands as it was written last
-	LastAddress = "LastAddress" // its gateway has no address, and the link keeps the last one
+	Paced       = reason.Paced       // it changed again so soon that the link follows later
+	StaleFacts  = reason.StaleFacts  // it tells nothing at the moment, and the link stands as it was written last
+	LastAddress = reason.LastAddress // its gateway has no address, and the link keeps the last one
 )
 
 const (
 	// A link that followed its target's facts follows again after calmly, and up to spread later, each link at a time of its
 	// own: a gateway that moves on and on has its links' controllers start over no more often.
 	calmly, spread = 30 * time.Second, 3 * time.Second
-	followed       = "Facts"
+	followed       = reason.Facts
 )
 
 // Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
@@ -47,7 +48,7 @@ func (p *planner) pace(end object.End, changes []object.Change) ([]object.Change
 	}
 	p.ask(until)
 	left := slices.DeleteFunc(changes, func(c object.Change) bool {
-		return Follows(c) || c.Key.Kind == "Service" && c.Action == object.Update && c.Why.Code == "Changed"
+		return Follows(c) || c.Key.Kind == "Service" && c.Action == object.Update && c.Why.Code == reason.Changed
 	})
 	return left, object.Because(Paced, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // at gives the gateway of a cluster these addresses.
@@ -74,7 +75,7 @@ func TestHomeless(t *testing.T) {
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
 	same(t, "declared meanwhile", []string{"update ConfigMap linkwright-access/linkwright.base", "update " + deployment("east").String()}, words(s.turn("west")))
 	drifted(s, "west", linkKey("east"))
-	if got := row(t, s.turn("west"), westEast); got.Standing != Held || got.Why.Code != "NoGateway" {
+	if got := row(t, s.turn("west"), westEast); got.Standing != Held || got.Why.Code != reason.NoGateway {
 		t.Errorf("an address that is nobody's: %s %v", got.Standing, got.Why)
 	}
 }

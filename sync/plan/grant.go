@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Unwatched is the code of a base in place in whose cluster the account may read something and not watch it.
-const Unwatched = "Unwatched"
+const Unwatched = reason.Unwatched
 
 // unwatched reports what is read every 30 s because nobody lets us watch it, or nil.
 func (w World) unwatched(keys []object.Key) *object.Reason {

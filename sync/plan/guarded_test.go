@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -38,7 +39,7 @@ func TestOccupied(t *testing.T) {
 		r.Mark, r.Rivals = mark, unique.Make("helm,kubectl-edit")
 		record(&s.live["west"].Seen, probe, r)
 		step := s.settle()["west"]
-		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != "Occupied" ||
+		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Occupied ||
 			!strings.Contains(got.Why.Message, "helm, kubectl-edit") || !strings.Contains(got.Why.Message, probe.String()) {
 			t.Errorf("%s: %s, %v", mark, got.Standing, got.Why)
 		}
@@ -73,7 +74,7 @@ func TestOccupiedIsAdoptable(t *testing.T) {
 		remove(s.live[cluster], tt.key)
 		edit(&s.live[cluster].Seen, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
 		got := row(t, s.turn(cluster), object.End{Cluster: cluster, Link: westEast.Link})
-		if got.Why == nil || got.Why.Code != "Occupied" || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
+		if got.Why == nil || got.Why.Code != reason.Occupied || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
 			t.Errorf("%s: %s, %v", name, got.Standing, got.Why)
 		}
 	}
@@ -115,7 +116,7 @@ func TestDrift(t *testing.T) {
 		record(&s.live["west"].Seen, deployment("east"), r)
 		step := s.turn("west")
 		same(t, tt.name, tt.want, deeds(step))
-		if tt.code != "" && step.Changes[0].Why.Code != tt.code {
+		if tt.code != "" && string(step.Changes[0].Why.Code) != tt.code {
 			t.Errorf("%s: %v, want %s", tt.name, step.Changes[0].Why, tt.code)
 		}
 		if tt.code == "Drift" && !strings.Contains(step.Changes[0].Why.Message, "kubectl") {
@@ -194,7 +195,7 @@ func TestRefusal(t *testing.T) {
 			}
 			continue
 		}
-		if step.Refused == nil || step.Refused.Code != tt.want || step.Writes() > 0 || len(step.Rows) != 2 {
+		if step.Refused == nil || string(step.Refused.Code) != tt.want || step.Writes() > 0 || len(step.Rows) != 2 {
 			t.Errorf("%s: %v, want %s; rows %v", tt.name, step.Refused, tt.want, standings(step))
 		}
 	}
@@ -228,7 +229,7 @@ func TestHeldKeepsEverything(t *testing.T) {
 		tt.do(s)
 		step := s.turn("west")
 		same(t, tt.name, nil, deeds(step))
-		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != tt.code {
+		if got := row(t, step, westEast); got.Standing != Held || string(got.Why.Code) != tt.code {
 			t.Errorf("%s: %s %v, want %s", tt.name, got.Standing, got.Why, tt.code)
 		}
 		same(t, tt.name, before, s.names("west"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -32,7 +33,7 @@ func TestNotLookedForIsNotMissing(t *testing.T) {
 	w := s.now()
 	w.Sides["west"] = blind(w.Sides["west"], "Deployment")
 	step := Cluster(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != "Unknown" || len(deeds(step)) > 0 {
+	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Unknown || len(deeds(step)) > 0 {
 		t.Errorf("a controller: %s, %v, writes %v", got.Standing, got.Why, words(step))
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))

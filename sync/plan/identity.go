@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 )
@@ -71,32 +72,32 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	case !side.Known && side.Err != nil:
 		return side.Err
 	case !side.Known:
-		return object.Because("Unknown", "cluster %s has not been read yet", name)
+		return object.Because(reason.Unknown, "cluster %s has not been read yet", name)
 	case uid == "":
-		return object.Because("NoIdentity", "namespace kube-system is missing: its uid identifies the cluster")
+		return object.Because(reason.NoIdentity, "namespace kube-system is missing: its uid identifies the cluster")
 	}
 	twin := api.ClusterName("")
 	if shared {
 		twin = w.twin(name, uid)
 	}
 	if twin != "" && w.misled(name, twin) {
-		return object.Because("SameCluster", "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
+		return object.Because(reason.SameCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
 			name, twin, uid, twin)
 	}
 	if twin != "" {
-		return object.Because("SameCluster", "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name: %s",
+		return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name: %s",
 			name, twin, uid, name, w.command("accept cluster NEWNAME="+uid))
 	}
 	if ring := w.swapped(name); len(ring) > 0 {
 		last := len(ring) - 1
-		return object.Because("ClusterChanged", "%s and %s swapped their names in one commit, and each would wait for the other: take that back, give %s a name that is free, and swap the rest once that is in place",
+		return object.Because(reason.ClusterChanged, "%s and %s swapped their names in one commit, and each would wait for the other: take that back, give %s a name that is free, and swap the rest once that is in place",
 			strings.Join(ring[:last], ", "), ring[last], ring[0])
 	}
 	if w.Accepted[name] == uid {
 		return nil
 	}
 	if known := w.UIDs[name]; known != "" && known != uid {
-		return object.Because("ClusterChanged", "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: %s",
+		return object.Because(reason.ClusterChanged, "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: %s",
 			uid, known, w.command(fmt.Sprintf("accept cluster %s=%s", name, uid)))
 	}
 	return nil
@@ -135,9 +136,9 @@ func (w World) renamedBase(name api.ClusterName) *object.Reason {
 	base, found, err := inventory.Base(w.Owner, w.Sides[name].Seen)
 	switch {
 	case err != nil:
-		return object.Because("Inventory", "%v", err)
+		return object.Because(reason.Inventory, "%v", err)
 	case found && base.End.Cluster != name:
-		return object.Because("ClusterRenamed", "this cluster was written to as %s: if it has a new name: %s",
+		return object.Because(reason.ClusterRenamed, "this cluster was written to as %s: if it has a new name: %s",
 			base.End.Cluster, w.command(fmt.Sprintf("accept cluster %s=%s", name, w.Sides[name].Facts.UID)))
 	}
 	return nil

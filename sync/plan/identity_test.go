@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -31,7 +32,7 @@ func TestStrangerTellsNothing(t *testing.T) {
 		t.Errorf("west writes what a stranger says: %v", words(step))
 	}
 	for _, row := range step.Rows {
-		if row.End == westEast && (row.Standing != Held || row.Why.Code != "ClusterChanged") {
+		if row.End == westEast && (row.Standing != Held || row.Why.Code != reason.ClusterChanged) {
 			t.Errorf("west's end is %s for %v", row.Standing, row.Why)
 		}
 	}
@@ -50,7 +51,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 		{"but it was read in an earlier pass", func(_ *sim, w *World) { w.Pass++; touch(w, "east") }, false},
 		{"but it could not be read", func(_ *sim, w *World) {
 			side := w.Sides["west"]
-			side.Known, side.Err = false, object.Because("Unreachable", "down")
+			side.Known, side.Err = false, object.Because(reason.Unreachable, "down")
 			w.Sides["west"] = side
 		}, false},
 		{"it was never written to", func(_ *sim, w *World) {
@@ -98,7 +99,7 @@ func TestRename(t *testing.T) {
 	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
 	world.Sides["newwest"] = world.Sides["west"]
 	for _, name := range []api.ClusterName{"west", "newwest"} {
-		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" {
+		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
 			t.Errorf("%s, not accepted: %v", name, step.Refused)
 		}
 	}
@@ -123,7 +124,7 @@ func TestMisledAccess(t *testing.T) {
 		world.UIDs[name] = world.Sides[name].Facts.UID
 	}
 	world.Sides["north"] = world.Sides["east"]
-	if step := Cluster(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
+	if step := Cluster(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
 		t.Errorf("north: %v, %v", step.Refused, words(step))
 	}
 	if step := Cluster(world, "east", s.renderer()); step.Refused != nil || step.Writes() > 0 {
@@ -134,7 +135,7 @@ func TestMisledAccess(t *testing.T) {
 		t.Errorf("west→east: %v, %s %v", west.Refused, got.Standing, got.Why)
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
-	if got := row(t, west, north); got.Standing != Held || got.Why.Code != "SameCluster" {
+	if got := row(t, west, north); got.Standing != Held || got.Why.Code != reason.SameCluster {
 		t.Errorf("west→north: %s %v", got.Standing, got.Why)
 	}
 	world.UIDs = nil // the record was lost: the base there knows whose it is
@@ -147,7 +148,7 @@ func TestMisledAccess(t *testing.T) {
 	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
 	world.Sides["east"], world.Sides["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
-		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != "SameCluster" {
+		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
 			t.Errorf("%s, not remembered: %v", name, step.Refused)
 		}
 	}
@@ -168,7 +169,7 @@ func TestSwappedNames(t *testing.T) {
 			t.Errorf("%s: refused %v, %v", c, step.Refused, words(step))
 		}
 	}
-	world.Sides["west"] = pair.Side{Err: object.Because("Unreachable", "down")}
+	world.Sides["west"] = pair.Side{Err: object.Because(reason.Unreachable, "down")}
 	if why := world.unidentified("east", false); why != nil {
 		t.Errorf("without the other: %v", why)
 	}

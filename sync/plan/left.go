@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -70,10 +71,10 @@ func (w World) holds(left *LeftOver, asked func(object.End) bool) {
 		left.Unread = side.Err
 		return
 	case !side.Known:
-		left.Unread = object.Because("NotRead", "cluster %s was not read", left.Cluster)
+		left.Unread = object.Because(reason.NotRead, "cluster %s was not read", left.Cluster)
 		return
 	case err != nil:
-		left.Unread = object.Because("Inventory", "%v", err)
+		left.Unread = object.Because(reason.Inventory, "%v", err)
 		return
 	}
 	orphan := func(k object.Key, r object.Record) {

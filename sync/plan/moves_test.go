@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -136,7 +137,7 @@ func TestTakenBackFromTheChart(t *testing.T) {
 	before := s.names("west")
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	last, taken := s.settled()
-	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != "Occupied" {
+	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.Occupied {
 		t.Errorf("the end is %s: %v", got.Standing, got.Why)
 	}
 	same(t, "taken while occupied", nil, taken)

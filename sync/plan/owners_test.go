@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
@@ -75,7 +76,7 @@ func changeOwner(t *testing.T, between object.Mark) {
 	before := o.names("west")
 	last, taken := o.as(heir)
 	same(t, "the new one takes", nil, taken)
-	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != "Occupied" {
+	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.Occupied {
 		t.Errorf("the new one's end is %s: %v", got.Standing, got.Why)
 	}
 	for _, k := range o.marked() {

@@ -8,14 +8,15 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/pair"
 )
 
 var verdicts = map[string]pair.Proof{
 	"passes":      {},
-	"refused":     {Why: object.Because("Forbidden", "LIST of pods: 403"), Blocks: true},
-	"unreachable": {Why: object.Because("Unreachable", "LIST of pods: no answer")},
+	"refused":     {Why: object.Because(reason.Forbidden, "LIST of pods: 403"), Blocks: true},
+	"unreachable": {Why: object.Because(reason.Unreachable, "LIST of pods: no answer")},
 }
 
 // proves plays who tries: whatever a step asks for has this verdict. It gives the prints that were tried.

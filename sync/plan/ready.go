@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // NotReady is the code of an end of which all is written, and something is not ready. Nothing waits for it: links are
 // changed and removed as ever.
-const NotReady = "NotReady"
+const NotReady = reason.NotReady
 
 // Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it so any more.
 type Unready struct {

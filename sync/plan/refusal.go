@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -18,11 +19,11 @@ func (p *planner) refusal() *object.Reason {
 	}
 	recorded, err := inventory.Read(p.Owner, p.side.Seen)
 	if err != nil {
-		return object.Because("Inventory", "%v", err)
+		return object.Because(reason.Inventory, "%v", err)
 	}
 	for _, inv := range recorded {
 		if inv.End.IsBase() && inv.Term > p.Term && !p.Elsewhere[p.name] {
-			return object.Because("LaterTerm", "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, p.Term)
+			return object.Because(reason.LaterTerm, "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, p.Term)
 		}
 	}
 	if why := p.barred(p.name); why != nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -73,7 +74,7 @@ func (p *planner) giveUp(inv inventory.Inventory) {
 		r := p.side.Seen.Record(k)
 		switch {
 		case !p.side.Saw(k):
-			row.Standing, row.Why = Held, object.Because("Unknown", "%s was not looked for", k)
+			row.Standing, row.Why = Held, object.Because(reason.Unknown, "%s was not looked for", k)
 			p.tell(row)
 			return
 		case r.Mark == object.Ours:
@@ -81,7 +82,7 @@ func (p *planner) giveUp(inv inventory.Inventory) {
 		}
 	}
 	for _, k := range row.Going {
-		c := object.Change{End: inv.End, Key: k, Was: p.side.Seen.Record(k), Why: object.Reason{Code: "Released", Message: "given up: it stays as it is"}}
+		c := object.Change{End: inv.End, Key: k, Was: p.side.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "given up: it stays as it is"}}
 		p.step.Changes = append(p.step.Changes, prune.Release(c, linkerd.Helm{}))
 	}
 	if len(row.Going) == 0 {

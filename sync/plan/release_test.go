@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
@@ -34,7 +35,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	s.world.Release = nil
-	if step := Cluster(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != "Occupied" {
+	if step := Cluster(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.Occupied {
 		t.Errorf("after it: %v", standings(step))
 	}
 	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}

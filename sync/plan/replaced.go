@@ -5,10 +5,11 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Immutable is the code of an end with an object that cannot be changed in place, and must not be replaced.
-const Immutable = "Immutable"
+const Immutable = reason.Immutable
 
 // Refusal is what the server said of one write. It tells of that object as it was wanted and as it was live, and of nothing
 // that came after either. An immutable field stays one whatever else of the object changes; a list item of others may go.

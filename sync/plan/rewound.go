@@ -3,11 +3,12 @@ package plan
 import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
 // Rewound is the code of what is refused because the fleet's commit does not follow what was applied before.
-const Rewound = "Rewound"
+const Rewound = reason.Rewound
 
 // Applied is the commit that was applied last in a cluster, as its base tells; empty where that is not known:
 //

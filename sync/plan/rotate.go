@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -106,7 +107,7 @@ func (p *planner) turn(l fleet.Link, revoke bool) Turn {
 	case old.Rotate != nil && (revoke && !old.Rotate.Revoke || p.using(l) <= old.Rotate.After):
 		t.Past, t.Already = old.Rotate.After, old.Rotate.Revoke || !revoke
 	case err != nil:
-		t.Refused = object.Because("Unknown", "%v", err)
+		t.Refused = object.Because(reason.Unknown, "%v", err)
 		return t
 	default:
 		t.Past = newest
@@ -146,19 +147,19 @@ func (p *planner) turns(l fleet.Link, end object.End, revoke bool) (inventory.In
 	policy := p.policy().Prune.Policy
 	switch {
 	case l.Spec.Credentials.Mode == api.Existing:
-		return inventory.Inventory{}, object.Because("Existing", "credentials.mode is Existing: its token is your secret manager's, have that write another one")
+		return inventory.Inventory{}, object.Because(reason.Existing, "credentials.mode is Existing: its token is your secret manager's, have that write another one")
 	case !p.side.Known:
 		return inventory.Inventory{}, orElse(p.side.Err, "cluster %s was not read", p.name)
 	case p.stranger(p.name) != nil:
 		return inventory.Inventory{}, p.stranger(p.name)
 	case policy == api.CreateOnly:
-		return inventory.Inventory{}, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: its source would never be given another token", policy)
+		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: its source would never be given another token", policy)
 	case revoke && policy != api.PruneSync:
-		return inventory.Inventory{}, object.Because("PrunePolicy", "the SyncPolicy's prune.policy is %s: nothing is deleted, no token either", policy)
+		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: nothing is deleted, no token either", policy)
 	}
 	inv, found := inventory.Of(p.Owner, end, p.side.Seen)
 	if !found {
-		return inv, object.Because("NoCredential", "it has no token yet: there is nothing to replace")
+		return inv, object.Because(reason.NoCredential, "it has no token yet: there is nothing to replace")
 	}
 	return inv, nil
 }
@@ -167,5 +168,5 @@ func orElse(why *object.Reason, format string, a ...any) *object.Reason {
 	if why != nil {
 		return why
 	}
-	return object.Because("Unknown", format, a...)
+	return object.Because(reason.Unknown, format, a...)
 }

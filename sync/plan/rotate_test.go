@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/pair"
@@ -141,7 +142,7 @@ func TestTurnsWithoutDeletes(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
-	if turn := i.ask(true, PrunePolicy); turn.Refused == nil || turn.Refused.Code != "PrunePolicy" {
+	if turn := i.ask(true, PrunePolicy); turn.Refused == nil || turn.Refused.Code != reason.PrunePolicy {
 		t.Errorf("to revoke: %+v", turn)
 	}
 	i.ask(false, PrunePolicy)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -117,7 +118,7 @@ func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wan
 
 func (s *sim) look(w World, c fleet.Cluster) pair.Side {
 	if s.down[c.Name] {
-		return pair.Side{Err: object.Because("Unreachable", "down")}
+		return pair.Side{Err: object.Because(reason.Unreachable, "down")}
 	}
 	all := s.live[c.Name].Seen
 	looked, err := Watches(w, c, s.renderer(), observe(all, Ledger()))

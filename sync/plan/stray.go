@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -80,7 +81,7 @@ func (p *planner) astray() {
 }
 
 // Orphaned is the code of a cluster that left the fleet or is to leave, and in which nothing is left but orphans.
-const Orphaned = "Orphaned"
+const Orphaned = reason.Orphaned
 
 // orphaned keeps a cluster remembered that left the fleet or is to leave, while anything carries our mark there that no inventory lists, or
 // its report would tell of that just once. An inventory of the other end may still prove whose it is; else people delete it, or abandon

@@ -7,10 +7,11 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-const codeSuspended = "Suspended"
+const codeSuspended = reason.Suspended
 
 // Suspend is suspension as a Policy, by the declarations or by a person's decision: it closes both ends of a link, or all that is in
 // a cluster.
@@ -117,7 +118,7 @@ func (p *planner) tell(row Row) {
 
 // held is why an end is held: a suspended target issues no token, and that is no fault.
 func (p *planner) held(end object.End, why *object.Reason) *object.Reason {
-	if why.Code != "NoCredential" {
+	if why.Code != reason.NoCredential {
 		return why
 	}
 	if far := p.closed(object.End{Cluster: end.Link.Target, Link: end.Link}); far != nil {

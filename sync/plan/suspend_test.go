@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 var eastWest = object.End{Cluster: "east", Link: westEast.Link}
@@ -53,7 +54,7 @@ func TestSuspendedLink(t *testing.T) {
 				more = tt.source
 			}
 			if want := "suspended by Link west-east: neither end is written" + more; got.Standing != Suspended ||
-				got.Why.Code != "Suspended" || got.Why.Message != want || len(got.Going) > 0 {
+				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Going) > 0 {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Standing, got.Why, want)
 			}
 		}
@@ -182,7 +183,7 @@ func TestLeavingIsGuarded(t *testing.T) {
 		}
 		steps := quiet(t, s, name)
 		for _, end := range []object.End{westEast, eastWest} {
-			if got := row(t, steps[end.Cluster], end); got.Why == nil || got.Why.Code != name {
+			if got := row(t, steps[end.Cluster], end); got.Why == nil || string(got.Why.Code) != name {
 				t.Errorf("%s: %s is %s, %v", name, end, got.Standing, got.Why)
 			}
 		}

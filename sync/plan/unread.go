@@ -5,11 +5,12 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
 // Unread is the code of an end that waits for clusters to be read in this pass: see Step.Look.
-const Unread = "Unread"
+const Unread = reason.Unread
 
 // takes says that a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever
 // else is written can be taken back.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -22,13 +23,13 @@ func ailing() Report {
 	}
 	return Report{Commit: "c", Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{end("east")}}},
-		{Name: "north", Step: plan.Step{Cluster: "north", Refused: object.Because("Unreachable", "no route")}},
+		{Name: "north", Step: plan.Step{Cluster: "north", Refused: object.Because(reason.Unreachable, "no route")}},
 		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{end(
 			"west",
 			pair.Verdict{Stage: pair.Renders, Passing: pair.Passed},
-			pair.Verdict{Stage: pair.Trusted, Passing: pair.Passed, Why: object.Because("AnchorsDiffer", "half rotated")},
+			pair.Verdict{Stage: pair.Trusted, Passing: pair.Passed, Why: object.Because(reason.AnchorsDiffer, "half rotated")},
 			pair.Verdict{Stage: pair.Works, Passing: pair.Unknown},
-			pair.Verdict{Stage: pair.Gateway, Passing: pair.Failed, Why: object.Because("GatewayDead", "no\naddress is ready")},
+			pair.Verdict{Stage: pair.Gateway, Passing: pair.Failed, Why: object.Because(reason.GatewayDead, "no\naddress is ready")},
 			pair.Verdict{Stage: pair.Serving, Passing: pair.NotAsked},
 		)}}},
 	}}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // State is what could be done in a cluster.
@@ -33,17 +34,17 @@ func (c Cluster) State() State {
 // Why says why nothing may be written to the cluster; nil: it may.
 func (c Cluster) Why() *object.Reason {
 	if c.Step.Refused == nil && c.Step.Cluster == "" && len(c.Step.Rows) == 0 {
-		return object.Because("Unknown", "cluster %s was not looked at", c.Name)
+		return object.Because(reason.Unknown, "cluster %s was not looked at", c.Name)
 	}
 	return c.Step.Refused
 }
 
 // unread are the codes of what comes of opening (Access) and reading (package cluster's Explain); the others are
 // rules of package plan.
-func unread() []string {
-	return []string{
-		"Access", "Unreachable", "Untrusted", "Timeout", "Unauthorized", "Forbidden", "NotFound", "Conflict", "Invalid",
-		"Throttled", "Unavailable", "Canceled", "Unknown",
+func unread() []reason.Code {
+	return []reason.Code{
+		reason.Access, reason.Unreachable, reason.Untrusted, reason.Timeout, reason.Unauthorized, reason.Forbidden, reason.NotFound, reason.Conflict, reason.Invalid,
+		reason.Throttled, reason.Unavailable, reason.Canceled, reason.Unknown,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -15,7 +16,7 @@ func owing() Report {
 	owed := func(source, target api.ClusterName, old time.Duration) plan.Owed {
 		return plan.Owed{Link: link(source, target), Since: now.Add(-old), Left: "account of " + string(source)}
 	}
-	gone := object.Because("Unreachable", "it is declared no more (linkwright abandon east): no route to host")
+	gone := object.Because(reason.Unreachable, "it is declared no more (linkwright abandon east): no route to host")
 	return Report{Commit: commit, At: now, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Refused: gone}, Debts: []plan.Owed{
 			owed("a", "east", 90*24*time.Hour), owed("b", "east", 47*time.Hour), owed("c", "east", 30*time.Minute), owed("d", "east", time.Second),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -23,15 +24,15 @@ func changed() Diff {
 	l5d := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}
 	return Diff{Clusters: []ClusterDiff{
 		{Name: "east", Rows: []plan.Row{base("east"), inPlace("east", we)}},
-		{Name: "north", Refused: object.Because("SameCluster", "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Standing: plan.Held}}},
+		{Name: "north", Refused: object.Because(reason.SameCluster, "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Standing: plan.Held}}},
 		{
 			Name: "west",
 			Rows: []plan.Row{base("west"), {End: at("west", we), Standing: plan.Changing}, {
-				End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because("Waiting", "mirrors: 2 not gone yet"),
+				End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because(reason.Waiting, "mirrors: 2 not gone yet"),
 			}},
 			Objects: []ObjectDiff{
 				{
-					Action: object.Update, Key: l5d, Why: object.Reason{Code: "Changed", Message: "a fact changed"},
+					Action: object.Update, Key: l5d, Why: object.Reason{Code: reason.Changed, Message: "a fact changed"},
 					Before: body(`{'apiVersion':'multicluster.linkerd.io/v1alpha3','kind':'Link','metadata':{'name':'east','uid':'1','generation':4,'resourceVersion':'7',
 						'creationTimestamp':'2024-01-01T00:00:00Z','managedFields':[{}],'annotations':{'linkwright.dev/digest':'0000000000000001'}},
 						'spec':{'gatewayAddress':'192.0.2.1','gatewayPort':'4143','targetClusterName':'east'},'status':{'mirrorServices':[]}}`),
@@ -39,23 +40,23 @@ func changed() Diff {
 						'spec':{'gatewayAddress':'192.0.2.9','gatewayPort':'4143','targetClusterName':'east'}}`),
 				},
 				{
-					Action: object.Create, Key: key("Secret", "cluster-credentials-east"), Why: object.Reason{Code: "Missing", Message: "not there yet"},
+					Action: object.Create, Key: key("Secret", "cluster-credentials-east"), Why: object.Reason{Code: reason.Missing, Message: "not there yet"},
 					After: body(`{'apiVersion':'v1','kind':'Secret','metadata':{'name':'cluster-credentials-east'},'type':'mirror.linkerd.io/remote-kubeconfig','data':{'kubeconfig':'e30='}}`),
 				},
 				{
-					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: "Recorded", Message: "what this end may hold"},
+					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.Recorded, Message: "what this end may hold"},
 					Before: body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'}]}'}}`),
 					After:  body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'},{\'kind\':\'Secret\',\'name\':\'b\'}]}'}}`),
 				},
 				{
-					Action: object.Update, Key: key("Service", "probe"), Why: object.Reason{Code: "Drift", Message: "fields were changed by kubectl"},
+					Action: object.Update, Key: key("Service", "probe"), Why: object.Reason{Code: reason.Drift, Message: "fields were changed by kubectl"},
 					Before: body(`{'kind':'Service','metadata':{'name':'probe','resourceVersion':'1'}}`), After: body(`{'kind':'Service','metadata':{'name':'probe','resourceVersion':'2'}}`),
 				},
 				{
-					Action: object.Delete, Key: key("Deployment", "controller-old"), Why: object.Reason{Code: "Undeclared", Message: "no longer declared | ```@team"},
+					Action: object.Delete, Key: key("Deployment", "controller-old"), Why: object.Reason{Code: reason.Undeclared, Message: "no longer declared | ```@team"},
 					Before: body(`{'kind':'Deployment','metadata':{'name':'controller-old','annotations':{'note':'\n` + "```" + `\n@team'}},'spec':{'replicas':1}}`),
 				},
-				{Action: object.Delete, Going: true, Key: key("Secret", "cluster-credentials-old"), Why: object.Reason{Code: "Undeclared", Message: "no longer declared"}},
+				{Action: object.Delete, Going: true, Key: key("Secret", "cluster-credentials-old"), Why: object.Reason{Code: reason.Undeclared, Message: "no longer declared"}},
 				{Action: object.None, Key: key("Secret", "kept")},
 			},
 		},
@@ -74,7 +75,7 @@ func stays() Diff {
 // refused is what a commit changes where nothing may be done: nothing, and that is no agreement.
 func refused() Diff {
 	we, gone := link("west", "east"), link("west", "old")
-	much, occupied := object.Because("PruneLimitExceeded", "this revision would remove 3 clusters"), object.Because("Occupied", "Service probe-east exists")
+	much, occupied := object.Because(reason.PruneLimitExceeded, "this revision would remove 3 clusters"), object.Because(reason.Occupied, "Service probe-east exists")
 	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
 		base("west"), {End: at("west", we), Standing: plan.Held, Why: occupied}, {End: at("west", gone), Standing: plan.Refused, Leaving: true, Why: much},
 	}}}}
@@ -82,7 +83,7 @@ func refused() Diff {
 
 // unfinished is what a commit changes while the removal of a link, which began before, waits: nothing, and that is no agreement.
 func unfinished() Diff {
-	draining := object.Because("Draining", "61 mirrored objects left")
+	draining := object.Because(reason.Draining, "61 mirrored objects left")
 	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
 		base("west"), {End: at("west", link("west", "old")), Standing: plan.Waiting, Leaving: true, Why: draining},
 	}}}}
@@ -124,11 +125,11 @@ func TestStopped(t *testing.T) {
 			t.Errorf("Stopped of what is %s: %v", standing, got)
 		}
 	}
-	token := plan.Row{Standing: plan.Held, Why: object.Because("NoCredential", "no token yet")}
+	token := plan.Row{Standing: plan.Held, Why: object.Because(reason.NoCredential, "no token yet")}
 	if (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{token}}}}).Stopped() {
 		t.Error("Stopped: a token comes by itself")
 	}
-	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because("SameCluster", "twins")}}}).Stopped() {
+	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because(reason.SameCluster, "twins")}}}).Stopped() {
 		t.Error("Stopped: a refused cluster is as declared")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Level is how important an Event is, as log/slog counts it.
@@ -73,10 +74,10 @@ func written(m mask, cluster api.ClusterName, commit api.Commit, o object.Outcom
 	}
 	e.add("object", c.Key.String())
 	e.add("verb", c.Action.String())
-	e.add("reason", c.Why.Code)
+	e.add("reason", string(c.Why.Code))
 	e.add("why", m.line(c.Why.Message))
 	e.add("commit", string(commit))
-	if c.Why.Code == "Drift" && c.Was.Rivals != (unique.Handle[string]{}) {
+	if c.Why.Code == reason.Drift && c.Was.Rivals != (unique.Handle[string]{}) {
 		e.add("manager", c.Was.Rivals.Value())
 	}
 	if o.Err != nil {

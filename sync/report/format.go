@@ -170,9 +170,9 @@ func sentence(r *object.Reason) string {
 	case r == nil || *r == object.Reason{}:
 		return ""
 	case r.Message == "":
-		return r.Code
+		return string(r.Code)
 	}
-	return r.Code + ": " + r.Message
+	return string(r.Code) + ": " + r.Message
 }
 
 // columns aligns rows whose cells are separated by tabs, each indented.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -67,7 +68,7 @@ func key(kind, name string) object.Key {
 
 func wrote(end object.End, a object.Action, k object.Key, err error) object.Outcome {
 	return object.Outcome{Err: err, Change: object.Change{
-		End: end, Action: a, Key: k, Why: object.Reason{Code: "Missing", Message: "not there yet"},
+		End: end, Action: a, Key: k, Why: object.Reason{Code: reason.Missing, Message: "not there yet"},
 	}}
 }
 
@@ -91,8 +92,8 @@ func steady() Report {
 // first is the first pass of a fleet of three: one link written, one held, one leaving, a cluster that is down.
 func first() Report {
 	we, ew, wn, gone := link("west", "east"), link("east", "west"), link("west", "north"), link("west", "old")
-	held := object.Because("NoCredential", "the token of west is not there yet")
-	down := object.Because("Unreachable", "dial tcp 192.0.2.7:6443: i/o timeout (is the API server up, and may it be reached from here?)")
+	held := object.Because(reason.NoCredential, "the token of west is not there yet")
+	down := object.Because(reason.Unreachable, "dial tcp 192.0.2.7:6443: i/o timeout (is the API server up, and may it be reached from here?)")
 	denied := errors.New(`create Service linkerd-multicluster/probe-gateway-east: services is forbidden: user "linkwright" cannot patch | <b>` + "\nsecond line")
 	later := errors.New("not tried: an earlier write of this end failed")
 	return Report{
@@ -108,11 +109,11 @@ func first() Report {
 			{Name: "north", Step: plan.Step{Cluster: "north", Refused: down, Rows: []plan.Row{{End: at("north", wn), Standing: plan.Held, Why: down}}}},
 			{Name: "old", Step: step("old", plan.Row{
 				End: at("old", gone), Standing: plan.Waiting, Leaving: true, Going: []object.Key{key("ServiceAccount", "linkwright.west")},
-				Why: object.Because("Waiting", "its access stays until cluster west has removed its end of the link"),
+				Why: object.Because(reason.Waiting, "its access stays until cluster west has removed its end of the link"),
 			})},
 			{Name: "west", Step: step("west",
 				inPlace("west", ew), plan.Row{End: at("west", we), Standing: plan.Changing}, inPlace("west", wn),
-				plan.Row{End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because("Waiting", "mirrors: 2 not gone yet, the first is Service shop/web-old")},
+				plan.Row{End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because(reason.Waiting, "mirrors: 2 not gone yet, the first is Service shop/web-old")},
 			), Outcomes: []object.Outcome{
 				wrote(at("west", we), object.Create, object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}, nil),
 				wrote(at("west", we), object.Create, key("Service", "probe-gateway-east"), denied),
@@ -139,12 +140,12 @@ func planned() Report {
 // asDeclared is a fleet of which parts are suspended, and a cluster has left: nothing is wrong with it.
 func asDeclared() Report {
 	we, ew := link("west", "east"), link("east", "west")
-	cluster := object.Because("Suspended", "cluster east is suspended: nothing is written there; 2 changes wait")
-	other := object.Because("Suspended", "the link's other end may not go: cluster east is suspended: nothing is written there")
-	left := object.Because("Left", "nothing of linkwright is left in cluster north: its declaration can be removed")
+	cluster := object.Because(reason.Suspended, "cluster east is suspended: nothing is written there; 2 changes wait")
+	other := object.Because(reason.Suspended, "the link's other end may not go: cluster east is suspended: nothing is written there")
+	left := object.Because(reason.Left, "nothing of linkwright is left in cluster north: its declaration can be removed")
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
-			{End: at("east", api.Pair{}), Standing: plan.Suspended, Why: object.Because("Suspended", "cluster east is suspended: nothing is written there")},
+			{End: at("east", api.Pair{}), Standing: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east is suspended: nothing is written there")},
 			{End: at("east", ew), Standing: plan.Suspended, Why: cluster},
 			{End: at("east", we), Standing: plan.Suspended, Leaving: true, Why: cluster},
 		}}},
@@ -161,10 +162,10 @@ func bases() Report {
 		return Cluster{Name: cluster, Step: plan.Step{Cluster: cluster, Rows: []plan.Row{{End: at(cluster, api.Pair{}), Standing: s, Why: why}}}}
 	}
 	r := Report{Commit: commit, Clusters: []Cluster{
-		base("east", plan.Held, object.Because("NotServed", "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
+		base("east", plan.Held, object.Because(reason.NotServed, "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
 		base("north", plan.Changing, nil),
-		base("south", plan.Waiting, object.Because("Waiting", "objects of the cluster: 1 not gone yet")),
-		base("west", plan.Waiting, object.Because("WaitingForLinks", "links of this cluster are still being removed")),
+		base("south", plan.Waiting, object.Because(reason.Waiting, "objects of the cluster: 1 not gone yet")),
+		base("west", plan.Waiting, object.Because(reason.WaitingForLinks, "links of this cluster are still being removed")),
 	}}
 	r.Clusters[1].Outcomes = []object.Outcome{wrote(at("north", api.Pair{}), object.Create, key("NetworkPolicy", "gateway"), nil)}
 	r.Clusters[2].Step.Rows[0].Leaving = true
@@ -212,7 +213,7 @@ func rewound() Report {
 
 // refusedWhole is a cluster that cannot be read: what its base lacks is nothing beside that.
 func refusedWhole() Report {
-	why := object.Because("Unreachable", "down")
+	why := object.Because(reason.Unreachable, "down")
 	we := link("west", "east")
 	return Report{Clusters: []Cluster{{Name: "east", Step: plan.Step{Cluster: "east", Refused: why, Rows: []plan.Row{
 		{End: at("east", api.Pair{}), Standing: plan.Held, Why: why}, {End: at("east", we), Standing: plan.Held, Why: why},

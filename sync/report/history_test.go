@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -48,9 +49,9 @@ func reported(source, target plan.Row) Report {
 
 // unreadEast is a report of which east could not be read, or was not looked at.
 func unreadEast(why *object.Reason) Report {
-	r := reported(plan.Row{Standing: plan.Held, Why: object.Because("StaleFacts", "east gives no answer")}, plan.Row{})
+	r := reported(plan.Row{Standing: plan.Held, Why: object.Because(reason.StaleFacts, "east gives no answer")}, plan.Row{})
 	r.Clusters[0].Step = plan.Step{Refused: why}
-	if why.Code != "Unknown" {
+	if why.Code != reason.Unknown {
 		r.Clusters[0].Step.Cluster = "east"
 	}
 	return r
@@ -59,10 +60,10 @@ func unreadEast(why *object.Reason) Report {
 func TestTransitions(t *testing.T) {
 	in := plan.Row{Standing: plan.InPlace}
 	ready := reported(in, in)
-	with := func(s plan.Standing, code string) Report {
+	with := func(s plan.Standing, code reason.Code) Report {
 		return reported(plan.Row{Standing: s, Why: object.Because(code, "of that")}, in)
 	}
-	health := func(stage pair.Stage, code string) Report {
+	health := func(stage pair.Stage, code reason.Code) Report {
 		return reported(plan.Row{Standing: plan.InPlace, Health: []pair.Verdict{{Stage: stage, Passing: pair.Failed, Why: object.Because(code, "of that")}}}, in)
 	}
 	leaving := reported(plan.Row{Standing: plan.Waiting, Leaving: true, Why: object.Because("Mirrors", "3 are left")}, plan.Row{Standing: plan.Waiting})
@@ -74,7 +75,7 @@ func TestTransitions(t *testing.T) {
 	gated := reported(in, in)
 	gated.Clusters[0].Step = plan.Step{Cluster: "east", Refused: object.Because("Replaced", "another cluster")}
 	base := reported(in, in)
-	base.Clusters[0].Step.Rows = append(base.Clusters[0].Step.Rows, plan.Row{End: at("east", api.Pair{}), Standing: plan.Held, Why: object.Because("Overlay", "of that")})
+	base.Clusters[0].Step.Rows = append(base.Clusters[0].Step.Rows, plan.Row{End: at("east", api.Pair{}), Standing: plan.Held, Why: object.Because(reason.Overlay, "of that")})
 	written := reported(in, in)
 	written.Clusters[1].Outcomes = []object.Outcome{{Change: object.Change{End: at("west", link("west", "east"))}}}
 	tests := []struct {
@@ -98,7 +99,7 @@ func TestTransitions(t *testing.T) {
 		{"nobody leads for a while", ready, health(pair.Leads, "NoLeader"), []string{"info link changed link=west→east from=Ready to=NotReady reason=Settling why=controller leads: NoLeader"}},
 		{"it leaves", ready, leaving, []string{"info link changed link=west→east from=Ready to=Leaving"}},
 		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Gone"}},
-		{"a cluster is down", ready, unreadEast(object.Because("Unreachable", "down")), []string{
+		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{
 			"warn cluster changed cluster=east from=Reachable to=Unreachable reason=Unreachable why=down",
 			"warn link changed link=west→east from=Ready to=Blocked reason=StaleFacts why=east gives no answer",
 		}},
@@ -123,7 +124,7 @@ func TestTransitions(t *testing.T) {
 // While a cluster was not looked at yet, what was known of it and its links stands.
 func TestNotLookedAtIsNoTransition(t *testing.T) {
 	h, _ := History{}.Next(reported(plan.Row{Standing: plan.InPlace}, plan.Row{Standing: plan.InPlace}), "")
-	why := object.Because("Unknown", "east was not looked at yet")
+	why := object.Because(reason.Unknown, "east was not looked at yet")
 	r := reported(plan.Row{Standing: Unknown, Why: why}, plan.Row{Standing: Unknown, Why: why})
 	for i := range r.Clusters {
 		r.Clusters[i].Step.Cluster, r.Clusters[i].Step.Refused = "", why
@@ -133,7 +134,7 @@ func TestNotLookedAtIsNoTransition(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("told: %v", wordsOf(got))
 	}
-	_, got = h.Next(reported(plan.Row{Standing: plan.Held, Why: object.Because("NoGateway", "of that")}, plan.Row{Standing: plan.InPlace}), "")
+	_, got = h.Next(reported(plan.Row{Standing: plan.Held, Why: object.Because(reason.NoGateway, "of that")}, plan.Row{Standing: plan.InPlace}), "")
 	if want := []string{"warn link changed link=west→east from=Ready to=Blocked reason=NoGateway why=of that"}; !cmp.Equal(want, wordsOf(got)) {
 		t.Errorf("then: %v", wordsOf(got))
 	}
@@ -206,10 +207,10 @@ func TestWritten(t *testing.T) {
 	key := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
 	const secret = "a-value-that-nobody-may-see"
 	body := object.NewBody([]byte(`{"kind":"Secret","stringData":{"k":"` + secret + `"}}`))
-	c := object.Change{End: at("west", link("west", "east")), Action: object.Update, Key: key, Object: object.Object{Key: key, Body: body}, Why: object.Reason{Code: "Drift", Message: "changed"}}
+	c := object.Change{End: at("west", link("west", "east")), Action: object.Update, Key: key, Object: object.Object{Key: key, Body: body}, Why: object.Reason{Code: reason.Drift, Message: "changed"}}
 	c.Was.Rivals = unique.Make("argocd")
 	failed := c
-	failed.Why = object.Reason{Code: "Missing", Message: "not there yet"}
+	failed.Why = object.Reason{Code: reason.Missing, Message: "not there yet"}
 	base := object.Change{End: at("west", api.Pair{}), Action: object.Create, Key: object.Key{Kind: "Namespace", Name: "n"}, Why: failed.Why}
 	var got []string
 	for _, e := range Written("west", "a", []object.Outcome{

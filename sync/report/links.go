@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -106,14 +107,14 @@ func linkRow(r Report, p api.Pair, ends map[object.End]plan.Row) LinkRow {
 
 // absent is the row of an end that no cluster told of: gone only if its cluster was read and the link is leaving.
 func (r Report) absent(end object.End, leaving bool) plan.Row {
-	why := object.Because("Unknown", "cluster %s was not looked at", end.Cluster)
+	why := object.Because(reason.Unknown, "cluster %s was not looked at", end.Cluster)
 	for _, c := range r.Clusters {
 		switch {
 		case c.Name != end.Cluster:
 		case c.State() == Ready && leaving:
 			return plan.Row{End: end, Standing: plan.Removed, Leaving: true}
 		case c.State() == Unread && c.Step.Refused != nil:
-			why = object.Because("Unknown", "cluster %s cannot be read (%s), so nobody knows what is left there", c.Name, c.Step.Refused.Code)
+			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so nobody knows what is left there", c.Name, c.Step.Refused.Code)
 		}
 	}
 	return plan.Row{End: end, Standing: Unknown, Leaving: leaving, Why: why}

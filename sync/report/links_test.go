@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -40,7 +41,7 @@ func TestLinkStandsAsItsWorseEnd(t *testing.T) {
 		"the source is held":    {&plan.Row{Standing: plan.Held, Why: because}, &plan.Row{Standing: plan.Waiting}, plan.Held, plan.Held, because},
 		"a reason of either":    {&plan.Row{Standing: plan.Held}, &plan.Row{Standing: plan.Held, Why: because}, plan.Held, plan.Held, because},
 		"refused is worse":      {&plan.Row{Standing: plan.Held}, &plan.Row{Standing: plan.Refused, Why: because}, plan.Refused, plan.Refused, because},
-		"an end is not told of": {&plan.Row{Standing: plan.InPlace}, nil, Unknown, Unknown, object.Because("Unknown", "cluster east was not looked at")},
+		"an end is not told of": {&plan.Row{Standing: plan.InPlace}, nil, Unknown, Unknown, object.Because(reason.Unknown, "cluster east was not looked at")},
 		"leaving":               {&plan.Row{Standing: plan.Waiting, Leaving: true, Why: because}, &plan.Row{Standing: plan.Waiting, Leaving: true}, plan.Waiting, Leaving, because},
 		"an end is gone":        {nil, &plan.Row{Standing: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
 		"a refused removal":     {&plan.Row{Standing: plan.Refused, Leaving: true, Why: because}, nil, plan.Refused, plan.Refused, because},
@@ -69,7 +70,7 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 	if len(rows) != 1 || rows[0].Standing != plan.Removed || rows[0].Target.Standing != plan.Removed {
 		t.Errorf("Links: %+v, want one link, removed", rows)
 	}
-	r.Clusters[1].Step.Refused = object.Because("Unreachable", "now it is down")
+	r.Clusters[1].Step.Refused = object.Because(reason.Unreachable, "now it is down")
 	if rows := Links(r); len(rows) != 0 {
 		t.Errorf("Links: %+v; a cluster that is down tells nothing of what is gone", rows)
 	}
@@ -78,8 +79,8 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 // Of an end in a cluster that cannot be read nobody knows, and the row says why.
 func TestEndInAnUnreadCluster(t *testing.T) {
 	r := ends(&plan.Row{Standing: plan.Changing, Leaving: true}, nil)
-	r.Clusters[0].Step.Refused = object.Because("Unreachable", "it is down")
-	want := object.Because("Unknown", "cluster east cannot be read (Unreachable), so nobody knows what is left there")
+	r.Clusters[0].Step.Refused = object.Because(reason.Unreachable, "it is down")
+	want := object.Because(reason.Unknown, "cluster east cannot be read (Unreachable), so nobody knows what is left there")
 	if got := Links(r)[0]; got.Standing != Unknown || cmp.Diff(want, got.Target.Why) != "" {
 		t.Errorf("Links: %s, -want +got\n%s", got.Standing, cmp.Diff(want, got.Target.Why))
 	}
@@ -95,13 +96,13 @@ func TestLinksAreSorted(t *testing.T) {
 
 func TestClusterState(t *testing.T) {
 	for want, why := range map[State]*object.Reason{
-		Ready: nil, Unread: object.Because("Unreachable", "down"), Refused: object.Because("SameCluster", "twins"),
+		Ready: nil, Unread: object.Because(reason.Unreachable, "down"), Refused: object.Because(reason.SameCluster, "twins"),
 	} {
 		if got := (Cluster{Name: "a", Step: plan.Step{Cluster: "a", Refused: why}}).State(); got != want {
 			t.Errorf("State(%v): %s, want %s", why, got, want)
 		}
 	}
-	closed := plan.Step{Cluster: "a", Refused: object.Because("Access", "Secret east is missing")}
+	closed := plan.Step{Cluster: "a", Refused: object.Because(reason.Access, "Secret east is missing")}
 	if got := (Cluster{Name: "a", Step: closed}).State(); got != Unread {
 		t.Errorf("State of a cluster that cannot be opened: %s", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // mask says what may be shown of a text or a body; hash gives what is shown in place of what may not.
@@ -65,7 +66,7 @@ func (m mask) reason(r *object.Reason) *object.Reason {
 	if r == nil {
 		return nil
 	}
-	return &object.Reason{Code: line(r.Code), Message: m.line(r.Message)}
+	return &object.Reason{Code: reason.Code(line(string(r.Code))), Message: m.line(r.Message)}
 }
 
 // message masks what is a secret by its form or its value.

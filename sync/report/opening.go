@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Revision is which revision is applied, which was observed last, and why that one is not applied: as the management cluster's record
@@ -132,7 +133,7 @@ func (r *revisionDoc) line(ago func(time.Time) string) string {
 	}
 	what := "What was observed is not applied"
 	switch {
-	case r.Reason.Code == "RepositoryNotRead":
+	case r.Reason.Code == reason.RepositoryNotRead:
 		what = "The repository cannot be read"
 	case r.Observed != "":
 		what = "Revision " + api.Commit(r.Observed).Short() + " is observed and not applied"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // Formats of what inventories tell, beside Text, Markdown and JSON.
@@ -111,7 +112,7 @@ type toldLinkDoc struct {
 	Target     string             `json:"target"`
 	Ready      string             `json:"ready"`  // True, False or Unknown
 	Status     string             `json:"status"` // Ready, Progressing, Stalled, Denied, Leaving or Unknown
-	Reason     string             `json:"reason"`
+	Reason     reason.Code        `json:"reason"`
 	Message    string             `json:"message,omitempty"`
 	Since      time.Time          `json:"since,omitzero"`
 	SourceEnd  End                `json:"sourceEnd"`
@@ -227,7 +228,7 @@ func brief(d time.Duration) string {
 
 // words are the message of a link, with its reason where that says more than the status.
 func (l toldLinkDoc) words() string {
-	if l.Reason == l.Status || l.Ready == object.True || strings.HasSuffix(l.Message, ": "+l.Reason) {
+	if string(l.Reason) == l.Status || l.Ready == object.True || strings.HasSuffix(l.Message, ": "+string(l.Reason)) {
 		return l.Message
 	}
 	return sentence(&object.Reason{Code: l.Reason, Message: l.Message})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 func toldNow() Told {
@@ -28,7 +29,7 @@ func toldNow() Told {
 		},
 		Clusters: []ToldCluster{
 			{Name: "east", Applied: "0123456789abcdef0123456789abcdef01234567"},
-			{Name: "north", Why: object.Because("Unreachable", "no route\x1b[31m\nto host")},
+			{Name: "north", Why: object.Because(reason.Unreachable, "no route\x1b[31m\nto host")},
 			{Name: "west", Applied: "0123456789abcdef0123456789abcdef01234567"},
 		},
 		Opening: Opening{Leader: &Leader{Holder: "pod-1", Renewed: at, Lasts: 15 * time.Second}, At: at.Add(4 * time.Second)}, Ages: true,
@@ -73,21 +74,21 @@ func TestToldOpens(t *testing.T) {
 			"Revision 0123456789ab is applied in 1 of 2 clusters (east); revision fedcba987654 is applied in 1 of 2 clusters (west). No lease of linkwright run or sync is found.", true,
 		},
 		{"no revision", Told{Clusters: []ToldCluster{{Name: "east"}}}, "No revision is applied in the only cluster. No lease of linkwright run or sync is found.", true},
-		{"nothing was read", Told{Clusters: []ToldCluster{{Name: "east", Why: object.Because("Unreachable", "no")}}}, "No lease of linkwright run or sync is found.", false},
+		{"nothing was read", Told{Clusters: []ToldCluster{{Name: "east", Why: object.Because(reason.Unreachable, "no")}}}, "No lease of linkwright run or sync is found.", false},
 		{"applied", Told{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Since: at})}, inBoth + last, true},
 		{
 			"rejected",
-			Told{Clusters: both, Ages: true, Opening: revised(Revision{Applied: commit, Observed: next, Since: at, Why: object.Because("InvalidDeclarations", "a.yaml:3:1: x\x1b[31m")})},
+			Told{Clusters: both, Ages: true, Opening: revised(Revision{Applied: commit, Observed: next, Since: at, Why: object.Because(reason.InvalidDeclarations, "a.yaml:3:1: x\x1b[31m")})},
 			inBoth + "Revision fedcba987654 is observed and not applied since 2026-11-22 15:04:05Z, 1m0s ago: InvalidDeclarations: a.yaml:3:1: x[31m. The last sync ended at 2026-11-22 15:04:05Z, 1m0s ago.", false,
 		},
 		{
 			"no repository",
-			Told{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Why: object.Because("RepositoryNotRead", "no route.")})},
+			Told{Clusters: both, Opening: revised(Revision{Applied: commit, Observed: commit, Why: object.Because(reason.RepositoryNotRead, "no route.")})},
 			inBoth + "The repository cannot be read: RepositoryNotRead: no route. " + last, false,
 		},
 		{
 			"a directory",
-			Told{Opening: revised(Revision{Why: object.Because("InvalidDeclarations", "x")})},
+			Told{Opening: revised(Revision{Why: object.Because(reason.InvalidDeclarations, "x")})},
 			"What was observed is not applied: InvalidDeclarations: x. " + last, false,
 		},
 		{"a cluster is behind", Told{Clusters: both, Opening: revised(Revision{Applied: next, Observed: next})}, inBoth + last, false},
@@ -155,7 +156,7 @@ func TestToldUnwritten(t *testing.T) {
 	if err := told.Write(&out, Text); err != nil || told.Clean() || !strings.Contains(out.String(), "Nothing was written yet of 2 of 3 links that the revision declares: linkwright status --repo shows why.") {
 		t.Errorf("%v, clean %t\n%s", err, told.Clean(), out.String())
 	}
-	if told.Clusters[0].Why = object.Because("Unreachable", ""); told.unwritten() != 0 || !told.Unread() {
+	if told.Clusters[0].Why = object.Because(reason.Unreachable, ""); told.unwritten() != 0 || !told.Unread() {
 		t.Error("of a cluster that was not read nobody knows")
 	}
 	if told.Clusters = append(told.Clusters, ToldCluster{Name: "x"}); told.Unread() || (Told{}).Unread() {

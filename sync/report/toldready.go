@@ -7,16 +7,17 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // Reasons of Ready that no inventory tells.
 const (
-	notTold       = "NotTold" // an earlier release wrote it last, or nothing is known of it yet
-	notRead       = "NotRead" // its source could not be read
-	leavesNow     = "Leaving"
-	otherRevision = "OtherRevision" // a cluster of it carries another revision than the applied one
-	gone          = "SecretMissing" // somebody deleted a Secret of it
+	notTold       = reason.NotTold // an earlier release wrote it last, or nothing is known of it yet
+	notRead       = reason.NotRead // its source could not be read
+	leavesNow     = reason.Leaving
+	otherRevision = reason.OtherRevision // a cluster of it carries another revision than the applied one
+	gone          = reason.SecretMissing // somebody deleted a Secret of it
 )
 
 // ready is the condition Ready of a link as it is to be told.
@@ -31,8 +32,8 @@ const (
 //	else                               as it was told last
 func (t Told) ready(l ToldLink) object.Condition {
 	told := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready })
-	is := func(status, reason, message string) object.Condition {
-		return object.Condition{Type: object.Ready, Status: status, Reason: reason, Message: message}
+	is := func(status string, code reason.Code, message string) object.Condition {
+		return object.Condition{Type: object.Ready, Status: status, Reason: code, Message: message}
 	}
 	switch {
 	case l.Source != LeavingEnd && told >= 0 && l.Conditions[told].Reason == plan.Denied:
@@ -102,7 +103,7 @@ func statusWord(l ToldLink, c object.Condition) string {
 	case c.Status == object.Unknown:
 		return object.Unknown
 	case c.Reason == plan.Denied || c.Reason == leavesNow:
-		return c.Reason
+		return string(c.Reason)
 	case c.Reason == otherRevision || c.Reason == gone || is(object.Reconciling):
 		return "Progressing"
 	}

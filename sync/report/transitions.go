@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -49,7 +50,11 @@ func (s subject) compare(o subject) int {
 }
 
 // state is how a subject is. A zero one is not known.
-type state struct{ is, reason, why string }
+type state struct {
+	is     string
+	reason reason.Code
+	why    string
+}
 
 // same says that two states are no transition.
 func (s state) same(o state) bool { return s.is == o.is && s.reason == o.reason }
@@ -161,7 +166,7 @@ func healthOf(source plan.Row) (state, bool) {
 // looked says that a cluster was looked at, or could not be, since what is declared was last taken over.
 func (c Cluster) looked() bool {
 	why := c.Why()
-	return why == nil || why.Code != "Unknown" || c.Step.Cluster != ""
+	return why == nil || why.Code != reason.Unknown || c.Step.Cluster != ""
 }
 
 // left is how a subject is of which a report says nothing any more.
@@ -230,7 +235,7 @@ func transition(s subject, from, to state) Event {
 	}
 	e.add("from", from.is)
 	e.add("to", to.is)
-	e.add("reason", to.reason)
+	e.add("reason", string(to.reason))
 	e.add("why", to.why)
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -166,7 +167,7 @@ func (m *metrics) show(r report.Report) {
 func repairs(r report.Report) (n int) {
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
-			if o.Err == nil && o.Change.Why.Code == "Drift" {
+			if o.Err == nil && o.Change.Why.Code == reason.Drift {
 				n++
 			}
 		}

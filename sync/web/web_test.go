@@ -18,6 +18,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -33,7 +34,7 @@ func pass() report.Report {
 	end := object.End{Cluster: "west", Link: we}
 	secret := object.Change{End: end, Action: object.Create, Key: object.Key{Kind: "Secret", Namespace: "l5d", Name: "east"}}
 	secret.Object.Body = object.NewBody([]byte(`{"kind":"Secret","stringData":{"kubeconfig":"` + canary + `"}}`))
-	down := object.Because("Unreachable", "no route")
+	down := object.Because(reason.Unreachable, "no route")
 	return report.Report{
 		Commit: "0123", Head: "0123", Polled: time.Unix(1_700_000_000, 0), Took: 3 * time.Second, Problems: []api.Problem{{Warning: true, Message: "hm"}},
 		Clusters: []report.Cluster{
@@ -138,7 +139,7 @@ func requests() map[Sent]int {
 
 // TestDriftIsCounted: once for every repair that succeeded.
 func TestDriftIsCounted(t *testing.T) {
-	drift := object.Change{Action: object.Update, Why: object.Reason{Code: "Drift"}}
+	drift := object.Change{Action: object.Update, Why: object.Reason{Code: reason.Drift}}
 	s := New(Options{})
 	s.Publish(report.Report{Clusters: []report.Cluster{{Name: "east", Outcomes: []object.Outcome{
 		{Change: drift}, {Change: drift}, {Change: drift, Err: errors.New("no")}, {Change: object.Change{Action: object.Update}},

@@ -266,35 +266,6 @@ func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok 
 	return moved, true
 }
 
-// looked is what was looked at in a cluster last.
-func (b *board) looked(name api.ClusterName) []object.Watch {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if looked := b.sides.at[name].Looked; looked != nil {
-		return looked
-	}
-	return b.before[name]
-}
-
-// allLooked is what was looked at last in each cluster; b.mu is held.
-func (b *board) allLooked() map[api.ClusterName][]object.Watch {
-	out := map[api.ClusterName][]object.Watch{}
-	maps.Copy(out, b.before)
-	for name, side := range b.sides.at {
-		if side.Looked != nil {
-			out[name] = side.Looked
-		}
-	}
-	return out
-}
-
-// watching is what was looked at last in each cluster, for the next board: with less than that, watches would end.
-func (b *board) watching() map[api.ClusterName][]object.Watch {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.allLooked()
-}
-
 // has says that a cluster was read, or could not be.
 func (b *board) has(name api.ClusterName) bool {
 	b.mu.Lock()
@@ -366,27 +337,6 @@ func (b *board) tell(name api.ClusterName, step plan.Step) {
 			delete(b.waiting, name)
 		}
 	}
-}
-
-// alike says that reports of two steps tell the same of a cluster.
-func alike(a, b plan.Step) bool {
-	same := func(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) &&
-		slices.EqualFunc(a.Rows, b.Rows, func(a, b plan.Row) bool {
-			return a.End == b.End && a.Standing == b.Standing && same(a.Why, b.Why)
-		})
-}
-
-// waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are
-// kept until they are no longer used.
-func waits(s plan.Step) []api.ClusterName {
-	out := slices.Clone(s.Look)
-	for _, r := range s.Rows {
-		if r.Leaving || r.Why != nil && r.Why.Code == pair.InUse {
-			out = append(out, r.End.Link.Source, r.End.Link.Target)
-		}
-	}
-	return out
 }
 
 // did adds what became of a turn's writes. Failures are those of the last turn: what an earlier one could

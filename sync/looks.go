@@ -1,9 +1,11 @@
 package sync
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 )
 
@@ -34,4 +36,33 @@ func (b *board) share(list, last []object.Watch) []object.Watch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.looks.one(list, last)
+}
+
+// looked is what was looked at in a cluster last.
+func (b *board) looked(name api.ClusterName) []object.Watch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if looked := b.sides.at[name].Looked; looked != nil {
+		return looked
+	}
+	return b.before[name]
+}
+
+// allLooked is what was looked at last in each cluster; b.mu is held.
+func (b *board) allLooked() map[api.ClusterName][]object.Watch {
+	out := map[api.ClusterName][]object.Watch{}
+	maps.Copy(out, b.before)
+	for name, side := range b.sides.at {
+		if side.Looked != nil {
+			out[name] = side.Looked
+		}
+	}
+	return out
+}
+
+// watching is what was looked at last in each cluster, for the next board: with less than that, watches would end.
+func (b *board) watching() map[api.ClusterName][]object.Watch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.allLooked()
 }

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -10,8 +11,9 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// Standby is a daemon, of which one at a time leads. While it does not lead it watches the clusters and polls the repository, so that it can go on at
-// once when it does. It plans and writes nothing then. Its methods are called one after the other.
+// Standby is a daemon, of which one at a time leads. While it does not lead it watches the clusters and polls the
+// repository, so that it can go on at once when it does. It plans and writes nothing then. Its methods are called one
+// after the other.
 type Standby struct {
 	loop *Loop
 	held *fleet.Fleet // the last that was valid; nil: none yet
@@ -22,10 +24,13 @@ type Standby struct {
 // Standby gives a daemon that does not lead yet.
 func (l *Loop) Standby() *Standby { return &Standby{loop: l} }
 
-// Observe keeps the watches of all clusters open, and the last valid revision at hand, until ctx ends. It looks at a cluster again with each poll: what is to be watched
-// may be another then. What cannot be read is read with the next poll, or by who leads.
+// Observe keeps the watches of all clusters open, and the last valid revision at hand, until ctx ends. It looks at each
+// cluster again with each poll, since something else may have to be watched then. A cluster that cannot be read is read
+// with the next poll.
 func (s *Standby) Observe(ctx context.Context) {
-	e := newEngine(s.loop, 0)
+	quiet := *s.loop // who leads acts on decisions, and logs them
+	quiet.ReadOnly, quiet.Log = true, slog.New(slog.DiscardHandler)
+	e := newEngine(&quiet, 0)
 	e.board.before = s.watching
 	defer func() { s.watching = e.board.watching() }()
 	defer e.start(ctx)()

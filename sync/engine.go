@@ -42,7 +42,6 @@ type engine struct {
 	held     *fleet.Fleet  // that this process loaded before it led; nil: none
 	patience time.Duration // with clusters that do not answer while others do; zero: all are waited for
 
-	warned   bool // of clusters to be abandoned that nobody knows
 	progress chan struct{}
 	running  gosync.WaitGroup
 

@@ -14,11 +14,12 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// noting is what this term wrote down of revisions.
+// noting is what was written down of revisions, and warned of, during this leadership.
 type noting struct {
 	last    inventory.Revision
 	waiting *amendment // that is to be written with the first cluster's identity; nil: none
 	outages int        // polls in a row that found no commit
+	warned  bool       // of clusters to be abandoned that nobody knows
 }
 
 // note writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first

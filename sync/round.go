@@ -311,10 +311,10 @@ func (e *engine) failed() error {
 
 // strangers warns once of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
 func (e *engine) strangers() {
-	if e.warned {
+	if e.noting.warned {
 		return
 	}
-	e.warned = true
+	e.noting.warned = true
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.loop.Forget)) {

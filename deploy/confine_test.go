@@ -23,7 +23,7 @@ func confinement(t *testing.T) []byte {
 # requests of that account alone. Made by go test ./deploy -run TestConfinementFile -update; linkwright rbac --confine prints them for other names.
 `)
 	for i, o := range confine.Objects(confine.Account{
-		Owner: object.DefaultOwner, Namespace: namespace, Name: account, Multicluster: []string{api.DefaultMulticlusterNamespace},
+		Owner: object.DefaultOwner, Namespace: namespace, Name: account, Multicluster: api.DefaultMulticlusterNamespace,
 	}) {
 		text, err := yaml.Marshal(o)
 		if err != nil {

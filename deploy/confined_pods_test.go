@@ -60,8 +60,8 @@ func lawful() []attack {
 	deployments, services, endpoints := resource("apps", "deployments"), resource("", "services"), resource("", "endpoints")
 	return []attack{
 		{"make a controller", deployments, testbed.Multicluster, "", "", "create", controller},
-		{"delete the probe in a former namespace", services, "default", "probe-east", "", "delete", ""},
-		{"delete its Endpoints", endpoints, "default", "probe-east", "", "delete", ""},
+		{"delete the probe of a link", services, testbed.Multicluster, "probe-east", "", "delete", ""},
+		{"delete its Endpoints", endpoints, testbed.Multicluster, "probe-east", "", "delete", ""},
 	}
 }
 

@@ -75,6 +75,7 @@ func attacks() []attack {
 		{"a probe with pods", services, mc, "", "", "create", `{metadata: {name: probe-thief}, spec: {selector: {app: thief}, ports: [{port: 80}]}}`},
 		{"delete Endpoints", resource("", "endpoints"), "default", "victim", "", "delete", ""},
 		{"delete Endpoints beside links", resource("", "endpoints"), mc, "victim", "", "delete", ""},
+		{"delete a Service by a probe's name", services, "default", "probe-victim", "", "delete", ""},
 		{"delete Endpoints by a probe's name", resource("", "endpoints"), "default", "probe-victim", "", "delete", ""},
 		{"delete a ClusterRoleBinding", bindings, "", "victim", "", "delete", ""},
 		{
@@ -231,13 +232,14 @@ func (b *bed) victims() {
 	b.Helper()
 	ctx, c := b.Context(), b.client("west")
 	ports := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
-	former := metav1.ObjectMeta{
-		Name: "probe-east", Labels: map[string]string{object.OwnerLabel: "linkwright"}, Annotations: map[string]string{linkerd.RemoteIdentity: "gateway"},
+	probe := metav1.ObjectMeta{Name: "probe-east", Namespace: testbed.Multicluster}
+	alike := metav1.ObjectMeta{
+		Name: "probe-victim", Labels: map[string]string{object.OwnerLabel: "linkwright"}, Annotations: map[string]string{linkerd.RemoteIdentity: "gateway"},
 	}
 	role := thing(rbacv1.GroupName+"/v1", "Role", testbed.Multicluster, nil)
 	role.SetName("controller-read-remote-creds-east")
 	mirror := metav1.ObjectMeta{Name: "victim-east", Labels: map[string]string{linkerd.MirroredLabel: "true", linkerd.ClusterNameLabel: "east"}}
-	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, {Name: "victim", Namespace: testbed.Multicluster}, {Name: "probe-victim"}, mirror, former} {
+	for _, meta := range []metav1.ObjectMeta{{Name: "victim"}, {Name: "victim", Namespace: testbed.Multicluster}, alike, mirror, probe} {
 		ns := cmp.Or(meta.Namespace, "default")
 		_, err := c.CoreV1().Services(ns).Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: ports}, metav1.CreateOptions{})
 		b.must(err)

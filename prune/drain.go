@@ -59,7 +59,7 @@ func (in Input) drainOf(inv inventory.Inventory, peer Peer) drain {
 // revoked says that the account by which the link's controller reached its target is gone: it can drain nothing. A credential
 // that others wrote may still be good, whatever is left of ours.
 func (in Input) revoked(inv inventory.Inventory, peer Peer) bool {
-	return peer.gone() && len(only(inv.Entries, linkerd.MirrorSecret(in.Linkerd, inv.End.Link.Target))) > 0
+	return peer.gone() && inv.Has(linkerd.MirrorSecret(in.Linkerd, inv.End.Link.Target))
 }
 
 // within says that a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.
@@ -70,7 +70,7 @@ func (in Input) within(until time.Time) bool {
 
 // drainable are the recorded Links that a controller may still act on, and that are ours to write.
 func (in Input) drainable(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(only(inv.Entries, in.link(inv.End)), func(k object.Key) bool {
+	return slices.DeleteFunc(only(inv, in.link(inv.End)), func(k object.Key) bool {
 		r := in.Seen.Record(k)
 		body, whole := in.Seen.Body(k)
 		return !in.Saw(k) || !whole || in.needs(k) || r.Mark != object.Ours || r.Going || heldOpen(k, r, body)

@@ -269,10 +269,7 @@ func TestNoDrainWithoutAccess(t *testing.T) {
 
 // A Link that a held end has recorded, too, is not drained with another end's.
 func TestDrainSparesTheHeld(t *testing.T) {
-	former := linkKey
-	former.Namespace = "former"
-	in := draining(sorted(append(perLink(), former)...))
-	show(&in.Seen, former, object.NewBody([]byte(choosing)))
+	in := draining(perLink())
 	held := object.End{Cluster: "west", Link: api.Pair{Source: "oldwest", Target: "east"}}
 	drains := func() (keys []object.Key) {
 		for _, v := range Select(in, answer(served())) {
@@ -282,12 +279,12 @@ func TestDrainSparesTheHeld(t *testing.T) {
 		}
 		return keys
 	}
-	if got := drains(); !slices.Equal(got, []object.Key{former, linkKey}) {
+	if got := drains(); !slices.Equal(got, []object.Key{linkKey}) {
 		t.Fatalf("nobody else's: %v", got)
 	}
-	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{former}})
+	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{linkKey}})
 	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: reason.NoGateway}}
-	if got := drains(); !slices.Equal(got, []object.Key{linkKey}) {
+	if got := drains(); slices.Contains(got, linkKey) {
 		t.Errorf("a held end has it: %v", got)
 	}
 }

@@ -146,17 +146,13 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	surplus := in.going(inv)
 	v.Going, v.Go = surplus, in.releases(inv)
 	if !inv.Lists(want.Objects) {
-		lingering := in.lingering(inv)
-		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { // another end has what it needs
-			return in.needs(k) || in.gone(k) && !slices.Contains(lingering, k)
-		})
-		surplus = append(surplus, lingering...)
+		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return in.needs(k) || in.gone(k) }) // another end has what it needs
 	}
 	switch {
 	case refused != nil:
 		v.Refused = refused
 	case len(surplus) == 0:
-	case in.replaces(surplus):
+	case replaces(surplus):
 		if v.Waiting = in.succeeds(inv.End); v.Waiting != nil {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -57,26 +58,22 @@ func first(keys []object.Key) string {
 	return strings.Join(names, ", ")
 }
 
-// credentials are the mirror's of one link, in whatever namespace, and those of a former control plane.
+// credentials are the mirror's of one link.
 func (in Input) credentials(end object.End, keys []object.Key) []object.Key {
-	all := only(keys, linkerd.MirrorSecret(in.Linkerd, end.Link.Target))
-	return slices.DeleteFunc(all, func(k object.Key) bool { return k == linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target) })
+	mirror, plane := linkerd.MirrorSecret(in.Linkerd, end.Link.Target), linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return k != mirror || k == plane })
 }
 
 // but leaves out the credentials of both kinds, which have gates of their own.
 func (in Input) but(end object.End, keys []object.Key) []object.Key {
-	secret := linkerd.MirrorSecret(in.Linkerd, end.Link.Target)
-	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return alike(k, secret) })
+	mirror, plane := linkerd.MirrorSecret(in.Linkerd, end.Link.Target), linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return k == mirror || k == plane })
 }
 
-// only gives the keys that are like k.
-func only(keys []object.Key, k object.Key) []object.Key {
-	return slices.DeleteFunc(slices.Clone(keys), func(o object.Key) bool { return !alike(o, k) })
-}
-
-// alike compares but for the namespace: that of the multicluster extension may have been another one
-// when an end was recorded, and what stands there is to be found nevertheless.
-func alike(k, o object.Key) bool {
-	k.Namespace = o.Namespace
-	return k == o
+// only gives a key, if the inventory has it.
+func only(inv inventory.Inventory, k object.Key) []object.Key {
+	if !inv.Has(k) {
+		return nil
+	}
+	return []object.Key{k}
 }

@@ -158,8 +158,7 @@ func (in Input) link(end object.End) object.Key { return linkerd.LinkKey(in.Link
 
 // done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
 // until what its controller left is swept: without it the next step would take the controller for the
-// user's. A Link stays until no mirror is seen (onceMore). So do a Link and a Deployment that are somebody else's now: where only the record looks, they would be
-// seen no more.
+// user's. A Link stays until no mirror is seen (onceMore).
 func (in Input) done(end object.End) func(object.Key) bool {
 	m := in.Mirrors()[end.Link.Target]
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
@@ -169,12 +168,10 @@ func (in Input) done(end object.End) func(object.Key) bool {
 			return true
 		case !end.IsSource() || !in.gone(k):
 			return in.gone(k)
-		case alike(k, in.account(end)):
-			return swept && in.vacated(end, k)
-		case alike(k, in.link(end)):
-			return in.Seen.Record(k).IsZero() && !m.Left()
-		case alike(k, in.deployment(end)):
-			return in.Seen.Record(k).IsZero()
+		case k == in.account(end):
+			return swept
+		case k == in.link(end):
+			return !m.Left()
 		}
 		return true
 	}
@@ -187,9 +184,8 @@ func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
 	if !end.IsSource() {
 		return []gate{in.entries(end, "access", inv.Entries)}
 	}
-	former := slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return !in.formerAccount(end, k) })
 	d := in.drainOf(inv, peer)
-	link := in.entries(end, "Linkerd Link", only(inv.Entries, in.link(end)))
+	link := in.entries(end, "Linkerd Link", only(inv, in.link(end)))
 	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
 	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
 	left := in.Mirrors()[target]
@@ -197,8 +193,8 @@ func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
 		in.leftovers(inv, "probe endpoints", left.Probe), in.leftovers(inv, "lease", left.Lease),
 		credentials, in.controlPlaneSecret(end, inv.Entries),
 	}
-	if len(only(inv.Entries, in.account(end))) > 0 && !in.handedOver(inv) {
-		return append([]gate{in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.replaced(end, former), in.mirrors(inv), link, rest, in.abandoned(end, former)}, last...)
+	if inv.Has(in.account(end)) && !in.handedOver(end) {
+		return append([]gate{in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest}, last...)
 	}
 	// The user's chart runs the controller, or did, or nobody knows: without its Link it stops. Pods that end are waited for.
 	return append([]gate{
@@ -254,10 +250,10 @@ func (in Input) hides(left []object.Key) *object.Reason {
 
 // handedOver says that the user's chart runs the controller that was ours, or one that `linkerd multicluster link` made
 // still runs beside it: its pods do not go, and the lease and the probe's Endpoints are its own.
-func (in Input) handedOver(inv inventory.Inventory) bool {
-	legacy := in.deployment(inv.End)
-	legacy.Name = linkerd.LegacyController(inv.End.Link.Target)
-	return in.theirs(inv, in.deployment(inv.End)) || in.theirs(inv, legacy)
+func (in Input) handedOver(end object.End) bool {
+	legacy := in.deployment(end)
+	legacy.Name = linkerd.LegacyController(end.Link.Target)
+	return in.theirs(in.deployment(end)) || in.theirs(legacy)
 }
 
 // workloads stops the link's controller, where it is ours.
@@ -271,8 +267,7 @@ func (in Input) workloads(inv inventory.Inventory) gate {
 	return in.entries(inv.End, "controller", keys)
 }
 
-// pods waits for what a stopped controller could still write, in today's multicluster namespace: replaced does so in former
-// ones, where their account is recorded.
+// pods waits for what a stopped controller could still write.
 func (in Input) pods(end object.End) gate {
 	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
 }
@@ -294,12 +289,10 @@ func (in Input) staying(pods []object.Key) bool {
 	return slices.ContainsFunc(pods, func(k object.Key) bool { return !in.Seen.Record(k).Going })
 }
 
-// theirs says that an object like k is live and not ours, in today's namespace or in one that is recorded.
-func (in Input) theirs(inv inventory.Inventory, k object.Key) bool {
-	return slices.ContainsFunc(append(only(inv.Entries, k), k), func(k object.Key) bool {
-		r := in.Seen.Record(k)
-		return !r.IsZero() && r.Mark != object.Ours
-	})
+// theirs says that an object is live and not ours.
+func (in Input) theirs(k object.Key) bool {
+	r := in.Seen.Record(k)
+	return !r.IsZero() && r.Mark != object.Ours
 }
 
 // relinked says that somebody else links a target now, from whichever namespace: the labels of mirrors tell of their target, and not of
@@ -339,7 +332,7 @@ func (in Input) onceMore(inv inventory.Inventory) gate {
 		if in.relinked(inv.End.Link.Target) {
 			return nil, nil
 		}
-		return nil, only(inv.Entries, in.link(inv.End))
+		return nil, only(inv, in.link(inv.End))
 	}}
 }
 
@@ -347,12 +340,12 @@ func (in Input) onceMore(inv inventory.Inventory) gate {
 // a controller of somebody else's Link uses the same names, and so does one that the user's chart still runs.
 func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Key) gate {
 	return gate{name: name, left: func() ([]object.Change, []object.Key) {
-		if in.theirs(inv, in.link(inv.End)) || in.handedOver(inv) || in.staying(in.Mirrors()[inv.End.Link.Target].Pods) || !in.Saw(in.deployment(inv.End)) {
+		if in.theirs(in.link(inv.End)) || in.handedOver(inv.End) || in.staying(in.Mirrors()[inv.End.Link.Target].Pods) || !in.Saw(in.deployment(inv.End)) {
 			return nil, nil
 		}
 		keys := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
 			service := object.Key{Kind: "Service", Namespace: k.Namespace, Name: k.Name}
-			return k.Kind == "Endpoints" && in.theirs(inv, service)
+			return k.Kind == "Endpoints" && in.theirs(service)
 		})
 		return in.takesForeign(inv.End, keys, object.Reason{Code: reason.Swept, Message: "left by the controller of an unlinked cluster"})
 	}}

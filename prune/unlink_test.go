@@ -95,96 +95,6 @@ func TestGatesOfSource(t *testing.T) {
 	}
 }
 
-// moved gives keys as they stood in another multicluster namespace.
-func moved(keys []object.Key) []object.Key {
-	out := slices.Clone(keys)
-	for i, k := range out {
-		if k.Namespace == mc {
-			out[i].Namespace = "former"
-		}
-	}
-	return sorted(out...)
-}
-
-// The namespace of the multicluster extension may change before an unlink, or during it: the order is
-// that of what is recorded, wherever it stands.
-func TestGatesOfFormerNamespace(t *testing.T) {
-	mirrors := linkerd.Mirror{Services: []object.Key{mirrorKey}}
-	tests := []struct {
-		name     string
-		recorded []object.Key
-		want     []string
-	}{
-		{"with a controller of ours", moved(perLink()), []string{
-			"delete Deployment controller-east; delete PodDisruptionBudget controller-east",
-			"delete Service web-east",
-			"delete Link east",
-			"delete Service probe-east; delete ServiceAccount controller-east",
-			"delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
-			"drop",
-		}},
-		{"in both", sorted(append(perLink(), moved([]object.Key{deploymentKey, accountKey, linkKey, mirrorSecret})...)...), []string{
-			"delete Deployment controller-east; delete Deployment controller-east; delete PodDisruptionBudget controller-east",
-			"delete Service web-east",
-			"delete Link east; delete Link east",
-			"delete Service probe-east; delete ServiceAccount controller-east; delete ServiceAccount controller-east",
-			"delete Secret cluster-credentials-east; delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
-			"drop",
-		}},
-		{"without", moved(external()), []string{
-			"delete Link east",
-			"delete Service web-east",
-			secondLook + "former/east",
-			"delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
-			"drop",
-		}},
-	}
-	for _, tt := range tests {
-		in := input(source, tt.recorded, mirrors)
-		last := object.Key{}
-		for _, want := range tt.want {
-			v := one(t, in, settled())
-			if got := told(v); got != want {
-				t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want)
-			}
-			in.Recorded = []inventory.Inventory{v.Next}
-			for _, c := range v.Go {
-				drop(&in.Seen, c.Key)
-				if last = c.Key; last == mirrorKey {
-					in.Mirrors()["east"] = linkerd.Mirror{}
-				}
-			}
-			in.Recorded = []inventory.Inventory{v.Next}
-		}
-		if last != planeSecret {
-			t.Errorf("%s: last %s", tt.name, last)
-		}
-	}
-}
-
-// A declared link that moves to another namespace leaves its old credential after what used it, and
-// not for as long as mirrors are resolved.
-func TestMovedWhileDeclared(t *testing.T) {
-	in := input(source, sorted(append(perLink(), moved([]object.Key{accountKey, linkKey, mirrorSecret})...)...), linkerd.Mirror{Discovered: []object.Key{mirrorKey}})
-	want := object.Wanted{End: source}
-	for _, k := range perLink() {
-		want.Objects = append(want.Objects, object.Object{Key: k})
-	}
-	in.Wanted[source] = want
-	for _, want := range []string{"delete Link east", "delete ServiceAccount controller-east", "delete Secret cluster-credentials-east", ""} {
-		v := one(t, in, settled())
-		if got := told(v); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-		for _, c := range v.Go {
-			if drop(&in.Seen, c.Key); c.Key.Namespace != "former" {
-				t.Errorf("%s of %s", c.Action, c.Key)
-			}
-		}
-		in.Recorded = []inventory.Inventory{v.Next}
-	}
-}
-
 // A gate is not through while one of its objects is being deleted, or is not known to be gone.
 func TestGatesWait(t *testing.T) {
 	going := input(source, perLink(), linkerd.Mirror{})
@@ -350,17 +260,6 @@ func TestHandedOver(t *testing.T) {
 				in.Recorded = []inventory.Inventory{v.Next}
 			}
 		}
-	}
-}
-
-// A Link of theirs where only the record looks stays recorded, and with it what it proves.
-func TestTheirLinkInFormerNamespace(t *testing.T) {
-	in := input(source, moved(external()), all())
-	link := moved([]object.Key{linkKey})[0]
-	record(&in.Seen, link, object.Record{UID: "x", Mark: object.Unmarked})
-	v := one(t, in, settled())
-	if got := told(v); strings.Contains(got, "web-") || !v.Next.Has(link) {
-		t.Errorf("%s, next %v", got, v.Next.Entries)
 	}
 }
 

@@ -36,9 +36,6 @@ type Input struct {
 	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; Tokens are those that hold tokens of mode
 	// LegacyToken, whatever the mode is now. In that mode none means the first.
 	Generations, Tokens []object.Key
-	// Former are namespaces in which a controller of the link still stands, in order: the multicluster extension was there
-	// before. It keeps its rights until it goes.
-	Former []string
 }
 
 // Renderer renders for one installation: same input, same bytes. One made by New remembers how links look that differ by

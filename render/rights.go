@@ -19,9 +19,6 @@ func rights(b *builder) {
 	name := linkerd.LocalAccess(b.target())
 	crb := rbacac.ClusterRoleBinding(name).
 		WithRoleRef(roleRef("ClusterRole", linkerd.LocalAccessRole)).WithSubjects(subject(account))
-	for _, former := range b.Former {
-		crb.WithSubjects(subject(object.Key{Kind: account.Kind, Namespace: former, Name: account.Name}))
-	}
 	b.add(b.right(object.Key{Group: rbacGroup, Kind: "ClusterRoleBinding", Name: name}, &crb.ObjectMetaApplyConfiguration), crb)
 
 	name = linkerd.ReadCredentials(b.target())

@@ -28,7 +28,6 @@ type shape struct {
 	version     string // of Linkerd in the source
 	disabled    bool   // the target's gateway
 	probe       string // its port
-	former      []string
 }
 
 // shaped is what was cut of a shape; none: its objects must be encoded each time.
@@ -44,7 +43,6 @@ func shapeOf(owner string, in Input) shape {
 	return shape{
 		owner: owner, linkerd: in.Link.Source.Spec.Linkerd, controller: in.Link.Spec.Controller, credentials: in.Link.Spec.Credentials,
 		version: in.Source.Version, disabled: in.Target.Gateway.Disabled, probe: in.Target.Gateway.Probe.Port,
-		former: in.Former,
 	}
 }
 
@@ -55,7 +53,7 @@ func (s *shape) objects(target api.ClusterName) ([]object.Object, error) {
 			Source: &fleet.Cluster{Spec: api.Cluster{Linkerd: s.linkerd}}, Target: &fleet.Cluster{Name: target},
 			Spec: &api.LinkSpec{Controller: s.controller, Credentials: s.credentials},
 		},
-		Source: &linkerd.Facts{Version: s.version}, Former: s.former,
+		Source: &linkerd.Facts{Version: s.version},
 		Target: &linkerd.Facts{Gateway: linkerd.Gateway{Disabled: s.disabled, Probe: linkerd.Probe{Port: s.probe}}},
 	}}
 	for _, f := range []family{rights, probe, controller, disruption} {

@@ -23,7 +23,7 @@ func (c *confinement) expect(a confine.Account, mc string) confine.Expected {
 		if c.made == nil {
 			c.made = map[[2]string]confine.Expected{}
 		}
-		a.Multicluster = []string{mc}
+		a.Multicluster = mc
 		made = confine.Expect(a)
 		c.made[at] = made
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,61 +100,6 @@ func (b *bed) uid(cluster string) string {
 }
 
 var westToEast = api.Pair{Source: "west", Target: "east"}
-
-// anotherNamespace has the multicluster extension of west in another namespace, and then back: both controllers run for a
-// while, and the old one is the first to go.
-func (b *bed) anotherNamespace(t *testing.T, d *text) {
-	const other = "mesh"
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}
-	if _, err := b.client("west").CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- testbed.RunMirrors(ctx, b.Cluster("west").Config, testbed.MirrorOptions{Namespace: other})
-	}()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	here := b.declarations(linkWith("west", "east", federated))
-	l := b.loop(d, agent)
-	led := b.witnessed(func(w *testbed.Witness) {
-		uncordon := b.cordon()
-		d.set(strings.Replace(here, "kind: Cluster\nmetadata: {name: west, labels: {mesh: \"yes\"}}\nspec:\n",
-			"kind: Cluster\nmetadata: {name: west, labels: {mesh: \"yes\"}}\nspec:\n  linkerd: {multiclusterNamespace: "+other+"}\n", 1))
-		b.halfway(l, "west", westToEast)
-		uncordon()
-		b.eventually("two controllers lead", func(context.Context) (bool, error) { return len(w.Leaders("east")) == 2, nil })
-		b.nothingLost(w)
-		before := len(b.writes())
-		b.clean(l, 2)
-		if gone := deletes(b.writes()[before:]); len(gone) < 8 || gone[0] != "deployments linkerd-multicluster/controller-east" {
-			t.Errorf("went, in this order: %v", gone)
-		}
-		b.nothingIn(testbed.Multicluster)
-		d.set(here)
-		b.clean(l, 2)
-		b.nothingIn(other)
-		b.eventually("the third controller leads", func(context.Context) (bool, error) { return len(w.Leaders("east")) == 3, nil })
-	})
-	if len(led) != 3 || !strings.HasPrefix(led[0], testbed.Multicluster+"/") || !strings.HasPrefix(led[1], other+"/") || !strings.HasPrefix(led[2], testbed.Multicluster+"/") {
-		t.Errorf("the link was led by %v", led)
-	}
-}
-
-// nothingIn says that nothing of west→east is left in a namespace of west.
-func (b *bed) nothingIn(namespace string) {
-	b.t.Helper()
-	for _, left := range b.left("west", "east") {
-		if strings.Contains(left, " "+namespace+"/") {
-			b.t.Errorf("left: %s", left)
-		}
-	}
-}
 
 // renamed declares a cluster by another name.
 func (b *bed) renamed(was, is string, links string) string {

@@ -76,7 +76,6 @@ func TestMoves(t *testing.T) {
 	})
 	t.Run("restored by another", func(t *testing.T) { b.t = t; b.keeping(func() { b.restoredByAnother(l, old) }) })
 	t.Run("to the chart and back", func(t *testing.T) { b.t = t; b.handedOver(t, d) })
-	t.Run("another multicluster namespace", func(t *testing.T) { b.t = t; b.anotherNamespace(t, d) })
 	t.Run("a renamed source", func(t *testing.T) { b.t = t; b.renamedSource(t, d) })
 	t.Run("a renamed target", func(t *testing.T) { b.t = t; b.renamedTarget(t, d) })
 	b.t = t

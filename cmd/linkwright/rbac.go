@@ -180,7 +180,7 @@ func (a grantee) duties() []plan.Duty {
 // confinement are the admission policies that hold the account to what RBAC cannot say.
 func (a grantee) confinement(owner string, c fleet.Cluster) (out []any) {
 	for _, o := range confine.Objects(confine.Account{
-		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.home, Multicluster: []string{c.Spec.Linkerd.MulticlusterNamespace}, Images: a.images,
+		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.home, Multicluster: c.Spec.Linkerd.MulticlusterNamespace, Images: a.images,
 	}) {
 		out = append(out, o)
 	}

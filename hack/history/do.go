@@ -215,12 +215,8 @@ func (p *plane) forget() {
 	}
 }
 
-// unseen says that nothing tells of a secret of the control plane whose inventory others took: what is declared no more the base of a
-// cluster that stays tells, and nothing else of ours of its end.
+// unseen says that nothing tells of a secret of the control plane whose inventory others took: nothing else of ours of its end is left.
 func (p *plane) unseen(t *thing) bool {
-	if p.stays && !p.blind && !p.declares(t.key) {
-		return false
-	}
 	return p.last(t) || p.blind && !p.records(t.end, t.key)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
@@ -193,7 +194,7 @@ func (r *run) end() {
 		return
 	}
 	for range 3 { // what controllers made is told of once nothing else is left of its link
-		if !r.tidy() {
+		if moved := r.putBack(); !r.tidy() && !moved {
 			break
 		}
 		if r.calm(); r.broken != "" {
@@ -270,6 +271,21 @@ func (r *run) heal() {
 	r.commit(c)
 	r.approve(0)
 	r.play()
+}
+
+// putBack declares the namespaces that a cluster had, where it is refused for others. It says whether there was any.
+func (r *run) putBack() (did bool) {
+	c := r.head.clone()
+	for name, at := range c.clusters {
+		if why := r.last[name].Refused; why != nil && why.Code == reason.NamespaceChanged {
+			at.moved, did = !at.moved, true
+			c.clusters[name] = at
+		}
+	}
+	if did {
+		r.commit(c)
+	}
+	return did
 }
 
 // tidy is what people do with orphans that reports name: they delete them. It says whether there were any. What controllers made for a

@@ -271,7 +271,7 @@ func (p *plane) applied(c object.Change, was *thing, when int) *thing {
 		}
 	}
 	late := p.spoilt != when // it is recorded no more, and nobody took the inventory: a process that hung writes it
-	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key) && (late && (!p.stays || p.blind) || !late && p.last(t))
+	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key) && (late || p.last(t))
 	p.note(c, t, when)
 	return t
 }

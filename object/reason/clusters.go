@@ -27,6 +27,7 @@ const (
 	SameCluster      Code = "SameCluster"
 	ClusterChanged   Code = "ClusterChanged"
 	ClusterRenamed   Code = "ClusterRenamed"
+	NamespaceChanged Code = "NamespaceChanged"
 	Rewound          Code = "Rewound"
 	Contested        Code = "Contested"
 	Immutable        Code = "Immutable"
@@ -156,6 +157,12 @@ func clusters() []Entry {
 			Codes:   []Code{ClusterRenamed},
 			Meaning: "the cluster was written to under another name",
 			Remedy:  "if that is right: `linkwright accept cluster NAME=UID`",
+		},
+		{
+			Codes:   []Code{NamespaceChanged},
+			Meaning: "`spec.linkerd` names other namespaces than those in which the cluster holds something of linkwright",
+			Remedy: "put the former ones back; to move, declare `state: Leaving` with them, and the others once nothing is " +
+				"left there ([identity](docs/declarations.md#identity))",
 		},
 		{
 			Codes:   []Code{Rewound},

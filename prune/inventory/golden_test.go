@@ -16,7 +16,7 @@ import (
 )
 
 // goldens are the ConfigMaps of testdata, each as a commit of this repository once wrote it, and never to be written anew:
-// clusters hold what releases wrote. Those of since are of 7ef8a5b, debts of dfaba50, places, kept, rotate and conditions of the commits
+// clusters hold what releases wrote. Those of since are of 7ef8a5b, debts of dfaba50, linkerd, kept, rotate and conditions of the commits
 // that brought them, all others of 73ad152, and no commit in between wrote other bytes.
 func goldens() map[string]Inventory {
 	gateway := object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "linkerd-multicluster", Name: "gateway"}
@@ -28,11 +28,8 @@ func goldens() map[string]Inventory {
 		"v1-base":         {End: base, Commit: commit, Term: term},
 		"v1-base-overlay": {End: base, Commit: commit, Term: term, Entries: []object.Key{gateway}},
 		"v1-base-leaving": {End: base, Leaving: true, Commit: commit, Term: 7, Entries: []object.Key{gateway}},
-		"v1-base-places": {End: base, Commit: commit, Term: term, Entries: []object.Key{gateway}, Places: []Place{
-			{Key: object.Key{Kind: "Namespace", Name: "linkerd-elsewhere"}, Since: began},
-			{Key: object.Key{Kind: "Namespace", Name: "linkerd-multicluster"}},
-			{Key: object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}, Since: began},
-			{Key: object.Key{Group: "monitoring.coreos.com", Kind: "PodMonitor", Namespace: "linkerd-multicluster", Name: "mirrors"}, Since: began},
+		"v1-base-linkerd": {End: base, Commit: commit, Term: term, Entries: []object.Key{gateway}, Linkerd: api.Linkerd{
+			Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster",
 		}},
 		"v1-source": {End: west, Entries: []object.Key{
 			secret,

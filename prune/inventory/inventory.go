@@ -25,7 +25,7 @@ const (
 	base    = "base"
 )
 
-// Inventory is what one end may hold in its cluster. Only a base carries Commit, Term and Places.
+// Inventory is what one end may hold in its cluster. Only a base carries Commit, Term and Linkerd.
 type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
@@ -35,8 +35,9 @@ type Inventory struct {
 	Since  time.Time
 	Commit api.Commit
 	Term   int64
-	Places []Place   // sorted by key
-	Rotate *Rotation // of an end in a target: what people ask for; nil: nothing
+	// Linkerd is where the cluster has it, as it was declared when the base was written; zero: an earlier release wrote it.
+	Linkerd api.Linkerd
+	Rotate  *Rotation // of an end in a target: what people ask for; nil: nothing
 	// Conditions are what was told last of the link of an end in a source, or of a denial of one in a target, in the order of their
 	// types.
 	Conditions []object.Condition
@@ -138,7 +139,7 @@ func decode(body object.Body) (Inventory, error) {
 	}
 	return Inventory{
 		End: end, Conditions: toldRead(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Term: w.Term,
-		Places: placesRead(w.Places), Rotate: w.Rotate,
+		Linkerd: w.Linkerd, Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
@@ -156,7 +157,7 @@ func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
 		Leaving: i.Leaving, Since: i.Since, Commit: i.Commit, Term: i.Term, Conditions: i.Conditions,
-		Places: i.Places, Rotate: i.Rotate, Entries: i.Entries,
+		Linkerd: i.Linkerd, Rotate: i.Rotate, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -223,6 +224,6 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		SamePlaces(i.Places, j.Places) && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&
+		i.Linkerd == j.Linkerd && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&
 		slices.EqualFunc(i.Conditions, j.Conditions, object.Condition.Same)
 }

@@ -222,7 +222,7 @@ func TestSame(t *testing.T) {
 		"term":    func(i *Inventory) { i.Term = 1 },
 		"since":   func(i *Inventory) { i.Since = noon },
 		"entries": func(i *Inventory) { i.Entries = i.Entries[:1] },
-		"place":   func(i *Inventory) { i.Places = []Place{{Key: a}} },
+		"linkerd": func(i *Inventory) { i.Linkerd.Namespace = "mesh" },
 	} {
 		other := i
 		if change(&other); i.Same(other) {
@@ -270,17 +270,6 @@ func TestSinceAsRead(t *testing.T) {
 		if err != nil || len(got) != 1 || got[0].Since != want {
 			t.Errorf("Read(%s): %v, %v, want %s", data, got, err, want)
 		}
-	}
-}
-
-// Places are read sorted, each once, with moments as we write them; what names nothing is none.
-func TestPlacesAsRead(t *testing.T) {
-	data := `{"version":1,"cluster":"west","places":[{"kind":"Namespace","name":"b","since":"2026-11-22T13:00:00.9+01:00"},` +
-		`{"kind":"Namespace","name":"a","since":"9999-12-31T23:59:59-01:00"},{"kind":"Namespace","name":"b"},{"name":"a"},{"kind":"Secret"}]}`
-	got, err := Read(owner, recordOf(Key(owner, object.End{}), object.Ours, wrap(t, dataKey, data)))
-	want := []Place{{Key: object.Key{Kind: "Namespace", Name: "a"}}, {Key: object.Key{Kind: "Namespace", Name: "b"}, Since: noon}}
-	if err != nil || len(got) != 1 || !SamePlaces(got[0].Places, want) {
-		t.Errorf("Read(%s): %v, %v, want %v", data, got, err, want)
 	}
 }
 

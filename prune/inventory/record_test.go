@@ -85,8 +85,7 @@ func FuzzRead(f *testing.F) {
 		`{"version":1,"cluster":"west","leaving":true,"since":"9999-12-31T23:59:59.5-23:59"}`,
 		`{"version":1,"cluster":"west","leaving":true,"since":"0000-01-01T00:00:00Z"}`,
 		`{"version":1,"cluster":"west","approved":[{"hash":"0123456789ab","entries":[{"kind":"Secret","namespace":"x","name":"a","uid":"1"}]},{}]}`,
-		`{"version":1,"cluster":"west","places":[{"kind":"Namespace","name":"b","since":"2026-11-22T12:00:00.5+01:00"},{"kind":"Namespace","name":"a"},{"name":"a"},{"kind":"Namespace","name":"b"}]}`,
-		`{"version":1,"cluster":"west","places":[{"kind":"Namespace","name":"b","since":"9999-12-31T23:59:59-23:59"}]}`,
+		`{"version":1,"cluster":"west","linkerd":{"namespace":"a","multiclusterNamespace":"b"}}`,
 	} {
 		f.Add(seed, true)
 		f.Add(seed, false)

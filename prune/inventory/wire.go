@@ -22,7 +22,7 @@ type wire struct {
 	Commit     api.Commit         `json:"commit,omitempty"`
 	Term       int64              `json:"term,omitempty"`
 	Conditions []object.Condition `json:"conditions,omitempty"`
-	Places     []Place            `json:"places,omitempty"`
+	Linkerd    api.Linkerd        `json:"linkerd,omitzero"`
 	Rotate     *Rotation          `json:"rotate,omitempty"`
 	Entries    []object.Key       `json:"entries,omitempty"`
 }
@@ -70,11 +70,11 @@ func unwrap(body object.Body) (w wire, err error) {
 func canonical(data string) (w wire, ok bool) {
 	data, whole := strings.CutSuffix(data, "}")
 	before, entries, some := strings.Cut(data, `,"entries":[`)
-	before, places, placed := placed(before)
+	before, linkerd, installed := installed(before)
 	before, conditions, told := conditioned(before)
 	w, ok = head(before)
-	ok = ok && placed && told
-	w.Places, w.Conditions = places, conditions
+	ok = ok && installed && told
+	w.Linkerd, w.Conditions = linkerd, conditions
 	if !ok || !whole || !plain(data) || !some {
 		return w, ok && whole && plain(data)
 	}
@@ -117,6 +117,18 @@ func head(rest string) (w wire, ok bool) {
 		rest = ""
 	}
 	return w, ok && rest == ""
+}
+
+// installed cuts where Linkerd is from what stands before the entries.
+func installed(before string) (rest string, l api.Linkerd, ok bool) {
+	rest, list, some := strings.Cut(before, `,"linkerd":{"namespace":"`)
+	if !some {
+		return before, l, true
+	}
+	l.Namespace, ok = text(&list, true)
+	ok = take(&list, `,"multiclusterNamespace":"`) && ok
+	l.MulticlusterNamespace, ok = text(&list, ok)
+	return rest, l, ok && list == "}"
 }
 
 // moment takes a time up to its closing quote.

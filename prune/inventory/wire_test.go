@@ -20,10 +20,8 @@ func TestCanonical(t *testing.T) {
 		{End: object.End{Cluster: "west", Link: link}, Leaving: true, Since: noon, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 		{End: object.End{Cluster: "west"}, Leaving: true, Since: noon, Commit: "0123abc", Term: 12},
 		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12},
-		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12, Places: []Place{{Key: object.Key{Kind: "Namespace", Name: "a"}}}},
-		{End: object.End{Cluster: "west"}, Places: []Place{
-			{Key: object.Key{Kind: "Namespace", Name: "a"}, Since: noon}, {Key: object.Key{Group: "g", Kind: "k", Namespace: "a", Name: "b"}, Since: noon},
-		}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
+		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12, Linkerd: api.Linkerd{Namespace: "a", MulticlusterNamespace: "b"}},
+		{End: object.End{Cluster: "west"}, Linkerd: api.Linkerd{Namespace: "a", MulticlusterNamespace: "b"}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 		{End: object.End{Cluster: "west", Link: link}, Conditions: []object.Condition{
 			{Type: object.Ready, Status: object.False, Reason: "NotLed", Message: "controller leads: NoLeader", Since: noon},
 			{Type: object.Stalled, Status: object.True, Reason: "NotLed", Since: noon},
@@ -73,15 +71,15 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00,5Z"}`)
 	f.Add(`{"version":1,"cluster":"a","since":"2026-11-22T12:00:00+00:00"}`)
 	f.Add(`{"version":1,"cluster":"a","approved":[{"hash":"h","entries":[{"kind":"a","name":"b","uid":"u"}]}],"entries":[{"kind":"a","name":"b"}]}`)
-	f.Add(`{"version":1,"cluster":"a","commit":"c","term":7,"places":[{"kind":"Namespace","name":"a"},{"group":"g","kind":"k","namespace":"a","name":"b","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
-	f.Add(`{"version":1,"cluster":"a","places":[]}`)
+	f.Add(`{"version":1,"cluster":"a","commit":"c","term":7,"linkerd":{"namespace":"a","multiclusterNamespace":"b"},"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","linkerd":{}}`)
 	f.Add(`{"version":1,"cluster":"a","source":"b","target":"a","rotate":{"after":1,"revoke":true},"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"cluster":"a","rotate":{},"rotate":null}`)
-	f.Add(`{"version":1,"cluster":"a","places":[{"kind":"Namespace","name":"a","since":"0001-01-01T00:00:00Z"}]}`)
-	f.Add(`{"version":1,"cluster":"a","places":[{"name":"a","since":"2026-11-22T12:00:00.5+01:00"},{"kind":"k"}],"places":[]}`)
+	f.Add(`{"version":1,"cluster":"a","linkerd":{"namespace":"","multiclusterNamespace":"b"}}`)
+	f.Add(`{"version":1,"cluster":"a","linkerd":{"namespace":"a"},"linkerd":{"multiclusterNamespace":"b"}}`)
 	f.Add(`{"version":1,"cluster":"a","source":"a","target":"b","conditions":[{"type":"Ready","status":"False","reason":"NotLed","message":"controller leads: NoLeader","since":"2026-11-22T12:00:00Z"},{"type":"Stalled","status":"True","reason":"NotLed","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"cluster":"a","conditions":[]}`)
-	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready","status":"True","reason":"x","since":"2026-11-22T12:00:00.5+01:00"}],"places":[{"kind":"k","name":"n"}]}`)
+	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready","status":"True","reason":"x","since":"2026-11-22T12:00:00.5+01:00"}],"linkerd":{"namespace":"a","multiclusterNamespace":"b"}}`)
 	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready"}],"conditions":[{"type":"Ready","status":"True","reason":"x","since":"0001-01-01T00:00:00Z"}]}`)
 	f.Fuzz(sameAsDecoded)
 }

@@ -33,7 +33,7 @@ func clusterRoleBindings(a Account) rules {
 			{
 				unchanged + " || " + starts("variables.name", access) + " && " +
 					bound("ClusterRole", quoted(linkerd.RemoteAccessRole), `s.namespace == "`+object.AccessNamespace+`"`, a.ours()) + " || " +
-					starts("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), "("+a.inMulticluster("s.namespace")+` || request.operation == "UPDATE" && has(oldObject.subjects) && s in oldObject.subjects)`, linkerd.Controller("")),
+					starts("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), a.inMulticluster("s.namespace"), linkerd.Controller("")),
 				"a ClusterRoleBinding of a link gives Linkerd's role to the link's account",
 			},
 		},

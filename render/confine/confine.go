@@ -21,9 +21,9 @@ import (
 // Account is whom policies confine in one cluster.
 type Account struct {
 	Owner           string
-	Namespace, Name string   // of its ServiceAccount
-	Home            string   // namespace of access Secrets, lease and record, if the cluster is the management cluster, too; empty: Namespace
-	Multicluster    []string // namespaces of links there
+	Namespace, Name string // of its ServiceAccount
+	Home            string // namespace of access Secrets, lease and record, if the cluster is the management cluster, too; empty: Namespace
+	Multicluster    string // namespace of links there
 	// Images are prefixes of controllers' images that are allowed beside Linkerd's own: each ends where a part of an image's name does.
 	Images []string
 }

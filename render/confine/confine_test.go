@@ -9,7 +9,7 @@ import (
 )
 
 func account(owner string, images ...string) Account {
-	return Account{Owner: owner, Namespace: "ops", Name: "lw", Multicluster: []string{"mc"}, Images: images}
+	return Account{Owner: owner, Namespace: "ops", Name: "lw", Multicluster: "mc", Images: images}
 }
 
 // Every policy is bound, denies, fails closed, and is about one account alone.

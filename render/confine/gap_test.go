@@ -41,7 +41,7 @@ func TestGap(t *testing.T) {
 	}{
 		"confined":                {all, ""},
 		"nothing":                 {object.Observation{}, "no admission policy confines linkwright's account"},
-		"of another account":      {shown(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: []string{"mc"}}), "are not those of this version (11"},
+		"of another account":      {shown(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are not those of this version (11"},
 		"of another installation": {shown(t, account("other")), "no admission policy confines"},
 		"not bound":               {edited(func(e *object.Edit) { e.Drop(secrets) }), "are missing (1, the first is ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io linkwright.secrets)"},
 		"being deleted":           {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Going: true}, object.Body{}) }), "are missing (1"},

@@ -100,10 +100,8 @@ func tokens(a Account) rules {
 func configMaps(a Account) rules {
 	return rules{
 		resource: "/configmaps", verbs: written(),
-		variables: []admissionv1.Variable{{Name: "oldLabels", Expression: mapOf("oldObject", "labels")}},
 		checks: []check{{
-			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet") +
-				` || request.operation == "DELETE" && ` + a.carried("variables.oldLabels"), // of an overlay, in a namespace that links moved away from
+			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
 			"linkwright writes only its inventories, and its record of clusters",
 		}},
 	}

@@ -1,37 +1,19 @@
 package confine
 
 import (
-	"fmt"
-	"strings"
-
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// probes says in CEL that a request is about the probe of a link, in a namespace of links.
+// probes says in CEL that a request is about the probe of a link, in the namespace of links.
 func (a Account) probes() string {
 	return a.inMulticluster("request.namespace") + " && " + starts("variables.name", linkerd.ProbeService(""))
 }
 
-// gone says in CEL that a request deletes the probe of a link in a namespace that links moved away from; labels are those of what goes.
-func (a Account) gone(labels string) string {
-	return `request.operation == "DELETE" && ` + starts("variables.name", linkerd.ProbeService("")) + " && " + a.carried(labels)
-}
-
-// carried says in CEL that labels have this installation's mark.
-func (a Account) carried(labels string) string {
-	return fmt.Sprintf("%[1]s in %[2]s && %[2]s[%[1]s] == %[3]s", quoted(object.OwnerLabel), labels, quoted(a.Owner))
-}
-
-// inMulticluster says in CEL that an expression is a namespace of links.
+// inMulticluster says in CEL that an expression is the namespace of links.
 func (a Account) inMulticluster(expression string) string {
-	var in []string
-	for _, ns := range a.Multicluster {
-		in = append(in, quoted(ns))
-	}
-	return fmt.Sprintf("%s in [%s]", expression, strings.Join(in, ", "))
+	return expression + " == " + quoted(a.Multicluster)
 }
 
 // services: it has rights on those of all namespaces, since mirrors stand there. Of these it deletes mirrors, and takes a member out of a
@@ -49,7 +31,7 @@ func services(a Account) rules {
 		},
 		checks: []check{
 			{
-				`variables.probe || request.operation != "CREATE" && ` + mirror + " || " + a.gone("variables.oldLabels"),
+				`variables.probe || request.operation != "CREATE" && ` + mirror,
 				"linkwright writes only the probe Services of links, and mirrors",
 			},
 			{
@@ -72,12 +54,10 @@ func endpoints(a Account) rules {
 		resource: "/endpoints", verbs: written(),
 		variables: []admissionv1.Variable{
 			{Name: "oldLabels", Expression: mapOf("oldObject", "labels")},
-			{Name: "oldAnnotations", Expression: mapOf("oldObject", "annotations")},
 			{Name: "probe", Expression: a.probes()},
 		},
 		checks: []check{{
-			`request.operation == "DELETE" && (variables.probe || ` + starts("variables.name", linkerd.ProbeService("")) + " && " +
-				quoted(linkerd.RemoteIdentity) + " in variables.oldAnnotations || " + quoted(linkerd.MirroredLabel) + " in variables.oldLabels)",
+			`request.operation == "DELETE" && (variables.probe || ` + quoted(linkerd.MirroredLabel) + " in variables.oldLabels)",
 			"linkwright deletes Endpoints of mirrors and of probes, and writes none",
 		}},
 	}

@@ -14,15 +14,14 @@ import (
 func (p *planner) writeBase() {
 	end := object.End{Cluster: p.name}
 	old, found := p.record(end)
-	next, writes := old, p.base != nil || p.owesCommit(old, found)
-	places, must := p.remember(old, writes)
-	if !writes && (!must || !p.stays()) {
+	if p.base == nil && !p.owesCommit(old, found) {
 		return
 	}
+	next := old
 	if p.base != nil {
 		next = *p.base
 	}
-	next.Commit, next.Term, next.Places = p.step.Commit, p.Term, places
+	next.Commit, next.Term, next.Linkerd = p.step.Commit, p.Term, p.spec(p.name).Linkerd
 	if c, why := p.inventory(next, old); why == nil {
 		p.step.Ahead = append([]object.Change{c}, p.step.Ahead...)
 	}
@@ -35,12 +34,7 @@ func (p *planner) owesCommit(old inventory.Inventory, found bool) bool {
 		return declared != nil && p.owesBase(found, old)
 	}
 	return declared != nil && !p.leaves(p.name) && len(p.recorded)+len(p.step.Ahead) > 0 &&
-		(!found || p.formerBase || old.Commit != p.step.Commit) && p.closed(old.End) == nil
-}
-
-// stays says that a cluster is declared, not to leave, and may be written to, and that the step is for what is declared.
-func (p *planner) stays() bool {
-	return p.Adopt == nil && p.Release == nil && p.isDeclared(p.name) && !p.leaves(p.name) && p.closed(object.End{Cluster: p.name}) == nil
+		(!found || p.formerBase || old.Commit != p.step.Commit || old.Linkerd != declared.Spec.Linkerd) && p.closed(old.End) == nil
 }
 
 // left tells of a cluster that is leaving that it is through.

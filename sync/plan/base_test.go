@@ -215,10 +215,4 @@ func TestBaseIsLookedAt(t *testing.T) {
 	same(t, "a kind that links have", []string{budgets, policies}, looks())
 	s.extras = nil
 	same(t, "recorded", []string{budgets, "NetworkPolicy.networking.k8s.io " + mc}, looks())
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", linkerd: {multiclusterNamespace: elsewhere}"}, "")
-	same(t, "recorded in a former namespace", []string{"PodDisruptionBudget.v1.policy elsewhere", "NetworkPolicy.networking.k8s.io " + mc + " gateway", budgets}, looks())
-	rebase(t, s, func(i *inventory.Inventory) { i.Entries = nil })
-	same(t, "remembered", []string{"PodDisruptionBudget.v1.policy elsewhere", budgets}, looks())
-	rebase(t, s, func(i *inventory.Inventory) { i.Places = nil })
-	same(t, "neither", []string{"PodDisruptionBudget.v1.policy elsewhere"}, looks())
 }

@@ -89,7 +89,7 @@ func (p *planner) schedule() {
 		}
 	}
 	p.resumes()
-	for _, at := range []time.Time{p.granted, p.calmed, p.recalls} {
+	for _, at := range []time.Time{p.granted, p.calmed} {
 		if !at.IsZero() {
 			s.within(at)
 		}

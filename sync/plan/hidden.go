@@ -74,18 +74,10 @@ func (p *planner) withhold(row Row) Row {
 	return row
 }
 
-// unsure says that something is hidden of what adopting or releasing links must see, or nil: all but what only former declarations looked
-// at.
+// unsure says that something is hidden of what adopting or releasing links must see, or nil.
 func (p *planner) unsure() *object.Reason {
-	base, _ := inventory.ReadBase(p.Owner, p.side.Seen)
 	for _, h := range p.side.Seen.Hidden {
-		former := slices.ContainsFunc(base.Places, func(place inventory.Place) bool {
-			ns, whole := place.Namespace()
-			return place.Former() && (place.Key == h.Key || whole && ns == h.Namespace)
-		})
-		if !former {
-			return h.Why()
-		}
+		return h.Why()
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 //	no identity                      it must be told from others
 //	two names for one cluster        neither counts; but see renamed and misled
 //	another cluster than remembered  until people accept it
+//	other namespaces of Linkerd      while it holds anything of ours
 //	a base of another name           until people accept it
 func (p *planner) stranger(name api.ClusterName) *object.Reason {
 	if why, ok := p.strangers[name]; ok {
@@ -37,10 +38,52 @@ func (p *planner) identify(name api.ClusterName) *object.Reason {
 	if why := p.unidentified(name, p.shared(p.Sides[name].Facts.UID)); why != nil {
 		return why
 	}
+	if why := p.relocated(name); why != nil {
+		return why
+	}
 	if p.Accepted[name] == p.Sides[name].Facts.UID {
 		return nil
 	}
 	return p.renamedBase(name)
+}
+
+// relocated says that a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when that was
+// written, or nil.
+func (w World) relocated(name api.ClusterName) *object.Reason {
+	c, _, _ := w.declared(name)
+	base, found := inventory.ReadBase(w.Owner, w.Sides[name].Seen)
+	if c == nil || !found || base.Linkerd == c.Spec.Linkerd || base.Linkerd == (api.Linkerd{}) {
+		return nil
+	}
+	return otherNamespaces(name, fmt.Sprintf("was written to with spec.linkerd {namespace: %s, multiclusterNamespace: %s}", base.Linkerd.Namespace, base.Linkerd.MulticlusterNamespace))
+}
+
+// elsewhere says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
+func (p *planner) elsewhere(recorded []inventory.Inventory) *object.Reason {
+	l := p.spec(p.name).Linkerd
+	for _, inv := range recorded {
+		for _, k := range inv.Entries {
+			switch k.Namespace {
+			case "", object.AccessNamespace, l.Namespace, l.MulticlusterNamespace:
+			default:
+				return otherNamespaces(p.name, "holds objects of linkwright in namespace "+k.Namespace)
+			}
+		}
+	}
+	return nil
+}
+
+func otherNamespaces(name api.ClusterName, why string) *object.Reason {
+	return object.Because(reason.NamespaceChanged, "cluster %s %s, and is declared with other namespaces now: put the former ones back; "+
+		"to move, declare state: Leaving with them, and the new ones once nothing is left there", name, why)
+}
+
+// installed is where Linkerd is in a cluster: as it is declared, or as the base says in one that is declared no more.
+func (w World) installed(c fleet.Cluster, ledger object.Observation) api.Linkerd {
+	if base, found := inventory.ReadBase(w.Owner, ledger); found && base.Linkerd != (api.Linkerd{}) && w.departed(c.Name) {
+		return base.Linkerd
+	}
+	return c.Spec.Linkerd
 }
 
 // shared says that several names have the identity: only then is it asked which, since that is to look at all of them.

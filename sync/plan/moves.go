@@ -189,24 +189,6 @@ func (p *planner) unrun(end object.End, seen object.Observation) string {
 	return ""
 }
 
-// formerly gives the other namespaces in which a controller of ours for the link stands, in order.
-func (p *planner) formerly(l fleet.Link) []string {
-	if p.elsewhere == nil {
-		p.elsewhere = map[api.ClusterName]map[string][]string{}
-	}
-	of, known := p.elsewhere[l.Source.Name]
-	if !known {
-		of = map[string][]string{}
-		for k, r := range p.Sides[l.Source.Name].Seen.Kind("", "ServiceAccount") {
-			if r.Mark == object.Ours && k.Namespace != object.AccessNamespace && k.Namespace != l.Source.Spec.Linkerd.MulticlusterNamespace {
-				of[k.Name] = append(of[k.Name], k.Namespace)
-			}
-		}
-		p.elsewhere[l.Source.Name] = of
-	}
-	return of[linkerd.Controller(l.Target.Name)]
-}
-
 // renamed says that a departed name's cluster is declared, and was accepted, under another: the one that it gives. What it
 // holds by the old name is handed over there.
 func (w World) renamed(name api.ClusterName) (api.ClusterName, bool) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -151,60 +149,4 @@ func TestTakenBackFromTheChart(t *testing.T) {
 	allInPlace(t, "west", last["west"])
 	same(t, "taken when adopted", nil, taken)
 	same(t, "west", before, s.names("west"))
-}
-
-const inMesh = ", linkerd: {multiclusterNamespace: mesh}"
-
-// A changed multicluster namespace: what is in the old one stays, with its rights, until the new controller is ready.
-func TestMulticlusterNamespaceChanged(t *testing.T) {
-	s := linked(t, all)
-	ready := unready(s, object.Key{Group: "apps", Kind: "Deployment", Namespace: "mesh", Name: "controller-east"})
-	var old []string
-	for _, k := range s.names("west") {
-		if strings.Contains(k, mc+"/") && !strings.HasPrefix(k, "Pod") && !strings.HasPrefix(k, "Lease") && !strings.HasPrefix(k, "Endpoints") {
-			old = append(old, k)
-		}
-	}
-	if len(old) < 6 {
-		t.Fatalf("in the old namespace: %v", old)
-	}
-	put(s.live["west"], object.Key{Kind: "Namespace", Name: "mesh"}, nil, metav1.ObjectMeta{})
-	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": inMesh}, linkDoc("west", "east", all))
-	last, taken := s.settled()
-	if got := row(t, last["west"], westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForSuccessor || len(got.Going) != len(old) || last["west"].Next.IsZero() {
-		t.Errorf("while the new controller is not ready: %s %v, going %v", got.Standing, got.Why, got.Going)
-	}
-	same(t, "taken before", nil, taken)
-	for _, k := range old {
-		if !slices.Contains(s.names("west"), k) {
-			t.Errorf("%s is gone before its successor is ready", k)
-		}
-	}
-	same(t, "subjects of the binding meanwhile", []string{"mesh", mc}, subjects(t, s))
-	ready()
-	last, taken = s.settled()
-	allInPlace(t, "west", last["west"])
-	for _, k := range s.names("west") {
-		if slices.Contains(old, k) || strings.Contains(k, mc+"/service-mirror-write-") || strings.Contains(k, mc+"/probe-") {
-			t.Errorf("%s is left", k)
-		}
-	}
-	if len(taken) != len(old)+2 || taken[0] != "west: delete "+deployment("east").String() { // with lease and probe endpoints
-		t.Errorf("taken: %v", taken)
-	}
-	same(t, "subjects of the binding", []string{"mesh"}, subjects(t, s))
-}
-
-// subjects are the namespaces of the accounts that may act as the link's controller in west.
-func subjects(t *testing.T, s *sim) (out []string) {
-	t.Helper()
-	var binding struct{ Subjects []struct{ Namespace string } }
-	k := object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: linkerd.LocalAccess("east")}
-	if err := json.Unmarshal(bodyOf(s.live["west"].Seen, k).Bytes(), &binding); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range binding.Subjects {
-		out = append(out, s.Namespace)
-	}
-	return out
 }

@@ -2,39 +2,12 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
 )
-
-// A source that has another name and another multicluster namespace in one commit: what lies in the former one goes as from an
-// end that is declared, the controller first, and what that left is swept.
-func TestRenamedAndMoved(t *testing.T) {
-	s := linked(t, all)
-	put(s.live["west"], object.Key{Kind: "Namespace", Name: "mesh"}, nil, metav1.ObjectMeta{})
-	rename(t, s, "west", "newwest", linkDoc("newwest", "east", all))
-	s.world.Fleet = declareAs(t, []api.ClusterName{"east", "newwest"}, map[api.ClusterName]string{"newwest": inMesh}, linkDoc("newwest", "east", all))
-	last, taken := s.settled()
-	for c, step := range last {
-		if c != "west" {
-			allInPlace(t, c, step)
-		}
-	}
-	for _, k := range s.names("west") {
-		if strings.Contains(k, " "+mc+"/") {
-			t.Errorf("%s is left", k)
-		}
-	}
-	first := slices.IndexFunc(taken, func(k string) bool { return strings.HasPrefix(k, "newwest: ") })
-	if first < 0 || taken[first] != "newwest: delete "+deployment("east").String() {
-		t.Errorf("taken: %v", taken)
-	}
-}
 
 // A target that is down when it gets another name is known by what people accept: it is not taken for one that is gone.
 func TestRenamedWhileDown(t *testing.T) {

@@ -211,10 +211,8 @@ type planner struct {
 	strays      []Stray
 	granted     time.Time                                      // when the first access of a dead source goes; zero: none does
 	calmed      time.Time                                      // when the first contested object is corrected again; zero: none
-	recalls     time.Time                                      // when the base need not remember the first place any more; zero: none
 	strangers   map[api.ClusterName]*object.Reason             // memo of stranger
 	issued      map[api.ClusterName]map[object.Key]pair.Issued // memo of pair.Side.Issued
-	elsewhere   map[api.ClusterName]map[string][]string        // memo of formerly
 	declaredAs  map[string][]api.ClusterName                   // memo of called
 	credentials map[api.Pair]given                             // memo of credential
 	weighed     *prune.Removal                                 // memo of removal
@@ -241,13 +239,14 @@ func (w World) declared(name api.ClusterName) (c *fleet.Cluster, out, in []fleet
 	return c, w.Fleet.Out(name), w.Fleet.In(name)
 }
 
-// spec is the cluster's declaration, or what is remembered of it.
+// spec is the cluster's declaration, or what is remembered of it: Linkerd is then where the base says.
 func (w World) spec(name api.ClusterName) api.Cluster {
 	if c, _, _ := w.declared(name); c != nil {
 		return c.Spec
 	}
 	for _, c := range w.Departed {
 		if c.Name == name {
+			c.Spec.Linkerd = w.installed(c, w.Sides[name].Seen)
 			return c.Spec
 		}
 	}
@@ -311,7 +310,6 @@ func (p *planner) source(l fleet.Link) object.Wanted {
 	in.Target = p.located(l, in.Target)
 	in.Credential = cred
 	in.ControlPlaneSecretLive, in.Undiscovered = p.discovers(l), p.undiscovered(l) != nil
-	in.Former = p.formerly(l)
 	link, seen := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), p.Sides[l.Source.Name].Seen
 	body, _ := seen.Body(link)
 	if in.Source != nil {

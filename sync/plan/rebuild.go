@@ -34,7 +34,7 @@ func (w World) rebuilt(name api.ClusterName, recorded []inventory.Inventory, str
 			continue
 		}
 		end, ok := w.endOf(name, k)
-		if !ok || !w.vouched(end, k, recorded) {
+		if !ok || !w.vouched(end, recorded) {
 			stray(k, r)
 			continue
 		}
@@ -69,14 +69,13 @@ func (w World) implied(end object.End) []object.Key {
 //	the link is declared
 //	the inventory of the link's other end, in the other cluster
 //	a debt: the rest of the link went while this cluster could not be read
-//	the base, which remembers the very object for a while (see places)
 //
 // A mark and a name alone are no proof: whoever copies an object, also to another cluster, may copy its managed fields, too, and the
 // copy may have just the name of a link that nobody ever declared. The names of what an overlay brought in say nothing at all, so a
 // base is never rebuilt.
-func (w World) vouched(end object.End, k object.Key, recorded []inventory.Inventory) bool {
+func (w World) vouched(end object.End, recorded []inventory.Inventory) bool {
 	for _, inv := range recorded {
-		if inv.Remembers(k) || inv.End == end && !end.IsBase() {
+		if inv.End == end && !end.IsBase() {
 			return true
 		}
 	}
@@ -108,7 +107,7 @@ func (w World) indebted(end object.End) bool {
 }
 
 // endOf tells the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster
-// namespace, of today or a former one that is remembered, an overlay brought in: it is the base's.
+// namespace, an overlay brought in: it is the base's.
 func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 	end := object.End{Cluster: name}
 	if target, ok := w.targetOf(name, k); ok {
@@ -119,13 +118,13 @@ func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 		end.Link = api.Pair{Source: source, Target: name}
 		return end, true
 	}
-	return end, k.Namespace == w.at(name, k).MulticlusterNamespace
+	return end, k.Namespace == w.spec(name).Linkerd.MulticlusterNamespace
 }
 
 // targetOf is the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to
 // its target is there, and none to the one that the same name would mean otherwise: it was adopted.
 func (w World) targetOf(source api.ClusterName, k object.Key) (api.ClusterName, bool) {
-	l, seen := w.at(source, k), w.Sides[source].Seen
+	l, seen := w.spec(source).Linkerd, w.Sides[source].Seen
 	target, ok := linkerd.TargetOf(l, k)
 	if ok && (k.Kind != "Service" || !seen.Record(linkerd.LinkKey(l, target)).IsZero()) {
 		return target, true

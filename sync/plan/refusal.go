@@ -21,6 +21,9 @@ func (p *planner) refusal() *object.Reason {
 	if err != nil {
 		return object.Because(reason.Inventory, "%v", err)
 	}
+	if why := p.elsewhere(recorded); why != nil {
+		return why
+	}
 	for _, inv := range recorded {
 		if inv.End.IsBase() && inv.Term > p.Term && !p.Elsewhere[p.name] {
 			return object.Because(reason.LaterTerm, "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, p.Term)

@@ -98,11 +98,6 @@ func sinceless(t *testing.T, w World, s Step) Step {
 			t.Fatalf("%s leaves since %v", c.End, inv.Since)
 		}
 		inv.Since = time.Time{}
-		for i, place := range inv.Places {
-			if !slices.Contains(old.Places, place) {
-				inv.Places[i].Since = time.Time{}
-			}
-		}
 		o, err := inv.Object(w.Owner)
 		if err != nil {
 			t.Fatal(err)

@@ -35,8 +35,8 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	if err != nil {
 		return nil, err
 	}
-	l := c.Spec.Linkerd
-	out := Ledger()
+	c.Spec.Linkerd = w.installed(c, ledger)
+	l, out := c.Spec.Linkerd, Ledger()
 	if targets := w.adopting(c.Name); len(targets) > 0 {
 		out = append(out, linkerd.AdoptWatches(l, targets)...) // first: they show more of the same objects
 	}
@@ -50,7 +50,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 	out = append(out, w.existing(links)...)
 	extras := w.extras(c, r)
 	extras = append(extras, linkerd.OlderWatches(ledger)...)
-	out = slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras), leftElsewhere(l, recorded), w.formerPlaces(l, recorded))
+	out = slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras))
 	for i := range out {
 		out[i].MayHide = !needed(out[i])
 	}
@@ -87,7 +87,7 @@ func (w World) extras(c fleet.Cluster, r Renderer) []object.Watch {
 }
 
 // recordedElsewhere are looks at what is recorded and lies where nothing is listed: kinds that nobody wants any more,
-// in whichever version, and single objects of a namespace that was the multicluster one then.
+// in whichever version, and single objects of another namespace.
 func recordedElsewhere(multicluster string, recorded []inventory.Inventory, listed []object.Watch) (out []object.Watch) {
 	for _, inv := range recorded {
 		for _, k := range inv.Entries {
@@ -101,24 +101,6 @@ func recordedElsewhere(multicluster string, recorded []inventory.Inventory, list
 				continue
 			}
 			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// leftElsewhere are looks at what controllers left, in namespaces where accounts of some are recorded and that are no longer the
-// multicluster one.
-func leftElsewhere(l api.Linkerd, recorded []inventory.Inventory) (out []object.Watch) {
-	var seen []string
-	for _, inv := range recorded {
-		for _, k := range inv.Entries {
-			if k.Kind != "ServiceAccount" || k.Namespace == l.MulticlusterNamespace || k.Namespace == object.AccessNamespace || slices.Contains(seen, k.Namespace) {
-				continue
-			}
-			seen = append(seen, k.Namespace)
-			at := l
-			at.MulticlusterNamespace = k.Namespace
-			out = append(out, slices.DeleteFunc(linkerd.MirrorWatches(at), func(w object.Watch) bool { return w.Namespace != k.Namespace })...)
 		}
 	}
 	return out

@@ -40,7 +40,11 @@ type Meta struct {
 
 // Cluster is what is declared of a Kubernetes cluster.
 type Cluster struct {
-	Access Access `json:"access"`
+	// Access is how linkwright reaches the cluster. It is required, except with sameAs.
+	Access Access `json:"access,omitzero"`
+	// SameAs makes this a second name of another declared cluster. Links can have it as their target, and not as their source.
+	// It has a gateway and labels of its own, and nothing else: all other fields are those of that cluster.
+	SameAs ClusterName `json:"sameAs,omitempty"`
 	// APIServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster
 	// and for loopback addresses.
 	APIServer string  `json:"apiServer,omitempty"`
@@ -150,6 +154,9 @@ func checkClusterName(name string) []Finding {
 }
 
 func (c Cluster) check() []Finding {
+	if c.SameAs != "" {
+		return c.checkSecondName()
+	}
 	return slices.Concat(
 		under("access", c.Access.check()),
 		under("access", c.checkReachable()),
@@ -159,6 +166,28 @@ func (c Cluster) check() []Finding {
 		under("overlay", checkOverlay(c.Overlay)),
 		under("state", oneOf(c.State)),
 	)
+}
+
+// checkSecondName: all but the gateway is declared of the cluster that it is a second name of.
+func (c Cluster) checkSecondName() []Finding {
+	var out []Finding
+	for _, field := range []struct {
+		name     string
+		declared bool
+	}{
+		{"access", c.Access != Access{}},
+		{"apiServer", c.APIServer != ""},
+		{"linkerd", c.Linkerd != Linkerd{}},
+		{"overlay", c.Overlay != ""},
+		{"state", c.State != ""},
+		{"suspend", c.Suspend},
+	} {
+		if field.declared {
+			out = append(out, under(field.name, faultHint("declare it there, or leave sameAs out",
+				"a second name has the %s of cluster %s", field.name, c.SameAs))...)
+		}
+	}
+	return append(out, under("gateway", c.Gateway.check())...)
 }
 
 // checkOverlay: a directory of the tree, below its root; which one, and what is in it, is a question to the tree.
@@ -194,7 +223,7 @@ func (a Access) check() []Finding {
 	}
 	switch len(ways) {
 	case 0:
-		return faultHint("declare kubeconfigSecret, kubeconfig or inCluster: true", "there is no way of access")
+		return faultHint("declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster", "there is no way of access")
 	case 1:
 		return a.KubeconfigSecret.check()
 	}

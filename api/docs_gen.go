@@ -15,10 +15,14 @@ func docs(of string) string {
 		return "kubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the home cluster."
 	case "Cluster":
 		return "Cluster is what is declared of a Kubernetes cluster."
+	case "Cluster.access":
+		return "access is how linkwright reaches the cluster. It is required, except with sameAs."
 	case "Cluster.apiServer":
 		return "apiServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster and for loopback addresses."
 	case "Cluster.overlay":
 		return "overlay is a directory of this tree that holds a kustomize Component. It is applied to each end in this cluster: labels and annotations, and the few fields of workloads that people tune. Its own resources are applied once."
+	case "Cluster.sameAs":
+		return "sameAs makes this a second name of another declared cluster. Links can have it as their target, and not as their source. It has a gateway and labels of its own, and nothing else: all other fields are those of that cluster."
 	case "Cluster.state":
 		return "state says whether the cluster takes part in links."
 	case "Cluster.suspend":

@@ -143,6 +143,10 @@ func (f Field) together(s *schema) {
 			}
 			s.OneOf = append(s.OneOf, one)
 		}
+	case "Cluster":
+		s.OneOf = []*schema{{Required: []string{"access"}}, {Required: []string{"sameAs"}}}
+		s.If = &schema{Required: []string{"sameAs"}}
+		s.Then = &schema{Properties: map[string]any{"apiServer": false, "linkerd": false, "overlay": false, "state": false, "suspend": false}}
 	case "Credentials":
 		s.If, s.Then, s.Else = has("mode", string(Existing)), without("ttl"), without("secretRef")
 	case "Mesh":

@@ -28,7 +28,8 @@ type Census struct {
 	Unread map[api.ClusterName]bool
 	// Unknown are clusters of Links that nothing was written to, and that are declared no more: they lose nothing.
 	Unknown   map[api.ClusterName]bool
-	Mirrors   map[api.ClusterName]Mirrors // of clusters that stay, which were read
+	Names     map[api.ClusterName]api.ClusterName // of second names of targets: the clusters
+	Mirrors   map[api.ClusterName]Mirrors         // of clusters that stay, which were read
 	Selectors []Narrowing
 	Overlays  []Overlay
 }
@@ -75,7 +76,8 @@ type Removal struct {
 	Hash     string           // of Units
 	Over     []string
 	Approved map[inventory.Unit]bool
-	Pending  []inventory.Unit // Units, and those that are approved
+	Pending  []inventory.Unit                    // Units, and those that are approved
+	Names    map[api.ClusterName]api.ClusterName // as in the Census
 	In       object.Installation
 }
 
@@ -85,7 +87,7 @@ const PruneLimitExceeded = reason.PruneLimitExceeded
 // Weigh counts what a revision takes away, and compares it with the limits.
 func (c Census) Weigh(l Limits) Removal {
 	all := c.units(l.Unresolved)
-	r := Removal{Approved: maps.Clone(l.Approved), Pending: all, In: l.In}
+	r := Removal{Approved: maps.Clone(l.Approved), Pending: all, Names: c.Names, In: l.In}
 	if r.Approved == nil {
 		r.Approved = map[inventory.Unit]bool{}
 	}
@@ -189,7 +191,7 @@ type loss struct{ had, lost, begun int }
 func (c Census) losses(l Limits, going map[inventory.Unit]bool) map[api.ClusterName]loss {
 	of := map[api.ClusterName]loss{}
 	add := func(p api.Pair, count func(api.ClusterName, *loss)) {
-		for _, name := range []api.ClusterName{p.Source, p.Target} {
+		for _, name := range []api.ClusterName{p.Source, canonical(c.Names, p.Target)} {
 			if c.Unknown[name] {
 				continue
 			}
@@ -284,9 +286,17 @@ func (r Removal) approves(end object.End, declared bool) bool {
 		return !slices.ContainsFunc(r.Units, of) && slices.ContainsFunc(slices.Collect(maps.Keys(r.Approved)), of)
 	}
 	return r.Approved[inventory.LinkUnit(end.Link)] || slices.ContainsFunc(
-		[]api.ClusterName{end.Cluster, end.Link.Source, end.Link.Target}, func(name api.ClusterName) bool {
+		[]api.ClusterName{end.Cluster, end.Link.Source, canonical(r.Names, end.Link.Target)}, func(name api.ClusterName) bool {
 			return r.Approved[inventory.Unit{Kind: inventory.UnitCluster, Cluster: name}]
 		})
+}
+
+// canonical is the cluster of a name.
+func canonical(names map[api.ClusterName]api.ClusterName, name api.ClusterName) api.ClusterName {
+	if of, second := names[name]; second {
+		return of
+	}
+	return name
 }
 
 func covers(u inventory.Unit, end object.End) bool {

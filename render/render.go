@@ -69,7 +69,7 @@ func (r Renderer) Source(in Input) object.Wanted {
 
 // Target is a link's part in its target: the source's account and what it may do; nothing where the credential comes from elsewhere.
 func (r Renderer) Target(in Input) object.Wanted {
-	end := object.End{Cluster: in.Link.Target.Name, Link: in.Link.Pair()}
+	end := object.End{Cluster: in.Link.Target.Canonical(), Link: in.Link.Pair()}
 	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
 		return object.Wanted{End: end, Held: why}
 	}

@@ -233,9 +233,9 @@ func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 // put takes a side over, unless it was read for another epoch, and says whether other clusters' steps may now differ.
 func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok bool) {
 	b.mu.Lock()
-	last := b.announced[name]
+	last, f := b.announced[name], b.fleet
 	b.mu.Unlock()
-	now, next := shownBy(b.loop.Owner, side, last)
+	now, next := shownBy(b.loop.Owner, side, byNames(f, name, side), last)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.epoch != epoch {

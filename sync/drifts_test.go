@@ -70,7 +70,7 @@ var probeEnd = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target
 func wrote(e *engine, code reason.Code, err error) *reconcile {
 	r := e.runs("west", true)
 	c := object.Change{End: probeEnd, Action: object.Update, Key: probe, Why: object.Reason{Code: code}}
-	r.step = plan.Step{Cluster: "west", Changes: []object.Change{c}, Rows: []plan.Row{{End: probeEnd, Standing: plan.Changing}}}
+	r.step = plan.Step{Cluster: "west", Changes: []object.Change{c}, Rows: []plan.Row{{End: probeEnd, Other: "east", Standing: plan.Changing}}}
 	r.outcomes, r.took.plan = []object.Outcome{{Change: c, Err: err}}, time.Second
 	return r
 }

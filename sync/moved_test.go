@@ -106,19 +106,26 @@ func (b *bed) renamed(was, is string, links string) string {
 	return strings.Replace(b.declarations(links), "kind: Cluster\nmetadata: {name: "+was+",", "kind: Cluster\nmetadata: {name: "+is+",", 1)
 }
 
-// renamedSource: what the source has is handed over in place, and its former access goes once it uses the new one.
+// second declares a second name of a cluster.
+func second(name, of string) string {
+	return "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: " + name + "}\nspec: {sameAs: " + of + "}\n---\n"
+}
+
+// renamedSource: a second name of the source becomes its own. What the source has is handed over in place, and its former access goes once it
+// uses the new one.
 func (b *bed) renamedSource(t *testing.T, d *text) {
 	l := b.loop(d, agent)
 	account := func(name string) error {
 		_, err := b.client("east").CoreV1().ServiceAccounts(object.AccessNamespace).Get(t.Context(), "linkwright."+name, metav1.GetOptions{})
 		return err
 	}
+	d.set(b.declarations(second("occident", "west") + linkWith("west", "east", federated)))
+	b.clean(l, 2)
 	led := b.witnessed(func(*testbed.Witness) {
 		uncordon := b.cordon()
 		b.restarts("controller-east")
-		d.set(b.renamed("west", "occident", linkWith("occident", "east", federated)))
-		l.Accepted = map[api.ClusterName]string{"occident": b.uid("west")}
-		b.halfway(l, "east", westToEast)
+		d.set(b.renamed("west", "occident", second("west", "occident")+linkWith("occident", "east", federated)))
+		b.halfway(l, "west", westToEast)
 		if err := account("west"); err != nil {
 			t.Errorf("the former access: %v", err)
 		}
@@ -134,10 +141,9 @@ func (b *bed) renamedSource(t *testing.T, d *text) {
 		if err := account("occident"); err != nil {
 			t.Error(err)
 		}
-		b.forgets(l)
 		d.set(b.declarations(linkWith("west", "east", federated)))
-		l.Accepted = map[api.ClusterName]string{"west": b.uid("west")}
 		b.clean(l, 2)
+		b.forgets(l)
 	})
 	if len(led) != 2 { // for we restarted it once
 		t.Errorf("the link was led by %v", led)
@@ -157,19 +163,22 @@ func (b *bed) restarts(controller string) {
 	})
 }
 
-// renamedTarget: the link by the new name has mirrors of its own; the former ones are there until it is ready, and then go.
+// renamedTarget: a second name of the target becomes its own, and the former name goes with its links. The link by the second name goes on.
 func (b *bed) renamedTarget(t *testing.T, d *text) {
 	l := b.loop(d, agent)
 	b.watched(func(w *testbed.Witness) {
-		uncordon := b.cordon()
-		d.set(b.renamed("east", "orient", linkWith("west", "orient", federated)))
-		l.Accepted = map[api.ClusterName]string{"orient": b.uid("east")}
-		b.halfway(l, "west", westToEast)
-		b.nothingLost(w)
-		uncordon()
-		b.clean(l, 2)
+		d.set(b.declarations(second("orient", "east") + linkWith("west", "east", federated) + linkWith("west", "orient", federated)))
+		b.clean(l, 4)
 		b.mirrored("west", "web-of-east-orient")
+		b.members("shared@east,shared@orient")
+		b.nothingLost(w)
+		before := len(b.writes("west"))
+		d.set(b.renamed("east", "orient", linkWith("west", "orient", federated)))
+		b.clean(l, 2)
 		b.members("shared@orient")
+		if gone := deletes(b.writes("west")[before:]); slices.ContainsFunc(gone, func(s string) bool { return strings.HasSuffix(s, "orient") }) {
+			t.Errorf("of the link that goes on went %v", gone)
+		}
 		if lost, err := w.Lost(t.Context()); err != nil || !slices.Equal(lost, []string{"web-of-east-east"}) {
 			t.Errorf("of the former mirrors went %v, %v", lost, err)
 		}
@@ -182,7 +191,7 @@ func (b *bed) renamedTarget(t *testing.T, d *text) {
 	b.forgets(l)
 }
 
-// forgets: that people accepted a name need not be said again, and the former one is forgotten, by one write.
+// forgets: a former name is forgotten.
 func (b *bed) forgets(l *sync.Loop) {
 	b.t.Helper()
 	l.Accepted = nil

@@ -243,11 +243,9 @@ func (e *engine) ring(w *worker) {
 		if row.Standing != plan.Waiting && row.Standing != plan.Held || row.End.IsBase() {
 			continue
 		}
-		for _, other := range []api.ClusterName{row.End.Link.Source, row.End.Link.Target} {
-			if peer := e.worker(other); peer != nil && peer != w {
-				peer.read = outdated
-				e.now(peer)
-			}
+		if peer := e.worker(row.Other); peer != nil && peer != w {
+			peer.read = outdated
+			e.now(peer)
 		}
 	}
 }

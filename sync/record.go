@@ -61,10 +61,26 @@ func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s pla
 	return b.amend(ctx, func(r *inventory.Record) bool {
 		was := r.Clusters[c.Name]
 		r.Clusters[c.Name] = as(was)
+		b.nameSecond(r.Clusters, c.Name, uid)
 		news := b.charge(r.Clusters, s.Owed)
 		news = judged(r, s.Judged) || news
 		return news || !reflect.DeepEqual(was, as(was)) || b.limits(*r) != r.Limits
 	})
+}
+
+// nameSecond strikes off the record what is a second name of a cluster now, and was its own before.
+func (b *board) nameSecond(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
+	b.mu.Lock()
+	f := b.fleet
+	b.mu.Unlock()
+	if f == nil {
+		return
+	}
+	for _, second := range f.Names(name) {
+		if clusters[second].UID == uid {
+			delete(clusters, second)
+		}
+	}
 }
 
 // keepJudged writes down what a step found out about removals, and the limits that the next revision is judged by.

@@ -139,16 +139,16 @@ func because(barred map[api.Commit]*object.Reason, commit api.Commit) string {
 func (v view) peers(s plan.Step) []api.ClusterName {
 	var out []api.ClusterName
 	for _, l := range v.Fleet.Out(s.Cluster) {
-		out = append(out, l.Target.Name)
+		out = append(out, l.Target.Canonical())
 	}
 	for _, l := range v.Fleet.In(s.Cluster) {
 		out = append(out, l.Source.Name)
 	}
 	for _, r := range s.Rows {
-		out = append(out, r.End.Link.Source, r.End.Link.Target)
+		out = append(out, r.Other)
 	}
 	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(n api.ClusterName) bool { return n == s.Cluster })
+	return slices.DeleteFunc(slices.Compact(out), func(n api.ClusterName) bool { return n == s.Cluster || n == "" })
 }
 
 // world is a moment to plan from; nothing in it changes any more.
@@ -181,8 +181,8 @@ func (b *board) near(name api.ClusterName) plan.World {
 	w := b.bare()
 	w.Sides = map[api.ClusterName]pair.Side{}
 	for _, l := range b.fleet.Out(name) {
-		if side, ok := b.sides.at[l.Target.Name]; ok {
-			w.Sides[l.Target.Name] = side
+		if side, ok := b.sides.at[l.Target.Canonical()]; ok {
+			w.Sides[l.Target.Canonical()] = side
 		}
 	}
 	return w
@@ -226,16 +226,17 @@ func (b *board) bars() map[api.Commit]*object.Reason {
 	return b.derived.barred
 }
 
-// shownBy sums up what of a side other clusters depend on: facts, whether it was read or gives no answer, tokens, what
+// shownBy sums up what of a side other clusters depend on: facts, its gateways by second names, whether it was read or gives no answer, tokens, what
 // inventories hold, and the credentials that it uses, which must not lose their tokens. Which commit and term its base carries
 // is none of that, but for the commits that are barred.
 //
 // What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
 // one.
-func shownBy(owner string, s pair.Side, last announcements) (out shown, next announcements) {
+func shownBy(owner string, s pair.Side, names []linkerd.Gateway, last announcements) (out shown, next announcements) {
 	var buf bytes.Buffer
 	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
+	fmt.Fprintln(&buf, names)
 	fmt.Fprintln(&buf, s.Known, s.Err != nil, plan.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
 	base := inventory.Key(owner, object.End{})
 	for k, body := range s.Seen.Bodies() {
@@ -257,10 +258,22 @@ func shownBy(owner string, s pair.Side, last announcements) (out shown, next ann
 	return out, next
 }
 
+// byNames are a cluster's gateways by its second names.
+func byNames(f *fleet.Fleet, name api.ClusterName, s pair.Side) (out []linkerd.Gateway) {
+	if f == nil || !s.Known {
+		return nil
+	}
+	for _, second := range f.Names(name) {
+		c, _ := f.Cluster(second)
+		out = append(out, s.As(c).Gateway)
+	}
+	return out
+}
+
 // showBase writes what others read of a base, and gives its commit.
 func showBase(to *bytes.Buffer, owner string, seen object.Observation) api.Commit {
 	inv, _, err := inventory.Base(owner, seen)
-	fmt.Fprintln(to, "base", inv.End, inv.Leaving, err)
+	fmt.Fprintln(to, "base", inv.End, inv.Names, inv.Leaving, err)
 	for _, k := range inv.Entries {
 		fmt.Fprintln(to, k)
 	}

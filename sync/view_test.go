@@ -23,14 +23,14 @@ func TestShownByFollowsLinks(t *testing.T) {
 			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
 		}})}
 	}
-	first, known := shownBy("", link("one"), nil)
-	if again, _ := shownBy("", link("one"), known); again != first {
+	first, known := shownBy("", link("one"), nil, nil)
+	if again, _ := shownBy("", link("one"), nil, known); again != first {
 		t.Error("the same side shows something else")
 	}
-	if next, _ := shownBy("", link("two"), known); next == first {
+	if next, _ := shownBy("", link("two"), nil, known); next == first {
 		t.Error("a Link that tells of another credential shows the same")
 	}
-	if afresh, _ := shownBy("", link("two"), nil); afresh == first {
+	if afresh, _ := shownBy("", link("two"), nil, nil); afresh == first {
 		t.Error("without memory, too")
 	}
 }
@@ -89,8 +89,8 @@ func TestShownOfForeignBases(t *testing.T) {
 	} {
 		e := side.Seen.Edit()
 		change(e)
-		first, _ := shownBy(object.DefaultOwner, side, nil)
-		if next, _ := shownBy(object.DefaultOwner, pair.Side{Known: true, Seen: e.Observation()}, nil); next.sum == first.sum {
+		first, _ := shownBy(object.DefaultOwner, side, nil, nil)
+		if next, _ := shownBy(object.DefaultOwner, pair.Side{Known: true, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
 			t.Errorf("%s: it shows the same", name)
 		}
 	}

@@ -17,7 +17,7 @@ func (b *board) neighbours(name api.ClusterName, declared bool) []api.ClusterNam
 	var out []api.ClusterName
 	if declared {
 		for _, l := range b.fleet.Out(name) {
-			out = append(out, l.Target.Name)
+			out = append(out, l.Target.Canonical())
 		}
 		for _, l := range b.fleet.In(name) {
 			out = append(out, l.Source.Name)
@@ -47,7 +47,7 @@ func waits(s plan.Step) []api.ClusterName {
 	out := slices.Clone(s.Look)
 	for _, r := range s.Rows {
 		if r.Leaving || r.Why != nil && r.Why.Code == pair.InUse {
-			out = append(out, r.End.Link.Source, r.End.Link.Target)
+			out = append(out, r.Other)
 		}
 	}
 	return out

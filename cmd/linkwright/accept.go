@@ -28,7 +28,8 @@ func acceptClusterCommand() *cobra.Command {
 		Short: "Accept that a name means the cluster with this kube-system uid",
 		Long: `Accept that a name means the cluster with this kube-system uid. If a cluster was made anew, or has another
 name now, linkwright writes nothing there until you accept it (ClusterChanged, ClusterRenamed, SameCluster).
-The message of that reason gives NAME=UID.
+The message of that reason gives NAME=UID. Links by a former name are then removed, and made anew by this one;
+declare the new name as a second one first (spec.sameAs) to avoid that.
 
 The decision is recorded in the management cluster, and is dropped once the record has the new identity.
 For a single sync there is the flag --accept-cluster of "sync".`,

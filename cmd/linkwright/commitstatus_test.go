@@ -95,10 +95,11 @@ func TestStandingIsShort(t *testing.T) {
 	for _, s := range report.States() {
 		for n := range 100 {
 			name := api.ClusterName(fmt.Sprintf("%s-%d", s, n))
-			end := object.End{Cluster: name, Link: api.Pair{Source: name, Target: name}} // in place of two clusters of one standing
+			end := object.End{Cluster: name, Link: api.Pair{Source: name, Target: "all"}}
+			far := object.End{Cluster: "all", Link: end.Link} // in place of a second cluster of that standing
 			r.Clusters = append(r.Clusters, report.Cluster{
 				Name: name, Outcomes: []object.Outcome{{Change: object.Change{End: end}, Err: errors.New(canary)}},
-				Step: plan.Step{Cluster: name, Refused: object.Because(reason.Unreachable, canary), Rows: []plan.Row{{End: end, Standing: s}}},
+				Step: plan.Step{Cluster: name, Refused: object.Because(reason.Unreachable, canary), Rows: []plan.Row{{End: end, Standing: s}, {End: far, Standing: s}}},
 			})
 		}
 	}

@@ -145,12 +145,21 @@ func (o *offline) next(w plan.World, b *fleet.Fleet) plan.World {
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
 	for _, c := range w.Fleet.Clusters {
 		side := w.Sides[c.Name]
-		if declared, ok := b.Cluster(c.Name); ok {
-			side.Facts = next.Sides[declared.Name].Facts
+		if declared, ok := b.Cluster(c.Name); ok && declared.Spec.SameAs == "" {
+			side.Facts, side.StandIns = next.Sides[c.Name].Facts, next.Sides[c.Name].StandIns
 		} else {
 			next.Departed = append(next.Departed, c)
 		}
 		next.Sides[c.Name] = side
+	}
+	for _, c := range b.Clusters { // a second name that is the cluster's own now
+		if was, ok := w.Fleet.Cluster(c.Name); ok && was.Spec.SameAs != "" {
+			side, fresh := w.Sides[was.Spec.SameAs], next.Sides[c.Name]
+			uid := side.Facts.UID
+			side.Facts, side.StandIns = fresh.Facts, fresh.StandIns
+			side.Facts.UID = uid
+			next.Sides[c.Name] = side
+		}
 	}
 	return next
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/api"
@@ -37,21 +38,22 @@ func (d *doc) note(format string, a ...any) {
 
 // declarations are those of all that was read, as YAML.
 func declarations(found []imported) ([]byte, error) {
-	clusters, links, strays := map[api.ClusterName]*doc{}, []*doc(nil), []string(nil)
-	for i := range found {
-		clusters[found[i].name] = found[i].cluster()
-	}
+	clusters := clusterDocs(found)
+	links, seconds, strays := []*doc(nil), []*doc(nil), []string(nil)
 	for _, source := range found {
 		for k := range source.seen.Kind(linkerd.Group, "Link") {
 			if k.Namespace != source.spec.Linkerd.MulticlusterNamespace {
 				continue
 			}
-			at := slices.IndexFunc(found, func(c imported) bool { return string(c.name) == k.Name })
-			if at < 0 {
+			target, second := source.target(k, found, clusters)
+			switch {
+			case target == nil:
 				strays = append(strays, fmt.Sprintf("# cluster %s has a Link to %s, which is not among the contexts: give its context, too, with --name CONTEXT=%s\n", source.name, k.Name, k.Name))
 				continue
+			case second != nil:
+				clusters[api.ClusterName(k.Name)], seconds = second, append(seconds, second)
 			}
-			links = append(links, source.link(k, found[at], clusters[found[at].name]))
+			links = append(links, source.link(k, *target, clusters[api.ClusterName(k.Name)], clusters[target.name]))
 		}
 	}
 	var out bytes.Buffer
@@ -59,17 +61,88 @@ func declarations(found []imported) ([]byte, error) {
 	for _, s := range strays {
 		out.WriteString(report.Printable(s))
 	}
+	var all []*doc
 	for _, c := range found {
-		if err := clusters[c.name].write(&out); err != nil {
-			return nil, err
-		}
+		all = append(all, clusters[c.name])
 	}
-	for _, l := range links {
-		if err := l.write(&out); err != nil {
+	for _, d := range slices.Concat(all, seconds, links) {
+		if err := d.write(&out); err != nil {
 			return nil, err
 		}
 	}
 	return out.Bytes(), nil
+}
+
+// clusterDocs declares what was read, by name. A context that leads to a cluster that was read before is a second name of it.
+func clusterDocs(found []imported) map[api.ClusterName]*doc {
+	out := map[api.ClusterName]*doc{}
+	for i, c := range found {
+		out[c.name] = c.cluster()
+		if same := slices.IndexFunc(found[:i], func(o imported) bool { return c.facts.UID != "" && o.facts.UID == c.facts.UID }); same >= 0 {
+			out[c.name] = secondName(c.name, found[same].name, "both contexts lead to one cluster")
+		}
+	}
+	return out
+}
+
+// target is the cluster that a Linkerd Link leads to, by its name, or else by its credential: then the name is a second one, which is
+// declared if it is new. Nil: none that was read.
+func (c imported) target(k object.Key, found []imported, known map[api.ClusterName]*doc) (target *imported, second *doc) {
+	name := api.ClusterName(k.Name)
+	at := slices.IndexFunc(found, func(o imported) bool { return o.name == name })
+	if at >= 0 {
+		return &found[at], nil
+	}
+	if at = c.leadsTo(k, found); at < 0 {
+		return nil, nil
+	}
+	if known[name] == nil {
+		second = secondName(name, found[at].name, "a Link of that name has a credential for the cluster")
+	}
+	return &found[at], second
+}
+
+// secondName declares another name of a cluster.
+func secondName(name, of api.ClusterName, why string) *doc {
+	d := &doc{kind: "Cluster", name: string(name), spec: map[string]any{"sameAs": string(of)}}
+	d.note("a second name of %s: %s", of, why)
+	return d
+}
+
+// leadsTo is the index of the cluster that the credential of a Linkerd Link leads to, by the address or the CA of its API server; -1: none.
+func (c imported) leadsTo(k object.Key, found []imported) int {
+	body, _ := c.seen.Body(k)
+	var live struct {
+		Spec linkerd.LinkSpec `json:"spec"`
+	}
+	if json.Unmarshal(body.Bytes(), &live) != nil {
+		return -1
+	}
+	to := c.login(live.Spec.ClusterCredentialsSecret)
+	if to == nil {
+		return -1
+	}
+	return slices.IndexFunc(found, func(o imported) bool {
+		server, ca := strings.TrimSuffix(o.facts.API.Server, "/"), o.facts.API.CA
+		return o.name != c.name && (server != "" && server == strings.TrimSuffix(to.Server, "/") || ca != "" && strings.TrimSpace(ca) == strings.TrimSpace(string(to.CertificateAuthorityData)))
+	})
+}
+
+// login is the cluster that the kubeconfig in a Secret of the multicluster namespace leads to, or nil.
+func (c imported) login(secret string) *clientcmdapi.Cluster {
+	body, ok := c.seen.Body(object.Key{Kind: "Secret", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: secret})
+	var s corev1.Secret
+	if !ok || json.Unmarshal(body.Bytes(), &s) != nil {
+		return nil
+	}
+	cfg, err := clientcmd.Load(s.Data[linkerd.KubeconfigKey])
+	if err != nil {
+		return nil
+	}
+	if x := cfg.Contexts[cfg.CurrentContext]; x != nil {
+		return cfg.Clusters[x.Cluster]
+	}
+	return nil
 }
 
 func (d *doc) write(out *bytes.Buffer) error {
@@ -113,8 +186,8 @@ func (d *doc) namespaces(of api.Linkerd) {
 	}
 }
 
-// link declares one, and notes at its target what differs from what would be read there.
-func (c imported) link(k object.Key, target imported, at *doc) *doc {
+// link declares one, and notes at its target, by the name that it has there, what differs from what would be read there.
+func (c imported) link(k object.Key, target imported, at, cluster *doc) *doc {
 	d := &doc{kind: "Link", name: string(c.name) + "-" + k.Name, spec: map[string]any{"source": string(c.name), "target": k.Name}}
 	body, _ := c.seen.Body(k)
 	var live struct {
@@ -125,13 +198,14 @@ func (c imported) link(k object.Key, target imported, at *doc) *doc {
 		return d
 	}
 	s := live.Spec
+	target.name = api.ClusterName(k.Name)
 	if s.TargetClusterName != k.Name {
 		d.note("the Link's targetClusterName is %s and its name %s: linkwright calls both alike", s.TargetClusterName, k.Name)
 	}
 	d.selectors(s)
 	d.lists(s)
 	gateway(at, s, target.facts)
-	c.credentials(d, s, target, at)
+	c.credentials(d, s, target, cluster)
 	c.controller(d, k.Name)
 	return d
 }
@@ -178,6 +252,10 @@ func gateway(at *doc, s linkerd.LinkSpec, f linkerd.Facts) {
 		g = old
 	}
 	if s.GatewayAddress == "" {
+		if at.spec["sameAs"] != nil {
+			at.spec["gateway"] = map[string]any{"enabled": false}
+			return
+		}
 		at.note("a Link here goes without the gateway: set gateway.enabled: false if all do")
 		return
 	}
@@ -230,13 +308,12 @@ func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *d
 		d.note("credentials: Secret %s is not there", name)
 		return
 	}
-	cfg, err := clientcmd.Load(secret.Data[linkerd.KubeconfigKey])
-	if err != nil { // not quoted: it could hold the token
+	if _, err := clientcmd.Load(secret.Data[linkerd.KubeconfigKey]); err != nil { // not quoted: it could hold the token
 		d.note("credentials: what Secret %s holds is no kubeconfig", name)
 		return
 	}
-	if x := cfg.Contexts[cfg.CurrentContext]; x != nil && cfg.Clusters[x.Cluster] != nil {
-		server := strings.TrimSuffix(cfg.Clusters[x.Cluster].Server, "/")
+	if to := c.login(name); to != nil {
+		server := strings.TrimSuffix(to.Server, "/")
 		was, declared := at.spec["apiServer"]
 		switch {
 		case declared && was != server:

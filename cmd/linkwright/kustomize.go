@@ -188,7 +188,7 @@ func (k *kustomize) rehearsal(f *fleet.Fleet) plan.World {
 	w := plan.World{Owner: k.owner, Fleet: f, Sides: map[api.ClusterName]pair.Side{}}
 	var links []fleet.Link
 	for _, c := range f.Clusters {
-		w.Sides[c.Name] = o.side(c)
+		w.Sides[c.Name] = o.side(f, c)
 		if c.Overlay != nil {
 			links = append(links, f.Out(c.Name)...)
 		}

@@ -44,14 +44,25 @@ func newOffline(owner, factsFile string) (*offline, error) {
 func (o *offline) world(f *fleet.Fleet) plan.World {
 	w := plan.World{Owner: o.owner, Fleet: f, Sides: map[api.ClusterName]pair.Side{}}
 	for _, c := range f.Clusters {
-		w.Sides[c.Name] = o.side(c)
+		w.Sides[c.Name] = o.side(f, c)
 	}
 	w.Fresh = standInCredentials(f.Links())
 	return w
 }
 
-func (o *offline) side(c fleet.Cluster) pair.Side {
-	return pair.Side{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
+func (o *offline) side(f *fleet.Fleet, c fleet.Cluster) pair.Side {
+	side := pair.Side{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
+	for _, name := range f.Names(c.Name) {
+		if side.StandIns == nil {
+			side.StandIns = map[api.ClusterName]linkerd.Facts{}
+		}
+		second, _ := f.Cluster(name)
+		facts := linkerd.StandIns(name, second.Spec, o.facts[name])
+		whole := side.Facts
+		whole.Gateway = facts.Gateway
+		side.StandIns[name] = whole
+	}
+	return side
 }
 
 // tooOld tells, for each declaration and source, of the first link that Linkerd in one of its clusters is too old for. Without --facts all are
@@ -62,13 +73,13 @@ func (o *offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
 	}
 	facts := make(map[api.ClusterName]linkerd.Facts, len(f.Clusters))
 	for _, c := range f.Clusters {
-		facts[c.Name] = o.side(c).Facts
+		facts[c.Name] = o.side(f, c).Facts
 	}
 	for _, c := range f.Clusters {
 		like := map[api.Pos]int{}
 		begun := len(out)
 		for _, l := range f.Out(c.Name) {
-			source, target := facts[l.Source.Name], facts[l.Target.Name]
+			source, target := facts[l.Source.Name], facts[l.Target.Canonical()]
 			why := render.TooOld(render.Input{Link: l, Source: &source, Target: &target})
 			if why == nil {
 				continue

@@ -114,7 +114,7 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 func (e *engine) unreleased(w plan.World) []plan.LeftOver {
 	asked := e.loop.Release
 	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
-	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Touches(l.Cluster) })
+	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !w.Touches(asked, l.Cluster) })
 }
 
 // mistaken says that a link names a cluster that nobody knows.

@@ -234,13 +234,25 @@ func missingSecrets(ctx context.Context, conn sync.Cluster, all []inventory.Inve
 	return out
 }
 
+// unreadNames says of each cluster, and of the second names that bases list, whether the cluster could not be read.
+func unreadNames(clusters []report.ToldCluster, found []heard) map[api.ClusterName]bool {
+	out := map[api.ClusterName]bool{}
+	for i, all := range found {
+		for _, inv := range all.inventories {
+			for _, name := range inv.Names {
+				out[name] = clusters[i].Why != nil
+			}
+		}
+	}
+	for _, c := range clusters {
+		out[c.Name] = c.Why != nil
+	}
+	return out
+}
+
 // linksTold are the links of which inventories tell; found are those of each cluster.
 func linksTold(clusters []report.ToldCluster, found []heard) []report.ToldLink {
-	unread := map[api.ClusterName]bool{}
-	links := map[api.Pair]report.ToldLink{}
-	for _, c := range clusters {
-		unread[c.Name] = c.Why != nil
-	}
+	links, unread := map[api.Pair]report.ToldLink{}, unreadNames(clusters, found)
 	for i, all := range found {
 		for _, inv := range all.inventories {
 			if inv.End.IsBase() || inv.End.Cluster != clusters[i].Name {

@@ -13,7 +13,7 @@ import (
 func build(name api.ClusterName, uid string, at int) *plane {
 	p := &plane{
 		name: name, born: name, at: at, uid: uid, mc: mc, ended: map[object.Key]string{}, things: map[object.Key]*thing{}, sorted: map[kind][]*thing{},
-		linked: map[api.ClusterName]bool{}, relinked: map[api.ClusterName]bool{}, foreign: map[object.Key]bool{}, charted: map[api.ClusterName]bool{}, began: map[object.End]int{}, lagging: map[object.Key]bool{},
+		linked: map[api.ClusterName]bool{}, relinked: map[api.ClusterName]bool{}, foreign: map[object.Key]bool{}, charted: map[api.ClusterName]bool{}, began: map[api.Pair]int{}, lagging: map[object.Key]bool{},
 	}
 	p.dress(object.Key{Kind: "Namespace", Name: cp}, nil, nil)
 	p.dress(object.Key{Kind: "Namespace", Name: mc}, nil, nil)

@@ -53,14 +53,14 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 		return "" // given up to the user's chart: that takes nothing away
 	case p.commit.policy != api.PruneSync:
 		return "the prune policy is " + string(p.commit.policy)
-	case was.rec.Keep && (pl.began[c.End] == 0 || pl.began[c.End] > was.kept):
+	case was.rec.Keep && (pl.began[c.End.Link] == 0 || pl.began[c.End.Link] > was.kept):
 		return "(b) people marked it to be kept before its end began to leave"
 	case c.Action == object.Drain:
-		return cmp.Or(p.commit.drains(c, was), r.inherits(p, c, was))
+		return p.commit.drains(c, was)
 	case c.Action == object.Replace:
 		return ""
 	}
-	if why := cmp.Or(r.granted(p, c), r.inherits(p, c, was), p.commit.succeeds(pl, p.sides[pl.name].Seen, c), r.interrupts(p, c, was)); why != "" {
+	if why := cmp.Or(r.granted(p, c), p.commit.succeeds(pl, p.sides[pl.name].Seen, c), r.interrupts(p, c, was)); why != "" {
 		return why
 	}
 	if link, ok := p.commit.wants(pl.name, c.Key); ok && !isToken(c.Key) {
@@ -314,7 +314,7 @@ func names(s plan.Step, k object.Key) bool {
 // plane, which is found by name only, anything, or of a former multicluster namespace, its Link (seed 88000744). Only people take it away.
 func (r *run) orphan(name api.ClusterName, t *thing) bool {
 	s, link := r.last[name], r.today(t.end.Link)
-	_, declared := r.head.of(link)
+	_, declared := r.head.of(t.end.Link) // what goes on by another name leaves orphans by the former one
 	secret := t.key.Kind == "Secret" && t.key.Namespace == cp
 	told := s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool {
 		return o.Key == t.key || secret || o.Key.Kind == "Link" && o.Key.Namespace == t.key.Namespace && t.key.Namespace != r.planes[name].mc

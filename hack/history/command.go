@@ -133,7 +133,8 @@ func (r *run) bounded(p *process, s plan.Step) {
 	for _, c := range s.Ahead {
 		was := pl.things[c.Key]
 		begins := isInventory(c.Key) && leaves(c.Object.Body) && was != nil && readable(was) && !leaves(was.body)
-		if begins && !c.End.IsBase() && !p.commit.left(c.End) && !r.lets(c.End) && pl.keeps(c.End) {
+		_, goesOn := p.commit.of(api.Pair{Source: r.called(c.End.Link.Source), Target: c.End.Link.Target}) // by another name of its source
+		if begins && !c.End.IsBase() && !goesOn && !p.commit.left(c.End) && !r.lets(c.End) && pl.keeps(c.End) {
 			r.breaks("(b) %s: %s begins to go, and nobody approved that", s.Cluster, c.End)
 		}
 	}

@@ -35,6 +35,7 @@ func (c cluster) mc() string {
 type commit struct {
 	number   int
 	clusters map[api.ClusterName]cluster
+	seconds  map[api.ClusterName]api.ClusterName // second names of clusters
 	links    map[api.Pair]link
 	mesh     *link // of all clusters
 	policy   api.PrunePolicy
@@ -43,7 +44,7 @@ type commit struct {
 }
 
 func (c commit) clone() commit {
-	c.clusters, c.links = maps.Clone(c.clusters), maps.Clone(c.links)
+	c.clusters, c.links, c.seconds = maps.Clone(c.clusters), maps.Clone(c.links), maps.Clone(c.seconds)
 	return c
 }
 
@@ -167,7 +168,7 @@ func leaves(body object.Body) bool {
 func (c commit) text() string {
 	var b strings.Builder
 	doc := func(kind, name, more string) {
-		fmt.Fprintf(&b, "---\napiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec: {%s}\n", api.GroupVersion, kind, name, more)
+		fmt.Fprintf(&b, "---\napiVersion: %s\nkind: %s\nmetadata: {name: %s, labels: {kind: %s}}\nspec: {%s}\n", api.GroupVersion, kind, name, kind, more)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.clusters)) {
 		state := "Active"
@@ -181,6 +182,11 @@ func (c commit) text() string {
 		doc("Cluster", string(name), fmt.Sprintf("access: {kubeconfigSecret: {name: %s}}, state: %s, suspend: %t, linkerd: {multiclusterNamespace: %s}%s",
 			name, state, c.clusters[name].suspend, c.clusters[name].mc(), more))
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.seconds)) {
+		if _, ok := c.clusters[c.seconds[name]]; ok {
+			fmt.Fprintf(&b, "---\napiVersion: %s\nkind: Cluster\nmetadata: {name: %s}\nspec: {sameAs: %s}\n", api.GroupVersion, name, c.seconds[name])
+		}
+	}
 	for _, p := range slices.SortedFunc(maps.Keys(c.links), api.Pair.Compare) {
 		if _, ok := c.clusters[p.Source]; !ok {
 			continue
@@ -190,7 +196,7 @@ func (c commit) text() string {
 		}
 	}
 	if c.mesh != nil {
-		doc("Mesh", "all", "clusters: {matchLabels: {}}, template: {"+c.mesh.text()+"}")
+		doc("Mesh", "all", "clusters: {matchLabels: {kind: Cluster}}, template: {"+c.mesh.text()+"}")
 	}
 	bounds := ", maxClusters: 100000, maxLinks: 100%, maxMirrors: 100%"
 	if c.bounded {

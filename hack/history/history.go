@@ -95,7 +95,7 @@ func (r *run) trace(line string) {
 func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.guard = plan.Guard{Retiring: map[api.ClusterName]bool{}}
-	r.head = commit{clusters: map[api.ClusterName]cluster{}, links: map[api.Pair]link{}, policy: api.PruneSync}
+	r.head = commit{clusters: map[api.ClusterName]cluster{}, seconds: map[api.ClusterName]api.ClusterName{}, links: map[api.Pair]link{}, policy: api.PruneSync}
 	r.debts, r.former = map[api.ClusterName][]inventory.Debt{}, map[api.ClusterName]api.ClusterName{}
 	r.grace, r.forget, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)

@@ -67,7 +67,7 @@ type plane struct {
 	blind    bool                     // others took the base, which tells of former namespaces and of secrets, and it was not written since
 	stays    bool                     // it is declared, and not to leave
 	declares func(object.Key) bool    // what is wanted in it
-	began    map[object.End]int       // the event at which an inventory said first that its end leaves
+	began    map[api.Pair]int         // the event at which an inventory said first that its end leaves
 	older    []*thing                 // inventories as they were
 	lagging  map[object.Key]bool      // pods that outlived their Deployment for a while
 	given    bool                     // people gave it up, as it was: what is left there nobody looks for
@@ -314,10 +314,10 @@ func (p *plane) note(c object.Change, t *thing, when int) {
 		p.blind = false
 	}
 	switch leaving := leaves(t.body); {
-	case leaving && p.began[c.End] == 0:
-		p.began[c.End] = when
+	case leaving && p.began[c.End.Link] == 0:
+		p.began[c.End.Link] = when
 	case !leaving:
-		delete(p.began, c.End)
+		delete(p.began, c.End.Link)
 	}
 }
 

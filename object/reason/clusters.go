@@ -145,8 +145,8 @@ func clusters() []Entry {
 			Codes: []Code{SameCluster},
 			Meaning: "two names are one cluster. If the record, or the base inventory there, knows which of them it " +
 				"is, only the other one is blocked",
-			Remedy: "correct the access that the message names, or remove one declaration; a cluster with a new name: " +
-				"`linkwright accept cluster NEWNAME=UID`",
+			Remedy: "correct the access that the message names, remove one declaration, or declare one as a second name " +
+				"([identity](docs/declarations.md#identity))",
 		},
 		{
 			Codes:   []Code{ClusterChanged},
@@ -156,7 +156,8 @@ func clusters() []Entry {
 		{
 			Codes:   []Code{ClusterRenamed},
 			Meaning: "the cluster was written to under another name",
-			Remedy:  "if that is right: `linkwright accept cluster NAME=UID`",
+			Remedy: "declare it by that name, and this one as a second name of it ([another name](docs/declarations.md#another-name-for-a-cluster)); " +
+				"`linkwright accept cluster NAME=UID` unlinks all by the former name, and links it anew",
 		},
 		{
 			Codes:   []Code{NamespaceChanged},

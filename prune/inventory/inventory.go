@@ -25,7 +25,7 @@ const (
 	base    = "base"
 )
 
-// Inventory is what one end may hold in its cluster. Only a base carries Commit, Term and Linkerd.
+// Inventory is what one end may hold in its cluster. Only a base carries Commit, Term, Linkerd and Names.
 type Inventory struct {
 	End     object.End
 	Entries []object.Key // sorted
@@ -37,7 +37,8 @@ type Inventory struct {
 	Term   int64
 	// Linkerd is where the cluster has it, as it was declared when the base was written; zero: an earlier release wrote it.
 	Linkerd api.Linkerd
-	Rotate  *Rotation // of an end in a target: what people ask for; nil: nothing
+	Names   []api.ClusterName // second names that the cluster is declared with, sorted
+	Rotate  *Rotation         // of an end in a target: what people ask for; nil: nothing
 	// Conditions are what was told last of the link of an end in a source, or of a denial of one in a target, in the order of their
 	// types.
 	Conditions []object.Condition
@@ -130,8 +131,7 @@ func decode(body object.Body) (Inventory, error) {
 		return Inventory{}, fmt.Errorf("key %s: version %d is not known to this release (it writes %d)", dataKey, w.Version, version)
 	}
 	end := object.End{Cluster: w.Cluster, Link: api.Pair{Source: w.Source, Target: w.Target}}
-	if w.Cluster == "" || (w.Source == "") != (w.Target == "") ||
-		!end.IsBase() && w.Cluster != w.Source && w.Cluster != w.Target {
+	if w.Cluster == "" || (w.Source == "") != (w.Target == "") {
 		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
 	}
 	if end.IsBase() {
@@ -139,7 +139,7 @@ func decode(body object.Body) (Inventory, error) {
 	}
 	return Inventory{
 		End: end, Conditions: toldRead(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Term: w.Term,
-		Linkerd: w.Linkerd, Rotate: w.Rotate,
+		Linkerd: w.Linkerd, Names: w.Names, Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil
 }
@@ -157,7 +157,7 @@ func (i Inventory) Object(owner string) (object.Object, error) {
 	data, err := json.Marshal(wire{
 		Version: version, Cluster: i.End.Cluster, Source: i.End.Link.Source, Target: i.End.Link.Target,
 		Leaving: i.Leaving, Since: i.Since, Commit: i.Commit, Term: i.Term, Conditions: i.Conditions,
-		Linkerd: i.Linkerd, Rotate: i.Rotate, Entries: i.Entries,
+		Linkerd: i.Linkerd, Names: i.Names, Rotate: i.Rotate, Entries: i.Entries,
 	})
 	if err != nil {
 		return object.Object{}, err
@@ -224,6 +224,6 @@ func (i Inventory) Stay() Inventory {
 // Same says that writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
-		i.Linkerd == j.Linkerd && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&
+		i.Linkerd == j.Linkerd && slices.Equal(i.Names, j.Names) && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&
 		slices.EqualFunc(i.Conditions, j.Conditions, object.Condition.Same)
 }

@@ -20,5 +20,7 @@ func Of(owner string, end object.End, seen object.Observation) (Inventory, bool)
 	}
 	inv, err := decode(body)
 	inv.Was = seen.Record(key)
-	return inv, err == nil && inv.End == end
+	found := err == nil && inv.End.Link == end.Link && inv.End.IsSource() == end.IsSource()
+	inv.End = end // its cluster may have had another name
+	return inv, found
 }

@@ -23,6 +23,7 @@ type wire struct {
 	Term       int64              `json:"term,omitempty"`
 	Conditions []object.Condition `json:"conditions,omitempty"`
 	Linkerd    api.Linkerd        `json:"linkerd,omitzero"`
+	Names      []api.ClusterName  `json:"names,omitempty"`
 	Rotate     *Rotation          `json:"rotate,omitempty"`
 	Entries    []object.Key       `json:"entries,omitempty"`
 }

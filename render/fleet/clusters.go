@@ -16,14 +16,16 @@ func (l *loader) fleet(commit api.Commit) *Fleet {
 
 // join gives the fleet and what it was made of.
 func (l *loader) join(commit api.Commit) *linted {
-	clusters, docs := l.joinClusters()
-	f := &Fleet{Commit: commit, Clusters: clusters, Policy: l.policy()}
+	names, docs := l.joinClusters()
+	l.secondNames(names, docs)
+	f := &Fleet{Commit: commit, names: names, Policy: l.policy()}
 	l.noCluster()
 	l.sameAccess()
 	e := l.origins(f)
 	if !l.tooMany(e) {
 		f.out, f.in = e.expand()
 	}
+	f.canonical()
 	l.addAll(e.problems())
 	return &linted{Fleet: f, expansion: e, loader: l, docs: docs}
 }

@@ -70,10 +70,13 @@ func (e *expansion) fill(row []*origin, source int) {
 	for _, d := range e.declared[source] {
 		row[d.index] = d.origin
 	}
+	if e.clusters[source].Spec.SameAs != "" { // a target only
+		return
+	}
 	for _, m := range e.rules {
 		for _, t := range m.targets(source) {
 			switch {
-			case t == source:
+			case e.clusters[t].Canonical() == e.clusters[source].Name:
 			case row[t] != nil:
 				e.clash(row[t], m.origin, api.Pair{Source: e.clusters[source].Name, Target: e.clusters[t].Name})
 			default:

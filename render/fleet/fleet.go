@@ -11,13 +11,22 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// Cluster is a declared cluster; its Spec has its defaults filled in. At is where its document begins.
+// Cluster is a declared cluster, or a second name of one; its Spec has its defaults filled in, and of a second name what is declared of
+// the cluster. At is where its document begins.
 type Cluster struct {
 	Name    api.ClusterName
 	Labels  map[string]string
 	Spec    api.Cluster
 	At      api.Pos
 	Overlay *Overlay // nil: none
+}
+
+// Canonical is the name of the cluster that has all of this one's ends: its own, or the one that it is a second name of.
+func (c *Cluster) Canonical() api.ClusterName {
+	if c.Spec.SameAs != "" {
+		return c.Spec.SameAs
+	}
+	return c.Name
 }
 
 // leaving says that the cluster takes part in no link any more.
@@ -48,24 +57,45 @@ func (l Link) Pair() api.Pair { return api.Pair{Source: l.Source.Name, Target: l
 // Links that name it and meshes that select it give none for it, as if nobody had declared them.
 type Fleet struct {
 	Commit   api.Commit
-	Clusters []Cluster      // by name
+	Clusters []Cluster      // by name, without second names
 	Policy   api.SyncPolicy // with its defaults
-	out, in  links
+	names    []Cluster      // by name, with second names
+	out, in  links          // by index of names
+	to       links          // those of in, by index of Clusters
 }
 
 // Out gives the links whose source is c, by target. The slice belongs to the fleet.
 func (f *Fleet) Out(c api.ClusterName) []Link { return f.of(f.out, c) }
 
-// In gives the links whose target is c, by source. The slice belongs to the fleet.
-func (f *Fleet) In(c api.ClusterName) []Link { return f.of(f.in, c) }
+// In gives the links whose target is c, by whichever name, by source. The slice belongs to the fleet.
+func (f *Fleet) In(c api.ClusterName) []Link {
+	i, found := index(f.Clusters, c)
+	if !found || len(f.to.begin) == 0 {
+		return nil
+	}
+	return f.to.row(i)
+}
 
-// Cluster finds a cluster by its name.
+// Cluster finds a cluster by its name, or by a second one.
 func (f *Fleet) Cluster(name api.ClusterName) (*Cluster, bool) {
-	i, found := f.index(name)
+	if i, found := index(f.Clusters, name); found {
+		return &f.Clusters[i], true
+	}
+	i, found := index(f.names, name)
 	if !found {
 		return nil, false
 	}
-	return &f.Clusters[i], true
+	return &f.names[i], true
+}
+
+// Names gives the second names of a cluster, in order.
+func (f *Fleet) Names(of api.ClusterName) (out []api.ClusterName) {
+	for i := range f.names {
+		if f.names[i].Spec.SameAs == of {
+			out = append(out, f.names[i].Name)
+		}
+	}
+	return out
 }
 
 // Link finds the link of an ordered pair.
@@ -84,16 +114,16 @@ func (f *Fleet) Link(p api.Pair) (Link, bool) {
 func (f *Fleet) Links() iter.Seq[Link] { return slices.Values(f.out.all) }
 
 func (f *Fleet) of(l links, c api.ClusterName) []Link {
-	i, found := f.index(c)
+	i, found := index(f.names, c)
 	if !found || len(l.begin) == 0 {
 		return nil
 	}
 	return l.row(i)
 }
 
-func (f *Fleet) index(name api.ClusterName) (int, bool) {
-	i := sort.Search(len(f.Clusters), func(i int) bool { return f.Clusters[i].Name >= name }) // by place: a Cluster is big
-	return i, i < len(f.Clusters) && f.Clusters[i].Name == name
+func index(clusters []Cluster, name api.ClusterName) (int, bool) {
+	i := sort.Search(len(clusters), func(i int) bool { return clusters[i].Name >= name }) // by place: a Cluster is big
+	return i, i < len(clusters) && clusters[i].Name == name
 }
 
 // links are grouped by one of their ends: begin has one offset into all for each cluster, and one more.

@@ -22,14 +22,14 @@ type origin struct {
 
 // origins gives all declarations that give links, checked against the clusters.
 func (l *loader) origins(f *Fleet) *expansion {
-	e := &expansion{clusters: f.Clusters, declared: make([][]target, len(f.Clusters)), clashes: map[[2]*origin]*clash{}}
+	e := &expansion{clusters: f.names, declared: make([][]target, len(f.names)), clashes: map[[2]*origin]*clash{}}
 	ends := endings{loader: l, fleet: f, names: l.known(f), hints: map[api.ClusterName]string{}}
 	unique(l, "Link", l.links) // only to fail: what else is wrong with the second one is told as well
 	first := map[api.Pair]api.Pos{}
 	for _, d := range l.links {
 		from, okFrom := ends.find(d.value.Spec.Source, d.document, "spec", "source")
 		to, okTo := ends.find(d.value.Spec.Target, d.document, "spec", "target")
-		if okFrom && okTo && l.onlyLink(d, first) && !f.Clusters[from].leaving() && !f.Clusters[to].leaving() {
+		if okFrom && okTo && l.onlyLink(d, first) && l.between(d, &f.names[from], &f.names[to]) && !f.names[from].leaving() && !f.names[to].leaving() {
 			o := &origin{from: "Link " + d.name(), at: d.at(), spec: d.value.Spec.WithDefaults()}
 			e.declared[from] = append(e.declared[from], target{to, o, d.document})
 		}
@@ -68,23 +68,15 @@ type endings struct {
 	looks int                        // at labels, for the meshes so far
 }
 
-func clusterNames(f *Fleet) []string {
-	out := make([]string, len(f.Clusters))
-	for i := range f.Clusters {
-		out[i] = string(f.Clusters[i].Name)
-	}
-	return out
-}
-
 // known are the names that may be meant: also those whose documents are broken.
 func (l *loader) known(f *Fleet) []string {
-	return slices.Concat(clusterNames(f), slices.Sorted(maps.Keys(l.maybe)))
+	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(l.maybe)))
 }
 
 // find gives the index of the cluster that a field of a document names. Nothing is called undeclared that may be declared
 // in what could not be read.
 func (e *endings) find(name api.ClusterName, d document, field ...string) (int, bool) {
-	i, found := e.fleet.index(name)
+	i, found := index(e.fleet.names, name)
 	if found || name == "" {
 		return i, found
 	}
@@ -107,7 +99,7 @@ func (e *endings) affixed(name string) string {
 		return ""
 	}
 	for _, field := range []string{"namePrefix", "nameSuffix"} {
-		for _, known := range clusterNames(e.fleet) {
+		for _, known := range namesOf(e.fleet.names) {
 			if field == "namePrefix" && strings.HasSuffix(known, name) || field == "nameSuffix" && strings.HasPrefix(known, name) {
 				return fmt.Sprintf("did you mean %s? %s does not change spec.source, spec.target and spec.except", known, field)
 			}
@@ -139,10 +131,10 @@ func (e *endings) tooMuch(d declared[api.MeshDoc]) bool {
 			each += 1 + len(r.Values)
 		}
 	}
-	if e.looks += each * len(e.fleet.Clusters); e.looks <= most {
+	if e.looks += each * len(e.fleet.names); e.looks <= most {
 		return false
 	}
-	e.fail(d.at(), fmt.Sprintf("the selectors of all meshes up to Mesh %s are too many, or too long, for %d clusters", d.name(), len(e.fleet.Clusters)),
+	e.fail(d.at(), fmt.Sprintf("the selectors of all meshes up to Mesh %s are too many, or too long, for %d clusters", d.name(), len(e.fleet.names)),
 		"declare fewer meshes, or choose by fewer labels")
 	return true
 }

@@ -94,7 +94,7 @@ func checks() []check {
 	}
 }
 
-// linted is what checks look at: the fleet, and what it was made of, which knows where a word stands. Fleet.Clusters and
+// linted is what checks look at: the fleet, and what it was made of, which knows where a word stands. Fleet.names and
 // docs have the same order.
 type linted struct {
 	*Fleet

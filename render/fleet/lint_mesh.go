@@ -72,7 +72,7 @@ func idle(x *linted) []api.Problem {
 // whyNot says why a mesh does not give a pair.
 func (m *mesh) whyNot(x *linted, pair api.Pair) string {
 	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
-		if i, _ := x.index(name); !has(m.chosen.members, i) {
+		if i, _ := index(x.Fleet.names, name); !has(m.chosen.members, i) {
 			return fmt.Sprintf("it does not select %s", name)
 		}
 	}
@@ -104,9 +104,9 @@ func unlinked(x *linted) []api.Problem {
 		meant[d.value.Spec.Source], meant[d.value.Spec.Target] = true, true
 	}
 	var out []api.Problem
-	for i := range x.Clusters {
-		c := &x.Clusters[i]
-		if c.leaving() || meant[c.Name] || len(x.Out(c.Name))+len(x.In(c.Name)) > 0 {
+	for i := range x.Fleet.names {
+		c := &x.Fleet.names[i]
+		if c.leaving() || meant[c.Name] || len(x.Out(c.Name))+len(x.In(c.Name))+len(x.into(c.Name)) > 0 {
 			continue
 		}
 		out = append(out, api.Problem{
@@ -129,13 +129,13 @@ func (x *linted) leftAlone() map[api.ClusterName]bool {
 	for _, m := range x.rules {
 		if m.chosen.size() == 0 { // see small and noHub
 			for _, i := range m.chosen.members {
-				out[x.Clusters[i].Name] = true
+				out[x.Fleet.names[i].Name] = true
 			}
 		}
 		hubLeaves := len(m.active.hubs) < len(m.chosen.hubs)
 		for _, i := range m.active.members {
 			if hubLeaves || len(m.active.members) < len(m.chosen.members) && has(m.active.hubs, i) {
-				out[x.Clusters[i].Name] = true
+				out[x.Fleet.names[i].Name] = true
 			}
 		}
 	}

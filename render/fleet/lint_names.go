@@ -15,8 +15,8 @@ func mirrors(l Link) bool { return l.Spec.Mirrors(l.Target.Spec.Gateway) }
 // web-us-east. One warning for two such targets, with one source as example.
 func collisions(x *linted) []api.Problem {
 	var out []api.Problem
-	for i := range x.Clusters {
-		long := string(x.Clusters[i].Name)
+	for i := range x.Fleet.names {
+		long := string(x.Fleet.names[i].Name)
 		for at := range len(long) {
 			if long[at] != '-' {
 				continue
@@ -37,7 +37,7 @@ func collisions(x *linted) []api.Problem {
 
 // bothMirrored gives the first source with mirrors of both targets.
 func bothMirrored(f *Fleet, a, b api.ClusterName) (source api.ClusterName, ok bool) {
-	x, y := f.In(a), f.In(b)
+	x, y := f.into(a), f.into(b)
 	for len(x) > 0 && len(y) > 0 {
 		switch c := strings.Compare(string(x[0].Source.Name), string(y[0].Source.Name)); {
 		case c == 0 && mirrors(x[0]) && mirrors(y[0]):
@@ -55,10 +55,10 @@ func bothMirrored(f *Fleet, a, b api.ClusterName) (source api.ClusterName, ok bo
 func tooLong(x *linted) []api.Problem {
 	const most, enough = 63, 30 // of a Service's name; of what people call a service
 	var out []api.Problem
-	for i := range x.Clusters {
-		name := x.Clusters[i].Name
+	for i := range x.Fleet.names {
+		name := x.Fleet.names[i].Name
 		left := most - len("-") - len(name)
-		if left >= enough || !slices.ContainsFunc(x.In(name), mirrors) {
+		if left >= enough || !slices.ContainsFunc(x.into(name), mirrors) {
 			continue
 		}
 		out = append(out, api.Problem{

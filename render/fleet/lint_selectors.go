@@ -177,13 +177,13 @@ func same(x *linted) []api.Problem {
 	for _, targets := range x.declared {
 		for _, t := range targets {
 			s := spec{t.doc, api.Path{"spec"}, t.origin.spec}
-			out = append(out, s.same(x.Clusters[t.index].Spec.Gateway)...)
+			out = append(out, s.same(x.Fleet.names[t.index].Spec.Gateway)...)
 		}
 	}
 	for _, m := range x.rules {
 		s := spec{m.doc.document, api.Path{"spec", "template"}, m.spec}
 		for _, i := range m.active.members {
-			if g := x.Clusters[i].Spec.Gateway; g.On() {
+			if g := x.Fleet.names[i].Spec.Gateway; g.On() {
 				out = append(out, s.same(g)...)
 				break
 			}

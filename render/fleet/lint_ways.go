@@ -47,8 +47,8 @@ func (x *linted) oneWayLinks() []api.Problem {
 	halves := 0
 	for source := range x.declared {
 		for _, d := range x.declared[source] {
-			pair := api.Pair{Source: x.Clusters[source].Name, Target: x.Clusters[d.index].Name}
-			back, ok := x.Link(reverse(pair))
+			pair := api.Pair{Source: x.Fleet.names[source].Name, Target: x.Fleet.names[d.index].Name}
+			back, ok := x.Link(api.Pair{Source: x.Fleet.names[d.index].Canonical(), Target: pair.Source})
 			switch {
 			case !ok:
 				l, _ := x.Link(pair)
@@ -79,7 +79,7 @@ func (x *linted) oneWayLinks() []api.Problem {
 func federatedOneWay(x *linted) []api.Problem {
 	found := tally{}
 	if x.anyFederates() {
-		for i := range x.Clusters {
+		for i := range x.Fleet.names {
 			x.federatedAt(i, found)
 		}
 	}
@@ -100,8 +100,8 @@ func (x *linted) anyFederates() bool {
 
 // federatedAt walks the links from and to one cluster side by side; both are sorted by the other end.
 func (x *linted) federatedAt(cluster int, found tally) {
-	in := x.In(x.Clusters[cluster].Name)
-	for _, l := range x.Out(x.Clusters[cluster].Name) {
+	in := x.into(x.Fleet.names[cluster].Name)
+	for _, l := range x.Out(x.Fleet.names[cluster].Name) {
 		for len(in) > 0 && in[0].Source.Name < l.Target.Name {
 			in = in[1:]
 		}
@@ -114,9 +114,9 @@ func (x *linted) federatedAt(cluster int, found tally) {
 // blind warns of links that can mirror nothing: no gateway in the target, and nothing selected that does without one.
 func blind(x *linted) []api.Problem {
 	found := tally{}
-	for i := range x.Clusters {
-		if target := &x.Clusters[i]; !target.Spec.Gateway.On() {
-			for _, l := range x.In(target.Name) {
+	for i := range x.Fleet.names {
+		if target := &x.Fleet.names[i]; !target.Spec.Gateway.On() {
+			for _, l := range x.into(target.Name) {
 				if !l.Spec.UsesRemoteDiscovery() {
 					found.add(l)
 				}

@@ -51,7 +51,7 @@ func (e *endings) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
 		return nil, false
 	}
 	m.chosen = e.choose(members, hubs, spec.Topology)
-	m.active = m.chosen.without(func(i int) bool { return e.fleet.Clusters[i].leaving() })
+	m.active = m.chosen.without(func(i int) bool { return e.fleet.names[i].leaving() })
 	for i, x := range spec.Except {
 		m.leaveOut(e, i, x)
 	}
@@ -69,8 +69,8 @@ func (e *endings) selector(d declared[api.MeshDoc], s *metav1.LabelSelector, fie
 // choose gives what a mesh selects.
 func (e *endings) choose(members, hubs labels.Selector, topology api.Topology) chosen {
 	var c chosen
-	for i := range e.fleet.Clusters {
-		set := labels.Set(e.fleet.Clusters[i].Labels)
+	for i := range e.fleet.names {
+		set := labels.Set(e.fleet.names[i].Labels)
 		if !members.Matches(set) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 )
@@ -57,6 +58,15 @@ func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 	case g.Probe.Period == "":
 		lack("probe.period", "has no annotation "+probePeriod+" that is a duration above zero")
 	}
+}
+
+// By are the facts of the cluster by a second name: with the gateway that is declared of that. seen is what the facts were read from.
+func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
+	r := reader{c: c, seen: seen, f: f}
+	r.f.Gateway = Gateway{}
+	r.f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.NoGateway })
+	r.gateway()
+	return r.f
 }
 
 // Homeless says that a gateway is known but for where it is: its load balancer has no address at the moment.

@@ -111,12 +111,6 @@ func AddressesIn(link object.Body) []string {
 	return strings.Split(at, ",")
 }
 
-// FederateAlike says that two Links make members of federated Services, and of the same services.
-func FederateAlike(a, b object.Body) bool {
-	x, y := specOf(a).FederatedServiceSelector, specOf(b).FederatedServiceSelector
-	return chooses(x) && reflect.DeepEqual(x, y)
-}
-
 // selectors are the members of a Link's spec that choose services.
 func selectors() []string {
 	return []string{"selector", "remoteDiscoverySelector", "federatedServiceSelector"}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/linkwright/linkwright/api"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/object"
@@ -25,6 +27,7 @@ type Side struct {
 	Looked     []object.Watch
 	Everything bool // simulated: whatever is not in Seen is not there
 	Facts      linkerd.Facts
+	StandIns   map[api.ClusterName]linkerd.Facts // by second names, of a cluster that nobody reads; nil: they are read live
 	// Gap says why admission policies do not confine linkwright's account there; empty: they do. Anyone: it is no ServiceAccount, so
 	// that none could.
 	Gap    string
@@ -32,6 +35,17 @@ type Side struct {
 	Pass   int // in which it was read by requests, or could not be
 	// Stale is since when it cannot be read, though it could before; zero: it can, or nobody knows since when.
 	Stale time.Time
+}
+
+// As are the facts of the cluster by one of its names: a second name has a gateway of its own.
+func (s Side) As(c *fleet.Cluster) linkerd.Facts {
+	if c.Spec.SameAs == "" {
+		return s.Facts
+	}
+	if facts, ok := s.StandIns[c.Name]; ok {
+		return facts
+	}
+	return s.Facts.By(c.Spec, s.Seen)
 }
 
 // View is a link with both its ends as seen: all that is decided about a pair is a function of it.

@@ -21,7 +21,7 @@ func (p *planner) writeBase() {
 	if p.base != nil {
 		next = *p.base
 	}
-	next.Commit, next.Term, next.Linkerd = p.step.Commit, p.Term, p.spec(p.name).Linkerd
+	next.Commit, next.Term, next.Linkerd, next.Names = p.step.Commit, p.Term, p.spec(p.name).Linkerd, p.secondNames()
 	if c, why := p.inventory(next, old); why == nil {
 		p.step.Ahead = append([]object.Change{c}, p.step.Ahead...)
 	}

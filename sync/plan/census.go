@@ -19,7 +19,7 @@ import (
 
 // census counts what is recorded in all clusters that can be read, by their own inventories and those of their peers.
 func (p *planner) census() prune.Census {
-	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Unknown: map[api.ClusterName]bool{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
+	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Unknown: map[api.ClusterName]bool{}, Names: map[api.ClusterName]api.ClusterName{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
 	for _, d := range p.Departed {
 		if !p.Guard.Retiring[d.Name] && !p.Forget[d.Name] && !p.handed(d.Name) { // a renamed cluster stays
 			c.Clusters = append(c.Clusters, d.Name)
@@ -27,7 +27,7 @@ func (p *planner) census() prune.Census {
 	}
 	recorded := p.holdings()
 	for name := range p.UIDs {
-		if _, read := recorded[name]; !read && p.isDeclared(name) && !p.leaves(name) {
+		if _, read := recorded[name]; !read && p.isCluster(name) && !p.leaves(name) {
 			c.Unread[name] = true
 		}
 	}
@@ -52,7 +52,11 @@ func (p *planner) countLinks(c *prune.Census, recorded map[api.ClusterName][]inv
 	}
 	c.Begun = slices.SortedFunc(maps.Keys(begun), api.Pair.Compare)
 	for pair := range c.Links {
-		for _, name := range []api.ClusterName{pair.Source, pair.Target} {
+		in := p.holder(pair)
+		if in != pair.Target {
+			c.Names[pair.Target] = in
+		}
+		for _, name := range []api.ClusterName{pair.Source, in} {
 			if !p.isDeclared(name) {
 				c.Unknown[name] = true
 			}
@@ -79,7 +83,7 @@ func (p *planner) begun(recorded map[api.ClusterName][]inventory.Inventory) map[
 	}
 	for name := range p.Debts {
 		for _, owed := range p.Owed(name) {
-			if !standsIn(recorded, name, owed.Link) {
+			if !p.standsIn(recorded, name, owed.Link) {
 				add(owed.Link)
 			}
 		}
@@ -94,10 +98,10 @@ func (p *planner) through(recorded map[api.ClusterName][]inventory.Inventory, li
 }
 
 // standsIn says that the other cluster of a link has made it anew since the given one owes an end of it.
-func standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
+func (p *planner) standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == debtor {
-		other = link.Target
+		other = p.holder(link)
 	}
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
 }
@@ -109,7 +113,7 @@ func (p *planner) holdings() map[api.ClusterName][]inventory.Inventory {
 		if !side.Known || p.stranger(name) != nil {
 			continue
 		}
-		recorded, err := inventory.Read(p.Owner, side.Seen)
+		recorded, err := p.inventories(name)
 		if err == nil {
 			out[name] = p.rebuilt(name, recorded, func(object.Key, object.Record) {})
 		}
@@ -123,7 +127,11 @@ func (p *planner) counts(pair api.Pair) bool {
 	if p.Fleet == nil {
 		return false
 	}
-	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
+	source := p.today(pair.Source)
+	if source != pair.Source && p.linked(api.Pair{Source: source, Target: pair.Target}) {
+		return false // it goes on by the source's name of today
+	}
+	for _, name := range []api.ClusterName{source, p.holder(pair)} {
 		if p.departed(name) || p.leaves(name) {
 			return false
 		}
@@ -137,8 +145,8 @@ func (p *planner) countIn(c *prune.Census, name api.ClusterName, recorded []inve
 	gone := map[api.ClusterName]inventory.Unit{} // by target
 	for _, inv := range recorded {
 		if target := inv.End.Link.Target; inv.End.IsSource() && !inv.Leaving {
-			if slices.Contains(c.Clusters, target) {
-				gone[target] = inventory.Unit{Kind: inventory.UnitCluster, Cluster: target}
+			if in := p.holder(inv.End.Link); slices.Contains(c.Clusters, in) {
+				gone[target] = inventory.Unit{Kind: inventory.UnitCluster, Cluster: in}
 			} else if c.Links[inv.End.Link] {
 				gone[target] = inventory.LinkUnit(inv.End.Link)
 			}

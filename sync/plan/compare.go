@@ -44,12 +44,13 @@ func (p *planner) compare() {
 func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	row := Row{End: want.End, Standing: InPlace, Going: v.Going}
 	var changes []object.Change
+	var shared bool
 	if want.Held == nil {
 		want.Held = p.lacks(want)
 	}
 	if want.Held == nil {
 		changes, want.Held = p.differs(want, p.side)
-		changes = p.wholeLinks(changes)
+		changes, shared = p.unshared(p.wholeLinks(changes))
 		v.Next.Rotate = p.unmet(want.End, v.Next.Rotate)
 	}
 	if why := p.closed(want.End); why != nil {
@@ -74,6 +75,8 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 	case v.Refused != nil:
 		row.Standing, row.Why = Refused, v.Refused
 	case row.Standing != InPlace:
+	case shared:
+		row.Standing = Changing
 	case v.Waiting != nil:
 		row.Standing, row.Why = Waiting, v.Waiting
 	case contested != nil:
@@ -84,6 +87,15 @@ func (p *planner) declaredEnd(want object.Wanted, v prune.Verdict) {
 		row = p.judged(row, want)
 	}
 	p.tell(p.withhold(row))
+}
+
+// unshared leaves out what another end of the cluster writes in this step, and says whether there is any: links to two names of a cluster
+// share an account there.
+func (p *planner) unshared(changes []object.Change) (own []object.Change, shared bool) {
+	own = slices.DeleteFunc(changes, func(c object.Change) bool {
+		return !c.End.IsSource() && slices.ContainsFunc(p.step.Changes, func(o object.Change) bool { return o.Key == c.Key })
+	})
+	return own, len(own) < len(changes)
 }
 
 // leavingEnd plans the next part of an unlink.
@@ -159,26 +171,29 @@ func (p *planner) record(end object.End) (inventory.Inventory, bool) {
 // peer is how the other end of an undeclared link stands. A name that was never written to has no end. A
 // stranger tells nothing. What a side of an earlier pass says is looked at anew before anything goes by it: see unread.
 func (p *planner) peer(end object.End) prune.Peer {
-	other := end.Link.Source
-	if end.IsSource() {
-		other = end.Link.Target
-	}
-	if !p.remembered(other) || p.forsaken(other) {
+	at := p.other(end)
+	if !p.remembered(at) || p.forsaken(at) {
 		return prune.Peer{Known: true, Gone: true}
 	}
-	at := p.today(other)
 	here := object.End{Cluster: at, Link: end.Link}
 	side, closed := p.Sides[at], p.closed(here)
-	if p.stranger(at) != nil {
-		return prune.Peer{Dead: p.dead(here), Unread: unreadable(side), Closed: closed}
+	if why := p.stranger(at); why != nil {
+		peer := prune.Peer{Dead: p.dead(here), Unread: unreadable(side), Closed: closed}
+		if why.Code == reason.SameCluster && p.departed(at) { // its cluster is declared by another name: people may not know that this one ends
+			peer.Unread = why
+		}
+		return peer
 	}
-	far := object.End{Cluster: other, Link: end.Link}
+	far := here
+	if !end.IsSource() { // a source's end keeps the name that the source had
+		far.Cluster = end.Link.Source
+	}
 	if own, _ := p.record(end); own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
 		if _, there := inventory.Of(p.Owner, far, side.Seen); there {
 			return prune.Peer{Known: true, Alive: true, Closed: closed}
 		}
 	}
-	recorded, err := inventory.Read(p.Owner, side.Seen)
+	recorded, err := p.inventories(at)
 	if err != nil {
 		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(reason.Inventory, "%v", err)}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func (p *planner) view(l fleet.Link) pair.View {
-	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.Sides[l.Target.Name], Undiscovered: p.undiscovered(l)}
+	v := pair.View{Link: l, Source: p.Sides[l.Source.Name], Target: p.targetSide(l), Undiscovered: p.undiscovered(l)}
 	if proof, tried := p.Proofs[l.Pair()]; tried {
 		v.Proof = &proof
 	}
@@ -53,7 +53,7 @@ func (p *planner) taken(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 		return &c, nil
 	}
 	switch {
-	case !v.Source.Known || p.stranger(l.Target.Name) != nil:
+	case !v.Source.Known || p.stranger(l.Target.Canonical()) != nil:
 		return nil, nil
 	case mode == api.Existing:
 		return v.Existing()
@@ -127,11 +127,11 @@ func (p *planner) wholeLinks(changes []object.Change) []object.Change {
 
 // target is a link's end in its target. What was given to the source stays while the source may still use it.
 func (p *planner) target(l fleet.Link) object.Wanted {
-	in := render.Input{Link: l, Target: p.located(l, p.facts(l.Target.Name))}
+	in := render.Input{Link: l, Target: p.located(l, p.targetFacts(l))}
 	switch l.Spec.Credentials.Mode {
 	case api.Existing:
 		if why := p.stillUsed(l); why != nil {
-			return object.Wanted{End: object.End{Cluster: l.Target.Name, Link: l.Pair()}, Held: why}
+			return object.Wanted{End: targetEnd(l), Held: why}
 		}
 	case api.Bound:
 		r := p.rotation(l)
@@ -153,17 +153,18 @@ func (p *planner) lasting(l fleet.Link) pair.Lasting {
 }
 
 func (p *planner) access(l fleet.Link) pair.Access {
-	issued, known := p.issued[l.Target.Name]
+	in := l.Target.Canonical()
+	issued, known := p.issued[in]
 	if !known {
 		if p.issued == nil {
 			p.issued = map[api.ClusterName]map[object.Key]pair.Issued{}
 		}
-		issued = p.Sides[l.Target.Name].Issued()
-		p.issued[l.Target.Name] = issued
+		issued = p.Sides[in].Issued()
+		p.issued[in] = issued
 	}
 	account := render.Account(p.Owner, l.Source.Name)
 	a := pair.Access{Account: account, Issued: issued[account], Blind: p.Proofs == nil || p.Elsewhere[l.Source.Name]}
-	end, seen := object.End{Cluster: l.Target.Name, Link: l.Pair()}, p.Sides[l.Target.Name].Seen
+	end, seen := targetEnd(l), p.Sides[in].Seen
 	lost := len(a.Tokens) == 0 && (len(a.Live) == 0 || l.Spec.Credentials.Mode == api.LegacyToken)
 	if lost || inventory.Mentions(p.Owner, end, seen, pair.Later) {
 		inv, _ := inventory.Of(p.Owner, end, seen)
@@ -177,7 +178,7 @@ func (p *planner) access(l fleet.Link) pair.Access {
 
 // stillUsed says why a target's end of mode Existing must stay, or nil.
 func (p *planner) stillUsed(l fleet.Link) *object.Reason {
-	if p.Sides[l.Target.Name].Seen.Record(p.access(l).Account).Mark != object.Ours {
+	if p.Sides[l.Target.Canonical()].Seen.Record(p.access(l).Account).Mark != object.Ours {
 		return nil // nothing of it works any more
 	}
 	v := p.view(l)
@@ -236,7 +237,7 @@ func (p *planner) rotate() {
 func (p *planner) known(l fleet.Link) pair.View {
 	v := p.view(l)
 	v.Source.Known = v.Source.Known && p.stranger(l.Source.Name) == nil
-	v.Target.Known = v.Target.Known && p.stranger(l.Target.Name) == nil
+	v.Target.Known = v.Target.Known && p.stranger(l.Target.Canonical()) == nil
 	return v
 }
 
@@ -373,7 +374,7 @@ func (p *planner) retired(in prune.Input) map[object.Key]bool {
 func (w World) existing(out []fleet.Link) []object.Watch {
 	var watches []object.Watch
 	for _, l := range out {
-		issued := w.Sides[l.Target.Name].Issued()[render.Account(w.Owner, l.Source.Name)]
+		issued := w.Sides[l.Target.Canonical()].Issued()[render.Account(w.Owner, l.Source.Name)]
 		moves := len(issued.Live) > 0 || len(issued.Tokens) > 1 || (&planner{World: w}).asked(l) != nil
 		if l.Spec.Credentials.Mode == api.LegacyToken && !moves {
 			continue

@@ -119,7 +119,7 @@ func (p *planner) comes(r Row) bool {
 	switch r.Why.Code {
 	case "NoCredential":
 		l, declared := p.Fleet.Link(r.End.Link)
-		return declared && len(p.access(l).Tokens) > 0 || p.Elsewhere[r.End.Link.Target]
+		return declared && len(p.access(l).Tokens) > 0 || p.Elsewhere[p.other(r.End)]
 	case NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
 	case prune.WaitingForSuccessor: // objects become ready

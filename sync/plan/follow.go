@@ -63,12 +63,13 @@ func lag(link api.Pair) time.Duration {
 
 // stale says since when the target of a link that stands gives no answer, or nil: all that is there stays as it is.
 func (p *planner) stale(l fleet.Link) *object.Reason {
-	since := p.Sides[l.Target.Name].Stale
-	if _, stands := p.standing(l); !stands || since.IsZero() || p.Sides[l.Target.Name].Known {
+	target := p.Sides[l.Target.Canonical()]
+	since := target.Stale
+	if _, stands := p.standing(l); !stands || since.IsZero() || target.Known {
 		return nil
 	}
 	return object.Because(StaleFacts, "cluster %s has given no answer since %s UTC: what was written of the link stays as it is, and is looked after again once it answers",
-		l.Target.Name, since.UTC().Format(time.DateTime))
+		l.Target.Canonical(), since.UTC().Format(time.DateTime))
 }
 
 // standing is the live Linkerd Link of a link, if it is ours.
@@ -103,7 +104,7 @@ func (p *planner) located(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
 
 // homeless tells of a link in place that keeps its target's last addresses, or nil.
 func (p *planner) homeless(l fleet.Link) *object.Reason {
-	if target := p.facts(l.Target.Name); target == nil || !target.Gateway.Homeless() {
+	if target := p.targetFacts(l); target == nil || !target.Gateway.Homeless() {
 		return nil
 	}
 	return object.Because(LastAddress, "the gateway of %s has no address now: the link keeps the last one, %s; repair it, or declare spec.gateway.addresses",

@@ -35,10 +35,10 @@ func (p *planner) blind(end object.End) *object.Reason {
 // unissued says that nobody sees which access the source of a link has in its target, or nil.
 func (p *planner) unissued(l fleet.Link) *object.Reason {
 	account := render.Account(p.Owner, l.Source.Name)
-	seen := p.Sides[l.Target.Name].Seen
+	seen := p.Sides[l.Target.Canonical()].Seen
 	for _, kind := range []string{"Secret", "ServiceAccount"} {
 		if why := seen.HidesAny(object.Watch{Kind: kind, Namespace: account.Namespace}); why != nil {
-			return object.Because(why.Code, "cluster %s: %s", l.Target.Name, why.Message)
+			return object.Because(why.Code, "cluster %s: %s", l.Target.Canonical(), why.Message)
 		}
 	}
 	return nil

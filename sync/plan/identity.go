@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -18,7 +17,7 @@ import (
 //
 //	not read                         unknown is not absent
 //	no identity                      it must be told from others
-//	two names for one cluster        neither counts; but see renamed and misled
+//	two names for one cluster        neither counts; but see renamed and owner
 //	another cluster than remembered  until people accept it
 //	other namespaces of Linkerd      while it holds anything of ours
 //	a base of another name           until people accept it
@@ -119,22 +118,18 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	case uid == "":
 		return object.Because(reason.NoIdentity, "namespace kube-system is missing: its uid identifies the cluster")
 	}
-	twin := api.ClusterName("")
-	if shared {
-		twin = w.twin(name, uid)
+	owner := api.ClusterName("")
+	if known := w.UIDs[name]; shared || known != "" && known != uid {
+		owner = w.owner(name, uid)
 	}
-	if twin != "" && w.misled(name, twin) {
+	if owner != "" {
 		return object.Because(reason.SameCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
-			name, twin, uid, twin)
+			name, owner, uid, owner)
 	}
-	if twin != "" {
-		return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration; if %s has a new name: %s",
-			name, twin, uid, name, w.command("accept cluster NEWNAME="+uid))
-	}
-	if ring := w.swapped(name); len(ring) > 0 {
-		last := len(ring) - 1
-		return object.Because(reason.ClusterChanged, "%s and %s swapped their names in one commit, and each would wait for the other: take that back, give %s a name that is free, and swap the rest once that is in place",
-			strings.Join(ring[:last], ", "), ring[last], ring[0])
+	if shared {
+		if twin := w.twin(name, uid); twin != "" {
+			return w.twins(name, twin, uid)
+		}
 	}
 	if w.Accepted[name] == uid {
 		return nil
@@ -146,43 +141,30 @@ func (w World) unidentified(name api.ClusterName, shared bool) *object.Reason {
 	return nil
 }
 
-// swapped gives, in order, the declared clusters that have each other's former names, two or more in a ring, of which this is one.
-func (w World) swapped(name api.ClusterName) (ring []string) {
-	for at := name; len(ring) <= len(w.UIDs); {
-		if at = w.calledBefore(at); at == "" {
-			return nil
-		}
-		if ring = append(ring, string(at)); at == name {
-			slices.Sort(ring)
-			return ring
-		}
+// twins refuses two names of one cluster.
+func (w World) twins(name, twin api.ClusterName, uid string) *object.Reason {
+	former, now := twin, name
+	if w.departed(name) {
+		former, now = name, twin
 	}
-	return nil
+	if !w.departed(former) {
+		return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration, or declare one of them as a second name of the other (spec.sameAs)",
+			name, twin, uid)
+	}
+	return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): a cluster gets another name without interruption if that is its second name first (spec.sameAs); "+
+		"to unlink all that is linked by the name %s at once, and link it anew: %s", name, twin, uid, former, w.command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
 }
 
-// calledBefore is the declared name by which the cluster that has this one now is remembered; empty: it is none, or the same.
-func (w World) calledBefore(name api.ClusterName) (former api.ClusterName) {
-	side, known := w.Sides[name], w.UIDs[name]
-	if !side.Known || known == "" || side.Facts.UID == known {
-		return ""
-	}
-	for other, uid := range w.UIDs {
-		if c, _, _ := w.declared(other); c != nil && uid == side.Facts.UID && (former == "" || other < former) {
-			former = other
-		}
-	}
-	return former
-}
-
-// renamedBase finds a base that describes the cluster under another name.
+// renamedBase finds a base that describes the cluster by another name, of which this one is no second name.
 func (w World) renamedBase(name api.ClusterName) *object.Reason {
 	base, found, err := inventory.Base(w.Owner, w.Sides[name].Seen)
 	switch {
 	case err != nil:
 		return object.Because(reason.Inventory, "%v", err)
-	case found && base.End.Cluster != name:
-		return object.Because(reason.ClusterRenamed, "this cluster was written to as %s: if it has a new name: %s",
-			base.End.Cluster, w.command(fmt.Sprintf("accept cluster %s=%s", name, w.Sides[name].Facts.UID)))
+	case found && base.End.Cluster != name && !slices.Contains(base.Names, name):
+		return object.Because(reason.ClusterRenamed, "this cluster was written to as %s: declare it by that name, and %s as its second one (spec.sameAs); "+
+			"to unlink all that is linked by the name %s at once, and link it anew: %s",
+			base.End.Cluster, name, base.End.Cluster, w.command(fmt.Sprintf("accept cluster %s=%s", name, w.Sides[name].Facts.UID)))
 	}
 	return nil
 }
@@ -204,25 +186,37 @@ func (w World) Confirmed(name api.ClusterName, uid string) bool {
 	return true
 }
 
-// misled says that the access of one name leads to the cluster of another: the record remembers that cluster by the other name, or, if
-// it does not know that one, the base there does. The other name is declared still, and nobody accepted the cluster by this one. Only the name
-// with the wrong access is then in doubt.
-func (w World) misled(name, owner api.ClusterName) bool {
-	uid := w.Sides[owner].Facts.UID
-	owns := w.UIDs[owner] == uid
-	if w.UIDs[owner] == "" {
-		base, found := inventory.ReadBase(w.Owner, w.Sides[name].Seen)
-		owns = found && base.End.Cluster == owner
+// owner is the declared cluster to which the access of another name leads by mistake: the record has its identity by that name, or, if it does
+// not know that one, the base there does. Only the name with the wrong access is then in doubt. Empty: none.
+func (w World) owner(name api.ClusterName, uid string) (owner api.ClusterName) {
+	if w.UIDs[name] == uid {
+		return ""
 	}
-	return owns && w.UIDs[name] != uid && w.Accepted[name] != uid && !w.departed(owner)
+	for other, known := range w.UIDs {
+		if known == uid && other != name && w.isCluster(other) && (owner == "" || other < owner) {
+			owner = other
+		}
+	}
+	if base, found := inventory.ReadBase(w.Owner, w.Sides[name].Seen); owner == "" && found && base.End.Cluster != name {
+		if was := base.End.Cluster; w.isCluster(was) && w.UIDs[was] == "" && w.Sides[was].Facts.UID == uid {
+			return was
+		}
+	}
+	return owner
+}
+
+// isCluster says that a name is declared, and not as a second one.
+func (w World) isCluster(name api.ClusterName) bool {
+	c, _, _ := w.declared(name)
+	return c != nil && c.Name == name && c.Spec.SameAs == ""
 }
 
 // twin gives another name with the same identity, the first in order; the former name of a cluster that
-// people accepted under its new one is none, nor is the new one of that, nor is a name whose access leads here by mistake.
+// has its new one as a second name, or by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
 func (w World) twin(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
 	for other, side := range w.Sides {
-		if other != name && side.Known && side.Facts.UID == uid && (!w.departed(other) || !w.accepts(name)) && !w.misled(other, name) {
+		if other != name && side.Known && side.Facts.UID == uid && (!w.departed(other) || !w.accepts(name)) && w.owner(other, uid) == "" {
 			found = append(found, other)
 		}
 	}

@@ -65,7 +65,7 @@ func (w World) everywhere() []api.ClusterName {
 // holds adds what was seen in a cluster of the ends that are asked for, and orphans.
 func (w World) holds(left *LeftOver, asked func(object.End) bool) {
 	side := w.Sides[left.Cluster]
-	recorded, err := inventory.Read(w.Owner, side.Seen)
+	recorded, err := w.inventories(left.Cluster)
 	switch {
 	case !side.Known && side.Err != nil:
 		left.Unread = side.Err

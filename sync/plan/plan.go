@@ -88,12 +88,13 @@ const (
 	Suspended Standing = "suspended"
 )
 
-// Row is how one end stands. Going lists what of ours goes in the end, Unready what of an end in place is not ready.
+// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end, Unready what of an end in place is not ready.
 type Row struct {
 	End      object.End
 	Standing Standing
 	Why      *object.Reason
 	Leaving  bool
+	Other    api.ClusterName
 	Going    []object.Key
 	Unready  []Unready
 	Health   []pair.Verdict // of a declared link, at its source: all stages in order
@@ -213,7 +214,6 @@ type planner struct {
 	calmed      time.Time                                      // when the first contested object is corrected again; zero: none
 	strangers   map[api.ClusterName]*object.Reason             // memo of stranger
 	issued      map[api.ClusterName]map[object.Key]pair.Issued // memo of pair.Side.Issued
-	declaredAs  map[string][]api.ClusterName                   // memo of called
 	credentials map[api.Pair]given                             // memo of credential
 	weighed     *prune.Removal                                 // memo of removal
 	heard       *news                                          // memo of news
@@ -296,7 +296,7 @@ func (p *planner) wants(name api.ClusterName, only ...object.End) []object.Wante
 }
 
 func (p *planner) source(l fleet.Link) object.Wanted {
-	in := render.Input{Link: l, Source: p.facts(l.Source.Name), Target: p.facts(l.Target.Name)}
+	in := render.Input{Link: l, Source: p.facts(l.Source.Name), Target: p.targetFacts(l)}
 	cred, why := p.credential(l)
 	if why == nil {
 		why = p.known(l).Distrust(p.Now)
@@ -334,10 +334,20 @@ func (p *planner) facts(name api.ClusterName) *linkerd.Facts {
 	return &facts
 }
 
+// targetFacts are as facts, of a link's target.
+func (p *planner) targetFacts(l fleet.Link) *linkerd.Facts {
+	facts := p.facts(l.Target.Canonical())
+	if facts == nil || l.Target.Spec.SameAs == "" || p.stranger(l.Target.Spec.SameAs) != nil {
+		return facts
+	}
+	by := p.Sides[l.Target.Spec.SameAs].As(l.Target)
+	return &by
+}
+
 func (p *planner) allHeld(why *object.Reason) []Row {
 	rows := make([]Row, len(p.wanted))
 	for i, want := range p.wanted {
-		rows[i] = Row{End: want.End, Standing: Held, Why: why}
+		rows[i] = Row{End: want.End, Standing: Held, Why: why, Other: p.otherOf(want.End)}
 	}
 	return rows
 }
@@ -348,15 +358,14 @@ func (p *planner) pruneInput(name api.ClusterName, wanted []object.Wanted, recor
 	l := p.spec(name).Linkerd
 	in := prune.Input{
 		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: p.rebuilt(name, recorded, p.strayIn(name)),
-		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{}, Now: p.Now, Grace: p.Grace, In: p.installation(),
+		Seen: side.Seen, Saw: side.Saw, Policy: p.policy(), Leaving: map[api.ClusterName]bool{name: p.leaves(name)}, Now: p.Now, Grace: p.Grace, In: p.installation(),
 		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
 	}
 	for _, inv := range in.Recorded {
-		for _, c := range []api.ClusterName{name, inv.End.Link.Source, inv.End.Link.Target} {
-			if _, known := in.Leaving[c]; !known {
-				in.Leaving[c] = p.leaves(c)
-			}
+		if inv.End.IsBase() {
+			continue
 		}
+		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.leaves(inv.End.Link.Source), p.leaves(p.holder(inv.End.Link))
 	}
 	for _, w := range wanted {
 		in.Wanted[w.End] = w

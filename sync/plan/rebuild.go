@@ -93,10 +93,7 @@ func (w World) declares(link api.Pair) bool {
 
 // toldAcross says that the inventory of a link's other end tells of it.
 func (w World) toldAcross(end object.End) bool {
-	far := object.End{Cluster: end.Link.Source, Link: end.Link}
-	if end.IsSource() {
-		far.Cluster = end.Link.Target
-	}
+	far := object.End{Cluster: w.other(end), Link: end.Link}
 	_, found := inventory.Of(w.Owner, far, w.Sides[far.Cluster].Seen)
 	return found
 }
@@ -115,10 +112,23 @@ func (w World) endOf(name api.ClusterName, k object.Key) (object.End, bool) {
 		return end, true
 	}
 	if source, ok := render.SourceOf(w.Owner, k); ok {
-		end.Link = api.Pair{Source: source, Target: name}
+		end.Link = api.Pair{Source: source, Target: w.calledBy(source, name)}
 		return end, true
 	}
 	return end, k.Namespace == w.spec(name).Linkerd.MulticlusterNamespace
+}
+
+// calledBy is the name by which a source is linked to a cluster: its own, or else the first of its second names by which a link is declared.
+func (w World) calledBy(source, name api.ClusterName) api.ClusterName {
+	if w.Fleet == nil || w.declares(api.Pair{Source: source, Target: name}) {
+		return name
+	}
+	for _, second := range w.Fleet.Names(name) {
+		if w.declares(api.Pair{Source: source, Target: second}) {
+			return second
+		}
+	}
+	return name
 }
 
 // targetOf is the target of the link whose end in a source has such an object. A legacy name counts where a Linkerd Link to

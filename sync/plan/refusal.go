@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -17,7 +15,7 @@ func (p *planner) refusal() *object.Reason {
 	if why := p.unconfined(); why != nil && p.RequireConfinement {
 		return why
 	}
-	recorded, err := inventory.Read(p.Owner, p.side.Seen)
+	recorded, err := p.inventories(p.name)
 	if err != nil {
 		return object.Because(reason.Inventory, "%v", err)
 	}
@@ -32,18 +30,8 @@ func (p *planner) refusal() *object.Reason {
 	if why := p.barred(p.name); why != nil {
 		return why
 	}
-	p.recorded = p.own(recorded)
+	p.recorded = recorded
+	base, found := inventory.ReadBase(p.Owner, p.side.Seen)
+	p.formerBase = found && base.End.Cluster != p.name
 	return nil
-}
-
-// own are the inventories of a cluster under its name. A base of its former name is taken over, and written anew; the ends
-// of links that were between other names are ends that nobody declares, until they are handed over.
-func (p *planner) own(recorded []inventory.Inventory) []inventory.Inventory {
-	for i := range recorded {
-		if recorded[i].End.IsBase() && recorded[i].End.Cluster != p.name {
-			recorded[i].End.Cluster, p.formerBase = p.name, true
-		}
-	}
-	slices.SortFunc(recorded, func(a, b inventory.Inventory) int { return a.End.Compare(b.End) })
-	return recorded
 }

@@ -18,9 +18,9 @@ type Releasing struct {
 func (r *Releasing) has(p api.Pair) bool { return r.All || r.Links[p] }
 
 // Touches says that something may be given up in a cluster.
-func (r *Releasing) Touches(name api.ClusterName) bool {
+func (w World) Touches(r *Releasing, name api.ClusterName) bool {
 	for p := range r.Links {
-		if p.Source == name || p.Target == name {
+		if p.Source == name || w.holder(p) == name {
 			return true
 		}
 	}
@@ -36,7 +36,7 @@ func (p *planner) untouched(s Step) Step {
 // release plans, in place of everything else, to take our marks off what World.Release names. An inventory goes once none of
 // its objects is ours any more, and the base after all others: whatever was interrupted is found again.
 func (p *planner) release(s Step) Step {
-	if !p.Release.Touches(p.name) {
+	if !p.Touches(p.Release, p.name) {
 		return p.untouched(s)
 	}
 	if s.Refused = p.refusal(); s.Refused != nil {

@@ -184,14 +184,14 @@ func (p *planner) unresolved(u inventory.Unit) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, u.Target}, func(name api.ClusterName) bool {
+	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, p.holder(u.Link())}, func(name api.ClusterName) bool {
 		return name != "" && p.remembered(name) && !p.Sides[name].Known
 	})
 }
 
 // stands says that an end of a link is recorded that does not leave, or may be.
 func (p *planner) stands(link api.Pair) bool {
-	for _, name := range []api.ClusterName{link.Source, link.Target} {
+	for _, name := range []api.ClusterName{link.Source, p.holder(link)} {
 		side := p.Sides[name]
 		inv, found := inventory.Of(p.Owner, object.End{Cluster: name, Link: link}, side.Seen)
 		if p.remembered(name) && !side.Known || found && !inv.Leaving {
@@ -207,7 +207,7 @@ func (p *planner) retires(next, old inventory.Inventory) {
 	if !next.Leaving || old.Leaving {
 		return
 	}
-	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, next.End.Link.Target} {
+	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, p.holder(next.End.Link)} {
 		if p.departed(name) && !p.Guard.Retiring[name] && !slices.Contains(p.step.Judged.Retire, name) &&
 			p.removal().Denies(object.End{Cluster: name}, false) == nil {
 			p.step.Judged.Retire = append(p.step.Judged.Retire, name)

@@ -12,8 +12,7 @@ import (
 
 // asked is the rotation of a link that people ask for, as the inventory of its target's end tells, or nil.
 func (p *planner) asked(l fleet.Link) *pair.Asked {
-	end := object.End{Cluster: l.Target.Name, Link: l.Pair()}
-	r := inventory.Asked(p.Owner, end, p.Sides[l.Target.Name].Seen)
+	r := inventory.Asked(p.Owner, targetEnd(l), p.Sides[l.Target.Canonical()].Seen)
 	if r == nil || l.Spec.Credentials.Mode == api.Existing {
 		return nil
 	}
@@ -81,7 +80,8 @@ type Turn struct {
 func Turns(w World, links []fleet.Link, revoke bool, policies ...Policy) []Turn {
 	out := make([]Turn, len(links))
 	for i, l := range links {
-		p := &planner{World: w, name: l.Target.Name, side: w.Sides[l.Target.Name], policies: policies}
+		in := l.Target.Canonical()
+		p := &planner{World: w, name: in, side: w.Sides[in], policies: policies}
 		out[i] = p.turn(l, revoke)
 	}
 	return out

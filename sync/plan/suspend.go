@@ -113,6 +113,7 @@ func (p *planner) tell(row Row) {
 	if row.Why != nil && row.Why.Code == codeSuspended {
 		row.Standing, row.Going = Suspended, nil
 	}
+	row.Other = p.otherOf(row.End)
 	p.step.Rows = append(p.step.Rows, row)
 }
 
@@ -121,7 +122,7 @@ func (p *planner) held(end object.End, why *object.Reason) *object.Reason {
 	if why.Code != reason.NoCredential {
 		return why
 	}
-	if far := p.closed(object.End{Cluster: end.Link.Target, Link: end.Link}); far != nil {
+	if far := p.closed(object.End{Cluster: p.other(end), Link: end.Link}); far != nil {
 		return object.Because(far.Code, "there is no credential yet: %s", far.Message)
 	}
 	return why

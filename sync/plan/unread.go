@@ -24,9 +24,10 @@ func takes(next, old inventory.Inventory, changes []object.Change) bool {
 // Those that could not be read at all have been asked, but for a source that is to lose its access for that.
 func (p *planner) unread(end object.End) *object.Reason {
 	var first api.ClusterName
-	for _, name := range []api.ClusterName{p.name, p.today(end.Link.Source), p.today(end.Link.Target)} {
+	source := p.today(end.Link.Source)
+	for _, name := range []api.ClusterName{p.name, source, p.holder(end.Link)} {
 		side := p.Sides[name]
-		if side.Pass == p.Pass || !side.Known && (name != p.today(end.Link.Source) || end.IsSource() || !p.remembered(name) || p.forsaken(name)) {
+		if side.Pass == p.Pass || !side.Known && (name != source || end.IsSource() || !p.remembered(name) || p.forsaken(name)) {
 			continue
 		}
 		if first == "" {

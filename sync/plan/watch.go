@@ -41,6 +41,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 		out = append(out, linkerd.AdoptWatches(l, targets)...) // first: they show more of the same objects
 	}
 	out = append(out, linkerd.Watches(c.Spec)...)
+	out = append(out, w.gateways(c)...)
 	out = append(out, linkerd.MirrorWatches(l)...)
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
 	out = append(out, render.Watches(l, w.discovering(c.Name))...)
@@ -55,6 +56,20 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 		out[i].MayHide = !needed(out[i])
 	}
 	return out, nil
+}
+
+// gateways are those that a cluster has by second names, if they are other Services.
+func (w World) gateways(c fleet.Cluster) (out []object.Watch) {
+	if w.Fleet == nil {
+		return nil
+	}
+	for _, name := range w.Fleet.Names(c.Name) {
+		second, _ := w.Fleet.Cluster(name)
+		if g := second.Spec.Gateway; g.On() && (!c.Spec.Gateway.On() || g.Name != c.Spec.Gateway.Name) {
+			out = append(out, object.Watch{Version: "v1", Kind: "Service", Namespace: c.Spec.Linkerd.MulticlusterNamespace, Names: []string{g.Name}, Depth: object.Whole})
+		}
+	}
+	return out
 }
 
 // discovering gives the targets whose control-plane secrets are looked for by name.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -57,8 +58,8 @@ func severity(s plan.Standing) int {
 func Links(r Report) []LinkRow {
 	ends := endsOf(r)
 	pairs := map[api.Pair]bool{}
-	for end := range ends {
-		pairs[end.Link] = true
+	for at := range ends {
+		pairs[at.link] = true
 	}
 	out := make([]LinkRow, 0, len(pairs))
 	for _, p := range slices.SortedFunc(maps.Keys(pairs), api.Pair.Compare) {
@@ -67,34 +68,40 @@ func Links(r Report) []LinkRow {
 	return out
 }
 
+// endOf is one of the two ends of a link. The target may be a second name of the cluster in which its end is.
+type endOf struct {
+	link   api.Pair
+	source bool
+}
+
 // endsOf gives the rows of all ends of links. An end that was written to and has no row any more, in a
 // cluster that was read, is gone.
-func endsOf(r Report) map[object.End]plan.Row {
-	ends := map[object.End]plan.Row{}
+func endsOf(r Report) map[endOf]plan.Row {
+	ends := map[endOf]plan.Row{}
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
 			if end := o.Change.End; !end.IsBase() && c.State() == Ready {
-				ends[end] = plan.Row{End: end, Standing: plan.Removed, Leaving: true}
+				ends[endOf{end.Link, end.IsSource()}] = plan.Row{End: end, Standing: plan.Removed, Leaving: true}
 			}
 		}
 		for _, row := range c.Step.Rows {
 			if !row.End.IsBase() {
-				ends[row.End] = row
+				ends[endOf{row.End.Link, row.End.IsSource()}] = row
 			}
 		}
 	}
 	return ends
 }
 
-func linkRow(r Report, p api.Pair, ends map[object.End]plan.Row) LinkRow {
-	source, knowsSource := ends[object.End{Cluster: p.Source, Link: p}]
-	target, knowsTarget := ends[object.End{Cluster: p.Target, Link: p}]
+func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
+	source, knowsSource := ends[endOf{p, true}]
+	target, knowsTarget := ends[endOf{p, false}]
 	l := LinkRow{Pair: p, Leaving: source.Leaving || target.Leaving}
 	if !knowsSource {
-		source = r.absent(object.End{Cluster: p.Source, Link: p}, l.Leaving)
+		source = r.absent(object.End{Cluster: cmp.Or(target.Other, p.Source), Link: p}, l.Leaving)
 	}
 	if !knowsTarget {
-		target = r.absent(object.End{Cluster: p.Target, Link: p}, l.Leaving)
+		target = r.absent(object.End{Cluster: cmp.Or(source.Other, p.Target), Link: p}, l.Leaving)
 	}
 	l.Source, l.Target = source, target
 	l.Standing, l.Why = source.Standing, source.Why

@@ -52,11 +52,11 @@ var errNotDenied = errors.New("to approve a pull request, give --repo and --ref"
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
 func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
-	cs, err := h.openClusters(c)
+	cs, err := h.openInstalled(c)
 	if err != nil {
 		return false, err
 	}
-	defer cs.close(c.Context())
+	defer cs.Close(c.Context())
 	err = approve(c, cs, func(r inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case r.Denied != nil && r.Denied.Hash == hash:
@@ -77,7 +77,7 @@ func (f *common) approveDeclared(c *cobra.Command, hash string) error {
 	}
 	defer e.close(c.Context())
 	r := plan.Removal(w, e.loop.Renderer)
-	return approve(c, e.clusters, func(inventory.Record) ([]inventory.Unit, error) {
+	return approve(c, e.installed(), func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
 			return nil, fmt.Errorf("approve %s: what is declared there removes nothing that needs to be approved", hash)
@@ -98,10 +98,10 @@ func removing(hash string, units []inventory.Unit) string {
 }
 
 // approve adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
-func approve(c *cobra.Command, at *clusters, choose func(inventory.Record) ([]inventory.Unit, error)) error {
+func approve(c *cobra.Command, at installed, choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var units []inventory.Unit
-	by := who(c.Context(), at.homeCfg)
-	err := at.homeConn().Amend(c.Context(), at.flags.owner, func(r *inventory.Record) (err error) {
+	by := who(c.Context(), at.LeaseConfig())
+	err := at.home().Amend(c.Context(), at.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
 			return err
 		}

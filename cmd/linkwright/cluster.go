@@ -194,7 +194,7 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 	if err != nil {
 		return err
 	}
-	defer desk.home.close(ctx)
+	defer desk.home.Close(ctx)
 	if err := desk.vacant(ctx, e, uid); err != nil {
 		return err
 	}

@@ -2,96 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
-	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/access"
 )
-
-func TestOwnAccessIsDue(t *testing.T) {
-	t.Parallel()
-	issued := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	o := owned{issued: issued, expires: issued.Add(3 * time.Hour)}
-	for after, want := range map[time.Duration]bool{0: false, 2*time.Hour - time.Second: false, 2 * time.Hour: true, 9 * time.Hour: true} {
-		if got := o.due(issued.Add(after)); got != want {
-			t.Errorf("due %s after a token of 3 h was issued: %v, want %v", after, got, want)
-		}
-	}
-}
-
-func TestOwnAccess(t *testing.T) {
-	t.Parallel()
-	// {"iat":1000,"exp":2000}
-	const expires = "e30.eyJpYXQiOjEwMDAsImV4cCI6MjAwMH0.e30"
-	at := location{server: "https://east:6443"}
-	secret := func(mark object.Mark, account, token string) kept {
-		raw, err := at.kubeconfig("east", object.NewSecret([]byte(token)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := corev1.Secret{Data: map[string][]byte{"kubeconfig": raw}}
-		if account != "" {
-			s.Annotations = map[string]string{renewAnnotation: account, whoseAnnotation: "uid"}
-		}
-		body, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return kept{object.Record{UID: "u", Mark: mark}, object.NewBody(body)}
-	}
-	for name, c := range map[string]struct {
-		is   kept
-		want bool
-	}{
-		"made by us":                 {secret(object.Ours, "linkwright/linkwright", expires), true},
-		"made by others":             {secret(object.Unmarked, "linkwright/linkwright", expires), false},
-		"without the annotation":     {secret(object.Ours, "", expires), false},
-		"a token that never expires": {secret(object.Ours, "linkwright/linkwright", "plain"), false},
-	} {
-		own, ok := ownAccess(c.is, "kubeconfig")
-		if ok != c.want || ok && (own.uid != "uid" || !own.at.same(at) || own.expires.Unix() != 2000) {
-			t.Errorf("ownAccess(%s) = %v, %v", name, own.account, ok)
-		}
-	}
-	if _, ok := ownAccess(secret(object.Ours, "a/b", expires), "other"); ok {
-		t.Error("ownAccess of a key that is not there")
-	}
-}
-
-// An access that cannot be renewed is tried again later, also by who runs once.
-func TestRenewalThatFails(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	c := newClusters(&homeFlags{owner: "linkwright", namespace: "linkwright", timeout: time.Second}, slog.New(slog.DiscardHandler))
-	cfg := &rest.Config{Host: "https://127.0.0.1:1"}
-	var err error
-	if c.home, err = newHome(t.Context(), cfg, cluster.Options{Owner: "linkwright", Timeout: time.Second}, "linkwright"); err != nil {
-		t.Fatal(err)
-	}
-	defer c.home.close(t.Context())
-	c.want = []fleet.Cluster{bySecret("east"), {Name: "west"}}
-	due := &owned{issued: now.Add(-2 * time.Hour), expires: now}
-	c.entries = map[api.ClusterName]*entry{"east": {place: place{own: due}}, "west": {place: place{own: due}}} // west is declared otherwise by now
-	r := (&engine{clusters: c, loop: &sync.Loop{}}).renewal()
-	r.all(t.Context(), now)
-	if got := r.failed["east"]; !got.Equal(now) || len(r.failed) != 1 {
-		t.Errorf("after a failure: %v", r.failed)
-	}
-}
 
 // added gives an access, links with it, and renews its token.
 func (l *lab) added() {
@@ -121,7 +44,7 @@ func (l *lab) added() {
 	}
 	l.annotate("own", "another")
 	add(exitError, []string{"leads to another cluster"}, "east", "--secret", "own")
-	l.annotate("own", before.Annotations[whoseAnnotation])
+	l.annotate("own", before.Annotations[access.WhoseAnnotation])
 	if before, err = l.secret("own"); err != nil {
 		l.t.Fatal(err)
 	}
@@ -156,7 +79,7 @@ func (l *lab) grantedOtherwise(add func(code int, words []string, more ...string
 // annotate has an access Secret say that it leads to a cluster.
 func (l *lab) annotate(name, uid string) {
 	l.t.Helper()
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, whoseAnnotation, uid)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, access.WhoseAnnotation, uid)
 	if _, err := l.client("west").CoreV1().Secrets("linkwright").Patch(l.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
@@ -175,31 +98,29 @@ func (l *lab) renewed(before *corev1.Secret) {
 	for name, err := range c.Follow(l.t.Context(), []fleet.Cluster{east}) {
 		l.t.Fatal(name, err)
 	}
-	r := renewal{clusters: c, failed: map[api.ClusterName]time.Time{}}
-	was := c.own("east")
+	was := c.Own("east")
 	if was == nil {
 		l.t.Fatal("nobody knows that the token is to be renewed")
 	}
-	r.all(l.t.Context(), was.issued.Add(39*time.Minute))
+	c.Renewal(nil).Once(l.t.Context(), was.Issued.Add(39*time.Minute))
 	if now, _ := l.secret("own"); now.ResourceVersion != before.ResourceVersion {
 		l.t.Errorf("renewed before it was due:\n%s", log.String())
 	}
-	due := was.issued.Add(41 * time.Minute)
+	due := was.Issued.Add(41 * time.Minute)
 	l.eventually("the token is renewed", func() bool {
-		r.failed = map[api.ClusterName]time.Time{} // within a second of its making a new one lives no longer
-		r.all(l.t.Context(), due)
+		c.Renewal(nil).Once(l.t.Context(), due) // within a second of its making a new one lives no longer
 		now, err := l.secret("own")
 		return err == nil && now.ResourceVersion != before.ResourceVersion
 	})
 	l.eventually("the connection is exchanged", func() bool {
 		c.Follow(l.t.Context(), []fleet.Cluster{east})
-		now := c.own("east")
-		return now != nil && now.expires.After(was.expires)
+		now := c.Own("east")
+		return now != nil && now.Expires.After(was.Expires)
 	})
-	if strings.Contains(log.String(), string(was.token.Bytes())) {
+	if strings.Contains(log.String(), string(was.Token.Bytes())) {
 		l.t.Error("the log has a token")
 	}
 	ctx, cancel := context.WithCancel(l.t.Context())
 	cancel()
-	r.all(ctx, due.Add(time.Hour)) // somebody says to stop
+	c.Renewal(nil).Once(ctx, due.Add(time.Hour)) // somebody says to stop
 }

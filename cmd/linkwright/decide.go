@@ -22,7 +22,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
-	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -68,14 +67,14 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHome(c.Context(), cfg, cluster.Options{Owner: d.home.owner, Timeout: d.home.timeout}, d.home.namespace)
+	h, err := d.home.openManagement(c.Context())
 	if err != nil {
 		return err
 	}
-	defer h.close(c.Context())
+	defer h.Close(c.Context())
 	by := who(c.Context(), cfg)
 	var said []string
-	err = sync.Home{Cluster: h, Namespace: h.namespace}.Amend(c.Context(), d.home.owner, func(r *inventory.Record) (err error) {
+	err = sync.Home{Cluster: h, Namespace: d.home.namespace}.Amend(c.Context(), d.home.owner, func(r *inventory.Record) (err error) {
 		said, err = how(r, by)
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -134,7 +135,7 @@ func TestGitAuthErrors(t *testing.T) {
 			case "empty":
 				return map[string][]byte{"password": nil, "username": []byte(gitCanary)}, nil
 			}
-			return nil, fmt.Errorf("Secret linkwright/%s %w", name, errNoSecret)
+			return nil, fmt.Errorf("Secret linkwright/%s %w", name, access.ErrNotFound)
 		}
 		s, err := g.open()
 		if err != nil {

@@ -19,24 +19,25 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/access"
 )
 
 // opened is the connections of a daemon that does nothing else.
-func (l *lab) opened(kubeconfig string, log *shared) (c *clusters, stop func()) {
+func (l *lab) opened(kubeconfig string, log *shared) (c *access.Clusters, stop func()) {
 	l.t.Helper()
 	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", kubeconfig: kubeconfig, timeout: 15 * time.Second}
-	c, err := openClusters(l.t.Context(), flags, slog.New(slog.NewTextHandler(log, nil)))
+	c, err := flags.openClusters(l.t.Context(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	c.home.watches = true
+	c.Home().Watch()
 	ctx, cancel := context.WithCancel(l.t.Context())
 	var attending gosync.WaitGroup
-	attending.Go(func() { c.attend(ctx) })
+	attending.Go(func() { c.Attend(ctx) })
 	return c, func() {
 		cancel()
 		attending.Wait()
-		c.close(l.t.Context())
+		c.Close(l.t.Context())
 	}
 }
 
@@ -64,9 +65,9 @@ func bySecret(name string) fleet.Cluster {
 }
 
 // asked counts what was sent to the home cluster.
-func asked(c *clusters) (n int) {
-	for kind, times := range c.traffic.counts() {
-		if kind.Cluster == homeLabel {
+func asked(c *access.Clusters) (n int) {
+	for kind, times := range c.Requests() {
+		if kind.Cluster == "(home)" {
 			n += times
 		}
 	}
@@ -74,16 +75,16 @@ func asked(c *clusters) (n int) {
 }
 
 // looksHome is what a pass asks of the home cluster: where clusters are, the credentials of Git, the record.
-func (l *lab) looksHome(c *clusters) {
+func (l *lab) looksHome(c *access.Clusters) {
 	l.t.Helper()
 	if failed := c.Follow(l.t.Context(), []fleet.Cluster{bySecret("east"), bySecret("west")}); len(failed) > 0 {
 		l.t.Error(failed)
 	}
-	if data, err := c.home.secret(l.t.Context(), "west"); err != nil || len(data["kubeconfig"]) == 0 {
+	if data, err := c.Home().Secret(l.t.Context(), "west"); err != nil || len(data["kubeconfig"]) == 0 {
 		l.t.Errorf("a Secret: %v", err)
 	}
 	record := object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: "linkwright", Names: []string{"linkwright-fleet"}, Depth: object.Whole}
-	if seen, err := c.home.Live(l.t.Context(), []object.Watch{record}); err != nil || seen.Len() != 1 {
+	if seen, err := c.Home().Live(l.t.Context(), []object.Watch{record}); err != nil || seen.Len() != 1 {
 		l.t.Errorf("the record: %d objects, %v", seen.Len(), err)
 	}
 }
@@ -109,8 +110,8 @@ func (l *lab) watchesHome() {
 			l.t.Fatal("a changed Secret is not noticed")
 		}
 	}
-	if at, err := c.reach("east"); err != nil || at.cfg.Host != "https://192.0.2.7" {
-		l.t.Errorf("after a Secret changed: %v, %s", err, at.cfg.Host)
+	if at := c.Server("east"); at != "https://192.0.2.7" {
+		l.t.Errorf("after a Secret changed: %q", at)
 	}
 	if n := asked(c) - before; n != 1 {
 		l.t.Errorf("a changed Secret was asked for %d times", n)

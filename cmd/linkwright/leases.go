@@ -18,14 +18,14 @@ import (
 )
 
 // opening is what status opens with, as the record and the leases say.
-func (c *clusters) opening(ctx context.Context, known inventory.Record) report.Opening {
+func (c installed) opening(ctx context.Context, known inventory.Record) report.Opening {
 	writers := c.writers(ctx, slices.Sorted(maps.Keys(known.Clusters)))
 	return report.Opening{Revision: revisionTold(known.Revision), Leader: c.leader(ctx), Writers: writers, At: time.Now()}
 }
 
 // leader reads the installation's lease; nil: there is none, or who asks may not read it.
-func (c *clusters) leader(ctx context.Context) *report.Leader {
-	name := leaseOf(c.flags.owner)
+func (c installed) leader(ctx context.Context) *report.Leader {
+	name := leaseOf(c.owner)
 	if l, found := c.leases(ctx, []string{name})[name]; found {
 		return leaderOf(l)
 	}
@@ -35,19 +35,19 @@ func (c *clusters) leader(ctx context.Context) *report.Leader {
 // writers reads the leases that processes with --only-write take, one for each cluster: also of clusters that are not in the record, as
 // far as the account may list Leases. Not told are those that cannot be read, that are another installation's, and that only a command
 // held which takes all of them for as long as it runs. Of a cluster that is not in the record, only a holder is told.
-func (c *clusters) writers(ctx context.Context, recorded []api.ClusterName) (out []report.Leader) {
+func (c installed) writers(ctx context.Context, recorded []api.ClusterName) (out []report.Leader) {
 	found := c.leases(ctx, nil)
 	if found == nil && len(recorded) > 0 {
 		names := make([]string, len(recorded))
 		for i, cluster := range recorded {
-			names[i] = leaseOnly(c.flags.owner, string(cluster))
+			names[i] = leaseOnly(c.owner, string(cluster))
 		}
 		found = c.leases(ctx, names)
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		one := found[name]
-		cluster, ok := strings.CutPrefix(lease.About(&one), ofOnly(c.flags.owner, ""))
-		if !ok || name != leaseOnly(c.flags.owner, cluster) {
+		cluster, ok := strings.CutPrefix(lease.About(&one), ofOnly(c.owner, ""))
+		if !ok || name != leaseOnly(c.owner, cluster) {
 			continue
 		}
 		l := leaderOf(one)
@@ -61,9 +61,9 @@ func (c *clusters) writers(ctx context.Context, recorded []api.ClusterName) (out
 
 // leases reads those of some names that are there, that were ever taken, and that may be read; without names all of the namespace, and nil
 // if they may not be listed.
-func (c *clusters) leases(ctx context.Context, names []string) map[string]coordinationv1.Lease {
-	seen, err := c.home.Observe(ctx, []object.Watch{{
-		Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: c.flags.namespace, Names: names,
+func (c installed) leases(ctx context.Context, names []string) map[string]coordinationv1.Lease {
+	seen, err := c.Home().Observe(ctx, []object.Watch{{
+		Group: "coordination.k8s.io", Version: "v1", Kind: "Lease", Namespace: c.namespace, Names: names,
 		Depth: object.Whole, MayHide: len(names) > 0,
 	}})
 	if err != nil {

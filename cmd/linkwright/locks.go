@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/lease"
@@ -19,12 +17,7 @@ import (
 // locks are the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their
 // names: two processes that each held what the other waits for would wait for ever.
 func (e *engine) locks(h *homeFlags) ([]lease.Lock, error) {
-	cfg := rest.CopyConfig(e.clusters.homeCfg)
-	cfg.QPS = -1 // there may be one for each cluster
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return e.clusters.traffic.through(homeLabel, next, always(aboutLease))
-	})
-	client, err := kubernetes.NewForConfig(cfg)
+	client, err := kubernetes.NewForConfig(e.clusters.LeaseConfig())
 	if err != nil {
 		return nil, fmt.Errorf("connect to the home cluster: %w", err)
 	}

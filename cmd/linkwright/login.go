@@ -4,22 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
-	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -29,14 +24,8 @@ type login struct{ kubeconfig, context string }
 // newcomer is a cluster by the operator's login, and how linkwright is to reach it.
 type newcomer struct {
 	office
-	here location // of the operator's login
-	at   location // as linkwright reaches it
-}
-
-// location is where an API server is, and whom it must prove to be.
-type location struct {
-	server, name string // name: of its certificate, if another than the server's
-	ca           []byte // PEM; empty: whom this machine trusts
+	here access.Location // of the operator's login
+	at   access.Location // as linkwright reaches it
 }
 
 // open reads the login. It connects to nothing yet.
@@ -49,26 +38,16 @@ func (l login) open(server string) (newcomer, error) {
 	if err != nil {
 		return newcomer{}, err
 	}
-	here := locationIn(cfg)
-	if len(here.ca) == 0 && cfg.CAFile != "" {
-		if here.ca, err = os.ReadFile(cfg.CAFile); err != nil {
+	here := access.LocationIn(cfg)
+	if len(here.CA) == 0 && cfg.CAFile != "" {
+		if here.CA, err = os.ReadFile(cfg.CAFile); err != nil {
 			return newcomer{}, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, l.context, err)
 		}
 	}
 	at := here
-	at.server = cmp.Or(server, here.server)
+	at.Server = cmp.Or(server, here.Server)
 	o, err := openOffice(cfg)
 	return newcomer{o, here, at}, err
-}
-
-// local says that nobody reaches the address from another machine.
-func (a location) local() bool {
-	u, err := url.Parse(a.server)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // identity is the uid of kube-system, of a cluster in which Linkerd's namespaces are: some of the rights go there.
@@ -103,26 +82,6 @@ func (n newcomer) token(ctx context.Context, of grantee, ttl time.Duration) (obj
 		return object.Secret{}, fmt.Errorf("ask for a token of %s/%s: %w", of.namespace, of.account, explained(err))
 	}
 	return object.NewSecret([]byte(granted.Status.Token)), nil
-}
-
-// kubeconfig is inline: address, CA and token, nothing else.
-func (a location) kubeconfig(name api.ClusterName, token object.Secret) ([]byte, error) {
-	const user = "linkwright"
-	file := clientcmdapi.NewConfig()
-	file.Clusters[string(name)] = &clientcmdapi.Cluster{Server: a.server, TLSServerName: a.name, CertificateAuthorityData: a.ca}
-	file.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: string(token.Bytes())}
-	file.Contexts[string(name)] = &clientcmdapi.Context{Cluster: string(name), AuthInfo: user}
-	file.CurrentContext = string(name)
-	return clientcmd.Write(*file)
-}
-
-// locationIn is the address of a configuration that holds all it needs.
-func locationIn(cfg *rest.Config) location {
-	return location{server: cfg.Host, name: cfg.ServerName, ca: cfg.CAData}
-}
-
-func (a location) same(b location) bool {
-	return a.server == b.server && a.name == b.name && slices.Equal(a.ca, b.ca)
 }
 
 // settling is how long rights that were just given may take to count.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/source"
@@ -37,13 +38,13 @@ func (f *common) add(flags *pflag.FlagSet) {
 type engine struct {
 	loop      *sync.Loop
 	source    *source.Source
-	clusters  *clusters
+	clusters  *access.Clusters
 	kustomize *kustomize
 }
 
 func (e *engine) close(ctx context.Context) {
 	_ = e.source.Close() // a temporary directory that stays harms nobody
-	e.clusters.close(ctx)
+	e.clusters.Close(ctx)
 	e.kustomize.close()
 }
 
@@ -65,10 +66,10 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	var c *clusters
-	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.home.secret(ctx, name) }
+	var c *access.Clusters
+	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.Home().Secret(ctx, name) }
 	f.git.verify.secrets, f.git.verify.configMaps = f.git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
-		return c.home.configMap(ctx, name)
+		return c.Home().ConfigMap(ctx, name)
 	}
 	src, err := f.git.open()
 	if err != nil {
@@ -83,7 +84,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	c, err = openClusters(ctx, &f.home, log)
+	c, err = f.home.openClusters(ctx, log)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +92,13 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 		Owner:    f.home.owner,
 		Declared: &declared{source: src, load: k.load, dir: f.git.dir(), in: f.home.installation()},
 		Clusters: c,
-		Home:     c.homeConn(),
+		Home:     sync.Home{Cluster: c.Home(), Namespace: f.home.namespace},
 		Renderer: f.home.renderer(k),
 		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Only:     f.home.onlyNames(),
 		Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
 		Confined: confine.Account{Home: f.home.namespace, Images: f.home.images}, RequireConfinement: f.home.requireConfinement,
-		Log: log, Tries: c.trier(),
+		Log: log, Tries: c.Trier(),
 		Explain: cluster.Explain, Refused: cluster.Refused,
 	}}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/sync/access"
 )
 
 func TestLocksAreInOneOrder(t *testing.T) {
@@ -14,7 +16,12 @@ func TestLocksAreInOneOrder(t *testing.T) {
 		{[]string{"west", "east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
 		{[]string{"east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
 	}
-	e := &engine{clusters: &clusters{traffic: newTraffic(), homeCfg: &rest.Config{Host: "https://192.0.2.1"}}}
+	clusters, err := access.Open(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, access.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clusters.Close(t.Context())
+	e := &engine{clusters: clusters}
 	for _, tt := range tests {
 		locks, err := e.locks(&homeFlags{owner: "us", only: tt.only})
 		if err != nil {

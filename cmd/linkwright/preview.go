@@ -54,7 +54,7 @@ func (e *engine) try(ctx context.Context, w plan.World, ch object.Change) (repor
 
 func (e *engine) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
 	od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
-	err := e.clusters.registry.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error {
+	err := e.clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error {
 		was, next, err := c.Preview(ctx, ch)
 		if err == nil {
 			od.Before, od.After = was, next

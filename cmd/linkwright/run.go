@@ -79,7 +79,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
 func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
-	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.clusters.traffic.counts}), make(chan struct{}, 1)
+	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.clusters.Requests}), make(chan struct{}, 1)
 	doors, err := s.doors(ctx, server, poke, e.loop.Log)
 	if err != nil {
 		return err
@@ -89,9 +89,9 @@ func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
 		e.loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}
-	e.clusters.home.watches = true
+	e.clusters.Home().Watch()
 	g.Go(func() error {
-		e.clusters.attend(ctx)
+		e.clusters.Attend(ctx)
 		return nil
 	})
 	posted := s.teller.begin(ctx, g, e.loop.Log)
@@ -118,7 +118,7 @@ type daemon struct {
 
 // terms leads, pass after pass, whenever the lease is ours.
 func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
-	e.loop.Patience, e.loop.Changes, e.loop.Recorded = defaultWait, e.clusters, e.clusters.recorded
+	e.loop.Patience, e.loop.Changes, e.loop.Recorded = defaultWait, e.clusters, e.clusters.Recorded()
 	e.loop.Holder = identity()
 	standby := e.loop.Standby()
 	term := func(leading context.Context, term int64) (err error) {
@@ -129,7 +129,7 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		ctx, end := context.WithCancel(leading)
 		var renewing gosync.WaitGroup
 		if !observe {
-			renewing.Go(func() { e.renewals(ctx) })
+			renewing.Go(func() { e.clusters.Renewal(e.loop.Only).Run(ctx) })
 		}
 		defer renewing.Wait()
 		defer end()

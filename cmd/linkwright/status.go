@@ -85,7 +85,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 // opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.
 func (e *engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
 	known, err := e.record(ctx)
-	out := e.clusters.opening(ctx, known)
+	out := e.installed().opening(ctx, known)
 	if err == nil { // else the report says so
 		out.Revision = observedNow(out.Revision, r, failed)
 	}

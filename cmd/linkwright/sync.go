@@ -49,7 +49,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			var told error
 			err = lead(c.Context(), syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.loop.Once(ctx, term)
-				e.renewal().all(ctx, time.Now())
+				e.clusters.Renewal(e.loop.Only).Once(ctx, time.Now())
 				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})

@@ -20,6 +20,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -46,11 +47,11 @@ func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
 	if err != nil {
 		return err
 	}
-	cs, err := h.openClusters(c)
+	cs, err := h.openInstalled(c)
 	if err != nil {
 		return err
 	}
-	defer cs.close(c.Context())
+	defer cs.Close(c.Context())
 	if watch {
 		return cs.watchTold(c.Context(), c.OutOrStdout(), f)
 	}
@@ -68,7 +69,7 @@ func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
 }
 
 // watchTold tells it whenever it is another, until ctx ends.
-func (c *clusters) watchTold(ctx context.Context, out io.Writer, f report.Format) error {
+func (c installed) watchTold(ctx context.Context, out io.Writer, f report.Format) error {
 	var last string
 	tick := time.NewTicker(relook)
 	defer tick.Stop()
@@ -89,8 +90,8 @@ func (c *clusters) watchTold(ctx context.Context, out io.Writer, f report.Format
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.registry.Moved():
-			c.registry.Take()
+		case <-c.ObjectsMoved():
+			c.Take()
 		case <-tick.C:
 		}
 	}
@@ -118,16 +119,16 @@ func retold(out io.Writer, f report.Format, t report.Told, last string) (string,
 }
 
 // record reads the record of the installation.
-func (c *clusters) record(ctx context.Context) (inventory.Record, error) {
-	known, err := c.homeConn().Record(ctx, c.flags.owner)
+func (c installed) record(ctx context.Context) (inventory.Record, error) {
+	known, err := c.home().Record(ctx, c.owner)
 	if err == nil && known.Was.IsZero() {
-		err = sync.NoRecord(c.flags.owner, c.flags.namespace)
+		err = sync.NoRecord(c.owner, c.namespace)
 	}
 	return known, err
 }
 
 // links reads all clusters that the home cluster remembers; live: from watches that are kept open.
-func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
+func (c installed) links(ctx context.Context, live bool) (report.Told, error) {
 	known, err := c.record(ctx)
 	if err != nil {
 		return report.Told{}, err
@@ -143,7 +144,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 		Opening:  c.opening(ctx, known),
 		Clusters: make([]report.ToldCluster, len(names)), Ages: true,
 	}
-	side(len(names), func(i int) {
+	access.Each(len(names), func(i int) {
 		all, err := c.inventories(ctx, names[i], known.Clusters[names[i]], live)
 		if failed[names[i]] != nil {
 			err = failed[names[i]]
@@ -159,7 +160,7 @@ func (c *clusters) links(ctx context.Context, live bool) (report.Told, error) {
 	})
 	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known, out.At)
 	if known.Denied != nil {
-		out.Denied = known.Denied.Message(c.flags.installation())
+		out.Denied = known.Denied.Message(object.Installation{Owner: c.owner, Namespace: c.namespace})
 	}
 	out.Clusters = forgotten(out)
 	return out, nil
@@ -187,7 +188,7 @@ type heard struct {
 }
 
 // inventories reads those of one cluster, unless it is another one than is remembered, and which of their Secrets are not there.
-func (c *clusters) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out heard, err error) {
+func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out heard, err error) {
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
 	err = c.WithCluster(ctx, name, func(conn sync.Cluster) error {
@@ -202,7 +203,7 @@ func (c *clusters) inventories(ctx context.Context, name api.ClusterName, known 
 		if uid := seen.Record(system).UID; known.UID != "" && uid != known.UID {
 			return fmt.Errorf("its kube-system has uid %s, and that of the cluster that was written to is %s: see linkwright status --repo", uid, known.UID)
 		}
-		if out.inventories, err = inventory.Read(c.flags.owner, seen); err != nil {
+		if out.inventories, err = inventory.Read(c.owner, seen); err != nil {
 			return err
 		}
 		out.missing = missingSecrets(ctx, conn, out.inventories)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/access"
 )
 
 // leaseServer serves Leases by name, and lists them if lists is set.
@@ -87,15 +88,14 @@ func TestWriters(t *testing.T) {
 // writersOf are the writers that status tells of, with their holders.
 func (s leaseServer) writersOf(t *testing.T, recorded ...api.ClusterName) string {
 	t.Helper()
-	c := &clusters{flags: &homeFlags{owner: "linkwright", namespace: "linkwright"}}
-	var err error
-	c.home, err = newHome(t.Context(), &rest.Config{Host: "http://home.invalid"}, cluster.Options{
-		Owner: "linkwright", Timeout: 10 * time.Second, Wrap: func(api.ClusterName, http.RoundTripper) http.RoundTripper { return s },
-	}, "linkwright")
+	cfg := &rest.Config{Host: "http://home.invalid"}
+	cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return s })
+	clusters, err := access.Open(t.Context(), cfg, access.Options{Owner: "linkwright", Namespace: "linkwright", Timeout: 10 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.home.close(context.WithoutCancel(t.Context()))
+	defer clusters.Close(context.WithoutCancel(t.Context()))
+	c := installed{clusters, "linkwright", "linkwright", nil}
 	var out []string
 	for _, l := range c.writers(t.Context(), recorded) {
 		out = append(out, string(l.Only)+" "+l.Holder)

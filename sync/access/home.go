@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	gosync "sync"
 
@@ -23,60 +21,44 @@ import (
 
 const homeName api.ClusterName = "home"
 
-// openHome gives the configuration of the home cluster.
-func (h *homeFlags) openHome() (*rest.Config, error) {
-	if h.kubeconfig == "" {
-		cfg, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("find the home cluster: %w; outside a cluster, give --home-kubeconfig", err)
-		}
-		return cfg, nil
-	}
-	raw, err := os.ReadFile(h.kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read --home-kubeconfig: %w", err)
-	}
-	trust := cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(h.kubeconfig)} // the operator's own
-	cfg, err := cluster.ParseKubeconfig(raw, "", trust)
-	if err != nil {
-		return nil, fmt.Errorf("read --home-kubeconfig %s: %w", h.kubeconfig, err)
-	}
-	return cfg, nil
-}
-
-// home reads what is ours in the home cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
+// Home reads what is ours in the management cluster: Secrets and ConfigMaps of one namespace. A daemon keeps watches on the metadata of the
 // ConfigMaps and of each Secret that it needs open, and asks for an object when it is wanted and has changed. It has no right on other Secrets.
-type home struct {
+type Home struct {
+	Namespace string
 	conn      conn
-	namespace string
 	watches   bool // else every read is a request
 	log       *slog.Logger
 	unwatched gosync.Once // says that we may not watch
 
 	mu    gosync.Mutex
-	kept  map[object.Key]kept // what flags name, and the record, as read last; mu
+	kept  map[object.Key]Kept // what flags name, and the record, as read last; mu
 	names []string            // of the Secrets that are watched, sorted; mu
 	looks []object.Watch      // mu; not changed any more once it was handed over
 }
 
-// kept is an object as it was read.
-type kept struct {
-	record object.Record
-	body   object.Body
+// Kept is an object as it was read; zero: there is none.
+type Kept struct {
+	Record object.Record
+	Body   object.Body
 }
 
-func newHome(ctx context.Context, cfg *rest.Config, o cluster.Options, namespace string) (*home, error) {
+// OpenHome connects to the management cluster alone. Its namespace is that of the options.
+func OpenHome(ctx context.Context, cfg *rest.Config, o cluster.Options) (*Home, error) {
 	r := cluster.New(o)
-	h := &home{
-		conn: conn{registry: r, name: homeName}, namespace: namespace, log: slog.New(slog.DiscardHandler), kept: map[object.Key]kept{},
+	h := &Home{
+		Namespace: o.Namespace, conn: conn{registry: r, name: homeName}, log: slog.New(slog.DiscardHandler), kept: map[object.Key]Kept{},
 	}
 	return h, r.Spawn(ctx, homeName, cfg)
 }
 
-func (h *home) close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, homeName) } // as of the others
+// Close ends the connection.
+func (h *Home) Close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, homeName) } // as of the others
 
-// errNoSecret says that the home cluster answers and has no such Secret or ConfigMap.
-var errNoSecret = errors.New("is missing in the home cluster")
+// Watch has reads go by watches from now on, as far as they are allowed.
+func (h *Home) Watch() { h.watches = true }
+
+// ErrNotFound says that the home cluster answers and has no such Secret or ConfigMap.
+var ErrNotFound = errors.New("is missing in the home cluster")
 
 // unread says that the home cluster does not tell: what it holds may be as before.
 type unread struct{ error }
@@ -84,24 +66,25 @@ type unread struct{ error }
 // Unwrap gives what kept it from being read.
 func (u unread) Unwrap() error { return u.error }
 
-func (h *home) key(kind, name string) object.Key {
-	return object.Key{Kind: kind, Namespace: h.namespace, Name: name}
+// Key is that of an object in linkwright's namespace.
+func (h *Home) Key(kind, name string) object.Key {
+	return object.Key{Kind: kind, Namespace: h.Namespace, Name: name}
 }
 
-// secret gives a Secret of our namespace as it is now. Its errors name it.
-func (h *home) secret(ctx context.Context, name string) (map[string][]byte, error) {
+// Secret gives a Secret of our namespace as it is now. Its errors name it.
+func (h *Home) Secret(ctx context.Context, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
-	err := h.decode(ctx, h.key("Secret", name), &secret)
+	err := h.decode(ctx, h.Key("Secret", name), &secret)
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w: name it in the Role linkwright-secrets of namespace %s (deploy/home)", err, h.namespace)
+		err = fmt.Errorf("%w: name it in the Role linkwright-secrets of namespace %s (deploy/home)", err, h.Namespace)
 	}
 	return secret.Data, err
 }
 
-// configMap is secret for a ConfigMap.
-func (h *home) configMap(ctx context.Context, name string) (map[string][]byte, error) {
+// ConfigMap is Secret for a ConfigMap.
+func (h *Home) ConfigMap(ctx context.Context, name string) (map[string][]byte, error) {
 	var config corev1.ConfigMap
-	err := h.decode(ctx, h.key("ConfigMap", name), &config)
+	err := h.decode(ctx, h.Key("ConfigMap", name), &config)
 	out := map[string][]byte{}
 	maps.Copy(out, config.BinaryData)
 	for entry, text := range config.Data {
@@ -110,26 +93,26 @@ func (h *home) configMap(ctx context.Context, name string) (map[string][]byte, e
 	return out, err
 }
 
-func (h *home) decode(ctx context.Context, key object.Key, into any) error {
+func (h *Home) decode(ctx context.Context, key object.Key, into any) error {
 	now, err := h.recent(ctx, key)
 	if err != nil {
 		return err
 	}
-	return decodeAs(key, now.body, into)
+	return decodeAs(key, now.Body, into)
 }
 
 // recent is read, and keeps what it gives for the next time.
-func (h *home) recent(ctx context.Context, key object.Key) (kept, error) {
+func (h *Home) recent(ctx context.Context, key object.Key) (Kept, error) {
 	h.mu.Lock()
 	was := h.kept[key]
 	h.mu.Unlock()
-	now, err := h.read(ctx, key, stampOf(was.record))
-	if err == nil && now.body.IsZero() {
+	now, err := h.read(ctx, key, stampOf(was.Record))
+	if err == nil && now.Body.IsZero() {
 		return was, nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.kept[key] = now; errors.Is(err, errNoSecret) {
+	if h.kept[key] = now; errors.Is(err, ErrNotFound) {
 		delete(h.kept, key)
 	}
 	return now, err
@@ -144,35 +127,35 @@ func decodeAs(key object.Key, body object.Body, into any) error {
 }
 
 // read gives a Secret or ConfigMap of version v1; without a body, where it still has the stamp.
-func (h *home) read(ctx context.Context, key object.Key, stamp string) (kept, error) {
+func (h *Home) read(ctx context.Context, key object.Key, stamp string) (Kept, error) {
 	seen, watched, err := h.watched(ctx, key)
 	switch {
 	case err != nil:
-		return kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
+		return Kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
 	case watched && seen.IsZero():
-		return kept{}, fmt.Errorf("%s %w", key, errNoSecret)
+		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
 	case watched && stampOf(seen) == stamp:
-		return kept{record: seen}, nil
+		return Kept{Record: seen}, nil
 	}
-	return h.ask(ctx, key, stamp)
+	return h.Ask(ctx, key, stamp)
 }
 
-// ask is read by a request.
-func (h *home) ask(ctx context.Context, key object.Key, stamp string) (kept, error) {
+// Ask reads an object by a request; without a body if it still has the stamp.
+func (h *Home) Ask(ctx context.Context, key object.Key, stamp string) (Kept, error) {
 	seen, err := h.conn.Observe(ctx, []object.Watch{
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
+		return Kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
 	}
 	body, ok := seen.Body(key)
 	if !ok {
-		return kept{}, fmt.Errorf("%s %w", key, errNoSecret)
+		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
 	}
 	if now := seen.Record(key); stampOf(now) == stamp {
-		return kept{record: now}, nil
+		return Kept{Record: now}, nil
 	}
-	return kept{seen.Record(key), body}, nil
+	return Kept{seen.Record(key), body}, nil
 }
 
 // stampOf tells one state of an object from all others of it and of its namesakes; empty: there is none.
@@ -184,7 +167,7 @@ func stampOf(r object.Record) string {
 }
 
 // watched is what the watches show of an object; false: there are none, or none are allowed.
-func (h *home) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
+func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool, error) {
 	if !h.watches {
 		return object.Record{}, false, nil
 	}
@@ -203,7 +186,7 @@ func (h *home) watched(ctx context.Context, key object.Key) (object.Record, bool
 }
 
 // follow has the watches show these Secrets, too.
-func (h *home) follow(secrets ...string) {
+func (h *Home) follow(secrets ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, name := range secrets {
@@ -214,44 +197,44 @@ func (h *home) follow(secrets ...string) {
 }
 
 // watchList is what is watched now.
-func (h *home) watchList() []object.Watch {
+func (h *Home) watchList() []object.Watch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.looks == nil {
-		h.looks = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.namespace, Versions: true, MayHide: true}}
+		h.looks = []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: h.Namespace, Versions: true, MayHide: true}}
 		if len(h.names) > 0 { // without names all would be asked for
-			h.looks = append(h.looks, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.namespace, Names: slices.Clone(h.names), Versions: true, MayHide: true})
+			h.looks = append(h.looks, object.Watch{Version: "v1", Kind: "Secret", Namespace: h.Namespace, Names: slices.Clone(h.names), Versions: true, MayHide: true})
 		}
 	}
 	return h.looks
 }
 
 // moved has a word in it once something that is watched has changed. What it was, stamps tell.
-func (h *home) moved() <-chan struct{} { return h.conn.registry.Moved() }
+func (h *Home) moved() <-chan struct{} { return h.conn.registry.Moved() }
 
 // Observe implements sync.Cluster.
-func (h *home) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
+func (h *Home) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	return h.conn.Observe(ctx, w)
 }
 
 // Write implements sync.Cluster.
-func (h *home) Write(ctx context.Context, ch object.Change) (object.Record, error) {
+func (h *Home) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	return h.conn.Write(ctx, ch)
 }
 
 // Live implements sync.Cluster for single ConfigMaps of our namespace, such as the record.
-func (h *home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item
 	for _, w := range watches {
 		for _, name := range w.Names {
 			key := object.Key{Kind: w.Kind, Namespace: w.Namespace, Name: name}
-			if key != h.key("ConfigMap", name) {
+			if key != h.Key("ConfigMap", name) {
 				return object.Observation{}, fmt.Errorf("%s is nothing that is watched in the home cluster", key)
 			}
 			now, err := h.recent(ctx, key)
 			if err == nil {
-				items = append(items, object.Item{Namespace: w.Namespace, Name: name, Record: now.record, Body: now.body})
-			} else if !errors.Is(err, errNoSecret) {
+				items = append(items, object.Item{Namespace: w.Namespace, Name: name, Record: now.Record, Body: now.Body})
+			} else if !errors.Is(err, ErrNotFound) {
 				return object.Observation{}, err
 			}
 		}

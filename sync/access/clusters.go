@@ -1,4 +1,6 @@
-package main
+// Package access answers: how are clusters reached? It opens connections by what declarations say of access, and exchanges one whose
+// access leads elsewhere. It reads the management cluster, where access Secrets and the record are.
+package access
 
 import (
 	"context"
@@ -10,7 +12,6 @@ import (
 	gosync "sync"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
@@ -19,25 +20,34 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/web"
 )
 
-// clusters opens connections by what declarations say of access. Turns of a pass that is over may still use it.
-type clusters struct {
-	flags    *homeFlags
+// Options say who linkwright is and what it may use.
+type Options struct {
+	Owner, Namespace string        // of the installation; of the management cluster: access Secrets, record
+	Timeout          time.Duration // of one request to a cluster
+	AllowPaths       bool          // declarations may name kubeconfigs of this machine
+	AllowExec        bool          // these may start credential plugins
+	Log              *slog.Logger
+}
+
+// Clusters opens connections by what declarations say of access. Reconciles of a sync that is over may still use it.
+type Clusters struct {
+	options  Options
 	homeCfg  *rest.Config
-	home     *home
+	home     *Home
 	registry *cluster.Registry
 	traffic  *traffic
-	log      *slog.Logger
 	moves    chan struct{} // capacity 1: something is to be taken
-	recorded chan struct{} // capacity 1: something in the home cluster moved, such as the record
+	recorded chan struct{} // capacity 1: something in the management cluster moved, such as the record
 	grace    time.Duration // of Follow, for connections that are exchanged
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
 	want      []fleet.Cluster // following
 	mu        gosync.Mutex
 	entries   map[api.ClusterName]*entry // those declared; mu
-	elsewhere map[api.ClusterName]bool   // exchanged between passes, and not taken yet; mu
+	elsewhere map[api.ClusterName]bool   // exchanged between syncs, and not taken yet; mu
 	exchanges gosync.WaitGroup           // that Follow began
 }
 
@@ -50,44 +60,51 @@ type entry struct {
 	end          context.CancelFunc // of the last of them; nil: there was none; clusters.mu
 }
 
-func openClusters(ctx context.Context, h *homeFlags, log *slog.Logger) (*clusters, error) {
-	cfg, err := h.openHome()
-	if err != nil {
-		return nil, err
-	}
-	c := newClusters(h, log)
-	c.homeCfg = cfg
-	o := cluster.Options{Owner: h.owner, Namespace: h.namespace, Timeout: h.timeout, Wrap: c.count}
-	c.registry = cluster.New(o)
-	o.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
+// Open connects to the management cluster, and to no other yet. An error is about its configuration.
+func Open(ctx context.Context, management *rest.Config, o Options) (*Clusters, error) {
+	c := newClusters(o)
+	c.homeCfg = management
+	to := cluster.Options{Owner: o.Owner, Namespace: o.Namespace, Timeout: o.Timeout, Wrap: c.count}
+	c.registry = cluster.New(to)
+	to.Wrap = func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper {
 		return c.traffic.through(homeLabel, next, always(aboutObjects))
 	}
-	c.home, err = newHome(ctx, cfg, o, h.namespace)
-	c.home.log = log
+	var err error
+	c.home, err = OpenHome(ctx, management, to)
+	c.home.log = o.Log
 	return c, err
 }
 
-// openClusters is openClusters for a command that needs no repository: its flags are checked first.
-func (h *homeFlags) openClusters(c *cobra.Command) (*clusters, error) {
-	if err := h.check(); err != nil {
-		return nil, err
-	}
-	log, err := h.log.open(c.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	return openClusters(c.Context(), h, log)
-}
-
-func newClusters(h *homeFlags, log *slog.Logger) *clusters {
-	return &clusters{
-		flags: h, traffic: newTraffic(), log: log, moves: make(chan struct{}, 1), recorded: make(chan struct{}, 1), grace: exchangeGrace,
+func newClusters(o Options) *Clusters {
+	return &Clusters{
+		options: o, traffic: newTraffic(), moves: make(chan struct{}, 1), recorded: make(chan struct{}, 1), grace: exchangeGrace,
 		entries: map[api.ClusterName]*entry{}, elsewhere: map[api.ClusterName]bool{},
 	}
 }
 
+// Home is the management cluster.
+func (c *Clusters) Home() *Home { return c.home }
+
+// Requests counts what was sent to clusters so far.
+func (c *Clusters) Requests() map[web.Sent]int { return c.traffic.counts() }
+
+// LeaseConfig is the configuration of the management cluster for the lease, whose requests count apart.
+func (c *Clusters) LeaseConfig() *rest.Config {
+	cfg := rest.CopyConfig(c.homeCfg)
+	cfg.QPS = -1 // there may be a lease for each cluster
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return c.traffic.through(homeLabel, next, always(aboutLease))
+	})
+	return cfg
+}
+
+// WithClient calls f with the client of a cluster.
+func (c *Clusters) WithClient(ctx context.Context, name api.ClusterName, f func(*cluster.Client) error) error {
+	return c.registry.WithClient(ctx, name, f)
+}
+
 // count is the traffic of a declared cluster.
-func (c *clusters) count(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
+func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 	return c.traffic.through(name, next, func(r *http.Request) string {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -98,10 +115,10 @@ func (c *clusters) count(name api.ClusterName, next http.RoundTripper) http.Roun
 	})
 }
 
-// trier tries links' credentials.
-func (c *clusters) trier() sync.Trier {
+// Trier tries links' credentials.
+func (c *Clusters) Trier() sync.Trier {
 	return cluster.Trier{
-		UserAgent: "linkwright/" + c.flags.owner,
+		UserAgent: "linkwright/" + c.options.Owner,
 		Wrap: func(name api.ClusterName, next http.RoundTripper) http.RoundTripper {
 			return c.traffic.through(name, next, always(aboutCredentials))
 		},
@@ -152,13 +169,8 @@ func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, e
 	return now, err
 }
 
-// homeConn is the home cluster as package sync sees it.
-func (c *clusters) homeConn() sync.Home {
-	return sync.Home{Cluster: c.home, Namespace: c.flags.namespace}
-}
-
 // Follow implements sync.Clusters. What takes longer than grace goes on until ctx ends: a cluster has moved once it is done.
-func (c *clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
+func (c *Clusters) Follow(ctx context.Context, want []fleet.Cluster) map[api.ClusterName]error {
 	c.following.Lock()
 	c.want = want
 	c.home.follow(accessSecrets(want)...)
@@ -185,9 +197,9 @@ func accessSecrets(of []fleet.Cluster) (names []string) {
 }
 
 // look finds out where the accesses lead to now, and gives the clusters for which that is new; for who holds following.
-func (c *clusters) look(ctx context.Context) (out []api.ClusterName) {
+func (c *Clusters) look(ctx context.Context) (out []api.ClusterName) {
 	found := make([]bool, len(c.want))
-	side(len(c.want), func(i int) { found[i] = c.moved(ctx, c.want[i]) })
+	Each(len(c.want), func(i int) { found[i] = c.moved(ctx, c.want[i]) })
 	for i, w := range c.want {
 		if found[i] {
 			out = append(out, w.Name)
@@ -197,7 +209,7 @@ func (c *clusters) look(ctx context.Context) (out []api.ClusterName) {
 }
 
 // declare forgets clusters that are not wanted any more, and ends the exchanges of their connections; for who holds following.
-func (c *clusters) declare() {
+func (c *Clusters) declare() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.entries
@@ -217,8 +229,8 @@ func (c *clusters) declare() {
 	}
 }
 
-// side does f for 0…n-1, some side by side.
-func side(n int, f func(i int)) {
+// Each does f for 0…n-1, some side by side.
+func Each(n int, f func(i int)) {
 	var g errgroup.Group
 	g.SetLimit(32)
 	for i := range n {
@@ -232,11 +244,11 @@ func side(n int, f func(i int)) {
 
 // moved says whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that
 // there is: only what is known to be missing or wrong ends it.
-func (c *clusters) moved(ctx context.Context, w fleet.Cluster) bool {
+func (c *Clusters) moved(ctx context.Context, w fleet.Cluster) bool {
 	e, was := c.entry(w.Name)
 	now := c.find(ctx, w.Spec.Access, was)
 	if _, silent := errors.AsType[unread](now.err); silent && was.cfg != nil {
-		c.log.Warn("access not read: the last connection stays in use", "cluster", w.Name, "why", now.err)
+		c.options.Log.Warn("access not read: the last connection stays in use", "cluster", w.Name, "why", now.err)
 		return false
 	}
 	c.mu.Lock()
@@ -251,7 +263,7 @@ func alike(a, b error) bool {
 }
 
 // entry gives a declared cluster and its place; nil: it is not declared.
-func (c *clusters) entry(name api.ClusterName) (*entry, place) {
+func (c *Clusters) entry(name api.ClusterName) (*entry, place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[name]
@@ -262,7 +274,7 @@ func (c *clusters) entry(name api.ClusterName) (*entry, place) {
 }
 
 // failures says which clusters have no connection, and why.
-func (c *clusters) failures() map[api.ClusterName]error {
+func (c *Clusters) failures() map[api.ClusterName]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := map[api.ClusterName]error{}
@@ -275,7 +287,7 @@ func (c *clusters) failures() map[api.ClusterName]error {
 }
 
 // reach gives where a cluster is, or why it cannot be reached.
-func (c *clusters) reach(name api.ClusterName) (place, error) {
+func (c *Clusters) reach(name api.ClusterName) (place, error) {
 	_, at := c.entry(name)
 	if at.err == nil && at.cfg == nil { // not declared any more, or not looked at yet
 		return place{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)
@@ -283,9 +295,18 @@ func (c *clusters) reach(name api.ClusterName) (place, error) {
 	return at, at.err
 }
 
+// Server is the address of a cluster's API server, as its access leads there now; empty: it leads nowhere.
+func (c *Clusters) Server(name api.ClusterName) string {
+	at, err := c.reach(name)
+	if err != nil {
+		return ""
+	}
+	return at.cfg.Host
+}
+
 // WithCluster implements sync.Clusters. All that f does goes by the connection that there is when it begins, also where that is
 // exchanged meanwhile: what was begun in one cluster is not ended in another.
-func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+func (c *Clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
 	if _, err := c.reach(name); err != nil {
 		return err
 	}
@@ -295,7 +316,7 @@ func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func
 }
 
 // Token implements sync.Clusters.
-func (c *clusters) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
+func (c *Clusters) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (token object.Secret, err error) {
 	if _, err := c.reach(name); err != nil {
 		return object.Secret{}, err
 	}
@@ -306,8 +327,8 @@ func (c *clusters) Token(ctx context.Context, name api.ClusterName, r object.Tok
 	return token, err
 }
 
-// close ends every connection, and what is exchanged.
-func (c *clusters) close(ctx context.Context) {
+// Close ends every connection, and what is exchanged.
+func (c *Clusters) Close(ctx context.Context) {
 	c.mu.Lock()
 	for _, e := range c.entries {
 		e.overtaken()
@@ -318,5 +339,5 @@ func (c *clusters) close(ctx context.Context) {
 	for _, name := range slices.Clone(c.registry.Names()) {
 		_ = c.registry.Stop(ctx, name) // it only waits for calls in flight, and there are none
 	}
-	c.home.close(ctx)
+	c.home.Close(ctx)
 }

@@ -1,10 +1,9 @@
-package main
+package access
 
 import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,37 +18,12 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/leaks"
+	"github.com/linkwright/linkwright/hack/silent"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
-
-// hanging accepts connections and never answers, until the test ends; it tells of each connection.
-func hanging(t *testing.T) (address string, called <-chan struct{}) {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls, ended := make(chan struct{}, 1000), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer func() { _ = conn.Close() }()
-			calls <- struct{}{}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = l.Close()
-		<-ended
-	})
-	return "http://" + l.Addr().String(), calls
-}
 
 // answering is an API server that serves no kind, and counts what it is asked.
 func answering(t *testing.T) (address string, asked *atomic.Int64) {
@@ -64,8 +38,11 @@ func answering(t *testing.T) (address string, asked *atomic.Int64) {
 	return s.URL, asked
 }
 
-// watched is connections of which the first is at an address, is watched, and answers.
-func watched(t *testing.T, address string) (c *clusters, want []fleet.Cluster) {
+// patience bounds what tests wait for.
+const patience = 2 * time.Minute
+
+// watching is connections of which the first is at an address, is watched, and answers.
+func watching(t *testing.T, address string) (c *Clusters, want []fleet.Cluster) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
@@ -90,7 +67,7 @@ func moveTo(t *testing.T, c fleet.Cluster, address string) {
 }
 
 // lives asks a cluster as a turn does.
-func (c *clusters) lives(ctx context.Context, name api.ClusterName) error {
+func (c *Clusters) lives(ctx context.Context, name api.ClusterName) error {
 	return c.WithCluster(ctx, name, func(open sync.Cluster) error {
 		_, err := open.Live(ctx, []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "x"}})
 		return err
@@ -106,17 +83,8 @@ func promptly(t *testing.T, what string, f func()) {
 	}
 }
 
-func isCalled(t *testing.T, called <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-called:
-	case <-time.After(patience):
-		t.Fatal("the new address is not called")
-	}
-}
-
 // untilMoved waits until a cluster has moved as a whole.
-func (c *clusters) untilMoved(t *testing.T, name api.ClusterName) {
+func (c *Clusters) untilMoved(t *testing.T, name api.ClusterName) {
 	t.Helper()
 	for soon := time.After(patience); !c.Take()[name].All; {
 		select {
@@ -133,8 +101,8 @@ func (c *clusters) untilMoved(t *testing.T, name api.ClusterName) {
 func TestFollowHanging(t *testing.T) {
 	good, asked := answering(t)
 	better, askedBetter := answering(t)
-	c, want := watched(t, good)
-	nowhere, called := hanging(t)
+	c, want := watching(t, good)
+	nowhere, called := silent.Listen(t)
 
 	moveTo(t, want[0], nowhere)
 	promptly(t, "a pass", func() {
@@ -142,7 +110,7 @@ func TestFollowHanging(t *testing.T) {
 			t.Error(failed)
 		}
 	})
-	isCalled(t, called)
+	silent.Called(t, called)
 	if err := c.lives(t.Context(), "c0"); err != nil {
 		t.Errorf("the connection in use: %v", err)
 	}
@@ -168,7 +136,7 @@ func TestFollowHanging(t *testing.T) {
 // TestFollowLate: what takes longer than grace has moved once it is done, as between passes, also where it failed.
 func TestFollowLate(t *testing.T) {
 	good, _ := answering(t)
-	c, want := watched(t, good)
+	c, want := watching(t, good)
 	c.grace = 0
 	better, asked := answering(t)
 	moveTo(t, want[0], better)
@@ -203,34 +171,34 @@ func TestFollowLate(t *testing.T) {
 // TestFollowInterrupted: a term that ends takes what it exchanges with it, and the next one begins that anew.
 func TestFollowInterrupted(t *testing.T) {
 	good, _ := answering(t)
-	c, want := watched(t, good)
+	c, want := watching(t, good)
 	c.grace = 0
-	nowhere, called := hanging(t)
+	nowhere, called := silent.Listen(t)
 	moveTo(t, want[0], nowhere)
 	term, end := context.WithCancel(t.Context())
 	c.Follow(term, want)
-	isCalled(t, called)
+	silent.Called(t, called)
 	end()
 	promptly(t, "the end of a term", c.exchanges.Wait)
 	if err := c.lives(t.Context(), "c0"); err != nil {
 		t.Errorf("the connection in use: %v", err)
 	}
 	c.Follow(t.Context(), want)
-	isCalled(t, called)
-	promptly(t, "the end of the process", func() { c.close(t.Context()) })
+	silent.Called(t, called)
+	promptly(t, "the end of the process", func() { c.Close(t.Context()) })
 }
 
 // TestFollowInMidLook: a term that ends while the access is looked at once more has left word that its exchange is not done.
 func TestFollowInMidLook(t *testing.T) {
 	good, _ := answering(t)
-	c, want := watched(t, good)
+	c, want := watching(t, good)
 	c.grace = 0
-	nowhere, called := hanging(t)
+	nowhere, called := silent.Listen(t)
 	path := want[0].Spec.Access.Kubeconfig.Path
 	moveTo(t, want[0], nowhere)
 	term, end := context.WithCancel(t.Context())
 	c.Follow(term, want)
-	isCalled(t, called)
+	silent.Called(t, called)
 	text, err := os.ReadFile(path)
 	if err = errors.Join(err, os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
 		t.Fatal(err)
@@ -247,13 +215,13 @@ func TestFollowInMidLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	looking.Wait()
-	isCalled(t, called)
+	silent.Called(t, called)
 }
 
 // TestFollowBack: an exchange of a cluster that left, and came back meanwhile, leaves the new connection alone.
 func TestFollowBack(t *testing.T) {
 	good, _ := answering(t)
-	c, want := watched(t, good)
+	c, want := watching(t, good)
 	c.grace = 0
 	e, _ := c.entry("c0")
 	e.turn.Lock()
@@ -273,7 +241,7 @@ func TestFollowBack(t *testing.T) {
 // TestFollowUnusable: nothing is watched any more by way of an access that nobody can connect by now.
 func TestFollowUnusable(t *testing.T) {
 	good, _ := answering(t)
-	c, want := watched(t, good)
+	c, want := watching(t, good)
 	bad := strings.Replace(kubeconfig("https://east.example.com", "token: x"), "cluster: {", "cluster: {certificate-authority-data: eA==, ", 1)
 	write(t, want[0].Spec.Access.Kubeconfig.Path, bad)
 	if failed := c.Follow(t.Context(), want); failed["c0"] == nil || len(c.registry.Names()) != 1 {
@@ -284,7 +252,7 @@ func TestFollowUnusable(t *testing.T) {
 // TestOneConnection: what was begun in one cluster goes on there, though another one has its name by now; not where none has.
 func TestOneConnection(t *testing.T) {
 	good, asked := answering(t)
-	c, want := watched(t, good)
+	c, want := watching(t, good)
 	other, askedOther := answering(t)
 	err := c.WithCluster(t.Context(), "c0", func(open sync.Cluster) error {
 		moveTo(t, want[0], other)
@@ -307,11 +275,11 @@ func TestOneConnection(t *testing.T) {
 // once waits for nothing here.
 func TestFollowFirst(t *testing.T) {
 	c, want := byFiles(t, 2)
-	nowhere, _ := hanging(t)
+	nowhere, _ := silent.Listen(t)
 	c.grace = time.Hour
 	moveTo(t, want[0], nowhere)
 	promptly(t, "a first connection", func() { c.Follow(t.Context(), want) })
-	other, _ := hanging(t)
+	other, _ := silent.Listen(t)
 	moveTo(t, want[0], other)
 	promptly(t, "a connection without watches", func() { c.Follow(t.Context(), want) })
 	if at := c.addressOf(t, "c0"); at != other {
@@ -323,41 +291,4 @@ func TestFollowFirst(t *testing.T) {
 	if failed := c.Follow(t.Context(), want); failed["c0"] == nil {
 		t.Error("an access that is gone has no error")
 	}
-}
-
-// nowhere: while the kubeconfig of a cluster leads to a server that does not answer, a daemon applies a new commit to all
-// clusters, that one included, well before it would give that server up; then its row tells of it; the right kubeconfig
-// heals it.
-func (l *lab) nowhere() {
-	dir := l.t.TempDir()
-	good := l.file(l.Cluster("east").Kubeconfig)
-	east := write(l.t, dir+"/east", good)
-	f := &faults{lab: l, hook: write(l.t, dir+"/hook", faultHookCanary+"\n")}
-	byPath := strings.ReplaceAll(l.clusters(), "kubeconfigSecret: {name: east}", "kubeconfig: {path: "+east+"}") + policy("interval: 5s") + "---\n"
-	both := byPath + link("west", "east", "") + link("east", "west", "")
-	l.commit(byPath + link("west", "east", ""))
-	ctx, stop := context.WithCancel(l.t.Context())
-	defer stop()
-	daemon, at := l.daemonAt(ctx, dir+"/log", "--allow-kubeconfig-paths", "--hook-secret-file", f.hook, "--cluster-timeout", "30s")
-	f.at = at
-	f.expect("the first commit is in force", f.inForce)
-	nowhere, called := hanging(l.t)
-	write(l.t, east, kubeconfig(nowhere, "token: x"))
-	l.commit(both)
-	f.linked = true
-	start := time.Now()
-	f.expect("the second commit is in force", f.inForce)
-	took := time.Since(start)
-	l.t.Logf("applied after %v", took)
-	if took > 20*time.Second {
-		l.t.Errorf("it took %v, as long as the server that does not answer", took)
-	}
-	isCalled(l.t, called)
-	f.expect("its row tells of it", func() bool { return strings.Contains(get(at+"/").body, "does not answer") })
-	write(l.t, east, good)
-	f.expect("the right one heals it", f.inForce)
-	stop()
-	_ = daemon.Wait() // its exit code is another test's matter
-	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
 }

@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func (s server) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestTraffic(t *testing.T) {
-	c := newClusters(nil, nil)
+	c := newClusters(Options{})
 	c.want = []fleet.Cluster{{Name: "east", Spec: api.Cluster{Linkerd: api.Linkerd{Namespace: "linkerd"}}}}
 	c.declare()
 	for _, q := range []struct {

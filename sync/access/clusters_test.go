@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"fmt"
@@ -18,16 +18,15 @@ import (
 )
 
 // byFiles gives clusters that are reached by kubeconfigs of a directory, one each. No server is asked.
-func byFiles(t *testing.T, n int) (*clusters, []fleet.Cluster) {
+func byFiles(t *testing.T, n int) (*Clusters, []fleet.Cluster) {
 	t.Helper()
-	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", allowPaths: true}
-	c := newClusters(flags, slog.New(slog.DiscardHandler))
+	c := newClusters(Options{Owner: "linkwright", Namespace: "linkwright", AllowPaths: true, Log: slog.New(slog.DiscardHandler)})
 	c.registry = cluster.New(cluster.Options{})
 	var err error
-	if c.home, err = newHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{}, "linkwright"); err != nil {
+	if c.home, err = OpenHome(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, cluster.Options{Namespace: "linkwright"}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.close(t.Context()) })
+	t.Cleanup(func() { c.Close(t.Context()) })
 	want := make([]fleet.Cluster, n)
 	for i := range want {
 		name := fmt.Sprintf("c%d", i)
@@ -43,11 +42,10 @@ func leadsTo(t *testing.T, path, host string) {
 	write(t, path, kubeconfig("https://"+host+".example.com", "token: x"))
 }
 
-func (c *clusters) addressOf(t *testing.T, name api.ClusterName) (at string) {
+func (c *Clusters) addressOf(t *testing.T, name api.ClusterName) (at string) {
 	t.Helper()
 	if err := c.WithCluster(t.Context(), name, func(sync.Cluster) error {
-		_, found := c.entry(name)
-		at = found.cfg.Host
+		at = c.Server(name)
 		return nil
 	}); err != nil {
 		t.Error(err)
@@ -120,4 +118,18 @@ func TestFollowBesideTurns(t *testing.T) {
 	if got := c.addressOf(t, "c5"); got != "https://c5.example.com" {
 		t.Errorf("c5 is at %s", got)
 	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kubeconfig(server, user string) string {
+	return `{apiVersion: v1, kind: Config, current-context: c,
+clusters: [{name: c, cluster: {server: "` + server + `"}}],
+users: [{name: u, user: {` + user + `}}],
+contexts: [{name: c, context: {cluster: c, user: u}}]}`
 }

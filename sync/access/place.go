@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"context"
@@ -22,15 +22,15 @@ import (
 type place struct {
 	stamp string // of what it was read from; empty: nothing tells whether that has changed
 	cfg   *rest.Config
-	err   error  // why it leads nowhere
-	own   *owned // how its token is renewed; nil: it is not
+	err   error // why it leads nowhere
+	own   *Own  // how its token is renewed; nil: it is not
 }
 
 // inCluster is the stamp of the cluster that we run in: its token is read anew by the connection itself.
 const inCluster = "in the cluster"
 
 // find gives where an access leads to: was, where that is still so.
-func (c *clusters) find(ctx context.Context, a api.Access, was place) place {
+func (c *Clusters) find(ctx context.Context, a api.Access, was place) place {
 	switch {
 	case a.InCluster && was.stamp == inCluster:
 		return was
@@ -49,8 +49,8 @@ func (c *clusters) find(ctx context.Context, a api.Access, was place) place {
 	return place{err: errors.New("access names nothing")}
 }
 
-func (c *clusters) fromFile(k api.KubeconfigFile, was place) place {
-	if !c.flags.allowPaths {
+func (c *Clusters) fromFile(k api.KubeconfigFile, was place) place {
+	if !c.options.AllowPaths {
 		return place{err: fmt.Errorf("access.kubeconfig %s: files of this machine count only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
 	}
 	raw, err := os.ReadFile(k.Path)
@@ -61,33 +61,33 @@ func (c *clusters) fromFile(k api.KubeconfigFile, was place) place {
 	if stamp == was.stamp {
 		return was
 	}
-	cfg, err := cluster.ParseKubeconfig(raw, k.Context, cluster.Trust{Files: true, Exec: c.flags.allowExec, Dir: filepath.Dir(k.Path)})
+	cfg, err := cluster.ParseKubeconfig(raw, k.Context, cluster.Trust{Files: true, Exec: c.options.AllowExec, Dir: filepath.Dir(k.Path)})
 	if err != nil {
 		err = fmt.Errorf("access.kubeconfig %s: %w", k.Path, err)
 	}
 	return place{stamp: stamp, cfg: cfg, err: err}
 }
 
-func (c *clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
-	key := c.home.key("Secret", s.Name)
+func (c *Clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
+	key := c.home.Key("Secret", s.Name)
 	of, entry, _ := strings.Cut(was.stamp, "/")
 	if entry != s.Key {
 		of = ""
 	}
 	now, err := c.home.read(ctx, key, of)
 	switch {
-	case errors.Is(err, errNoSecret):
+	case errors.Is(err, ErrNotFound):
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: create it with a kubeconfig under the key %s", err, s.Key)}
 	case apierrors.IsForbidden(err):
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w: grant it with your own login: linkwright cluster add NAME PATH --context CONTEXT", err)}
 	case err != nil:
 		return place{err: fmt.Errorf("access.kubeconfigSecret: %w", err)}
-	case now.body.IsZero():
+	case now.Body.IsZero():
 		return was
 	}
-	at := place{stamp: stampOf(now.record) + "/" + s.Key}
-	at.cfg, at.err = kubeconfigIn(key, s.Key, now.body)
-	if own, ok := ownAccess(now, s.Key); ok {
+	at := place{stamp: stampOf(now.Record) + "/" + s.Key}
+	at.cfg, at.err = kubeconfigIn(key, s.Key, now.Body)
+	if own, ok := OwnAccess(now, s.Key); ok {
 		at.own = &own
 	}
 	return at

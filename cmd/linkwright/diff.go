@@ -14,6 +14,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/source"
@@ -101,7 +102,7 @@ func (f *common) loadRevision(c *cobra.Command, k *kustomize, s *source.Source, 
 	if err != nil {
 		return nil, err
 	}
-	fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), origin{snap, f.git.dir()})
+	fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: f.git.dir()})
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
 	}
@@ -124,7 +125,7 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 	if err != nil {
 		return difference{}, err
 	}
-	defer k.close()
+	defer k.Close()
 	a, err := f.loadRevision(c, k, src, from)
 	if err != nil {
 		return difference{}, err
@@ -209,7 +210,7 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	defer e.close(ctx)
 	e.readOnly()
 	if rev != "" {
-		e.loop.Declared = &declared{source: pinned{e.source, rev}, load: e.kustomize.load, dir: f.git.dir(), in: f.home.installation()}
+		e.loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.source, Rev: rev}, Loader: e.kustomize.Loader, Dir: f.git.dir(), In: f.home.installation()}
 	}
 	w, err := e.loop.Look(ctx, noTerm)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -94,7 +95,7 @@ func (h *homeFlags) addConfinement(f *pflag.FlagSet) {
 
 // renderer renders what may be written here.
 func (h *homeFlags) renderer(k *kustomize) plan.Renderer {
-	return overlays{images{render.New(h.owner), h.images}, k}
+	return k.Renderer(declared.Images{Renderer: render.New(h.owner), Allowed: h.images})
 }
 
 // check refuses words that could not stand in every name made of them.

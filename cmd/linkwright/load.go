@@ -8,38 +8,18 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// origin is a tree of declarations as it was read. dir is where it lies, seen from the root of its repository or, of a
-// plain directory, from the working directory; empty where that is the same.
-type origin struct {
-	source.Snapshot
-	dir string
-}
-
-// place names the files of problems as they are seen from where people are.
-func (o origin) place(problems []api.Problem) []api.Problem {
-	for i := range problems {
-		p := &problems[i]
-		p.Pos.File = path.Join(o.dir, p.Pos.File)
-		if p.See.File != "" {
-			p.See.File = path.Join(o.dir, p.See.File)
-		}
-	}
-	return problems
-}
-
 // loadOr tells the problems on stderr, and turns a tree without a fleet into an exit code.
-func (k *kustomize) loadOr(ctx context.Context, stderr io.Writer, o origin) (*fleet.Fleet, error) {
-	f, problems, err := k.load(ctx, o)
+func (k *kustomize) loadOr(ctx context.Context, stderr io.Writer, o declared.Origin) (*fleet.Fleet, error) {
+	f, problems, err := k.Load(ctx, o)
 	for _, p := range problems {
 		say(stderr, report.Line(p))
 	}
@@ -53,14 +33,14 @@ func (k *kustomize) loadOr(ctx context.Context, stderr io.Writer, o origin) (*fl
 }
 
 // find reads what an argument names: REPO@REV, a directory, or one file; without one --repo, else the working directory.
-func (g *gitFlags) find(ctx context.Context, args []string) (origin, error) {
+func (g *gitFlags) find(ctx context.Context, args []string) (declared.Origin, error) {
 	switch {
 	case g.options.Repo != "" && len(args) > 0:
-		return origin{}, usage("--repo and %s: name one of the two", args[0])
+		return declared.Origin{}, usage("--repo and %s: name one of the two", args[0])
 	case g.options.Repo != "":
 		return g.head(ctx)
 	case g.options.Ref != "":
-		return origin{}, usage("--ref goes with --repo: else write REPO@REV")
+		return declared.Origin{}, usage("--ref goes with --repo: else write REPO@REV")
 	case len(args) == 0:
 		return g.directory(".")
 	}
@@ -68,17 +48,17 @@ func (g *gitFlags) find(ctx context.Context, args []string) (origin, error) {
 }
 
 // head is what --repo and --ref name.
-func (g *gitFlags) head(ctx context.Context) (origin, error) {
+func (g *gitFlags) head(ctx context.Context) (declared.Origin, error) {
 	s, err := g.open()
 	if err != nil {
-		return origin{}, err
+		return declared.Origin{}, err
 	}
 	defer s.Close() //nolint:errcheck // a snapshot is in memory
 	snap, err := s.Poll(ctx)
-	return origin{snap, g.dir()}, err
+	return declared.Origin{Snapshot: snap, Dir: g.dir()}, err
 }
 
-func (g *gitFlags) named(ctx context.Context, arg string) (origin, error) {
+func (g *gitFlags) named(ctx context.Context, arg string) (declared.Origin, error) {
 	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
 		return g.file(arg)
 	} else if err == nil || !strings.Contains(arg, "@") {
@@ -86,16 +66,16 @@ func (g *gitFlags) named(ctx context.Context, arg string) (origin, error) {
 	}
 	at := strings.LastIndex(arg, "@")
 	if rev := arg[at+1:]; strings.Contains(rev, ":") && !strings.HasPrefix(rev, "semver:") { // no name holds a colon
-		return origin{}, usage("%s: of which revision? write %s@REV", arg, arg)
+		return declared.Origin{}, usage("%s: of which revision? write %s@REV", arg, arg)
 	}
 	g.options.Repo, g.options.Ref = arg[:at], arg[at+1:]
 	s, err := g.open()
 	if err != nil {
-		return origin{}, err
+		return declared.Origin{}, err
 	}
 	defer s.Close() //nolint:errcheck // a snapshot is in memory
 	snap, err := s.At(ctx, arg[at+1:])
-	return origin{snap, g.dir()}, err
+	return declared.Origin{Snapshot: snap, Dir: g.dir()}, err
 }
 
 // dir is --path as a prefix of the names of files.
@@ -109,15 +89,15 @@ func prefix(dir string) string {
 	return ""
 }
 
-func (g *gitFlags) directory(dir string) (origin, error) {
+func (g *gitFlags) directory(dir string) (declared.Origin, error) {
 	if err := g.plain(dir); err != nil {
-		return origin{}, err
+		return declared.Origin{}, err
 	}
 	if strings.Contains(dir, "://") {
-		return origin{}, usage("%s: of which revision? write REPO@REV", dir)
+		return declared.Origin{}, usage("%s: of which revision? write REPO@REV", dir)
 	}
 	if !fs.ValidPath(cmp.Or(g.dir(), ".")) {
-		return origin{}, usage("--path %q: must be relative to %s and stay inside it", g.options.Path, dir)
+		return declared.Origin{}, usage("--path %q: must be relative to %s and stay inside it", g.options.Path, dir)
 	}
 	o := g.options
 	o.Path = g.dir()
@@ -125,17 +105,17 @@ func (g *gitFlags) directory(dir string) (origin, error) {
 	if errors.Is(err, source.ErrPathGone) {
 		err = fmt.Errorf("--path: %w", err)
 	}
-	return origin{s, prefix(filepath.Join(dir, g.options.Path))}, err
+	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Join(dir, g.options.Path))}, err
 }
 
 // file is a tree of one file alone: what it refers to must stand in it.
-func (g *gitFlags) file(name string) (origin, error) {
+func (g *gitFlags) file(name string) (declared.Origin, error) {
 	if err := g.plain(name); err != nil {
-		return origin{}, err
+		return declared.Origin{}, err
 	}
 	if g.options.Path != "" {
-		return origin{}, usage("--path: %s is a file", name)
+		return declared.Origin{}, usage("--path: %s is a file", name)
 	}
 	s, err := source.File(name, g.options)
-	return origin{s, prefix(filepath.Dir(name))}, err
+	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Dir(name))}, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/source"
 )
@@ -45,7 +46,7 @@ type engine struct {
 func (e *engine) close(ctx context.Context) {
 	_ = e.source.Close() // a temporary directory that stays harms nobody
 	e.clusters.Close(ctx)
-	e.kustomize.close()
+	e.kustomize.Close()
 }
 
 // open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
@@ -90,7 +91,7 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	}
 	return &engine{source: src, clusters: c, kustomize: k, loop: &sync.Loop{
 		Owner:    f.home.owner,
-		Declared: &declared{source: src, load: k.load, dir: f.git.dir(), in: f.home.installation()},
+		Declared: &declared.Branch{Source: src, Loader: k.Loader, Dir: f.git.dir(), In: f.home.installation()},
 		Clusters: c,
 		Home:     sync.Home{Cluster: c.Home(), Namespace: f.home.namespace},
 		Renderer: f.home.renderer(k),

@@ -118,7 +118,7 @@ func (f *common) imagine(c *cobra.Command, args []string, factsFile string, do f
 	if err != nil {
 		return err
 	}
-	defer k.close()
+	defer k.Close()
 	fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), from)
 	if err != nil {
 		return err
@@ -127,5 +127,5 @@ func (f *common) imagine(c *cobra.Command, args []string, factsFile string, do f
 	if err != nil {
 		return err
 	}
-	return do(o.world(fl), overlays{render.New(o.owner), k})
+	return do(o.world(fl), k.Renderer(render.New(o.owner)))
 }

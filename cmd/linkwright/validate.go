@@ -49,7 +49,7 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 			if err != nil {
 				return err
 			}
-			defer k.close()
+			defer k.Close()
 			fl, problems, err := k.validate(c.Context(), from, facts)
 			if err != nil {
 				return err

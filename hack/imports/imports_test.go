@@ -49,6 +49,7 @@ func table() map[string]row {
 		"sync/lease":      {},
 		"sync":            {imports: "api object object/reason prune/inventory render/confine render/fleet render/linkerd sync/pair sync/plan sync/report"},
 		"sync/web":        {imports: "object/reason sync/report"},
+		"sync/declared":   {imports: "api object object/reason render render/fleet render/overlay sync sync/plan sync/source"},
 		"sync/access":     {imports: "api object render/fleet sync sync/cluster sync/web"},
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package declared
 
 import (
 	"testing"
@@ -63,7 +63,7 @@ func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 		in := render.Input{Link: fleet.Link{
 			Source: &fleet.Cluster{Name: "west"}, Target: &fleet.Cluster{Name: "east"}, Spec: &api.LinkSpec{Controller: tt.controller},
 		}}
-		got := images{plain{}, tt.allowed}.Source(in)
+		got := Images{plain{}, tt.allowed}.Source(in)
 		if held := got.Held != nil && got.Held.Code == "ImageNotAllowed"; held != tt.held || got.End != (plain{}).Source(in).End {
 			t.Errorf("Source(%+v), allowed %v: got %+v, want held %v", tt.controller, tt.allowed, got, tt.held)
 		}

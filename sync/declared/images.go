@@ -1,4 +1,4 @@
-package main
+package declared
 
 import (
 	"strings"
@@ -10,15 +10,15 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// images holds the source end of a link whose controller would run an image that nobody allowed here: who may commit
+// Images holds the source end of a link whose controller would run an image that nobody allowed here: who may commit
 // shapes the mesh, and does not run programs with the controller's account. An end that exists keeps what it has.
-type images struct {
+type Images struct {
 	plan.Renderer
-	allowed []string
+	Allowed []string
 }
 
 // Source implements plan.Renderer.
-func (r images) Source(in render.Input) object.Wanted {
+func (r Images) Source(in render.Input) object.Wanted {
 	want := r.Renderer.Source(in)
 	c := in.Link.Spec.Controller
 	if c.Image == "" || c.Mode == api.External || r.allows(c.Image) {
@@ -28,8 +28,8 @@ func (r images) Source(in render.Input) object.Wanted {
 		"controller.image %s is not allowed here: leave it out, or run linkwright with --allow-controller-image and its repository", c.Image)}
 }
 
-func (r images) allows(image string) bool {
-	for _, prefix := range r.allowed {
+func (r Images) allows(image string) bool {
+	for _, prefix := range r.Allowed {
 		if within(prefix, image) {
 			return true
 		}

@@ -1,4 +1,4 @@
-package main
+package declared
 
 import (
 	"os"
@@ -32,7 +32,7 @@ func TestAllowedTakesNoName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	d := &declared{source: s}
+	d := &Branch{Source: s}
 	if got, err := d.whole(t.Context(), api.Commit(allowed[:7])); err != nil || string(got) != allowed {
 		t.Errorf("--allow-non-fast-forward %s is %s, %v; want %s", allowed[:7], got, err, allowed)
 	}

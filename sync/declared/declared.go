@@ -1,4 +1,6 @@
-package main
+// Package declared answers: what does a repository declare? It loads a commit's tree, built by kustomize if it says so, into a fleet, and
+// applies the clusters' overlays to what is rendered.
+package declared
 
 import (
 	"context"
@@ -8,43 +10,42 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// repository is what is asked of a source.
-type repository interface {
+// Repository is what is asked of a source.
+type Repository interface {
 	Poll(ctx context.Context) (source.Snapshot, error)
 	At(ctx context.Context, rev string) (source.Snapshot, error)
 	Follows(ctx context.Context, commit, last api.Commit) error
 }
 
-// pinned has one revision for its head.
-type pinned struct {
-	repository
-	rev string
+// Pinned has one revision for its head.
+type Pinned struct {
+	Repository
+	Rev string
 }
 
-// Poll implements repository.
-func (p pinned) Poll(ctx context.Context) (source.Snapshot, error) { return p.At(ctx, p.rev) }
+// Poll implements Repository.
+func (p Pinned) Poll(ctx context.Context) (source.Snapshot, error) { return p.At(ctx, p.Rev) }
 
-// declared is what a branch of a repository declares. An unchanged commit is loaded once, unless it gave no fleet: a build
+// Branch is what a branch of a repository declares. An unchanged commit is loaded once, unless it gave no fleet: a build
 // that took too long may be quicker the next time.
-type declared struct {
-	source repository
-	load   func(context.Context, origin) (*fleet.Fleet, []api.Problem, error)
-	dir    string // of the tree in its repository
+type Branch struct {
+	Source Repository
+	Loader *Loader
+	Dir    string              // of the tree in its repository
+	In     object.Installation // whose commands errors name
 	last   sync.Declaration
-	in     object.Installation
 
 	mu     gosync.Mutex
 	wholes map[api.Commit]api.Commit // of commits that are allowed by their first digits; mu
 }
 
 // Next implements sync.Declared.
-func (d *declared) Next(ctx context.Context) (sync.Declaration, error) {
-	s, err := d.source.Poll(ctx)
+func (d *Branch) Next(ctx context.Context) (sync.Declaration, error) {
+	s, err := d.Source.Poll(ctx)
 	if untrusted, ok := errors.AsType[*source.Untrusted](err); ok {
 		return sync.Declaration{Commit: untrusted.Commit}, err
 	}
@@ -62,8 +63,8 @@ func (d *declared) Next(ctx context.Context) (sync.Declaration, error) {
 }
 
 // At implements sync.Declared.
-func (d *declared) At(ctx context.Context, commit api.Commit) (sync.Declaration, error) {
-	s, err := d.source.At(ctx, string(commit))
+func (d *Branch) At(ctx context.Context, commit api.Commit) (sync.Declaration, error) {
+	s, err := d.Source.At(ctx, string(commit))
 	if err != nil {
 		return sync.Declaration{}, err
 	}
@@ -71,11 +72,11 @@ func (d *declared) At(ctx context.Context, commit api.Commit) (sync.Declaration,
 }
 
 // Follows implements sync.Declared.
-func (d *declared) Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error {
+func (d *Branch) Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error {
 	if last == "" {
 		return d.blindly(ctx, commit, allowed)
 	}
-	follows := func(commit, last api.Commit) error { return d.allowable(d.source.Follows(ctx, commit, last), commit) }
+	follows := func(commit, last api.Commit) error { return d.allowable(d.Source.Follows(ctx, commit, last), commit) }
 	why := follows(commit, last)
 	if why == nil {
 		return nil
@@ -94,8 +95,8 @@ func (d *declared) Follows(ctx context.Context, commit, last api.Commit, allowed
 }
 
 // read makes a declaration of a tree. Its errors are of this machine: the next pass tries again.
-func (d *declared) read(ctx context.Context, s source.Snapshot) (sync.Declaration, error) {
-	f, problems, err := d.load(ctx, origin{s, d.dir})
+func (d *Branch) read(ctx context.Context, s source.Snapshot) (sync.Declaration, error) {
+	f, problems, err := d.Loader.Load(ctx, Origin{s, d.Dir})
 	if err != nil {
 		return sync.Declaration{Commit: s.Commit}, err
 	}

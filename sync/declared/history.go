@@ -1,0 +1,105 @@
+package declared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// mayFollow is the rule of what people allow: why next may not be applied where last was, with allowed (empty: nothing is);
+// nil: it may. follows tells of two commits whether the first is the second, or descends from it.
+//
+//	next is last, or descends from it                    yes
+//	next is what is allowed                              yes
+//	next descends from it, and last is or does, too      no: something that descends from it was applied, and next leaves it again
+//	next descends from it, and last does not             yes
+//	anything else, or not known                          no
+func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Commit) error) error {
+	why := follows(next, last)
+	switch {
+	case why == nil || allowed == "":
+		return why
+	case next == allowed:
+		return nil
+	case last == allowed:
+		return spent(why, allowed)
+	}
+	if follows(next, allowed) != nil {
+		return why
+	}
+	switch err := follows(last, allowed); {
+	case errors.Is(err, source.ErrRewound):
+		return nil
+	case err == nil:
+		return spent(why, allowed)
+	default:
+		return fmt.Errorf("%w; whether %s was applied after %s, which is allowed, is not known: %w", why, last.Short(), allowed.Short(), err)
+	}
+}
+
+// blindly says why a commit may not be applied while nobody knows what was applied before: it must itself be allowed. What
+// descends from that may not: whether the allowance is spent is not known either.
+func (d *Branch) blindly(ctx context.Context, commit api.Commit, allowed []api.Commit) error {
+	for _, one := range allowed {
+		one, err := d.whole(ctx, one, commit)
+		if err != nil {
+			return err
+		}
+		if one == commit {
+			return nil
+		}
+	}
+	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: %s)", commit, d.allow(commit))
+}
+
+// allow is the command that allows a commit.
+func (d *Branch) allow(commit api.Commit) string {
+	return d.In.Command("allow non-fast-forward " + string(commit))
+}
+
+// allowable adds to why a commit does not follow another how people allow it.
+func (d *Branch) allowable(why error, commit api.Commit) error {
+	if errors.Is(why, source.ErrRewound) || errors.Is(why, source.ErrForgotten) {
+		return fmt.Errorf("%w (if that is meant: %s)", why, d.allow(commit))
+	}
+	return why
+}
+
+func spent(why error, allowed api.Commit) error {
+	return fmt.Errorf("%w; what was allowed, %s, was for what came before it", why, allowed.Short())
+}
+
+// whole finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its
+// first digits. A branch or a tag that is called like them is not asked: who may push is not who may allow.
+func (d *Branch) whole(ctx context.Context, allowed api.Commit, among ...api.Commit) (api.Commit, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known := d.wholes[allowed]; known != "" {
+		return known, nil
+	}
+	if len(allowed) == 40 {
+		return allowed, nil
+	}
+	found := api.Commit("")
+	for _, c := range among {
+		if strings.HasPrefix(string(c), string(allowed)) {
+			found = c
+		}
+	}
+	if found == "" {
+		s, err := d.Source.At(ctx, "commit:"+string(allowed))
+		if err != nil {
+			return "", fmt.Errorf("--allow-non-fast-forward %s: %w", allowed, err)
+		}
+		found = s.Commit
+	}
+	if d.wholes == nil {
+		d.wholes = map[api.Commit]api.Commit{}
+	}
+	d.wholes[allowed] = found
+	return found, nil
+}

@@ -311,7 +311,7 @@ func rooms() []string {
 	return []string{
 		"api", "object/reason", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/confine", "render/overlay", "prune/inventory", "prune",
 		"sync/pair", "sync/plan", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync", "sync/web",
-		"sync/declared", "sync/access", "cmd/linkwright",
+		"sync/declared", "sync/access", "sync/setup", "cmd/linkwright",
 	}
 }
 

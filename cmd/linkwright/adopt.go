@@ -18,6 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/setup"
 )
 
 // takeover is what commands share that show first what they would do to links, and do it with --yes.
@@ -42,7 +43,7 @@ func (t *takeover) do(c *cobra.Command, prepare func(*engine, *fleet.Fleet) (tas
 	if err != nil {
 		return err
 	}
-	defer e.close(c.Context())
+	defer e.Close(c.Context())
 	declared, err := e.fleet(c.Context())
 	if err != nil {
 		return err
@@ -56,9 +57,9 @@ func (t *takeover) do(c *cobra.Command, prepare func(*engine, *fleet.Fleet) (tas
 
 // fleet is what the repository declares now.
 func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
-	d, err := e.loop.Declared.Next(ctx)
+	d, err := e.Loop.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
-		_, err = e.loop.Look(ctx, noTerm) // which says what is wrong
+		_, err = e.Loop.Look(ctx, noTerm) // which says what is wrong
 		if errors.Is(err, sync.ErrInvalid) {
 			err = exit{exitInvalid, err}
 		}
@@ -72,12 +73,12 @@ func (t *takeover) lease(ctx context.Context, e *engine, declared *fleet.Fleet, 
 	if !t.yes {
 		return f(ctx, noTerm)
 	}
-	locks, err := e.allLocks(ctx, t.home, declared)
+	locks, err := e.AllLocks(ctx, declared)
 	if err != nil {
 		return err
 	}
 	var told error
-	err = lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
 		told = f(ctx, term)
 		return nil
 	})
@@ -113,9 +114,9 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 				return err
 			}
 			return t.do(c, func(e *engine, f *fleet.Fleet) (_ task, err error) {
-				e.loop.Adopt, e.loop.Rules = every(f), rules
+				e.Loop.Adopt, e.Loop.Rules = every(f), rules
 				if !t.all {
-					e.loop.Adopt, err = pairs(f, args, false)
+					e.Loop.Adopt, err = pairs(f, args, false)
 				}
 				return func(ctx context.Context, term int64) error { return e.adopt(ctx, term, t.yes, c.OutOrStdout()) }, err
 			})
@@ -137,7 +138,7 @@ func (t *takeover) checkAdoption(args []string, rules plan.AdoptRules) error {
 
 // adopt shows what an adoption does, and with yes does exactly that.
 func (e *engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
-	w, err := e.loop.Look(ctx, term)
+	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
 	}
@@ -152,8 +153,8 @@ func (e *engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer)
 		say(out, "\nNothing was written: adopt with --yes.")
 		return exit{exitPartial, nil}
 	}
-	e.loop.Policies = append(slices.Clone(e.loop.Policies), p.shown)
-	r, failed := e.loop.Once(ctx, term)
+	e.Loop.Policies = append(slices.Clone(e.Loop.Policies), p.shown)
+	r, failed := e.Loop.Once(ctx, term)
 	if failed != nil {
 		return exit{exitError, failed}
 	}

@@ -75,8 +75,8 @@ func (f *common) approveDeclared(c *cobra.Command, hash string) error {
 	if err != nil {
 		return err
 	}
-	defer e.close(c.Context())
-	r := plan.Removal(w, e.loop.Renderer)
+	defer e.Close(c.Context())
+	r := plan.Removal(w, e.Loop.Renderer)
 	return approve(c, e.installed(), func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:

@@ -44,10 +44,10 @@ The exit code is 4 where a check failed.`,
 				}
 				return err
 			}
-			defer e.close(c.Context())
+			defer e.Close(c.Context())
 			e.readOnly()
-			e.loop.Probe = true
-			r, failed := e.loop.Once(c.Context(), noTerm)
+			e.Loop.Probe = true
+			r, failed := e.Loop.Once(c.Context(), noTerm)
 			ok, err := r.Check(c.OutOrStdout(), out.Format)
 			if err != nil {
 				return err

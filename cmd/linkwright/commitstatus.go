@@ -152,7 +152,7 @@ type teller struct {
 
 // teller checks the flags, and asks nobody.
 func (e *engine) teller(s statusFlags, f *common) (*teller, error) {
-	client, err := s.open(f.git.options.Repo, e.source)
+	client, err := s.open(f.git.options.Repo, e.Source)
 	return &teller{s, f.home.owner, client}, err
 }
 

@@ -207,17 +207,17 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	if err != nil {
 		return difference{}, err
 	}
-	defer e.close(ctx)
+	defer e.Close(ctx)
 	e.readOnly()
 	if rev != "" {
-		e.loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.source, Rev: rev}, Loader: e.kustomize.Loader, Dir: f.git.dir(), In: f.home.installation()}
+		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.kustomize.Loader, Dir: f.git.dir(), In: f.home.installation()}
 	}
-	w, err := e.loop.Look(ctx, noTerm)
+	w, err := e.Loop.Look(ctx, noTerm)
 	if err != nil {
 		return difference{}, err
 	}
 	w.Fresh = missingCredentials(w)
-	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
+	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	d := difference{world: w}
 	for _, name := range sortedNames(w) {
 		cd, failed := e.previews(ctx, w, name, steps[name])

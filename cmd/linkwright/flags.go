@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +11,8 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/render"
-	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/setup"
 )
 
 // homeFlags say who we are and where our own objects live.
@@ -95,7 +92,7 @@ func (h *homeFlags) addConfinement(f *pflag.FlagSet) {
 
 // renderer renders what may be written here.
 func (h *homeFlags) renderer(k *kustomize) plan.Renderer {
-	return k.Renderer(declared.Images{Renderer: render.New(h.owner), Allowed: h.images})
+	return setup.Renderer(h.owner, h.images, k.Loader)
 }
 
 // check refuses words that could not stand in every name made of them.
@@ -176,13 +173,4 @@ func (s *span) Set(word string) error {
 	}
 	*s.at = d
 	return nil
-}
-
-// identity names this process in a lease.
-func identity() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s_%d", host, os.Getpid())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/setup"
 )
 
 // opening is what status opens with, as the record and the leases say.
@@ -25,7 +26,7 @@ func (c installed) opening(ctx context.Context, known inventory.Record) report.O
 
 // leader reads the installation's lease; nil: there is none, or who asks may not read it.
 func (c installed) leader(ctx context.Context) *report.Leader {
-	name := leaseOf(c.owner)
+	name := setup.LeaseOf(c.owner)
 	if l, found := c.leases(ctx, []string{name})[name]; found {
 		return leaderOf(l)
 	}
@@ -40,14 +41,14 @@ func (c installed) writers(ctx context.Context, recorded []api.ClusterName) (out
 	if found == nil && len(recorded) > 0 {
 		names := make([]string, len(recorded))
 		for i, cluster := range recorded {
-			names[i] = leaseOnly(c.owner, string(cluster))
+			names[i] = setup.LeaseOnly(c.owner, cluster)
 		}
 		found = c.leases(ctx, names)
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		one := found[name]
-		cluster, ok := strings.CutPrefix(lease.About(&one), ofOnly(c.owner, ""))
-		if !ok || name != leaseOnly(c.owner, cluster) {
+		cluster, ok := strings.CutPrefix(lease.About(&one), setup.OfOnly(c.owner, ""))
+		if !ok || name != setup.LeaseOnly(c.owner, api.ClusterName(cluster)) {
 			continue
 		}
 		l := leaderOf(one)

@@ -9,13 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
-	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
-	"github.com/linkwright/linkwright/sync/source"
+	"github.com/linkwright/linkwright/sync/setup"
 )
 
 // common are the flags of every command that reads clusters.
@@ -35,18 +32,10 @@ func (f *common) add(flags *pflag.FlagSet) {
 	group(flags, groupClusters, f.overlays.add)
 }
 
-// engine is the loop with its connections.
+// engine is what a command works with.
 type engine struct {
-	loop      *sync.Loop
-	source    *source.Source
-	clusters  *access.Clusters
+	*setup.Engine
 	kustomize *kustomize
-}
-
-func (e *engine) close(ctx context.Context) {
-	_ = e.source.Close() // a temporary directory that stays harms nobody
-	e.clusters.Close(ctx)
-	e.kustomize.Close()
 }
 
 // open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
@@ -67,10 +56,10 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	var c *access.Clusters
-	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return c.Home().Secret(ctx, name) }
+	var home *access.Home // opened below: secrets of the repository are asked for later
+	f.git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return home.Secret(ctx, name) }
 	f.git.verify.secrets, f.git.verify.configMaps = f.git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
-		return c.Home().ConfigMap(ctx, name)
+		return home.ConfigMap(ctx, name)
 	}
 	src, err := f.git.open()
 	if err != nil {
@@ -85,23 +74,22 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	if err != nil {
 		return nil, err
 	}
-	c, err = f.home.openClusters(ctx, log)
+	cfg, err := f.home.openHome()
 	if err != nil {
 		return nil, err
 	}
-	return &engine{source: src, clusters: c, kustomize: k, loop: &sync.Loop{
-		Owner:    f.home.owner,
-		Declared: &declared.Branch{Source: src, Loader: k.Loader, Dir: f.git.dir(), In: f.home.installation()},
-		Clusters: c,
-		Home:     sync.Home{Cluster: c.Home(), Namespace: f.home.namespace},
-		Renderer: f.home.renderer(k),
-		Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Only:     f.home.onlyNames(),
-		Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
-		Confined: confine.Account{Home: f.home.namespace, Images: f.home.images}, RequireConfinement: f.home.requireConfinement,
-		Log: log, Tries: c.Trier(),
-		Explain: cluster.Explain, Refused: cluster.Refused,
-	}}, nil
+	e, err := setup.New(ctx, setup.Options{
+		Access: f.home.access(log), Home: cfg, Source: src, Loader: k.Loader, Dir: f.git.dir(), Images: f.home.images,
+		Loop: sync.Loop{
+			Only: f.home.onlyNames(), Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
+			RequireConfinement: f.home.requireConfinement,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	home = e.Clusters.Home()
+	return &engine{e, k}, nil
 }
 
 // look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
@@ -112,19 +100,19 @@ func (f *common) look(c *cobra.Command) (*engine, plan.World, error) {
 		return nil, plan.World{}, err
 	}
 	e.readOnly()
-	w, err := e.loop.Look(c.Context(), noTerm)
+	w, err := e.Loop.Look(c.Context(), noTerm)
 	if errors.Is(err, sync.ErrInvalid) {
 		err = exit{exitInvalid, err}
 	}
 	if err != nil {
-		e.close(c.Context())
+		e.Close(c.Context())
 	}
 	return e, w, err
 }
 
 // readOnly makes one pass that writes nothing.
 func (e *engine) readOnly() {
-	e.loop.ReadOnly, e.loop.Patience = true, 0
+	e.Loop.ReadOnly, e.Loop.Patience = true, 0
 }
 
 const (

@@ -42,9 +42,14 @@ func (h *homeFlags) openClusters(ctx context.Context, log *slog.Logger) (*access
 	if err != nil {
 		return nil, err
 	}
-	return access.Open(ctx, cfg, access.Options{
+	return access.Open(ctx, cfg, h.access(log))
+}
+
+// access are the options by which clusters are reached.
+func (h *homeFlags) access(log *slog.Logger) access.Options {
+	return access.Options{
 		Owner: h.owner, Namespace: h.namespace, Timeout: h.timeout, AllowPaths: h.allowPaths, AllowExec: h.allowExec, Log: log,
-	})
+	}
 }
 
 // openManagement connects to the home cluster alone.
@@ -77,7 +82,7 @@ func (h *homeFlags) openInstalled(c *cobra.Command) (installed, error) {
 }
 
 func (e *engine) installed() installed {
-	return installed{e.clusters, e.loop.Owner, e.loop.Home.Namespace, e.loop.Log}
+	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
 }
 
 // home is the home cluster as package sync sees it.

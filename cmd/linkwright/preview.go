@@ -17,7 +17,7 @@ func (e *engine) previews(ctx context.Context, w plan.World, name api.ClusterNam
 	cd := report.ClusterDiff{Name: name}
 	cd = ends(cd, steps)
 	for _, ch := range lastChanges(steps) {
-		if bookkeeping(e.loop.Owner, ch.Key) {
+		if bookkeeping(e.Loop.Owner, ch.Key) {
 			continue
 		}
 		od, why := e.try(ctx, w, ch)
@@ -54,7 +54,7 @@ func (e *engine) try(ctx context.Context, w plan.World, ch object.Change) (repor
 
 func (e *engine) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
 	od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
-	err := e.clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error {
+	err := e.Clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error {
 		was, next, err := c.Preview(ctx, ch)
 		if err == nil {
 			od.Before, od.After = was, next

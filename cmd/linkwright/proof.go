@@ -35,7 +35,7 @@ type proof struct {
 // prove plans the adoption, and tries what comes after it by dry runs.
 func (e *engine) prove(ctx context.Context, w plan.World) *proof {
 	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
-	first, then := adoptions(w, e.loop.Renderer, e.loop.Policies)
+	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
 		if s := first[name]; s.Refused != nil {
 			p.refused[name] = s.Refused
@@ -54,7 +54,7 @@ func (e *engine) prove(ctx context.Context, w plan.World) *proof {
 	for _, name := range sortedNames(w) {
 		cd := report.ClusterDiff{Name: name}
 		for _, c := range lastChanges(then[name]) {
-			if ends[c.End.Link] && !bookkeeping(e.loop.Owner, c.Key) {
+			if ends[c.End.Link] && !bookkeeping(e.Loop.Owner, c.Key) {
 				cd.Objects = append(cd.Objects, e.afterwards(ctx, p, c)...)
 			}
 		}

@@ -42,7 +42,7 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 			}
 			return t.do(c, func(e *engine, f *fleet.Fleet) (task, error) {
 				links, err := pairs(f, args, true)
-				e.loop.Release = &plan.Releasing{Links: links, All: t.all}
+				e.Loop.Release = &plan.Releasing{Links: links, All: t.all}
 				return func(ctx context.Context, term int64) error {
 					return e.release(ctx, term, t.yes, printing(c, out.Format))
 				}, err
@@ -72,16 +72,16 @@ func printing(c *cobra.Command, f report.Format) printer {
 
 // release shows what is given up, and with yes does it.
 func (e *engine) release(ctx context.Context, term int64, yes bool, out printer) error {
-	w, err := e.loop.Look(ctx, term)
+	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
 	}
-	if err := mistaken(w, e.loop.Release.Links); err != nil {
+	if err := mistaken(w, e.Loop.Release.Links); err != nil {
 		return err
 	}
 	n := 0
 	for _, name := range sortedNames(w) {
-		s := plan.Cluster(w, name, e.loop.Renderer)
+		s := plan.Cluster(w, name, e.Loop.Renderer)
 		if s.Refused != nil {
 			say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
 		}
@@ -102,7 +102,7 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 		say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
 		return exit{exitPartial, nil}
 	}
-	r, failed := e.loop.Once(ctx, term)
+	r, failed := e.Loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.
 func (e *engine) unreleased(w plan.World) []plan.LeftOver {
-	asked := e.loop.Release
+	asked := e.Loop.Release
 	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
 	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !w.Touches(asked, l.Cluster) })
 }
@@ -144,12 +144,12 @@ func (e *engine) dropRecord(ctx context.Context) error {
 	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
 		return err
 	}
-	key := inventory.RecordKey(e.loop.Owner, e.loop.Home.Namespace)
-	_, err = e.loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
+	key := inventory.RecordKey(e.Loop.Owner, e.Loop.Home.Namespace)
+	_, err = e.Loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
 	return err
 }
 
 // record is what the home cluster remembers of clusters.
 func (e *engine) record(ctx context.Context) (inventory.Record, error) {
-	return e.loop.Home.Record(ctx, e.loop.Owner)
+	return e.Loop.Home.Record(ctx, e.Loop.Owner)
 }

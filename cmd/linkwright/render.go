@@ -88,9 +88,9 @@ func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) e
 	if err != nil {
 		return err
 	}
-	defer e.close(ctx)
+	defer e.Close(ctx)
 	e.readOnly()
-	w, err := e.loop.Look(ctx, noTerm)
+	w, err := e.Loop.Look(ctx, noTerm)
 	if err != nil {
 		return err
 	}

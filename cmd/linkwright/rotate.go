@@ -41,7 +41,7 @@ lease is not needed. A token of mode Existing is replaced by whoever writes it.`
 			if err != nil {
 				return err
 			}
-			defer e.close(c.Context())
+			defer e.Close(c.Context())
 			links, err := turned(w.Fleet, args)
 			if err != nil {
 				return err
@@ -83,7 +83,7 @@ func (e *engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) e
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
 			continue
 		case !t.Already:
-			err := e.loop.Clusters.WithCluster(ctx, t.Link.Target, func(c sync.Cluster) error {
+			err := e.Loop.Clusters.WithCluster(ctx, t.Link.Target, func(c sync.Cluster) error {
 				_, err := c.Write(ctx, t.Change)
 				return err
 			})

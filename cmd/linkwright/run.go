@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/setup"
 	"github.com/linkwright/linkwright/sync/web"
 )
 
@@ -44,11 +45,11 @@ linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 			if err != nil {
 				return err
 			}
-			defer e.close(c.Context())
+			defer e.Close(c.Context())
 			if s.teller, err = e.teller(status, &f); err != nil {
 				return err
 			}
-			return e.serve(c.Context(), &f.home, s)
+			return e.serve(c.Context(), s)
 		},
 	}
 	f.add(c.Flags())
@@ -78,23 +79,23 @@ func (s *serving) add(f *pflag.FlagSet) {
 }
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
-func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
-	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.clusters.Requests}), make(chan struct{}, 1)
-	doors, err := s.doors(ctx, server, poke, e.loop.Log)
+func (e *engine) serve(ctx context.Context, s serving) error {
+	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
+	doors, err := s.doors(ctx, server, poke, e.Loop.Log)
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, d := range doors {
-		e.loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
+		e.Loop.Log.Info("listening", "address", d.listener.Addr().String(), "for", d.purpose)
 		g.Go(func() error { return serveHTTP(ctx, d.listener, d.handler) })
 	}
-	e.clusters.Home().Watch()
+	e.Clusters.Home().Watch()
 	g.Go(func() error {
-		e.clusters.Attend(ctx)
+		e.Clusters.Attend(ctx)
 		return nil
 	})
-	posted := s.teller.begin(ctx, g, e.loop.Log)
+	posted := s.teller.begin(ctx, g, e.Loop.Log)
 	publish := func(r report.Report) {
 		server.Publish(r)
 		posted(r)
@@ -102,10 +103,10 @@ func (e *engine) serve(ctx context.Context, h *homeFlags, s serving) error {
 	told := ctx // of the group, and ends with what told it to stop
 	g.Go(func() error {
 		<-told.Done()
-		e.loop.Log.Info("stopping", "why", said(context.Cause(told)))
+		e.Loop.Log.Info("stopping", "why", said(context.Cause(told)))
 		return nil
 	})
-	g.Go(func() error { return e.terms(ctx, h, s.observe, daemon{server, poke, publish}) })
+	g.Go(func() error { return e.terms(ctx, s.observe, daemon{server, poke, publish}) })
 	return g.Wait()
 }
 
@@ -117,19 +118,19 @@ type daemon struct {
 }
 
 // terms leads, pass after pass, whenever the lease is ours.
-func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon) error {
-	e.loop.Patience, e.loop.Changes, e.loop.Recorded = defaultWait, e.clusters, e.clusters.Recorded()
-	e.loop.Holder = identity()
-	standby := e.loop.Standby()
+func (e *engine) terms(ctx context.Context, observe bool, d daemon) error {
+	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = defaultWait, e.Clusters, e.Clusters.Recorded()
+	e.Loop.Holder = setup.Identity()
+	standby := e.Loop.Standby()
 	term := func(leading context.Context, term int64) (err error) {
 		d.server.SetStandby(false)
 		defer d.server.SetStandby(true)
-		e.loop.Log.Info("leadership begins", "term", term)
-		defer func() { ended(leading, e.loop.Log, term, err) }()
+		e.Loop.Log.Info("leadership begins", "term", term)
+		defer func() { ended(leading, e.Loop.Log, term, err) }()
 		ctx, end := context.WithCancel(leading)
 		var renewing gosync.WaitGroup
 		if !observe {
-			renewing.Go(func() { e.clusters.Renewal(e.loop.Only).Run(ctx) })
+			renewing.Go(func() { e.Clusters.Renewal(e.Loop.Only).Run(ctx) })
 		}
 		defer renewing.Wait()
 		defer end()
@@ -139,14 +140,14 @@ func (e *engine) terms(ctx context.Context, h *homeFlags, observe bool, d daemon
 		e.readOnly()
 		return term(ctx, noTerm)
 	}
-	locks, err := e.locks(h)
+	locks, err := e.Locks(e.Loop.Only...)
 	if err != nil {
 		return err
 	}
 	d.server.SetStandby(true)
 	stop := observing(ctx, standby)
 	defer func() { stop() }()
-	return lead(ctx, syncing(locks), lease.Lock.Hold, func(leading context.Context, number int64) error {
+	return setup.Lead(ctx, setup.Syncing(locks), lease.Lock.Hold, func(leading context.Context, number int64) error {
 		stop()
 		err := term(leading, number)
 		stop = observing(ctx, standby)

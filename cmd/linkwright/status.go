@@ -61,9 +61,9 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 			if err != nil {
 				return err
 			}
-			defer e.close(c.Context())
+			defer e.Close(c.Context())
 			e.readOnly()
-			r, failed := e.loop.Once(c.Context(), noTerm)
+			r, failed := e.Loop.Once(c.Context(), noTerm)
 			r.Opening = e.opening(c.Context(), r, failed)
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err

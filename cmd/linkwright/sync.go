@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/setup"
 )
 
 func syncCommand() *cobra.Command {
@@ -35,21 +36,21 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			if err != nil {
 				return err
 			}
-			defer e.close(c.Context())
-			e.loop.Patience, e.loop.Holder = wait, identity()
+			defer e.Close(c.Context())
+			e.Loop.Patience, e.Loop.Holder = wait, setup.Identity()
 			teller, err := e.teller(status, &f)
 			if err != nil {
 				return err
 			}
-			locks, err := e.locks(&f.home)
+			locks, err := e.Locks(e.Loop.Only...)
 			if err != nil {
 				return err
 			}
 			var done report.Report
 			var told error
-			err = lead(c.Context(), syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
-				r, failed := e.loop.Once(ctx, term)
-				e.clusters.Renewal(e.loop.Only).Once(ctx, time.Now())
+			err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
+				r, failed := e.Loop.Once(ctx, term)
+				e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
 				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})

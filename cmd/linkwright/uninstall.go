@@ -47,7 +47,7 @@ To keep links and give up only what linkwright has to do with them, use "release
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, func(e *engine, _ *fleet.Fleet) (task, error) {
-				e.loop.Patience = wait
+				e.Loop.Patience = wait
 				return func(ctx context.Context, term int64) error {
 					return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
 				}, nil
@@ -100,12 +100,12 @@ func (e *engine) remembered(w plan.World) []fleet.Cluster {
 
 // uninstall shows what goes, and with yes takes it away.
 func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
-	w, err := e.loop.Look(ctx, term)
+	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
 	}
-	e.loop.Declared = leaving{e.loop.Declared, e.remembered(w)}
-	if w, err = e.loop.Look(ctx, term); err != nil {
+	e.Loop.Declared = leaving{e.Loop.Declared, e.remembered(w)}
+	if w, err = e.Loop.Look(ctx, term); err != nil {
 		return err
 	}
 	left := plan.Left(w, nil)
@@ -119,12 +119,12 @@ func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printe
 		say(out.told, "\nNothing was written: take this away with --yes.")
 		return exit{exitPartial, nil}
 	}
-	r, failed := e.loop.Once(ctx, term)
+	r, failed := e.Loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
 	say(out.told, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
-	if w, err = e.loop.Look(ctx, term); err != nil {
+	if w, err = e.Loop.Look(ctx, term); err != nil {
 		return errors.Join(verdict(r, failed), err)
 	}
 	left = plan.Left(w, nil)
@@ -170,7 +170,7 @@ func (e *engine) dropIf(ctx context.Context, yes bool) error {
 
 // going tells, from a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
 func (e *engine) going(w plan.World, out printer) {
-	_, steps := plan.Simulate(w, e.loop.Renderer, e.loop.Policies...)
+	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Refused != nil {

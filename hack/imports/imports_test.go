@@ -51,6 +51,7 @@ func table() map[string]row {
 		"sync/web":        {imports: "object/reason sync/report"},
 		"sync/declared":   {imports: "api object object/reason render render/fleet render/overlay sync sync/plan sync/source"},
 		"sync/access":     {imports: "api object render/fleet sync sync/cluster sync/web"},
+		"sync/setup":      {imports: "api object render render/confine render/fleet sync sync/access sync/cluster sync/declared sync/lease sync/plan sync/source"},
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"slices"
@@ -6,24 +6,29 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
 )
 
 func TestLocksAreInOneOrder(t *testing.T) {
-	tests := []struct{ only, want []string }{
-		{nil, []string{"linkwright-us"}},
-		{[]string{"west"}, []string{"linkwright-us-west"}},
-		{[]string{"west", "east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
-		{[]string{"east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
-	}
 	clusters, err := access.Open(t.Context(), &rest.Config{Host: "https://192.0.2.1"}, access.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer clusters.Close(t.Context())
-	e := &engine{clusters: clusters}
+	e := &Engine{Clusters: clusters, Loop: &sync.Loop{Owner: "us"}}
+	tests := []struct {
+		only []api.ClusterName
+		want []string
+	}{
+		{nil, []string{"linkwright-us"}},
+		{[]api.ClusterName{"west"}, []string{"linkwright-us-west"}},
+		{[]api.ClusterName{"west", "east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
+		{[]api.ClusterName{"east", "west"}, []string{"linkwright-us-east", "linkwright-us-west"}},
+	}
 	for _, tt := range tests {
-		locks, err := e.locks(&homeFlags{owner: "us", only: tt.only})
+		locks, err := e.Locks(tt.only...)
 		if err != nil {
 			t.Fatal(err)
 		}

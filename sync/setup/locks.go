@@ -1,0 +1,124 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/lease"
+)
+
+// Locks are the leases to hold: the installation's, or one for each cluster of --only-write, once and in order of their
+// names: two processes that each held what the other waits for would wait for ever.
+func (e *Engine) Locks(only ...api.ClusterName) ([]lease.Lock, error) {
+	client, err := kubernetes.NewForConfig(e.Clusters.LeaseConfig())
+	if err != nil {
+		return nil, fmt.Errorf("connect to the home cluster: %w", err)
+	}
+	named := func(of string, name string) lease.Lock {
+		return lease.Lock{Client: client.CoordinationV1(), Namespace: e.Loop.Home.Namespace, Name: name, Identity: Identity(), Of: of}
+	}
+	owner := e.Loop.Owner
+	if len(only) == 0 {
+		return []lease.Lock{named("--owner "+owner, LeaseOf(owner))}, nil
+	}
+	var locks []lease.Lock
+	for _, cluster := range slices.Compact(slices.Sorted(slices.Values(only))) {
+		locks = append(locks, named(OfOnly(owner, cluster), LeaseOnly(owner, cluster)))
+	}
+	return locks, nil
+}
+
+// Syncing are locks of which the leases keep whose the last sync was.
+func Syncing(locks []lease.Lock) []lease.Lock {
+	for i := range locks {
+		locks[i].Syncs = true
+	}
+	return locks
+}
+
+// LeaseOf is the name of an installation's lease.
+func LeaseOf(owner string) string { return "linkwright-" + owner }
+
+// LeaseOnly is the name of the lease of a process with --only-write for a cluster: another
+// installation's may have that name.
+func LeaseOnly(owner string, cluster api.ClusterName) string {
+	return LeaseOf(owner) + "-" + string(cluster)
+}
+
+// OfOnly is what that lease is about.
+func OfOnly(owner string, cluster api.ClusterName) string {
+	return "--owner " + owner + " --only-write " + string(cluster)
+}
+
+// unhurried is how often a command renews leases that it holds beside the installation's own: there may be many.
+const unhurried = 4 * time.Second
+
+// AllLocks are the installation's lease, and those of processes with --only-write, of all clusters that are declared, or
+// remembered: also where nobody took one yet, so that none begins for the first time in the middle.
+func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.Lock, error) {
+	all, err := e.Locks(e.Loop.Only...)
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := e.Loop.Home.Record(ctx, e.Loop.Owner)
+	if err != nil {
+		return nil, fmt.Errorf("read the home cluster: %w", err)
+	}
+	names := slices.Clone(e.Loop.Only)
+	for _, c := range declared.Clusters {
+		names = append(names, c.Name)
+	}
+	for name := range remembered.Clusters {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	each, err := e.Locks(names...)
+	for i := range each {
+		each[i].Retry, each[i].Borrowed = unhurried, true
+	}
+	return append(all, each...), err
+}
+
+// Take is Lock.Hold or Lock.Once.
+type Take func(lease.Lock, context.Context, func(context.Context, int64) error) error
+
+// Lead is holding, with what to do where the home cluster has no place for the lease.
+func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
+	err := holding(ctx, locks, how, f)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: create the namespace in the home cluster, or name another with --namespace", err)
+	}
+	if errors.Is(err, lease.ErrOther) {
+		return fmt.Errorf("%w, or give one of the two installations another --owner", err)
+	}
+	return err
+}
+
+// holding calls f while all locks are held, with the greatest of their terms. Where one of them cannot be had nothing was done,
+// and the others are let go at once: a term that fails keeps its lease until that runs out.
+func holding(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
+	if len(locks) == 0 {
+		return f(ctx, 0)
+	}
+	var refused error
+	err := how(locks[0], ctx, func(ctx context.Context, mine int64) error {
+		err := holding(ctx, locks[1:], how, func(ctx context.Context, term int64) error {
+			return f(ctx, max(mine, term))
+		})
+		if errors.Is(err, lease.ErrHeld) {
+			refused, err = err, nil
+		}
+		return err
+	})
+	return errors.Join(err, refused)
+}

@@ -1,0 +1,79 @@
+// Package setup answers: what is one process of linkwright made of? New is the one place where repository, clusters, renderer and loop
+// come together.
+package setup
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/confine"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/access"
+	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/declared"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// Options say what is wired. Loop holds what people ask for: Only, Accepted, Forget, Allowed, Grace, Cap, RequireConfinement; all else of it
+// is filled in.
+type Options struct {
+	Access access.Options
+	Home   *rest.Config     // of the management cluster
+	Source *source.Source   // closed with the Engine
+	Loader *declared.Loader // closed with the Engine
+	Dir    string           // of the declarations in their repository
+	Images []string         // prefixes of images that links may name
+	Loop   sync.Loop
+}
+
+// Engine is a loop with its connections.
+type Engine struct {
+	Loop     *sync.Loop
+	Source   *source.Source
+	Clusters *access.Clusters
+	Loader   *declared.Loader
+}
+
+// New connects to the management cluster alone.
+func New(ctx context.Context, o Options) (*Engine, error) {
+	c, err := access.Open(ctx, o.Home, o.Access)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{Loop: &o.Loop, Source: o.Source, Clusters: c, Loader: o.Loader}
+	l, owner, namespace := e.Loop, o.Access.Owner, o.Access.Namespace
+	l.Owner, l.Clusters, l.Home, l.Log = owner, c, sync.Home{Cluster: c.Home(), Namespace: namespace}, o.Access.Log
+	l.Declared = &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: object.Installation{Owner: owner, Namespace: namespace}}
+	l.Renderer = Renderer(owner, o.Images, o.Loader)
+	l.Policies = []plan.Policy{plan.Suspend, plan.PrunePolicy}
+	l.Confined = confine.Account{Home: namespace, Images: o.Images}
+	l.Tries, l.Explain, l.Refused = c.Trier(), cluster.Explain, cluster.Refused
+	return e, nil
+}
+
+// Renderer renders what an installation may write, with overlays applied.
+func Renderer(owner string, images []string, l *declared.Loader) plan.Renderer {
+	return l.Renderer(declared.Images{Renderer: render.New(owner), Allowed: images})
+}
+
+// Close ends all connections.
+func (e *Engine) Close(ctx context.Context) {
+	_ = e.Source.Close() // a temporary directory that stays harms nobody
+	e.Clusters.Close(ctx)
+	e.Loader.Close()
+}
+
+// Identity names this process in a lease.
+func Identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s_%d", host, os.Getpid())
+}

@@ -105,6 +105,8 @@ func writtenBy(f *fleet.Fleet) (written int, suspended []api.ClusterName, links 
 	for l := range f.Links() {
 		switch {
 		case closed[l.Source.Name] || closed[l.Target.Name]:
+		case closed[l.Target.Canonical()]: // by a second name of the target
+			links = append(links, l.Pair())
 		case l.Spec.Suspend:
 			links = append(links, l.Pair())
 		default:

@@ -83,12 +83,12 @@ func (e *engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) e
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
 			continue
 		case !t.Already:
-			err := e.Loop.Clusters.WithCluster(ctx, t.Link.Target, func(c sync.Cluster) error {
+			err := e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c sync.Cluster) error {
 				_, err := c.Write(ctx, t.Change)
 				return err
 			})
 			if err != nil {
-				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; ask again", t.Link, t.Link.Target, err))
+				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; ask again", t.Link, t.Change.End.Cluster, err))
 				continue
 			}
 		}

@@ -241,6 +241,22 @@ func TestOtherNameIsRefused(t *testing.T) {
 	}
 }
 
+// Another token of a link to a second name is asked for in the cluster, and a suspended cluster suspends such links, too.
+func TestDecisionsAboutSecondNames(t *testing.T) {
+	s := twoNames(t)
+	l, _ := s.world.Fleet.Link(westFlat.Link)
+	if turn := Turns(s.now(), []fleet.Link{l}, false)[0]; turn.Refused != nil || turn.Change.End != (object.End{Cluster: "east", Link: westFlat.Link}) {
+		t.Errorf("a rotation writes %s: %v", turn.Change.End, turn.Refused)
+	}
+	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, linkDoc("west", "east", all))
+	s.world.Fleet.Commit = "without the second name"
+	last, taken := s.settled(Suspend)
+	same(t, "taken", nil, taken)
+	if got := row(t, last["west"], westFlat); got.Standing != Suspended || !got.Leaving {
+		t.Errorf("the link to the second name is %s: %v", got.Standing, got.Why)
+	}
+}
+
 // The account of a link by a second name alone is found again after its inventory was lost.
 func TestLostInventoryOfASecondName(t *testing.T) {
 	s := twoNames(t)

@@ -74,7 +74,7 @@ func (p *planner) resumes() {
 		}
 		for _, d := range p.Suspended {
 			link := row.End.Link
-			touches := d.Link() == link || slices.Contains([]api.ClusterName{row.End.Cluster, link.Source, link.Target}, d.Cluster)
+			touches := d.Link() == link || slices.Contains([]api.ClusterName{row.End.Cluster, row.Other}, d.Cluster)
 			if touches && d.Active(p.Now) && !d.Until.IsZero() {
 				p.step.within(d.Until)
 			}

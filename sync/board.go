@@ -19,58 +19,23 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// board is what is known during a term, behind one mutex: a plan.World in the making, and the last row of
-// every cluster. All of it can be read again from Git and the clusters.
+// board is what is known during a period of leadership, behind one mutex: a plan.World in the making. All of it can be read again from Git,
+// the management cluster and the clusters. Each part has one writer, which its type names.
 type board struct {
 	loop *Loop
 	term int64
 
-	mu        sync.Mutex
-	fleet     *fleet.Fleet // declared now: the one in force, or one that is being judged
-	good      *fleet.Fleet // in force
-	head      api.Commit   // the newest that was seen
-	since     time.Time    // when good's commit was put in force in this term
-	root      api.Commit   // good's, once a cluster was seen to carry it
-	departed  []fleet.Cluster
-	struckOff map[api.ClusterName]bool // of departed: in the record no more
-	sides     shelf[api.ClusterName, pair.Side]
-	before    map[api.ClusterName][]object.Watch // what was looked at last in clusters that are to be read anew
-	shown     shelf[api.ClusterName, shown]
-	moves     int                               // of shown: how often one changed
-	announced map[api.ClusterName]announcements // beside shown
-	specs     map[api.ClusterName]sum           // by which facts of sides were read
-	table     map[api.ClusterName]*report.Cluster
-	elsewhere map[api.ClusterName]bool // of table: written by other processes; nobody changes it
-	record    inventory.Record
-	uids      map[api.ClusterName]string           // of record; nobody changes it
-	debts     map[api.ClusterName][]inventory.Debt // of record; nobody changes it
-	retiring  map[api.ClusterName]bool             // of record; nobody changes it
-	decided   decided                              // by record and flags
-	amends    []*amendment                         // of record, which wait to be written
-	fresh     shelf[api.Pair, linkerd.Credential]  // issued, and not yet seen in place
-	proofs    shelf[api.Pair, pair.Proof]          // of credentials that were tried
-	looks     looks                                // of sides
-	configs   linkerd.Configs                      // of sides, decoded
+	mu sync.Mutex
+	declarations
+	clusterStates
+	records
+	credentials
+	corrections
+	telling
 
-	confinement confinement                           // of accounts
-	waiting     map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
-	pass        int
-	derived     derived
-	answers     map[[2]api.Commit]error // of this pass: whether the first may be applied after the second
-
-	corrected map[api.ClusterName]map[object.Key]*correction
-	failing   map[api.ClusterName]map[object.End]bool         // see fail
-	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
-	followed  map[api.Pair]followed
-
-	epoch int // of the declared fleet: another one, another epoch
-
-	opened  report.Report // what is told of the pass under way, beside its clusters
-	version int           // of what is told: another one with each change of it
-	told    int           // the version that rows gave last
-
-	asking    sync.Mutex // held while whether one commit follows another is asked
-	recording sync.Mutex // held while the record is written, or read to be taken over
+	waiting map[api.ClusterName][]api.ClusterName // whom a cluster's step waits for; see waits
+	pass    int
+	derived derived
 }
 
 // commit is that of the declared fleet.
@@ -121,16 +86,16 @@ func (b *board) begin() int {
 func newBoard(l *Loop, term int64) *board {
 	return &board{
 		loop: l, term: term,
-		announced: map[api.ClusterName]announcements{},
-		specs:     map[api.ClusterName]sum{},
-		table:     map[api.ClusterName]*report.Cluster{},
-		waiting:   map[api.ClusterName][]api.ClusterName{},
-		struckOff: map[api.ClusterName]bool{},
-		answers:   map[[2]api.Commit]error{},
-		corrected: map[api.ClusterName]map[object.Key]*correction{},
-		fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
-		followed:  map[api.Pair]followed{},
-		decided:   l.decide(nil),
+		waiting:       map[api.ClusterName][]api.ClusterName{},
+		declarations:  declarations{struckOff: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}},
+		clusterStates: clusterStates{announced: map[api.ClusterName]announcements{}, specs: map[api.ClusterName]sum{}},
+		records:       records{decided: l.decide(nil)},
+		telling:       telling{table: map[api.ClusterName]*report.Cluster{}},
+		corrections: corrections{
+			corrected: map[api.ClusterName]map[object.Key]*correction{},
+			fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
+			followed:  map[api.Pair]followed{},
+		},
 	}
 }
 

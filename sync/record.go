@@ -49,6 +49,7 @@ func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s pla
 	as := func(was inventory.Known) inventory.Known {
 		known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
 		known.Leaving = c.Spec.State == api.Leaving || b.left(c.Name) && was.Leaving
+		known.Names = b.secondNames(c.Name)
 		if was.UID == uid {
 			known.Debts = was.Without(s.Paid).Debts
 		}
@@ -70,17 +71,21 @@ func (b *board) remember(ctx context.Context, c fleet.Cluster, uid string, s pla
 
 // nameSecond strikes off the record what is a second name of a cluster now, and was its own before.
 func (b *board) nameSecond(clusters map[api.ClusterName]inventory.Known, name api.ClusterName, uid string) {
-	b.mu.Lock()
-	f := b.fleet
-	b.mu.Unlock()
-	if f == nil {
-		return
-	}
-	for _, second := range f.Names(name) {
+	for _, second := range b.secondNames(name) {
 		if clusters[second].UID == uid {
 			delete(clusters, second)
 		}
 	}
+}
+
+// secondNames are those that a cluster is declared with.
+func (b *board) secondNames(name api.ClusterName) []api.ClusterName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fleet == nil {
+		return nil
+	}
+	return b.fleet.Names(name)
 }
 
 // keepJudged writes down what a step found out about removals, and the limits that the next revision is judged by.

@@ -182,6 +182,11 @@ func knownTo(r inventory.Record, name api.ClusterName) error {
 	for _, n := range slices.Sorted(maps.Keys(r.Clusters)) {
 		names = append(names, string(n))
 	}
+	for of, known := range r.Clusters {
+		if slices.Contains(known.Names, name) {
+			return fmt.Errorf("%s is a second name of cluster %s: name that", name, of)
+		}
+	}
 	return fmt.Errorf("linkwright never wrote to a cluster %s: the record knows %s", name, strings.Join(names, ", "))
 }
 

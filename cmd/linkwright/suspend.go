@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,11 @@ func knows(r inventory.Record, d inventory.Decision) error {
 	}
 	if err := knownTo(r, d.Source); err != nil {
 		return err
+	}
+	for _, known := range r.Clusters {
+		if slices.Contains(known.Names, d.Target) { // a link by a second name
+			return nil
+		}
 	}
 	return knownTo(r, d.Target)
 }

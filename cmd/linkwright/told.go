@@ -158,7 +158,7 @@ func (c installed) links(ctx context.Context, live bool) (report.Told, error) {
 			out.Clusters[i].Why = &why
 		}
 	})
-	out.Links, out.Decisions = linksTold(out.Clusters, found), decisionsTold(known, out.At)
+	out.Links, out.Decisions = linksTold(out.Clusters, found, known.Clusters), decisionsTold(known, out.At)
 	if known.Denied != nil {
 		out.Denied = known.Denied.Message(object.Installation{Owner: c.owner, Namespace: c.namespace})
 	}
@@ -235,25 +235,20 @@ func missingSecrets(ctx context.Context, conn sync.Cluster, all []inventory.Inve
 	return out
 }
 
-// unreadNames says of each cluster, and of the second names that bases list, whether the cluster could not be read.
-func unreadNames(clusters []report.ToldCluster, found []heard) map[api.ClusterName]bool {
+// unreadNames says of each cluster, and of its second names, whether it could not be read.
+func unreadNames(clusters []report.ToldCluster, known map[api.ClusterName]inventory.Known) map[api.ClusterName]bool {
 	out := map[api.ClusterName]bool{}
-	for i, all := range found {
-		for _, inv := range all.inventories {
-			for _, name := range inv.Names {
-				out[name] = clusters[i].Why != nil
-			}
-		}
-	}
 	for _, c := range clusters {
-		out[c.Name] = c.Why != nil
+		for _, name := range append([]api.ClusterName{c.Name}, known[c.Name].Names...) {
+			out[name] = c.Why != nil
+		}
 	}
 	return out
 }
 
 // linksTold are the links of which inventories tell; found are those of each cluster.
-func linksTold(clusters []report.ToldCluster, found []heard) []report.ToldLink {
-	links, unread := map[api.Pair]report.ToldLink{}, unreadNames(clusters, found)
+func linksTold(clusters []report.ToldCluster, found []heard, known map[api.ClusterName]inventory.Known) []report.ToldLink {
+	links, unread := map[api.Pair]report.ToldLink{}, unreadNames(clusters, known)
 	for i, all := range found {
 		for _, inv := range all.inventories {
 			if inv.End.IsBase() || inv.End.Cluster != clusters[i].Name {

@@ -24,6 +24,7 @@ import (
 func TestLinksTold(t *testing.T) {
 	we, wn := api.Pair{Source: "west", Target: "east"}, api.Pair{Source: "west", Target: "north"}
 	ne, we2 := api.Pair{Source: "north", Target: "east"}, api.Pair{Source: "away", Target: "west"}
+	second := api.Pair{Source: "west", Target: "east-gw"}
 	at := func(c api.ClusterName, p api.Pair) object.End { return object.End{Cluster: c, Link: p} }
 	ready := []object.Condition{{Type: object.Ready, Status: object.True}}
 	denial := []object.Condition{{Type: object.Ready, Status: object.False, Reason: "Denied"}}
@@ -32,13 +33,18 @@ func TestLinksTold(t *testing.T) {
 		{inventories: []inventory.Inventory{{End: object.End{Cluster: "east"}}, {End: at("east", ne), Conditions: denial}, {End: at("east", we)}}},
 		{},
 		{missing: map[object.Key]bool{secret: true}, inventories: []inventory.Inventory{
-			{End: at("north", ne)}, {End: at("west", we2)}, {End: at("west", we), Conditions: ready, Entries: []object.Key{{Kind: "Secret", Name: "a"}, secret}}, {End: at("west", wn), Leaving: true},
+			{End: at("north", ne)},
+			{End: at("west", we2)},
+			{End: at("west", we), Conditions: ready, Entries: []object.Key{{Kind: "Secret", Name: "a"}, secret}},
+			{End: at("west", wn), Leaving: true},
+			{End: at("west", second)},
 		}},
-	})
+	}, map[api.ClusterName]inventory.Known{"east": {Names: []api.ClusterName{"east-gw"}}})
 	want := []report.ToldLink{
 		{Pair: we2, Source: report.NotRead, Target: report.Recorded},
 		{Pair: ne, Source: report.NotRead, Target: report.Recorded, Denied: &denial[0]},
 		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready, Missing: []object.Key{secret}},
+		{Pair: second, Source: report.Recorded, Target: report.Absent},
 		{Pair: wn, Source: report.LeavingEnd, Target: report.NotRead},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -27,10 +27,11 @@ type Record struct {
 // Known is one remembered cluster; UID is that of its kube-system namespace, empty where it was not read yet. Debts are sorted
 // by link.
 type Known struct {
-	UID     string      `json:"uid"`
-	Access  api.Access  `json:"access"`
-	Linkerd api.Linkerd `json:"linkerd"`
-	Debts   []Debt      `json:"debts,omitempty"`
+	UID     string            `json:"uid"`
+	Access  api.Access        `json:"access"`
+	Linkerd api.Linkerd       `json:"linkerd"`
+	Names   []api.ClusterName `json:"names,omitempty"` // second names that it is declared with, sorted
+	Debts   []Debt            `json:"debts,omitempty"`
 	// Leaving says that its removal was let through, or declared by state: Leaving: it is finished, never judged again.
 	Leaving bool `json:"leaving,omitempty"`
 }

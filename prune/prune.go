@@ -118,6 +118,19 @@ func (in Input) allNeeded() map[object.Key]bool {
 
 func (in Input) needs(k object.Key) bool { return in.needed()[k] }
 
+// handed says that another end needs what this one recorded, and has recorded it: only then may this one forget it. One that cannot be written now
+// has not, and nothing else would tell of it once its link is declared no more.
+func (in Input) handed(end object.End, k object.Key) bool {
+	return in.needs(k) && slices.ContainsFunc(in.Recorded, func(inv inventory.Inventory) bool { return inv.End != end && inv.Has(k) })
+}
+
+// handover waits for that with what else an end recorded.
+func (in Input) handover(inv inventory.Inventory) gate {
+	return gate{name: "handed over to another end", left: func() ([]object.Change, []object.Key) {
+		return nil, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return !in.needs(k) || in.gone(k) || in.handed(inv.End, k) })
+	}}
+}
+
 // once writes an object for one end at a time: of several links that leave a federated Service together,
 // each writes the members it leaves, and only the first would find the Service as it was seen.
 func once(verdicts []Verdict) []Verdict {
@@ -146,7 +159,7 @@ func (in Input) trim(inv inventory.Inventory, want object.Wanted, refused *objec
 	surplus := in.going(inv)
 	v.Going, v.Go = surplus, in.releases(inv)
 	if !inv.Lists(want.Objects) {
-		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return in.needs(k) || in.gone(k) }) // another end has what it needs
+		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return in.handed(inv.End, k) || in.gone(k) })
 	}
 	switch {
 	case refused != nil:
@@ -169,7 +182,7 @@ func (in Input) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdi
 	if v.Refused = begins(inv, Peer{}, refused); v.Refused != nil {
 		return v
 	}
-	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) })
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.handed(inv.End, k) || in.gone(k) })
 	if len(v.Next.Entries) > 0 {
 		v.Next = v.Next.Leave(in.Now)
 	}

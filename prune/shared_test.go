@@ -20,3 +20,22 @@ func TestStruckOff(t *testing.T) {
 		t.Errorf("%s: next %v", v.End, v.Next.Entries)
 	}
 }
+
+// An end forgets what another one needs only once that has recorded it: else nothing would tell of it any more (seed 95007541). Until then
+// it does not begin to leave, and loses nothing.
+func TestHandedOverOnceRecorded(t *testing.T) {
+	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
+	next := object.End{Cluster: "east", Link: api.Pair{Source: "west", Target: "orient"}}
+	in := input(target, sorted(account), linkerd.Mirror{})
+	record(&in.Seen, account, ours(account))
+	in.Wanted[next] = object.Wanted{End: next, Objects: []object.Object{{Key: account}}}
+	if v := one(t, in, settled()); v.Drop || len(v.Go) > 0 || v.Waiting == nil || v.Next.Leaving || !v.Next.Has(account) {
+		t.Errorf("not recorded yet: %s, next %+v", told(v), v.Next)
+	}
+	in.Recorded = append(in.Recorded, inventory.Inventory{End: next, Entries: sorted(account)})
+	for _, v := range Select(in, answer(settled())) {
+		if v.End == target && (!v.Drop || len(v.Go) > 0 || v.Next.Has(account)) {
+			t.Errorf("recorded: %s, next %+v", told(v), v.Next)
+		}
+	}
+}

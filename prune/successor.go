@@ -87,8 +87,8 @@ func (in Input) passed(end object.End) bool { return end.IsSource() && in.needs(
 func (in Input) pass(v Verdict, inv inventory.Inventory) Verdict {
 	frees := in.frees(inv.End)
 	v.Going, v.Go = in.going(inv), in.releases(inv)
-	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.needs(k) || in.gone(k) })
-	v = v.through(in.trims(inv.End, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return in.needs(k) || frees(k) })))
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.handed(inv.End, k) || in.gone(k) })
+	v = v.through(append(in.trims(inv.End, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return in.needs(k) || frees(k) })), in.handover(inv)))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }

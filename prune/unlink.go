@@ -50,6 +50,11 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 	if in.passed(inv.End) {
 		return in.pass(v, inv)
 	}
+	if !inv.Leaving && !inv.End.IsSource() && len(v.Going) == 0 { // nothing goes: it does not begin to leave
+		if handing := v.through([]gate{in.handover(inv)}); handing.Waiting != nil {
+			return handing
+		}
+	}
 	v.Next = v.Next.Leave(in.Now)
 	v.Next = v.Next.Settle(nil, in.done(inv.End))
 	if !inv.End.IsSource() {
@@ -59,7 +64,7 @@ func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason
 		}
 	}
 	inv.Since = v.Next.Since
-	v = v.through(in.gates(inv, peer))
+	v = v.through(append(in.gates(inv, peer), in.handover(inv)))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }
@@ -165,7 +170,7 @@ func (in Input) done(end object.End) func(object.Key) bool {
 	return func(k object.Key) bool {
 		switch {
 		case in.needs(k):
-			return true
+			return in.handed(end, k) || in.gone(k)
 		case !end.IsSource() || !in.gone(k):
 			return in.gone(k)
 		case k == in.account(end):

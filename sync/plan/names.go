@@ -48,7 +48,7 @@ func (w World) holder(link api.Pair) api.ClusterName {
 	}
 	var found []api.ClusterName
 	for name, side := range w.Sides {
-		if name != link.Source && !w.departed(name) && w.tellsOf(link, name, side) {
+		if name != link.Source && !w.handed(name) && w.tellsOf(link, name, side) {
 			found = append(found, name)
 		}
 	}

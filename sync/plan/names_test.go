@@ -132,6 +132,22 @@ func TestSecondNameIsDropped(t *testing.T) {
 	}
 }
 
+// So it is if the cluster is declared no more, either.
+func TestSecondNameOfADepartedCluster(t *testing.T) {
+	s := twoNames(t)
+	s.world.Departed = slices.Clone(s.world.Fleet.Clusters[:1])
+	if s.world.Departed[0].Name != "east" {
+		t.Fatal(s.world.Departed[0].Name)
+	}
+	s.world.UIDs["east"] = "east-kube-system"
+	s.world.Fleet = declare(t, []api.ClusterName{"west"}, "")
+	if got := row(t, s.turn("west"), westFlat); !got.Leaving || got.Other != "east" {
+		t.Errorf("%s of %s: %v", got.Standing, got.Other, got.Why)
+	}
+	s.settle()
+	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
+}
+
 // promoted drops a cluster's name, gives its access to the second one, and declares links.
 func promoted(t *testing.T, s *sim, former, now api.ClusterName, links string) {
 	t.Helper()

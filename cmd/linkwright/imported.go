@@ -109,7 +109,7 @@ func secondName(name, of api.ClusterName, why string) *doc {
 	return d
 }
 
-// leadsTo is the index of the cluster that the credential of a Linkerd Link leads to, by the address or the CA of its API server; -1: none.
+// leadsTo is the index of the cluster that the credential of a Linkerd Link leads to, by the address of its API server; -1: none. Clusters may share a CA.
 func (c imported) leadsTo(k object.Key, found []imported) int {
 	body, _ := c.seen.Body(k)
 	var live struct {
@@ -123,8 +123,8 @@ func (c imported) leadsTo(k object.Key, found []imported) int {
 		return -1
 	}
 	return slices.IndexFunc(found, func(o imported) bool {
-		server, ca := strings.TrimSuffix(o.facts.API.Server, "/"), o.facts.API.CA
-		return o.name != c.name && (server != "" && server == strings.TrimSuffix(to.Server, "/") || ca != "" && strings.TrimSpace(ca) == strings.TrimSpace(string(to.CertificateAuthorityData)))
+		server := strings.TrimSuffix(o.facts.API.Server, "/")
+		return o.name != c.name && server != "" && server == strings.TrimSuffix(to.Server, "/")
 	})
 }
 

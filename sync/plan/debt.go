@@ -44,7 +44,7 @@ func (w World) linked(p api.Pair) bool {
 		return false
 	}
 	_, ok := w.Fleet.Link(p)
-	return ok && !w.leaves(p.Source) && !w.leaves(p.Target) // also of a second name
+	return ok && !w.leaves(p.Source) && !w.leaves(p.Target)
 }
 
 // remains says what an end leaves in a cluster that nobody can read.
@@ -58,11 +58,10 @@ func (w World) remains(end object.End) string {
 
 // owe notes that an end is the last to go of its link here, while nobody knows how the other stands.
 func (p *planner) owe(end object.End) {
-	far := object.End{Cluster: p.other(end), Link: end.Link}
-	if p.peer(end).Known || far.Cluster == p.name {
+	if p.peer(end).Known {
 		return
 	}
-	p.step.Owed = append(p.step.Owed, far)
+	p.step.Owed = append(p.step.Owed, object.End{Cluster: p.other(end), Link: end.Link})
 	slices.SortFunc(p.step.Owed, object.End.Compare)
 }
 

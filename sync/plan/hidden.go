@@ -76,8 +76,8 @@ func (p *planner) withhold(row Row) Row {
 
 // unsure says that something is hidden of what adopting or releasing links must see, or nil.
 func (p *planner) unsure() *object.Reason {
-	for _, h := range p.side.Seen.Hidden {
-		return h.Why()
+	if hidden := p.side.Seen.Hidden; len(hidden) > 0 {
+		return hidden[0].Why()
 	}
 	return nil
 }

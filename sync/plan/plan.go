@@ -88,7 +88,8 @@ const (
 	Suspended Standing = "suspended"
 )
 
-// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end, Unready what of an end in place is not ready.
+// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end,
+// and Unready what of an end in place is not ready.
 type Row struct {
 	End      object.End
 	Standing Standing

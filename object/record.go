@@ -59,6 +59,15 @@ func (r Record) Managers() []string {
 	return strings.Split(r.Rivals.Value(), ",")
 }
 
+// Writers names the other managers for a message.
+func (r Record) Writers() string {
+	others := r.Managers()
+	if len(others) == 0 {
+		return "somebody"
+	}
+	return strings.Join(others, ", ")
+}
+
 // Sets says that our own entry holds a member of that name, at whatever depth: nobody else changed its value since.
 func (r Record) Sets(member string) bool {
 	if r.Fields == (unique.Handle[string]{}) {

@@ -14,12 +14,13 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
-// board is what is known during a period of leadership, behind one mutex: a plan.World in the making. All of it can be read again from Git,
+// board is what is known during a period of leadership, behind one mutex: a state.Snapshot in the making. All of it can be read again from Git,
 // the management cluster and the clusters. Each part has one writer, which its type names.
 type board struct {
 	loop *Loop
@@ -93,7 +94,7 @@ func newBoard(l *Loop, term int64) *board {
 		telling:       telling{table: map[api.ClusterName]*report.Cluster{}},
 		corrections: corrections{
 			corrected: map[api.ClusterName]map[object.Key]*correction{},
-			fixed:     map[api.ClusterName]map[object.Key]plan.Refusal{},
+			fixed:     map[api.ClusterName]map[object.Key]state.Refusal{},
 			followed:  map[api.Pair]followed{},
 		},
 	}
@@ -110,7 +111,7 @@ func (b *board) issued(link api.Pair, token object.Secret) {
 func (b *board) settle(source api.ClusterName) {
 	b.fresh.drop(func(p api.Pair, c linkerd.Credential) bool {
 		l, declared := b.fleet.Link(p)
-		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && pair.View{Link: l, Source: b.sides.at[source]}.Holds(c.Token)
+		return !declared || l.Spec.Credentials.Mode != api.Bound || p.Source == source && credential.Pair{View: state.View{Link: l, Source: b.sides.at[source]}}.Holds(c.Token)
 	})
 }
 
@@ -121,7 +122,7 @@ func (b *board) declare(ctx context.Context, f *fleet.Fleet) error {
 		return err
 	}
 	for name, err := range b.loop.Clusters.Follow(ctx, clusters) {
-		b.put(name, pair.Side{Err: object.Because(reason.Access, "%v", err)}, b.now())
+		b.put(name, state.Cluster{Err: object.Because(reason.Access, "%v", err)}, b.now())
 	}
 	return nil
 }
@@ -164,12 +165,12 @@ func (b *board) enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	}
 	maps.DeleteFunc(b.corrected, func(n api.ClusterName, _ map[object.Key]*correction) bool { return table[n] == nil })
 	maps.DeleteFunc(b.followed, func(_ api.Pair, f followed) bool { return declaredIn(b.fleet) != f.commit })
-	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]plan.Refusal) bool { return table[n] == nil })
+	maps.DeleteFunc(b.fixed, func(n api.ClusterName, _ map[object.Key]state.Refusal) bool { return table[n] == nil })
 	clear(b.waiting)
-	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return table[n] == nil })
+	b.unsee(func(n api.ClusterName, _ state.Cluster) bool { return table[n] == nil })
 	maps.DeleteFunc(b.before, func(n api.ClusterName, _ []object.Watch) bool { return table[n] == nil })
 	b.shown.drop(func(n api.ClusterName, _ shown) bool { return table[n] == nil })
-	b.proofs.drop(func(p api.Pair, _ pair.Proof) bool { _, declared := f.Link(p); return !declared })
+	b.proofs.drop(func(p api.Pair, _ state.Proof) bool { _, declared := f.Link(p); return !declared })
 	maps.DeleteFunc(b.specs, func(n api.ClusterName, _ sum) bool { return table[n] == nil })
 	maps.DeleteFunc(b.announced, func(n api.ClusterName, _ announcements) bool { return table[n] == nil })
 	return clusters
@@ -196,7 +197,7 @@ func departed(f *fleet.Fleet, r inventory.Record) []fleet.Cluster {
 }
 
 // put takes a side over, unless it was read for another epoch, and says whether other clusters' steps may now differ.
-func (b *board) put(name api.ClusterName, side pair.Side, epoch int) (moved, ok bool) {
+func (b *board) put(name api.ClusterName, side state.Cluster, epoch int) (moved, ok bool) {
 	b.mu.Lock()
 	last, f := b.announced[name], b.fleet
 	b.mu.Unlock()
@@ -240,14 +241,14 @@ func (b *board) has(name api.ClusterName) bool {
 }
 
 // side is what is known of a cluster.
-func (b *board) side(name api.ClusterName) pair.Side {
+func (b *board) side(name api.ClusterName) state.Cluster {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sides.at[name]
 }
 
 // factual is a side that is known, with what its facts were read by.
-func (b *board) factual(name api.ClusterName) (pair.Side, sum) {
+func (b *board) factual(name api.ClusterName) (state.Cluster, sum) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sides.at[name], b.specs[name]
@@ -264,11 +265,11 @@ func (b *board) specify(name api.ClusterName, spec sum) {
 func (b *board) drop(name api.ClusterName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.unsee(func(n api.ClusterName, _ pair.Side) bool { return n == name })
+	b.unsee(func(n api.ClusterName, _ state.Cluster) bool { return n == name })
 }
 
 // unsee forgets sides; b.mu is held.
-func (b *board) unsee(gone func(api.ClusterName, pair.Side) bool) {
+func (b *board) unsee(gone func(api.ClusterName, state.Cluster) bool) {
 	if b.sides.drop(gone) {
 		b.derived.forgetSides()
 	}

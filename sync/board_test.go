@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // A token that is not in place is remembered as long as its link is declared, and of mode Bound.
@@ -26,7 +26,7 @@ func TestIssuedIsForgotten(t *testing.T) {
 		b := newBoard(&Loop{}, 1)
 		b.issued(api.Pair{Source: "west", Target: "east"}, object.NewSecret([]byte("token")))
 		b.fleet = load(t, tt.links)
-		b.put("east", pair.Side{}, b.now())
+		b.put("east", state.Cluster{}, b.now())
 		if len(b.fresh.at) != tt.want {
 			t.Errorf("%s: %d tokens are remembered, want %d", name, len(b.fresh.at), tt.want)
 		}

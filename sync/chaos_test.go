@@ -20,7 +20,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -134,7 +134,7 @@ func (c *chaos) ended() (stop func()) {
 		c.t.Errorf("east's clock is ahead by %s only: this test shows nothing", late)
 	}
 	c.until("the destination controller is told", func() bool { return strings.HasSuffix(c.told(), ".1") })
-	c.until("it has loaded the token", func() bool { return c.stage("west", "east", pair.Loaded) == pair.Passed })
+	c.until("it has loaded the token", func() bool { return c.stage("west", "east", health.Loaded) == health.Passed })
 	if err := testbed.Export(c.t.Context(), c.Cluster("east").Config, testbed.Exported{Namespace: "default", Name: "late"}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (c *chaos) ended() (stop func()) {
 }
 
 // stage is how a stage of a link stands in the last report.
-func (c *chaos) stage(source, target string, stage pair.Stage) pair.Passing {
+func (c *chaos) stage(source, target string, stage health.Stage) health.Passing {
 	_, last := c.passes()
 	for _, l := range report.Links(last) {
 		if string(l.Pair.Source) != source || string(l.Pair.Target) != target {

@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -39,7 +39,7 @@ func (r *rig) persisted() object.Condition {
 	if !ok {
 		r.t.Fatal("west→east has no inventory")
 	}
-	return pair.Condition(inv.Conditions, object.Ready)
+	return health.Condition(inv.Conditions, object.Ready)
 }
 
 // A sync that runs once ends when it has persisted what it knows: also where a credential was verified in it, of a link whose

@@ -7,7 +7,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 const (
@@ -108,23 +108,23 @@ func (b *board) fix(name api.ClusterName, o object.Outcome) {
 		return
 	}
 	if b.fixed[name] == nil {
-		b.fixed[name] = map[object.Key]plan.Refusal{}
+		b.fixed[name] = map[object.Key]state.Refusal{}
 	}
-	b.fixed[name][o.Change.Key] = plan.Refusal{Refusal: why, Digest: o.Change.Object.Digest, Was: o.Change.Was}
+	b.fixed[name][o.Change.Key] = state.Refusal{Refusal: why, Digest: o.Change.Object.Digest, Was: o.Change.Was}
 }
 
 // quarrels are the objects that are left alone, as far as they were in vain, and those that cannot be changed; b.mu is held.
-func (b *board) quarrels() (map[api.ClusterName]map[object.Key]plan.Contest, map[api.ClusterName]map[object.Key]plan.Refusal) {
-	contested, fixed := map[api.ClusterName]map[object.Key]plan.Contest{}, map[api.ClusterName]map[object.Key]plan.Refusal{}
+func (b *board) quarrels() (map[api.ClusterName]map[object.Key]state.Contest, map[api.ClusterName]map[object.Key]state.Refusal) {
+	contested, fixed := map[api.ClusterName]map[object.Key]state.Contest{}, map[api.ClusterName]map[object.Key]state.Refusal{}
 	for name, keys := range b.corrected {
 		for k, c := range keys {
 			if c.pause == 0 {
 				continue
 			}
 			if contested[name] == nil {
-				contested[name] = map[object.Key]plan.Contest{}
+				contested[name] = map[object.Key]state.Contest{}
 			}
-			contested[name][k] = plan.Contest{Until: c.until, Times: len(c.last)}
+			contested[name][k] = state.Contest{Until: c.until, Times: len(c.last)}
 		}
 	}
 	for name, keys := range b.fixed {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // decided is what follows from the decisions of the record and from flags. Nobody changes it.
@@ -93,7 +93,7 @@ func (b *board) allowed() []api.Commit {
 func (b *board) suspends(name api.ClusterName) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return plan.World{Suspended: b.decided.suspended, Now: time.Now()}.Suspends(name)
+	return state.Snapshot{Record: state.Record{Suspended: b.decided.suspended}, Now: time.Now()}.Suspends(name)
 }
 
 // attend takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for

@@ -13,8 +13,8 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // recordedWith is a term whose home has a record with decisions, and another process beside it.
@@ -71,7 +71,7 @@ func TestStrikesOnlyWhoReconciles(t *testing.T) {
 	over := inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob", Until: time.Now().Add(-time.Hour)}
 	for name, only := range map[string]func(*Loop){
 		"observes": func(l *Loop) { l.ReadOnly = true }, "adopts": func(l *Loop) { l.Adopt = map[api.Pair]bool{} },
-		"releases": func(l *Loop) { l.Release = &plan.Releasing{} }, "reconciles": func(*Loop) {},
+		"releases": func(l *Loop) { l.Release = &state.Releasing{} }, "reconciles": func(*Loop) {},
 	} {
 		mine, other := recordedWith(t, over)
 		only(mine.loop)
@@ -115,7 +115,7 @@ func TestSuspendedConcernsNoHead(t *testing.T) {
 	if b.concerns(f, "west") || !b.concerns(f, "east") {
 		t.Errorf("concerned: west %t, east %t; want east alone", b.concerns(f, "west"), b.concerns(f, "east"))
 	}
-	if w := (plan.World{Suspended: b.world().Suspended, Now: time.Now()}); !w.Suspends("west") {
+	if w := (state.Snapshot{Record: state.Record{Suspended: b.world().Suspended}, Now: time.Now()}); !w.Suspends("west") {
 		t.Error("it is not planned with")
 	}
 }
@@ -195,7 +195,7 @@ func TestAcceptedIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
-	mine.board.sides.set("east", pair.Side{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})})
+	mine.board.sides.set("east", state.Cluster{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})})
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
 	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
 		u := &reconcile{loop: mine.loop, board: mine.board, cluster: fleet.Cluster{Name: "east"}}

@@ -11,9 +11,9 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // watched is what moves in clusters; nobody tells it.
@@ -32,7 +32,7 @@ func atRest(names ...api.ClusterName) *engine {
 	e.mode = open
 	for _, name := range names {
 		e.board.table[name] = &report.Cluster{Name: name}
-		e.board.sides.set(name, pair.Side{Known: true})
+		e.board.sides.set(name, state.Cluster{Known: true})
 	}
 	now, _ := e.board.view(e.board.epoch)
 	for _, name := range names {
@@ -241,7 +241,7 @@ func TestNoMoveIsLost(t *testing.T) {
 		o := object.Object{Key: probe}
 		edit := object.Observation{}.Edit()
 		edit.Put(probe, object.Record{UID: "1", Mark: object.Ours}, o.Body)
-		e.board.sides.set("west", pair.Side{Known: true, Seen: edit.Observation()})
+		e.board.sides.set("west", state.Cluster{Known: true, Seen: edit.Observation()})
 		w := e.workers["west"]
 		w.read, w.ended, w.rest = current, time.Now(), time.Now().Add(time.Minute)
 		e.loop.Changes = watched{"west": {Keys: []object.Key{k}}}

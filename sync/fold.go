@@ -7,8 +7,8 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // fold has the board show what a single pass wrote, without reading the cluster again: the answer to each write is the object
@@ -16,7 +16,7 @@ import (
 // looked at again. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
 //
 // A side that was folded was not read in this pass: what takes something away is not decided on it.
-func (r *reconcile) fold(ctx context.Context, side pair.Side) {
+func (r *reconcile) fold(ctx context.Context, side state.Cluster) {
 	if !r.kept || r.step.Writes() == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (r *reconcile) unfoldable(o object.Outcome) bool {
 func (r *reconcile) sees() bool {
 	near := r.board.near(r.cluster.Name)
 	side := r.board.side(r.cluster.Name)
-	if !side.Known || len(near.Sides) == 0 {
+	if !side.Known || len(near.Clusters) == 0 {
 		return true
 	}
 	looked, err := plan.Watches(near, r.cluster, r.loop.Renderer, side.Seen)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // accept puts a fleet in force.
@@ -46,7 +46,7 @@ func (b *board) lookAgain() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.unsee(func(_ api.ClusterName, s pair.Side) bool { return !s.Known })
+	b.unsee(func(_ api.ClusterName, s state.Cluster) bool { return !s.Known })
 }
 
 // blind says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
@@ -59,7 +59,7 @@ func (b *board) blind(ctx context.Context, f *fleet.Fleet) error {
 	}
 	w, read := b.world(), false
 	var unread []api.ClusterName
-	for name, side := range w.Sides {
+	for name, side := range w.Clusters {
 		_, recorded := w.UIDs[name]
 		switch {
 		case !b.concerns(f, name):

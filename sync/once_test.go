@@ -11,9 +11,9 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // single runs single passes over east, north and west, each of a process of its own.
@@ -159,15 +159,15 @@ func TestSees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.put("west", pair.Side{Known: true, Looked: looked}, b.now())
-		b.put("east", pair.Side{Known: true}, b.now())
+		b.put("west", state.Cluster{Known: true, Looked: looked}, b.now())
+		b.put("east", state.Cluster{Known: true}, b.now())
 		if !u.sees() {
 			t.Error("nothing more is to be looked at")
 		}
 		token := object.Object{Key: object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}}
 		e := object.Observation{}.Edit()
 		e.Put(token.Key, object.Written(token), object.Body{})
-		b.put("east", pair.Side{Known: true, Seen: e.Observation()}, b.now())
+		b.put("east", state.Cluster{Known: true, Seen: e.Observation()}, b.now())
 		if u.sees() {
 			t.Error("the target has a token from a former mode: the source's Secret is to be looked at")
 		}

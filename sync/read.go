@@ -13,15 +13,15 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
 // us read is hidden, unless nothing could be decided without it (see plan.Watches).
-func (r *reconcile) side(ctx context.Context) pair.Side {
+func (r *reconcile) side(ctx context.Context) state.Cluster {
 	looked := r.board.looked(r.cluster.Name)
-	side := pair.Side{Looked: looked}
+	side := state.Cluster{Looked: looked}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
 		if r.how == byWatches {
 			return r.live(ctx, conn, &side)
@@ -29,7 +29,7 @@ func (r *reconcile) side(ctx context.Context) pair.Side {
 		return r.observe(ctx, conn, &side)
 	})
 	if err != nil {
-		failed := pair.Side{Looked: looked, Err: r.loop.why(err), Answered: side.Answered} // its watches stay as they are
+		failed := state.Cluster{Looked: looked, Err: r.loop.why(err), Answered: side.Answered} // its watches stay as they are
 		if r.how != byWatches {
 			failed.Pass = r.round
 		}
@@ -46,7 +46,7 @@ func (r *reconcile) side(ctx context.Context) pair.Side {
 
 // tell gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
 // are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
-func (r *reconcile) tell(side *pair.Side) {
+func (r *reconcile) tell(side *state.Cluster) {
 	last, spec := r.board.factual(r.cluster.Name)
 	alike := last.Known && spec == sumOf(r.cluster.Spec)
 	switch {
@@ -87,7 +87,7 @@ func tellSame(c api.Cluster, a, b object.Observation) bool {
 	return true
 }
 
-func (r *reconcile) observe(ctx context.Context, conn Cluster, side *pair.Side) error {
+func (r *reconcile) observe(ctx context.Context, conn Cluster, side *state.Cluster) error {
 	side.Pass = r.round
 	ledger, err := conn.Observe(ctx, plan.Ledger())
 	if err != nil || !r.watches(side, ledger) {
@@ -103,7 +103,7 @@ func (r *reconcile) observe(ctx context.Context, conn Cluster, side *pair.Side) 
 }
 
 // older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
-func (r *reconcile) older(ctx context.Context, conn Cluster, side *pair.Side) error {
+func (r *reconcile) older(ctx context.Context, conn Cluster, side *state.Cluster) error {
 	before := side.Seen
 	if !r.watches(side, before) {
 		return nil
@@ -129,7 +129,7 @@ func with(seen, before object.Observation) object.Observation {
 const reads = 3
 
 // live asks for what was looked at last, and again only where that is not what is to be looked at now.
-func (r *reconcile) live(ctx context.Context, conn Cluster, side *pair.Side) error {
+func (r *reconcile) live(ctx context.Context, conn Cluster, side *state.Cluster) error {
 	if side.Looked == nil {
 		side.Looked = plan.Ledger()
 	}
@@ -149,7 +149,7 @@ func (r *reconcile) live(ctx context.Context, conn Cluster, side *pair.Side) err
 }
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
-func (r *reconcile) watches(side *pair.Side, ledger object.Observation) bool {
+func (r *reconcile) watches(side *state.Cluster, ledger object.Observation) bool {
 	looked, err := plan.Watches(r.board.near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because(reason.Inventory, "%v", err)
@@ -160,7 +160,7 @@ func (r *reconcile) watches(side *pair.Side, ledger object.Observation) bool {
 }
 
 // judge asks about what a cluster that was just read carries, before anybody plans with it.
-func (r *reconcile) judge(ctx context.Context, side pair.Side) {
+func (r *reconcile) judge(ctx context.Context, side state.Cluster) {
 	base, ok := inventory.ReadBase(r.loop.Owner, side.Seen)
 	if ok && r.loop.guards(r.cluster.Name) {
 		_ = r.board.ask(ctx, r.board.commit(), base.Commit) // the answer is in the world that is planned from

@@ -15,7 +15,7 @@ import (
 )
 
 // how says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
-// two ways since the round began (see pair.Side.Pass).
+// two ways since the round began (see state.Cluster.Pass).
 //
 //	ByWatches    from watches that stay open
 //	ByRequests   by requests, and what is written is taken over from the answers: nobody watches
@@ -105,10 +105,10 @@ func (r *reconcile) do(ctx context.Context) {
 // perform plans the step and does it.
 func (r *reconcile) perform(ctx context.Context, v view) {
 	began := time.Now()
-	r.step = plan.Cluster(v.World, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
+	r.step = plan.Cluster(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
 	r.took.plan, r.basis, r.moves = time.Since(began), v.basis(r.step), v.moves
-	side := v.Sides[r.cluster.Name]
-	given, yields := plan.GiveUp(v.World, r.step)
+	side := v.Clusters[r.cluster.Name]
+	given, yields := plan.GiveUp(v.Snapshot, r.step)
 	r.board.done(v)
 	if r.kept = r.how == byRequests && side.Known; !r.loop.writes(r.cluster.Name) {
 		return

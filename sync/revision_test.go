@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Why a revision is not applied has a code, and of errors in declarations the first one's place.
@@ -95,7 +96,7 @@ func TestNote(t *testing.T) {
 
 	for name, change := range map[string]func(*Loop){
 		"only reads": func(l *Loop) { l.ReadOnly = true }, "adopts": func(l *Loop) { l.Adopt = map[api.Pair]bool{} },
-		"releases": func(l *Loop) { l.Release = &plan.Releasing{} }, "applies none": func(l *Loop) { l.Holder = "" },
+		"releases": func(l *Loop) { l.Release = &state.Releasing{} }, "applies none": func(l *Loop) { l.Holder = "" },
 	} {
 		tt, home = noted(t)
 		change(tt.loop)

@@ -12,8 +12,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // grace is how long a daemon waits for a cluster that does not answer while others do.
@@ -104,7 +104,7 @@ func (e *engine) meet() {
 		}
 		if !until.IsZero() && !time.Now().Before(until) {
 			for name, why := range unmet {
-				e.board.put(name, pair.Side{Err: why}, e.board.now())
+				e.board.put(name, state.Cluster{Err: why}, e.board.now())
 			}
 			return
 		}
@@ -185,7 +185,7 @@ func (e *engine) openRound() {
 // held.
 func (e *engine) settled(w *worker, now view) bool {
 	s := w.last.step
-	return e.loop.Changes != nil && w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Sides[w.cluster.Name].Known &&
+	return e.loop.Changes != nil && w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known &&
 		!past(s.Next, now.Now) && !past(s.Retry, now.Now) && now.basis(s) == w.last.basis
 }
 

@@ -9,9 +9,8 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
-	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // declarations are what is declared. The round that chooses a revision writes them.
@@ -30,7 +29,7 @@ type declarations struct {
 
 // clusterStates are clusters as they were read last. The reconcile of a cluster writes them.
 type clusterStates struct {
-	sides       shelf[api.ClusterName, pair.Side]
+	sides       shelf[api.ClusterName, state.Cluster]
 	before      map[api.ClusterName][]object.Watch // what was looked at last in clusters that are to be read anew
 	shown       shelf[api.ClusterName, shown]
 	moves       int                               // of shown: how often one changed
@@ -55,14 +54,14 @@ type records struct {
 // credentials are tokens on their way. The target's reconcile writes fresh, and the verifier proofs.
 type credentials struct {
 	fresh  shelf[api.Pair, linkerd.Credential] // issued, and not yet seen in place
-	proofs shelf[api.Pair, pair.Proof]         // of credentials that were tried
+	proofs shelf[api.Pair, state.Proof]        // of credentials that were tried
 }
 
 // corrections are what writes came to. The reconcile that wrote writes them.
 type corrections struct {
 	corrected map[api.ClusterName]map[object.Key]*correction
-	failing   map[api.ClusterName]map[object.End]bool         // see fail
-	fixed     map[api.ClusterName]map[object.Key]plan.Refusal // fields that a server says cannot be changed
+	failing   map[api.ClusterName]map[object.End]bool          // see fail
+	fixed     map[api.ClusterName]map[object.Key]state.Refusal // fields that a server says cannot be changed
 	followed  map[api.Pair]followed
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Declaration is what one commit declares, whole, with warnings; without a fleet, the problems that prevent it.
@@ -102,9 +103,9 @@ type Loop struct {
 	Grace time.Duration
 	// Adopt has passes adopt what others made for these links, by Rules, and do nothing else; nil: ordinary passes.
 	Adopt map[api.Pair]bool
-	Rules plan.AdoptRules
+	Rules state.AdoptRules
 	// Release has passes give up what it names, and do nothing else; nil: ordinary passes.
-	Release *plan.Releasing
+	Release *state.Releasing
 	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
 	Patience time.Duration
 	Log      *slog.Logger
@@ -139,18 +140,18 @@ func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error
 }
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
-func (l *Loop) Look(ctx context.Context, leadership int64) (plan.World, error) {
+func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
 	d, err := l.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
 		err = invalid(d.Problems)
 	}
 	if err != nil {
-		return plan.World{}, err
+		return state.Snapshot{}, err
 	}
 	e := newEngine(l, leadership)
 	defer e.start(ctx)()
 	if err := e.board.declare(ctx, d.Fleet); err != nil {
-		return plan.World{}, err
+		return state.Snapshot{}, err
 	}
 	e.enroll()
 	e.strangers()

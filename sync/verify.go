@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Trier tries logins, in bounded time.
@@ -87,7 +87,7 @@ func (e *engine) verified(r verified) {
 
 // prove puts it on the board, and has the source reconciled if that is news, or is tried again.
 func (e *engine) prove(r verified) {
-	proof := pair.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
+	proof := state.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
 	again := e.verifier.again(r)
 	if e.loop.Changes != nil { // who runs once tries once
 		proof.Next = proof.At.Add(again)
@@ -195,7 +195,7 @@ func (v *verifier) stop() {
 func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
 
 // prove takes over what came of a verification, and says whether it is another verdict than before.
-func (b *board) prove(link api.Pair, now pair.Proof) bool {
+func (b *board) prove(link api.Pair, now state.Proof) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was, tried := b.proofs.at[link]

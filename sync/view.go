@@ -14,8 +14,8 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // sum is a short word for something that is only compared.
@@ -23,7 +23,7 @@ type sum = [sha256.Size]byte
 
 // view is a world, with what tells whether a step from it is still what it was.
 type view struct {
-	plan.World
+	state.Snapshot
 	record string // the version of the home record
 	rules  sum    // which commits are barred, and who is who: of all clusters
 	shown  map[api.ClusterName]shown
@@ -50,12 +50,12 @@ type basis struct {
 // forgotten when what it is made of changes; nobody changes it.
 type derived struct {
 	barred    map[api.Commit]*object.Reason
-	contested map[api.ClusterName]map[object.Key]plan.Contest
-	immutable map[api.ClusterName]map[object.Key]plan.Refusal
+	contested map[api.ClusterName]map[object.Key]state.Contest
+	immutable map[api.ClusterName]map[object.Key]state.Refusal
 	followed  map[api.Pair]time.Time
 	rules     *sum
 	twins     map[string]bool
-	carried   map[api.ClusterName]api.Commit // see plan.World.Carried
+	carried   map[api.ClusterName]api.Commit // see state.Snapshot.Carried
 }
 
 // forgetSides forgets what is made of which clusters are known, and who they are.
@@ -69,14 +69,14 @@ func (b *board) view(epoch int) (view, bool) {
 	if b.fleet == nil || b.fleet != b.good || b.epoch != epoch {
 		return view{}, false
 	}
-	v := view{World: b.bare(), record: b.record.Was.UID + " " + b.record.Was.ResourceVersion}
-	v.Sides, v.loans[0] = b.sides.lend()
+	v := view{Snapshot: b.bare(), record: b.record.Was.UID + " " + b.record.Was.ResourceVersion}
+	v.Clusters, v.loans[0] = b.sides.lend()
 	v.Twins = b.twins()
 	v.shown, v.loans[1] = b.shown.lend()
 	v.moves = b.moves
 	if b.loop.tries() {
 		if v.Proofs, v.loans[2] = b.proofs.lend(); v.Proofs == nil {
-			v.Proofs = map[api.Pair]pair.Proof{}
+			v.Proofs = map[api.Pair]state.Proof{}
 		}
 	}
 	if b.derived.rules == nil {
@@ -103,8 +103,8 @@ func (v view) ruled() sum {
 	for _, commit := range slices.Sorted(maps.Keys(v.Barred)) {
 		fmt.Fprintln(&h, commit, v.Barred[commit].Message)
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.Sides)) {
-		fmt.Fprintln(&h, name, v.Sides[name].Known, v.Sides[name].Facts.UID)
+	for _, name := range slices.Sorted(maps.Keys(v.Clusters)) {
+		fmt.Fprintln(&h, name, v.Clusters[name].Known, v.Clusters[name].Facts.UID)
 	}
 	return sha256.Sum256(h.Bytes())
 }
@@ -152,57 +152,64 @@ func (v view) peers(s plan.Step) []api.ClusterName {
 }
 
 // world is a moment to plan from; nothing in it changes any more.
-func (b *board) world() plan.World {
+func (b *board) world() state.Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.worldNow()
 }
 
 // worldNow is world; b.mu is held.
-func (b *board) worldNow() plan.World {
+func (b *board) worldNow() state.Snapshot {
 	w := b.bare()
-	w.Sides, w.Twins = b.sides.all(), b.twins()
+	w.Clusters, w.Twins = b.sides.all(), b.twins()
 	return w
 }
 
 // twins are the identities of several sides; b.mu is held.
 func (b *board) twins() map[string]bool {
 	if b.derived.twins == nil {
-		b.derived.twins = plan.World{Sides: b.sides.at}.Twinned()
+		b.derived.twins = state.Snapshot{Clusters: b.sides.at}.Twinned()
 	}
 	return b.derived.twins
 }
 
 // near is world with no clusters but those that a cluster's links lead to: all that must be known to look at it. So what the
 // board keeps need not be copied for each cluster that is read.
-func (b *board) near(name api.ClusterName) plan.World {
+func (b *board) near(name api.ClusterName) state.Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.bare()
-	w.Sides = map[api.ClusterName]pair.Side{}
+	w.Clusters = map[api.ClusterName]state.Cluster{}
 	for _, l := range b.fleet.Out(name) {
 		if side, ok := b.sides.at[l.Target.Canonical()]; ok {
-			w.Sides[l.Target.Canonical()] = side
+			w.Clusters[l.Target.Canonical()] = side
 		}
 	}
 	return w
 }
 
 // bare is a world without sides; b.mu is held.
-func (b *board) bare() plan.World {
+func (b *board) bare() state.Snapshot {
 	if b.derived.contested == nil {
 		b.derived.contested, b.derived.immutable = b.quarrels()
 	}
 	if b.derived.followed == nil {
 		b.derived.followed = b.lately()
 	}
-	return plan.World{
-		Contested: b.derived.contested, Immutable: b.derived.immutable, Failing: b.failing, Followed: b.derived.followed,
-		Probe: b.loop.Probe, Elsewhere: b.elsewhere, Barred: b.bars(), Pass: b.pass, Fresh: b.fresh.all(),
-		Owner: b.loop.Owner, Namespace: b.loop.Home.Namespace, Term: b.term, Fleet: b.fleet, Departed: b.departed,
-		UIDs: b.uids, Accepted: b.decided.accepted, Debts: b.debts, Forget: b.decided.abandoned, Suspended: b.decided.suspended, Grace: b.loop.Grace, Now: time.Now(),
-		Guard: plan.Guard{Limits: b.record.Limits, Approvals: b.record.Approvals, Denied: b.record.Denied, Retiring: b.retiring, Cap: b.loop.Cap},
-		Adopt: b.loop.Adopt, Rules: b.loop.Rules, Release: b.loop.Release, Once: b.loop.Changes == nil, RequireConfinement: b.loop.RequireConfinement,
+	return state.Snapshot{
+		Installation: object.Installation{Owner: b.loop.Owner, Namespace: b.loop.Home.Namespace},
+		Declarations: state.Declarations{Fleet: b.fleet, Departed: b.departed, Barred: b.bars()},
+		Record: state.Record{
+			UIDs: b.uids, Accepted: b.decided.accepted, Debts: b.debts, Forget: b.decided.abandoned, Suspended: b.decided.suspended,
+			Guard: state.Guard{Limits: b.record.Limits, Approvals: b.record.Approvals, Denied: b.record.Denied, Retiring: b.retiring, Cap: b.loop.Cap},
+		},
+		Options:  state.Options{Grace: b.loop.Grace, RequireConfinement: b.loop.RequireConfinement},
+		Process:  state.Process{Term: b.term, Elsewhere: b.elsewhere, Probe: b.loop.Probe, Once: b.loop.Changes == nil},
+		Takeover: state.Takeover{Adopt: b.loop.Adopt, Rules: b.loop.Rules, Release: b.loop.Release},
+		Results: state.Results{
+			Fresh: b.fresh.all(), Contested: b.derived.contested, Immutable: b.derived.immutable, Failing: b.failing, Followed: b.derived.followed,
+		},
+		Pass: b.pass, Now: time.Now(),
 	}
 }
 
@@ -212,8 +219,8 @@ func (b *board) applied() map[api.ClusterName]api.Commit {
 	defer b.mu.Unlock()
 	if b.derived.carried == nil {
 		w := b.bare()
-		w.Sides = b.sides.at // no longer than this call
-		b.derived.carried = w.Carried()
+		w.Clusters = b.sides.at // no longer than this call
+		b.derived.carried = state.Identify(w).AllApplied()
 	}
 	return b.derived.carried
 }
@@ -232,12 +239,12 @@ func (b *board) bars() map[api.Commit]*object.Reason {
 //
 // What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
 // one.
-func shownBy(owner string, s pair.Side, names []linkerd.Gateway, last announcements) (out shown, next announcements) {
+func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announcements) (out shown, next announcements) {
 	var buf bytes.Buffer
 	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, names)
-	fmt.Fprintln(&buf, s.Known, s.Err != nil, plan.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
+	fmt.Fprintln(&buf, s.Known, s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
 	base := inventory.Key(owner, object.End{})
 	for k, body := range s.Seen.Bodies() {
 		switch {
@@ -259,7 +266,7 @@ func shownBy(owner string, s pair.Side, names []linkerd.Gateway, last announceme
 }
 
 // byNames are a cluster's gateways by its second names.
-func byNames(f *fleet.Fleet, name api.ClusterName, s pair.Side) (out []linkerd.Gateway) {
+func byNames(f *fleet.Fleet, name api.ClusterName, s state.Cluster) (out []linkerd.Gateway) {
 	if f == nil || !s.Known {
 		return nil
 	}

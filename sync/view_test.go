@@ -11,15 +11,15 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // What a Link tells is decoded once for each version of it: what was remembered of another version tells nothing.
 func TestShownByFollowsLinks(t *testing.T) {
-	link := func(credential string) pair.Side {
+	link := func(credential string) state.Cluster {
 		body := fmt.Sprintf(`{"spec": {"clusterCredentialsSecret": "east", "excludedAnnotations": ["linkwright.dev/credential-%s"]}}`, credential)
-		return pair.Side{Seen: object.NewObservation(nil, object.Layer{Group: "multicluster.linkerd.io", Kind: "Link", Items: []object.Item{
+		return state.Cluster{Seen: object.NewObservation(nil, object.Layer{Group: "multicluster.linkerd.io", Kind: "Link", Items: []object.Item{
 			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
 		}})}
 	}
@@ -36,7 +36,7 @@ func TestShownByFollowsLinks(t *testing.T) {
 }
 
 // based is a side whose base is so.
-func based(t *testing.T, change func(*inventory.Inventory)) pair.Side {
+func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	t.Helper()
 	i := inventory.Inventory{End: object.End{Cluster: "east"}, Commit: "c1", Term: 1, Entries: []object.Key{{Kind: "Service", Namespace: "n", Name: "one"}}}
 	change(&i)
@@ -46,7 +46,7 @@ func based(t *testing.T, change func(*inventory.Inventory)) pair.Side {
 	}
 	e := object.Observation{}.Edit()
 	e.Put(o.Key, object.Written(o), o.Body)
-	return pair.Side{Known: true, Seen: e.Observation()}
+	return state.Cluster{Known: true, Seen: e.Observation()}
 }
 
 // Neighbours have a turn when what a base holds changes, or whose it is, or that it can be read; not for each commit and term,
@@ -90,7 +90,7 @@ func TestShownOfForeignBases(t *testing.T) {
 		e := side.Seen.Edit()
 		change(e)
 		first, _ := shownBy(object.DefaultOwner, side, nil, nil)
-		if next, _ := shownBy(object.DefaultOwner, pair.Side{Known: true, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
+		if next, _ := shownBy(object.DefaultOwner, state.Cluster{Known: true, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
 			t.Errorf("%s: it shows the same", name)
 		}
 	}
@@ -152,21 +152,21 @@ func TestWorldStays(t *testing.T) {
 	b := newBoard(&Loop{Owner: object.DefaultOwner}, 1)
 	b.fleet = load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east, credentials: {mode: Bound}}\n")
 	link := api.Pair{Source: "west", Target: "east"}
-	b.put("east", pair.Side{Known: true}, b.now())
+	b.put("east", state.Cluster{Known: true}, b.now())
 	b.issued(link, object.NewSecret([]byte("token")))
 	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: probe, End: object.End{Cluster: "east"}}}
 	b.loop.Refused = func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true }
 	b.correct("east", []object.Outcome{refused})
 	w := b.world()
-	b.put("east", pair.Side{Known: true, Pass: 7}, b.now())
-	b.put("west", pair.Side{}, b.now())
+	b.put("east", state.Cluster{Known: true, Pass: 7}, b.now())
+	b.put("west", state.Cluster{}, b.now())
 	b.issued(link, object.NewSecret([]byte("another")))
 	b.answers[[2]api.Commit{b.fleet.Commit, "x"}] = errSkipped
 	b.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "uid"}}})
 	b.correct("east", []object.Outcome{{Change: refused.Change}})
 	switch {
-	case len(w.Sides) != 1 || w.Sides["east"].Pass != 0:
-		t.Errorf("sides: %v", w.Sides)
+	case len(w.Clusters) != 1 || w.Clusters["east"].Pass != 0:
+		t.Errorf("sides: %v", w.Clusters)
 	case string(w.Fresh[link].Token.Bytes()) != "token":
 		t.Error("another token")
 	case len(w.UIDs)+len(w.Barred) > 0:
@@ -176,8 +176,8 @@ func TestWorldStays(t *testing.T) {
 	case !w.Failing["east"][refused.Change.End]:
 		t.Errorf("failing: %v", w.Failing)
 	}
-	if now := b.world(); len(now.Failing["east"]) > 0 || len(now.Sides) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
-		t.Errorf("and now: %v %v %v", now.Sides, now.UIDs, now.Immutable)
+	if now := b.world(); len(now.Failing["east"]) > 0 || len(now.Clusters) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
+		t.Errorf("and now: %v %v %v", now.Clusters, now.UIDs, now.Immutable)
 	}
 }
 
@@ -212,10 +212,10 @@ func TestFactsAreReused(t *testing.T) {
 	} {
 		b := newBoard(&Loop{}, 1)
 		b.fleet = load(t, "")
-		b.put("east", pair.Side{Known: tt.known, Seen: seen("uid", "ca"), Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
+		b.put("east", state.Cluster{Known: tt.known, Seen: seen("uid", "ca"), Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
 		b.specify("east", sumOf(spec))
 		u := &reconcile{board: b, cluster: fleet.Cluster{Name: "east", Spec: tt.spec}}
-		side := pair.Side{Seen: tt.seen}
+		side := state.Cluster{Seen: tt.seen}
 		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {
 			t.Errorf("%s: reused %v, want %v", name, side.Facts.Version, tt.reuse)
 		}
@@ -231,9 +231,9 @@ func TestSameObservation(t *testing.T) {
 	e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: "u"}, object.Body{})
 	b, spec, same := newBoard(&Loop{}, 1), api.Cluster{}.WithDefaults(), e.Observation()
 	b.fleet = load(t, "")
-	b.put("east", pair.Side{Known: true, Seen: same, Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
+	b.put("east", state.Cluster{Known: true, Seen: same, Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, b.now())
 	b.specify("east", sumOf(spec))
-	side := pair.Side{Seen: same}
+	side := state.Cluster{Seen: same}
 	if (&reconcile{board: b, cluster: fleet.Cluster{Name: "east", Spec: spec}}).tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
 		t.Errorf("it was looked at again: %q, %q", side.Gap, side.Facts.Version)
 	}
@@ -263,7 +263,7 @@ func TestAppliedFollows(t *testing.T) {
 		{"this one is", func() { remember("2", "uid") }, "c2"},
 		{"another cluster is read", func() { read("other", "c2") }, ""},
 		{"and this one again", func() { read("uid", "c2") }, "c2"},
-		{"another name for it", func() { b.put("west", pair.Side{Known: true, Facts: linkerd.Facts{UID: "uid"}}, b.now()) }, "c2"},
+		{"another name for it", func() { b.put("west", state.Cluster{Known: true, Facts: linkerd.Facts{UID: "uid"}}, b.now()) }, "c2"},
 		{"and none is remembered by it", func() { remember("3", "") }, ""},
 		{"which is dropped", func() { b.drop("west") }, "c2"},
 		{"all is forgotten", b.forgetSides, ""},
@@ -290,7 +290,7 @@ func TestTwinsAreSeen(t *testing.T) {
 		return len(v.Twins)
 	}
 	show := func(name api.ClusterName, uid string) {
-		b.put(name, pair.Side{Known: true, Facts: linkerd.Facts{UID: uid}}, b.now())
+		b.put(name, state.Cluster{Known: true, Facts: linkerd.Facts{UID: uid}}, b.now())
 	}
 	show("east", "one")
 	if show("west", "two"); twins() != 0 {
@@ -303,7 +303,7 @@ func TestTwinsAreSeen(t *testing.T) {
 		t.Error("a cluster that is not known is still another one")
 	}
 	show("west", "one")
-	if b.put("west", pair.Side{}, b.now()); twins() != 0 {
+	if b.put("west", state.Cluster{}, b.now()); twins() != 0 {
 		t.Error("a cluster that cannot be read is still another one")
 	}
 }

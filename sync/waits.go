@@ -5,7 +5,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -46,7 +46,7 @@ func alike(a, b plan.Step) bool {
 func waits(s plan.Step) []api.ClusterName {
 	out := slices.Clone(s.Look)
 	for _, r := range s.Rows {
-		if r.Leaving || r.Why != nil && r.Why.Code == pair.InUse {
+		if r.Leaving || r.Why != nil && r.Why.Code == credential.InUse {
 			out = append(out, r.Other)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // checkAll is checkOne for `cluster add --all`.
@@ -31,7 +32,7 @@ func (e *enrollment) checkAll(args []string) (path []string, err error) {
 }
 
 // enrollAll adds every cluster of the declarations. One that fails is reported, and the others go on.
-func (e *enrollment) enrollAll(ctx context.Context, w plan.World, r plan.Renderer) error {
+func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
 	contexts := map[api.ClusterName]string{}
 	for _, c := range e.contexts {
 		name, context, _ := strings.Cut(c, "=")
@@ -62,7 +63,7 @@ func (e *enrollment) enrollAll(ctx context.Context, w plan.World, r plan.Rendere
 
 // grantAtHome gives the account its rights in the cluster that linkwright runs in: by its context, or the login of the management
 // cluster. Its token is the pod's own, so there is no Secret.
-func (e *enrollment) grantAtHome(ctx context.Context, w plan.World, c fleet.Cluster, r plan.Renderer) error {
+func (e *enrollment) grantAtHome(ctx context.Context, w state.Snapshot, c fleet.Cluster, r plan.Renderer) error {
 	there, err := e.openAtHome()
 	if err != nil {
 		return err

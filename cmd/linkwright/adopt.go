@@ -19,6 +19,7 @@ import (
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/setup"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // takeover is what commands share that show first what they would do to links, and do it with --yes.
@@ -90,7 +91,7 @@ func (t *takeover) lease(ctx context.Context, e *engine, declared *fleet.Fleet, 
 
 func adoptCommand() *cobra.Command {
 	var t takeover
-	var rules plan.AdoptRules
+	var rules state.AdoptRules
 	c := &cobra.Command{
 		Use:   "adopt --repo URL (LINK... | --all)",
 		Short: "Take over links that were made by hand",
@@ -129,7 +130,7 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 	return c
 }
 
-func (t *takeover) checkAdoption(args []string, rules plan.AdoptRules) error {
+func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 	if rules.From != "" && rules.From == t.home.owner {
 		return usage("--from-owner %s: that is this installation itself (--owner)", rules.From)
 	}
@@ -162,7 +163,7 @@ func (e *engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer)
 }
 
 // shown is a Policy: nothing is adopted but what people saw.
-func (p *proof) shown(_ plan.World, end object.End, changes []object.Change) *object.Reason {
+func (p *proof) shown(_ state.Snapshot, end object.End, changes []object.Change) *object.Reason {
 	for _, c := range changes {
 		same := func(o object.Change) bool {
 			return o.End.Cluster == c.End.Cluster && o.Key == c.Key && o.Was.UID == c.Was.UID
@@ -175,13 +176,13 @@ func (p *proof) shown(_ plan.World, end object.End, changes []object.Change) *ob
 }
 
 // adoptions plans in the mind: the adoption, and everything after it.
-func adoptions(w plan.World, r plan.Renderer, policies []plan.Policy) (first map[api.ClusterName]plan.Step, then map[api.ClusterName][]plan.Step) {
+func adoptions(w state.Snapshot, r plan.Renderer, policies []plan.Policy) (first map[api.ClusterName]plan.Step, then map[api.ClusterName][]plan.Step) {
 	first = map[api.ClusterName]plan.Step{}
 	next := w
-	next.Sides, next.Adopt = maps.Clone(w.Sides), nil
+	next.Clusters, next.Adopt = maps.Clone(w.Clusters), nil
 	for _, name := range sortedNames(w) {
 		first[name] = plan.Cluster(w, name, r, policies...)
-		next.Sides[name] = plan.After(w.Sides[name], first[name])
+		next.Clusters[name] = plan.After(w.Clusters[name], first[name])
 	}
 	next.Fresh = missingCredentials(next)
 	_, then = plan.Simulate(next, r, policies...)

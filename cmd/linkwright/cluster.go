@@ -20,6 +20,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func clusterCommand() *cobra.Command {
@@ -86,9 +87,9 @@ command. Done again, it changes what differs and keeps a token that is good.`,
 			case err != nil:
 				return err
 			case e.all:
-				return e.f.imagine(c, path, "", func(w plan.World, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
+				return e.f.imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
 			case e.declared:
-				return e.f.imagine(c, path, "", func(w plan.World, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+				return e.f.imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
 			}
 			w, r, err := e.usual()
 			if err != nil {
@@ -170,7 +171,7 @@ func (e *enrollment) checkOne(args []string) (path []string, err error) {
 
 // enroll does it, in the order in which nothing is left half usable: what is asked of both clusters first, then the account
 // with its rights, then a token that is tried, and last the Secret by which it counts.
-func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) error {
+func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
 	c, ok := w.Fleet.Cluster(e.name)
 	if !ok {
 		return usage("cluster %s is not declared there: commit it first, or leave the repository away", e.name)
@@ -218,7 +219,7 @@ func (e *enrollment) enroll(ctx context.Context, w plan.World, r plan.Renderer) 
 }
 
 // objects are the account and its rights, with those that links which are not through still need.
-func (e *enrollment) objects(ctx context.Context, there office, w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+func (e *enrollment) objects(ctx context.Context, there office, w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
 	g, err := e.grantee.fit(ctx, there, e.granting(string(c.Name)))
 	if err != nil {
 		return nil, err
@@ -253,7 +254,7 @@ func (e *enrollment) entry(c fleet.Cluster) (api.SecretKey, error) {
 }
 
 // usual is a fleet of the cluster and another one, with what every link needs: tokens of both kinds, and no remote discovery.
-func (e *enrollment) usual() (plan.World, plan.Renderer, error) {
+func (e *enrollment) usual() (state.Snapshot, plan.Renderer, error) {
 	peer := "peer"
 	if e.name == "peer" {
 		peer = "another"
@@ -268,11 +269,11 @@ func (e *enrollment) usual() (plan.World, plan.Renderer, error) {
 `, api.GroupVersion, e.name, cmp.Or(e.secret, string(e.name)), e.linkerd.Namespace, e.linkerd.MulticlusterNamespace, peer)
 	f, err := loaded(text)
 	if err != nil {
-		return plan.World{}, nil, err
+		return state.Snapshot{}, nil, err
 	}
 	o, err := newOffline(e.f.home.owner, "")
 	if err != nil {
-		return plan.World{}, nil, err
+		return state.Snapshot{}, nil, err
 	}
 	return o.world(f), render.New(e.f.home.owner), nil
 }

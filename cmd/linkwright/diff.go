@@ -18,6 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/source"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func diffCommand() *cobra.Command {
@@ -69,13 +70,13 @@ or held, or could not be tried.`,
 // difference is a diff with the world it leads to, whose identities key the hashes of secrets.
 type difference struct {
 	report.Diff
-	world  plan.World
+	world  state.Snapshot
 	failed []error // dry runs that the server refused
 }
 
 // finish prints; what could not be compared is worse than what differs.
 func (d difference) finish(c *cobra.Command, format report.Format) error {
-	key := func(name api.ClusterName) string { return d.world.Sides[name].Facts.UID }
+	key := func(name api.ClusterName) string { return d.world.Clusters[name].Facts.UID }
 	if err := d.Write(c.OutOrStdout(), format, key); err != nil {
 		return err
 	}
@@ -141,36 +142,36 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 }
 
 // next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
-func (o *offline) next(w plan.World, b *fleet.Fleet) plan.World {
+func (o *offline) next(w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	next := o.world(b)
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
 	for _, c := range w.Fleet.Clusters {
-		side := w.Sides[c.Name]
+		side := w.Clusters[c.Name]
 		if declared, ok := b.Cluster(c.Name); ok && declared.Spec.SameAs == "" {
-			side.Facts, side.StandIns = next.Sides[c.Name].Facts, next.Sides[c.Name].StandIns
+			side.Facts, side.StandIns = next.Clusters[c.Name].Facts, next.Clusters[c.Name].StandIns
 		} else {
 			next.Departed = append(next.Departed, c)
 		}
-		next.Sides[c.Name] = side
+		next.Clusters[c.Name] = side
 	}
 	for _, c := range b.Clusters { // a second name that is the cluster's own now
 		if was, ok := w.Fleet.Cluster(c.Name); ok && was.Spec.SameAs != "" {
-			side, fresh := w.Sides[was.Spec.SameAs], next.Sides[c.Name]
+			side, fresh := w.Clusters[was.Spec.SameAs], next.Clusters[c.Name]
 			uid := side.Facts.UID
 			side.Facts, side.StandIns = fresh.Facts, fresh.StandIns
 			side.Facts.UID = uid
-			next.Sides[c.Name] = side
+			next.Clusters[c.Name] = side
 		}
 	}
 	return next
 }
 
 // worldsDiff compares what two worlds hold, cluster by cluster; inventories are our own bookkeeping.
-func worldsDiff(owner string, before, after plan.World, steps map[api.ClusterName][]plan.Step) report.Diff {
+func worldsDiff(owner string, before, after state.Snapshot, steps map[api.ClusterName][]plan.Step) report.Diff {
 	var d report.Diff
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
-		a, b := before.Sides[name].Seen, after.Sides[name].Seen
+		a, b := before.Clusters[name].Seen, after.Clusters[name].Seen
 		for _, key := range sortedKeys(a, b) {
 			if bookkeeping(owner, key) {
 				continue

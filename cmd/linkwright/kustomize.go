@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/overlay"
 	"github.com/linkwright/linkwright/sync/declared"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // kustomizeFlags say what repositories that use kustomize may do.
@@ -114,12 +114,12 @@ func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
 const idlePatch = "IdlePatch"
 
 // rehearsal is a world without clusters, as far as overlays are concerned.
-func (k *kustomize) rehearsal(f *fleet.Fleet) plan.World {
+func (k *kustomize) rehearsal(f *fleet.Fleet) state.Snapshot {
 	o := offline{owner: k.owner}
-	w := plan.World{Owner: k.owner, Fleet: f, Sides: map[api.ClusterName]pair.Side{}}
+	w := state.Snapshot{Installation: object.Installation{Owner: k.owner}, Declarations: state.Declarations{Fleet: f}, Clusters: map[api.ClusterName]state.Cluster{}}
 	var links []fleet.Link
 	for _, c := range f.Clusters {
-		w.Sides[c.Name] = o.side(f, c)
+		w.Clusters[c.Name] = o.side(f, c)
 		if c.Overlay != nil {
 			links = append(links, f.Out(c.Name)...)
 		}

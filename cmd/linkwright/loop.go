@@ -11,8 +11,8 @@ import (
 
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
-	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/setup"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // common are the flags of every command that reads clusters.
@@ -94,10 +94,10 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 
 // look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
 // there is an error.
-func (f *common) look(c *cobra.Command) (*engine, plan.World, error) {
+func (f *common) look(c *cobra.Command) (*engine, state.Snapshot, error) {
 	e, err := f.open(c.Context(), c.ErrOrStderr())
 	if err != nil {
-		return nil, plan.World{}, err
+		return nil, state.Snapshot{}, err
 	}
 	e.readOnly()
 	w, err := e.Loop.Look(c.Context(), noTerm)

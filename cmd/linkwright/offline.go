@@ -12,8 +12,8 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // offline makes worlds without any cluster: facts come from a file, else from declared values, else they
@@ -41,17 +41,17 @@ func newOffline(owner, factsFile string) (*offline, error) {
 }
 
 // world is a fleet whose clusters are all empty and answer everything.
-func (o *offline) world(f *fleet.Fleet) plan.World {
-	w := plan.World{Owner: o.owner, Fleet: f, Sides: map[api.ClusterName]pair.Side{}}
+func (o *offline) world(f *fleet.Fleet) state.Snapshot {
+	w := state.Snapshot{Installation: object.Installation{Owner: o.owner}, Declarations: state.Declarations{Fleet: f}, Clusters: map[api.ClusterName]state.Cluster{}}
 	for _, c := range f.Clusters {
-		w.Sides[c.Name] = o.side(f, c)
+		w.Clusters[c.Name] = o.side(f, c)
 	}
 	w.Fresh = standInCredentials(f.Links())
 	return w
 }
 
-func (o *offline) side(f *fleet.Fleet, c fleet.Cluster) pair.Side {
-	side := pair.Side{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
+func (o *offline) side(f *fleet.Fleet, c fleet.Cluster) state.Cluster {
+	side := state.Cluster{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
 	for _, name := range f.Names(c.Name) {
 		if side.StandIns == nil {
 			side.StandIns = map[api.ClusterName]linkerd.Facts{}
@@ -109,7 +109,7 @@ func standInCredentials(links iter.Seq[fleet.Link]) map[api.Pair]linkerd.Credent
 }
 
 // imagine has something done with the world of a tree that arguments name, in which there is no cluster.
-func (f *common) imagine(c *cobra.Command, args []string, factsFile string, do func(plan.World, plan.Renderer) error) error {
+func (f *common) imagine(c *cobra.Command, args []string, factsFile string, do func(state.Snapshot, plan.Renderer) error) error {
 	from, err := f.git.find(c.Context(), args)
 	if err != nil {
 		return err

@@ -9,10 +9,11 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // previews tries the last change of every object. What cannot be tried is shown as it is rendered.
-func (e *engine) previews(ctx context.Context, w plan.World, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
+func (e *engine) previews(ctx context.Context, w state.Snapshot, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
 	var failed []error
 	cd := report.ClusterDiff{Name: name}
 	cd = ends(cd, steps)
@@ -30,7 +31,7 @@ func (e *engine) previews(ctx context.Context, w plan.World, name api.ClusterNam
 }
 
 // try previews a change; of one that is refused for good, what would be done instead.
-func (e *engine) try(ctx context.Context, w plan.World, ch object.Change) (report.ObjectDiff, *object.Reason) {
+func (e *engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (report.ObjectDiff, *object.Reason) {
 	od, err := e.preview(ctx, ch)
 	if refusal, ok := cluster.Refused(err); ok {
 		instead, why := plan.Instead(w.Fleet.Policy, ch, refusal)

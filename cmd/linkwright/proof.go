@@ -20,11 +20,12 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // proof is what an adoption would do, object by object, and what a sync would do after it.
 type proof struct {
-	world     plan.World
+	world     state.Snapshot
 	adoptions []object.Change
 	rows      []plan.Row // of ends that are not adopted
 	refused   map[api.ClusterName]*object.Reason
@@ -33,7 +34,7 @@ type proof struct {
 }
 
 // prove plans the adoption, and tries what comes after it by dry runs.
-func (e *engine) prove(ctx context.Context, w plan.World) *proof {
+func (e *engine) prove(ctx context.Context, w state.Snapshot) *proof {
 	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
@@ -166,7 +167,7 @@ func (p *proof) object(out io.Writer, c object.Change) {
 }
 
 func (p *proof) body(c object.Change) object.Body {
-	body, _ := p.world.Sides[c.End.Cluster].Seen.Body(c.Key)
+	body, _ := p.world.Clusters[c.End.Cluster].Seen.Body(c.Key)
 	return body
 }
 
@@ -251,7 +252,7 @@ func (p *proof) after(out io.Writer) error {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
 	say(out, "\nWhat the next sync of these links changes, after the adoption:\n")
-	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.world.Sides[name].Facts.UID })
+	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.world.Clusters[name].Facts.UID })
 }
 
 // adopted sums up what was written.

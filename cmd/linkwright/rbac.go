@@ -18,6 +18,8 @@ import (
 	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/rights"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func rbacCommand() *cobra.Command {
@@ -61,7 +63,7 @@ With --wide they are for all Secrets there, the key of Linkerd's issuer included
 			if a.name, a.reader, a.wide = object.Manager(f.home.owner), reader, wide; reader && wide {
 				return usage("--reader does not go with --wide")
 			}
-			return f.imagine(c, args, "", func(w plan.World, r plan.Renderer) error {
+			return f.imagine(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
 			})
 		},
@@ -104,7 +106,7 @@ func accountOf(text string) (grantee, error) {
 	return grantee{namespace: namespace, account: name}, nil
 }
 
-func (a grantee) print(w io.Writer, world plan.World, r plan.Renderer, only []string) error {
+func (a grantee) print(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
 	chosen, err := chosenClusters(world.Fleet, only)
 	if err != nil {
 		return err
@@ -128,17 +130,17 @@ func (a grantee) print(w io.Writer, world plan.World, r plan.Renderer, only []st
 }
 
 // objects are all of one cluster, in the order in which they are applied.
-func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+func (a grantee) objects(w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
 	type set struct {
 		name   string
-		duties []plan.Duty
+		duties []rights.Duty
 	}
 	sets := []set{{a.name, a.duties()}}
 	switch {
 	case a.reader:
 		sets[0].name = a.name + "-reader"
-	case a.sweep || plan.Sweeps(w, c):
-		sets = append(sets, set{a.name + "-mirrors", []plan.Duty{plan.Sweeping}})
+	case a.sweep || rights.Sweeps(w, c):
+		sets = append(sets, set{a.name + "-mirrors", []rights.Duty{rights.Sweeping}})
 	}
 	account := &corev1.ServiceAccount{
 		TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false),
@@ -151,30 +153,30 @@ func (a grantee) objects(w plan.World, c fleet.Cluster, r plan.Renderer) ([]any,
 		out = append(out, a.confinement(w.Owner, c)...)
 	}
 	for _, set := range sets {
-		rights, err := plan.RightsFor(w, c, r, set.duties...)
+		rules, err := rights.For(w, c, r, set.duties...)
 		if err != nil {
 			return nil, err
 		}
-		for _, ns := range slices.SortedFunc(maps.Keys(rights), cmp.Compare[string]) {
-			out = append(out, a.role(ns, set.name, rights[ns])...)
+		for _, ns := range slices.SortedFunc(maps.Keys(rules), cmp.Compare[string]) {
+			out = append(out, a.role(ns, set.name, rules[ns])...)
 		}
 	}
 	return out, nil
 }
 
 // duties are what the account is for, but for sweeping.
-func (a grantee) duties() []plan.Duty {
-	duty := plan.Writing
+func (a grantee) duties() []rights.Duty {
+	duty := rights.Writing
 	switch {
 	case a.reader:
-		return []plan.Duty{plan.Reading}
+		return []rights.Duty{rights.Reading}
 	case a.wide:
-		duty = plan.Wide
+		duty = rights.Wide
 	}
 	if a.confined {
-		return []plan.Duty{duty, plan.Telling}
+		return []rights.Duty{duty, rights.Telling}
 	}
-	return []plan.Duty{duty}
+	return []rights.Duty{duty}
 }
 
 // confinement are the admission policies that hold the account to what RBAC cannot say.

@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func releaseCommand() *cobra.Command {
@@ -42,7 +43,7 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 			}
 			return t.do(c, func(e *engine, f *fleet.Fleet) (task, error) {
 				links, err := pairs(f, args, true)
-				e.Loop.Release = &plan.Releasing{Links: links, All: t.all}
+				e.Loop.Release = &state.Releasing{Links: links, All: t.all}
 				return func(ctx context.Context, term int64) error {
 					return e.release(ctx, term, t.yes, printing(c, out.Format))
 				}, err
@@ -111,14 +112,14 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 }
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.
-func (e *engine) unreleased(w plan.World) []plan.LeftOver {
+func (e *engine) unreleased(w state.Snapshot) []plan.LeftOver {
 	asked := e.Loop.Release
 	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
-	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !w.Touches(asked, l.Cluster) })
+	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Touches(w, l.Cluster) })
 }
 
 // mistaken says that a link names a cluster that nobody knows.
-func mistaken(w plan.World, links map[api.Pair]bool) error {
+func mistaken(w state.Snapshot, links map[api.Pair]bool) error {
 	for _, p := range slices.SortedFunc(maps.Keys(links), api.Pair.Compare) {
 		for _, name := range []api.ClusterName{p.Source, p.Target} {
 			_, declared := w.Fleet.Cluster(name)

@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func renderCommand() *cobra.Command {
@@ -39,7 +40,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 			if saveFacts != "" {
 				return f.saveFacts(c.Context(), c.ErrOrStderr(), saveFacts)
 			}
-			return f.imagine(c, args, factsFile, func(w plan.World, r plan.Renderer) error {
+			return f.imagine(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
 				return printEnds(c.OutOrStdout(), w, r, only)
 			})
 		},
@@ -53,7 +54,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 }
 
 // printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
-func printEnds(w io.Writer, world plan.World, r plan.Renderer, only []string) error {
+func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
 	chosen, err := chosenClusters(world.Fleet, only)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func printEnds(w io.Writer, world plan.World, r plan.Renderer, only []string) er
 	world, _ = plan.Simulate(world, r)
 	for _, c := range chosen {
 		for _, end := range plan.Wants(world, c.Name, r) {
-			if err := printEnd(w, end, world.Sides[c.Name].Facts.UID); err != nil {
+			if err := printEnd(w, end, world.Clusters[c.Name].Facts.UID); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) e
 	}
 	facts := map[api.ClusterName]linkerd.Facts{}
 	unread := 0
-	for name, side := range w.Sides {
+	for name, side := range w.Clusters {
 		if !side.Known {
 			say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
 			unread++

@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func uninstallCommand() *cobra.Command {
@@ -91,9 +92,9 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 }
 
 // remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
-func (e *engine) remembered(w plan.World) []fleet.Cluster {
+func (e *engine) remembered(w state.Snapshot) []fleet.Cluster {
 	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
-		side := w.Sides[c.Name]
+		side := w.Clusters[c.Name]
 		return w.Forget[c.Name] && (!side.Known || len(side.Seen.Hidden) > 0)
 	})
 }
@@ -169,7 +170,7 @@ func (e *engine) dropIf(ctx context.Context, yes bool) error {
 }
 
 // going tells, from a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
-func (e *engine) going(w plan.World, out printer) {
+func (e *engine) going(w state.Snapshot, out printer) {
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])

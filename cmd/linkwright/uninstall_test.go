@@ -6,14 +6,13 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
-	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // What left the repository is declared to leave, but for a cluster that people abandon and that cannot be read, or not all of it: only one
 // that is not declared is given up.
 func TestUninstallRemembers(t *testing.T) {
-	w := plan.World{Forget: map[api.ClusterName]bool{"dead": true, "hiding": true, "sound": true}, Sides: map[api.ClusterName]pair.Side{
+	w := state.Snapshot{Record: state.Record{Forget: map[api.ClusterName]bool{"dead": true, "hiding": true, "sound": true}}, Clusters: map[api.ClusterName]state.Cluster{
 		"dead":   {},
 		"hiding": {Known: true, Seen: object.Observation{Hidden: []object.Hidden{{Key: object.Key{Kind: "Secret"}}}}},
 		"sound":  {Known: true},

@@ -8,15 +8,17 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // noTerm is the term of who only reads: no process that writes is later.
 const noTerm = math.MaxInt64
 
-func sortedNames(w plan.World) []api.ClusterName {
-	return slices.Sorted(maps.Keys(w.Sides))
+func sortedNames(w state.Snapshot) []api.ClusterName {
+	return slices.Sorted(maps.Keys(w.Clusters))
 }
 
 // sortedKeys are the objects in either observation whose bodies are known.
@@ -72,10 +74,10 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 }
 
 // missingCredentials are stand-ins for what targets have not issued yet.
-func missingCredentials(w plan.World) map[api.Pair]linkerd.Credential {
-	out := standInCredentials(w.Fleet.Links())
+func missingCredentials(w state.Snapshot) map[api.Pair]linkerd.Credential {
+	out, known := standInCredentials(w.Fleet.Links()), credential.Of(state.Identify(w))
 	for l := range w.Fleet.Links() {
-		if l.Spec.Credentials.Mode == api.Existing || plan.Issued(w, l) {
+		if l.Spec.Credentials.Mode == api.Existing || known.Issued(l) {
 			delete(out, l.Pair())
 		}
 	}

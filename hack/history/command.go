@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 const day = 24 * time.Hour
@@ -30,7 +31,7 @@ func (r *run) command(e Event, f *fault) {
 			if links := r.chosen(e); e.Do == "adopt" {
 				p.adopts = links
 			} else {
-				p.releases = &plan.Releasing{Links: links}
+				p.releases = &state.Releasing{Links: links}
 				r.abandon(links)
 			}
 			if writes := r.pass(e.N, f); writes == 0 || r.broken != "" {

@@ -24,6 +24,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Player plays histories one after the other, and remembers what is the same in all. It is not for several goroutines.
@@ -66,7 +67,7 @@ type run struct {
 	planes        map[api.ClusterName]*plane
 	home          map[api.ClusterName]string           // the record of clusters: their uids
 	debts         map[api.ClusterName][]inventory.Debt // of the record
-	guard         plan.Guard                           // of the record; replaced, never changed in place
+	guard         state.Guard                          // of the record; replaced, never changed in place
 	accepted      map[api.ClusterName]string
 	head          commit
 	process, next *process // next: one that took over from a process that hangs
@@ -94,7 +95,7 @@ func (r *run) trace(line string) {
 // begin makes clusters that nothing was written to.
 func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
-	r.guard = plan.Guard{Retiring: map[api.ClusterName]bool{}}
+	r.guard = state.Guard{Retiring: map[api.ClusterName]bool{}}
 	r.head = commit{clusters: map[api.ClusterName]cluster{}, seconds: map[api.ClusterName]api.ClusterName{}, links: map[api.Pair]link{}, policy: api.PruneSync}
 	r.debts, r.former = map[api.ClusterName][]inventory.Debt{}, map[api.ClusterName]api.ClusterName{}
 	r.grace, r.forget, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}

@@ -13,8 +13,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Names of every history.
@@ -282,7 +282,7 @@ func (p *plane) after(c object.Change, was *thing) (object.Record, object.Body) 
 	if was != nil {
 		e.Put(c.Key, was.rec, was.body)
 	}
-	side := plan.After(pair.Side{Known: true, Everything: true, Seen: e.Observation()}, plan.Step{Changes: []object.Change{c}})
+	side := plan.After(state.Cluster{Known: true, Everything: true, Seen: e.Observation()}, plan.Step{Changes: []object.Change{c}})
 	body, _ := side.Seen.Body(c.Key)
 	return side.Seen.Record(c.Key), body
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // process is one run of linkwright: what it remembers dies with it. Its turns follow sync's: read, plan, write.
@@ -21,13 +21,13 @@ type process struct {
 	term   int64
 	pass   int
 	commit commit // that it has seen last
-	sides  map[api.ClusterName]pair.Side
+	sides  map[api.ClusterName]state.Cluster
 	seen   map[api.ClusterName]looked
-	real   map[api.ClusterName]pair.Side // what servers show
-	step   plan.Step                     // from that
+	real   map[api.ClusterName]state.Cluster // what servers show
+	step   plan.Step                         // from that
 
 	adopts   map[api.Pair]bool // it is a command of people's, which adopts these links
-	releases *plan.Releasing   // or gives these up
+	releases *state.Releasing  // or gives these up
 	asks     bool              // or asks for other tokens
 }
 
@@ -57,7 +57,7 @@ const (
 )
 
 func newProcess(term int64) *process {
-	return &process{term: term, sides: map[api.ClusterName]pair.Side{}, seen: map[api.ClusterName]looked{}, real: map[api.ClusterName]pair.Side{}}
+	return &process{term: term, sides: map[api.ClusterName]state.Cluster{}, seen: map[api.ClusterName]looked{}, real: map[api.ClusterName]state.Cluster{}}
 }
 
 // departed are the clusters that the home record names and nobody declares.
@@ -79,14 +79,18 @@ func (r *run) clusters(f *fleet.Fleet) []fleet.Cluster {
 	return slices.Concat(f.Clusters, r.departed(f))
 }
 
-func (r *run) world(p *process) plan.World {
-	w := plan.World{
-		Owner: owner, Term: p.term, Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet), Sides: map[api.ClusterName]pair.Side{},
-		UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Pass: p.pass, Now: r.now, Grace: r.grace,
-		Guard: r.guard, Forget: r.forget, Adopt: p.adopts, Release: p.releases,
+func (r *run) world(p *process) state.Snapshot {
+	w := state.Snapshot{
+		Installation: object.Installation{Owner: owner},
+		Declarations: state.Declarations{Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet)},
+		Record:       state.Record{UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Guard: r.guard, Forget: r.forget},
+		Options:      state.Options{Grace: r.grace},
+		Process:      state.Process{Term: p.term},
+		Takeover:     state.Takeover{Adopt: p.adopts, Release: p.releases},
+		Clusters:     map[api.ClusterName]state.Cluster{}, Pass: p.pass, Now: r.now,
 	}
 	for _, c := range r.clusters(p.commit.fleet) {
-		w.Sides[c.Name] = p.sides[c.Name]
+		w.Clusters[c.Name] = p.sides[c.Name]
 	}
 	return w
 }
@@ -96,7 +100,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	pl := r.planes[c.Name]
 	now := looked{pl, pl.rev, p.commit.fleet}
 	if pl.down {
-		p.sides[c.Name] = pair.Side{Err: object.Because(reason.Unreachable, "down")}
+		p.sides[c.Name] = state.Cluster{Err: object.Because(reason.Unreachable, "down")}
 		delete(p.seen, c.Name)
 		return
 	}
@@ -111,7 +115,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	ledger := pl.observe(plan.Ledger())
 	watches, err := plan.Watches(w, c, r.renderer, ledger)
 	if err != nil {
-		p.sides[c.Name] = pair.Side{Err: object.Because(reason.Inventory, "%v", err)}
+		p.sides[c.Name] = state.Cluster{Err: object.Because(reason.Inventory, "%v", err)}
 		delete(p.seen, c.Name)
 		return
 	}
@@ -121,7 +125,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 		watches = append(watches, older...)
 		seen = pl.observe(watches)
 	}
-	side := pair.Side{Known: true, Looked: watches, Seen: seen, Pass: p.pass}
+	side := state.Cluster{Known: true, Looked: watches, Seen: seen, Pass: p.pass}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
 	_, before := p.sides[c.Name]
 	if was, had := p.seen[c.Name]; before && (!had || was != now) {

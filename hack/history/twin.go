@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Server is a real API server that goes through the same as a cluster in memory.
@@ -73,7 +73,7 @@ func (p *plane) aside(was, now *thing) {
 }
 
 // beside reads from the server what was read from memory.
-func (r *run) beside(p *process, pl *plane, side pair.Side, whole bool) {
+func (r *run) beside(p *process, pl *plane, side state.Cluster, whole bool) {
 	if pl.server == nil {
 		return
 	}
@@ -130,10 +130,10 @@ func (r *run) same(p *process, name api.ClusterName, s plan.Step, policies ...pl
 		return
 	}
 	w := r.world(p)
-	for other := range w.Sides {
+	for other := range w.Clusters {
 		if shown, ok := p.real[other]; ok && p.sides[other].Known {
 			shown.Pass = p.sides[other].Pass
-			w.Sides[other] = shown
+			w.Clusters[other] = shown
 		}
 	}
 	p.step = plan.Cluster(w, name, r.renderer, policies...)

@@ -7,12 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // After is the side a cluster would show once the step was done; side stays as it is. Every object that
 // was written has a body, as it went out: what others add to one (a status, defaults, a first token) is not
-// in it, so new credentials come from World.Fresh. A refused step, an unknown side: nothing changes.
+// in it, so new credentials come from Results.Fresh. A refused step, an unknown side: nothing changes.
 //
 //	create, update, drain, replace   record of object.Written, body of the object
 //	update of a part of another's    record as it was, body with the part merged in
@@ -20,7 +20,7 @@ import (
 //	release of an object of ours     record without any mark, body with the patch merged in
 //	release of our part of another   record as it was, body with the patch merged in
 //	delete                           neither is left
-func After(side pair.Side, s Step) pair.Side {
+func After(side state.Cluster, s Step) state.Cluster {
 	if !side.Known || s.Refused != nil {
 		return side
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 var two = []api.ClusterName{"east", "west"}
@@ -77,7 +78,7 @@ func TestDepart(t *testing.T) {
 func TestAfterKeepsIssuedTokens(t *testing.T) {
 	s := linked(t, "")
 	key := tokenKey
-	view := pair.View{Source: *s.live["west"], Target: *s.live["east"]}
+	view := credential.Pair{View: state.View{Source: *s.live["west"], Target: *s.live["east"]}}
 	want, err := view.Credential(key)
 	if err != nil || want == nil {
 		t.Fatalf("nothing was issued: %v", err)
@@ -95,7 +96,7 @@ func TestAfterKeepsIssuedTokens(t *testing.T) {
 	}
 }
 
-// Credentials that no token controller issues come from World.Fresh: so a pull request is planned.
+// Credentials that no token controller issues come from state.Snapshot.Fresh: so a pull request is planned.
 func TestAfterWithFreshCredentials(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.play = nil
@@ -181,7 +182,7 @@ func TestReleaseAndPolicies(t *testing.T) {
 		{"UpsertOnly", leaves, false},
 		{"CreateOnly", leaves, false},
 	} {
-		w := World{Fleet: declare(t, two, policyDoc("policy: "+tt.policy))}
+		w := state.Snapshot{Declarations: state.Declarations{Fleet: declare(t, two, policyDoc("policy: "+tt.policy))}}
 		if why := PrunePolicy(w, westEast, []object.Change{tt.change}); (why == nil) != tt.may {
 			t.Errorf("%s of %s: %v", tt.policy, tt.change.Key, why)
 		}

@@ -14,7 +14,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/health"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 var destinationKey = object.Key{Group: "apps", Kind: "Deployment", Namespace: cp, Name: "linkerd-destination"}
@@ -42,7 +44,7 @@ func newReader(t *testing.T, more string) *reader {
 }
 
 // plays is done after every step.
-func (r *reader) plays(s *pair.Side) {
+func (r *reader) plays(s *state.Cluster) {
 	body, ok := s.Seen.Body(destinationKey)
 	if !ok {
 		return
@@ -113,10 +115,10 @@ func TestDestinationIsTold(t *testing.T) {
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
 	same(t, "rows", []string{"west base: in place", "west→east in west: in place Untold", "west→north in west: in place Untold"}, standings(west))
-	if want := r.world.Now.Add(tellEvery); !west.Next.Equal(want) {
+	if want := r.world.Now.Add(credential.Restarts); !west.Next.Equal(want) {
 		t.Errorf("it is asked again at %s, want %s", west.Next, want)
 	}
-	r.world.Now = r.world.Now.Add(tellEvery)
+	r.world.Now = r.world.Now.Add(credential.Restarts)
 	r.settle()
 	r.is("when it is time", 2)
 	three := []api.ClusterName{"west", "east", "north"}
@@ -133,14 +135,14 @@ func TestDestinationIsTold(t *testing.T) {
 // credential still holds.
 func TestDestinationHasLoaded(t *testing.T) {
 	r := newReader(t, "")
-	is := func(what string, want pair.Passing, code string) {
+	is := func(what string, want health.Passing, code string) {
 		t.Helper()
 		row := r.settle()["west"].row(westEnd())
-		at := slices.IndexFunc(row.Health, func(v pair.Verdict) bool { return v.Stage == pair.Loaded })
+		at := slices.IndexFunc(row.Health, func(v health.Verdict) bool { return v.Stage == health.Loaded })
 		if v := row.Health[at]; v.Passing != want || (v.Why == nil) != (code == "") || v.Why != nil && string(v.Why.Code) != code {
 			t.Errorf("%s: %s %v, want %s %s", what, v.Passing, v.Why, want, code)
 		}
-		if first, reason := pair.First(row.Health); reason && first.Stage == pair.Loaded && !row.Ready() {
+		if first, reason := health.First(row.Health); reason && first.Stage == health.Loaded && !row.Ready() {
 			t.Errorf("%s: the link is not ready for it", what)
 		}
 	}
@@ -150,17 +152,17 @@ func TestDestinationHasLoaded(t *testing.T) {
 		rec.Health = object.HealthOf("Deployment", []byte(body))
 		record(seen, destinationKey, rec)
 	}
-	is("it read what appeared", pair.NotAsked, "")
+	is("it read what appeared", health.NotAsked, "")
 	r.moves("east", "second")
-	is("it was told", pair.Passed, "")
+	is("it was told", health.Passed, "")
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":4,"updatedReplicas":1,"availableReplicas":3}}`)
-	is("it starts anew", pair.Failed, string(pair.NotLoaded))
+	is("it starts anew", health.Failed, string(health.NotLoaded))
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"availableReplicas":3}}`)
-	is("it is through", pair.Passed, "")
+	is("it is through", health.Passed, "")
 	r.moves("east", "third")
-	is("too soon", pair.Failed, string(Untold))
+	is("too soon", health.Failed, string(Untold))
 	r.conceals("west", destinationKey)
-	is("nobody may look", pair.Unknown, string(Untold))
+	is("nobody may look", health.Unknown, string(Untold))
 }
 
 // Whatever write of a step is the last before a crash, the next step goes on from what is live.

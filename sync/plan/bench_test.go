@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // links of the source that benchmarks plan: 10 objects each, their inventories included.
@@ -28,17 +28,17 @@ const benchLinks = 1000
 func BenchmarkPlan(b *testing.B) {
 	w := inPlace(b, benchLinks)
 	b.Run("bare", func(b *testing.B) { benchPlan(b, w) })
-	west := w.Sides["west"]
+	west := w.Clusters["west"]
 	for i := range benchLinks {
 		mirror(&west, string(benchTarget(i)))
 	}
-	w.Sides["west"] = west
-	w.Sides["west"] = After(west, becameReady(b, w))
+	w.Clusters["west"] = west
+	w.Clusters["west"] = After(west, becameReady(b, w))
 	b.Run("mirrored", func(b *testing.B) { benchPlan(b, w) })
 }
 
 // becameReady is the step in which each link is first seen to be ready: that is written into its inventory, once.
-func becameReady(b *testing.B, w World) Step {
+func becameReady(b *testing.B, w state.Snapshot) Step {
 	step := Cluster(w, "west", (&sim{world: w}).renderer(), PrunePolicy, Suspend)
 	n := 0
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
@@ -64,7 +64,7 @@ func BenchmarkRender(b *testing.B) {
 	})
 }
 
-func benchPlan(b *testing.B, w World) {
+func benchPlan(b *testing.B, w state.Snapshot) {
 	s := &sim{world: w}
 	b.ReportAllocs()
 	cpu(b, func() {
@@ -95,7 +95,7 @@ func processTime(b testing.TB) time.Duration {
 func benchTarget(i int) api.ClusterName { return api.ClusterName(fmt.Sprintf("target-%04d", i)) }
 
 // inPlace is a world in which west has a link to each of n targets, and everything of it in place.
-func inPlace(t testing.TB, n int) World {
+func inPlace(t testing.TB, n int) state.Snapshot {
 	t.Helper()
 	names, links := []api.ClusterName{"west"}, ""
 	for i := range n {
@@ -108,7 +108,7 @@ func inPlace(t testing.TB, n int) World {
 		enlarge(s.live[name])
 	}
 	for _, name := range names[1:] {
-		step := Cluster(World{Owner: owner, Term: 1, Fleet: s.world.Fleet, Sides: map[api.ClusterName]pair.Side{name: s.look(s.world, clusterOf(s.world, name))}}, name, s.renderer())
+		step := Cluster(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: s.world.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.look(s.world, clusterOf(s.world, name))}}, name, s.renderer())
 		*s.live[name] = After(*s.live[name], step)
 		playTokens(s.live[name])
 	}
@@ -120,16 +120,16 @@ func inPlace(t testing.TB, n int) World {
 		applied(t, s.live["west"], fields)
 	}
 	t.Fatal("west comes to no rest")
-	return World{}
+	return state.Snapshot{}
 }
 
-func clusterOf(w World, name api.ClusterName) fleet.Cluster {
+func clusterOf(w state.Snapshot, name api.ClusterName) fleet.Cluster {
 	c, _ := w.Fleet.Cluster(name)
 	return *c
 }
 
 // enlarge gives a cluster a CA as long as a real one.
-func enlarge(s *pair.Side) {
+func enlarge(s *state.Cluster) {
 	ca := "-----BEGIN CERTIFICATE-----\n" + strings.Repeat("MIIC/zCCAeegAwIBAgIBADANBgkqhkiG9w0BAQsFADAVMRMwEQYDVQQDEwprdWJl\n", 16) + "-----END CERTIFICATE-----\n"
 	put(s, object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"},
 		map[string]any{"data": map[string]string{"ca.crt": ca}}, metav1.ObjectMeta{})
@@ -158,7 +158,7 @@ func managedFields(t testing.TB) map[object.Key]string {
 }
 
 // applied gives what was written the record that a real API server shows of it.
-func applied(t testing.TB, s *pair.Side, fields map[object.Key]string) {
+func applied(t testing.TB, s *state.Cluster, fields map[object.Key]string) {
 	t.Helper()
 	edit := s.Seen.Edit()
 	for k, r := range s.Seen.Records() {
@@ -204,7 +204,7 @@ func BenchmarkRemoval(b *testing.B) {
 }
 
 // inMesh is the world once every cluster took some turns, each of them by what all others showed before.
-func (s *sim) inMesh(names []api.ClusterName) World {
+func (s *sim) inMesh(names []api.ClusterName) state.Snapshot {
 	for range 4 {
 		w := s.now()
 		for _, n := range names {
@@ -217,7 +217,7 @@ func (s *sim) inMesh(names []api.ClusterName) World {
 	w := s.now()
 	w.UIDs = map[api.ClusterName]string{}
 	for _, n := range names {
-		w.UIDs[n] = w.Sides[n].Facts.UID
+		w.UIDs[n] = w.Clusters[n].Facts.UID
 	}
 	return w
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 const bound = "  credentials: {mode: Bound}\n"
@@ -42,9 +43,9 @@ func newIssuer(t *testing.T, spec string) *issuer {
 }
 
 // playUIDs gives every Secret that is made an identity of its own.
-func playUIDs() func(*pair.Side) {
+func playUIDs() func(*state.Cluster) {
 	made := 0
-	return func(s *pair.Side) {
+	return func(s *state.Cluster) {
 		for k, r := range s.Seen.Records() {
 			if k.Namespace == object.AccessNamespace && r.UID == "simulated" {
 				made++
@@ -70,7 +71,7 @@ func (i *issuer) turn(name api.ClusterName, policies ...Policy) Step {
 	}
 	for p, c := range i.world.Fresh {
 		l, _ := i.world.Fleet.Link(p)
-		if l.Source == nil || (pair.View{Link: l, Source: *i.live["west"]}).Holds(c.Token) {
+		if l.Source == nil || (credential.Pair{View: state.View{Link: l, Source: *i.live["west"]}}).Holds(c.Token) {
 			delete(i.world.Fresh, p)
 		}
 	}
@@ -274,14 +275,14 @@ func TestCrashBetweenSecrets(t *testing.T) {
 
 // A token whose Secret or account is gone is no token: a new generation takes its place, whatever the names.
 func TestRevoked(t *testing.T) {
-	for name, revoke := range map[string]func(*pair.Side){
-		"the Secret is deleted": func(s *pair.Side) { remove(s, generation(1)) },
-		"another Secret has its name": func(s *pair.Side) {
+	for name, revoke := range map[string]func(*state.Cluster){
+		"the Secret is deleted": func(s *state.Cluster) { remove(s, generation(1)) },
+		"another Secret has its name": func(s *state.Cluster) {
 			r := s.Seen.Record(generation(1))
 			r.UID = "another"
 			record(&s.Seen, generation(1), r)
 		},
-		"the account is another one": func(s *pair.Side) {
+		"the account is another one": func(s *state.Cluster) {
 			r := s.Seen.Record(accountKey)
 			r.UID = "another"
 			record(&s.Seen, accountKey, r)
@@ -308,7 +309,7 @@ func TestExpired(t *testing.T) {
 
 // What keeps the source's end from being written keeps its token from being issued.
 func TestNothingIssuedInVain(t *testing.T) {
-	suspended := func(_ World, end object.End, _ []object.Change) *object.Reason {
+	suspended := func(_ state.Snapshot, end object.End, _ []object.Change) *object.Reason {
 		if end.IsSource() {
 			return object.Because(reason.Suspended, "")
 		}

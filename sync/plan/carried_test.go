@@ -11,17 +11,17 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // crowd is a world of many clusters that all carry a commit. Of n names some are not read, have no identity, or share one
 // with others; of these some are accepted.
-func crowd(t *testing.T, r *rand.Rand, n int) World {
+func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	t.Helper()
-	w := World{Owner: owner, Sides: map[api.ClusterName]pair.Side{}, Accepted: map[api.ClusterName]string{}}
+	w := state.Snapshot{Installation: object.Installation{Owner: owner}, Clusters: map[api.ClusterName]state.Cluster{}, Record: state.Record{Accepted: map[api.ClusterName]string{}}}
 	for i := range n {
 		name := api.ClusterName(fmt.Sprintf("c%d", i))
-		side := pair.Side{Known: r.IntN(10) > 0, Facts: linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}}
+		side := state.Cluster{Known: r.IntN(10) > 0, Facts: linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}}
 		if r.IntN(20) == 0 {
 			side.Facts.UID = ""
 		}
@@ -33,15 +33,15 @@ func crowd(t *testing.T, r *rand.Rand, n int) World {
 			t.Fatal(err)
 		}
 		edit(&side.Seen, base.Key, object.Written(base), base.Body)
-		w.Sides[name] = side
+		w.Clusters[name] = side
 	}
 	return w
 }
 
 // identities is how many known names each identity has, by the plainest count.
-func identities(w World) map[string]int {
+func identities(w state.Snapshot) map[string]int {
 	out := map[string]int{}
-	for _, side := range w.Sides {
+	for _, side := range w.Clusters {
 		if side.Known {
 			out[side.Facts.UID]++
 		}
@@ -56,41 +56,16 @@ func TestCarriedTellsTwinsApart(t *testing.T) {
 	for n := range 60 {
 		w := crowd(t, r, n)
 		count, want := identities(w), map[api.ClusterName]api.Commit{}
-		for name, side := range w.Sides {
+		for name, side := range w.Clusters {
 			if side.Known && side.Facts.UID != "" && count[side.Facts.UID] == 1 {
 				want[name] = "of " + api.Commit(name)
 			}
-			if one := w.Applied(name); one != want[name] {
+			if one := state.Identify(w).Applied(name); one != want[name] {
 				t.Errorf("%d clusters: Applied(%s): got %q, want %q", n, name, one, want[name])
 			}
 		}
-		if diff := cmp.Diff(want, w.Carried()); diff != "" {
+		if diff := cmp.Diff(want, state.Identify(w).AllApplied()); diff != "" {
 			t.Errorf("%d clusters: Carried: -want +got\n%s", n, diff)
 		}
 	}
-}
-
-// However many clusters a pass asks about, their identities are counted once: the count goes on to answer when there is
-// nothing to be counted any more.
-func TestIdentitiesAreCountedOnce(t *testing.T) {
-	w := crowd(t, rand.New(rand.NewPCG(3, 4)), 200)
-	count := identities(w)
-	p := &planner{World: w}
-	ask := func() (shared int) {
-		for uid, n := range count {
-			got := p.shared(uid)
-			if got != (n > 1) {
-				t.Errorf("shared(%s): got %v, and %d names have it", uid, got, n)
-			}
-			if got {
-				shared++
-			}
-		}
-		return shared
-	}
-	if shared := ask(); shared < 10 || shared > len(count)-10 {
-		t.Fatalf("%d of %d identities are shared: that says little", shared, len(count))
-	}
-	p.Sides = nil
-	ask()
 }

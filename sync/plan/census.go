@@ -18,46 +18,46 @@ import (
 )
 
 // census counts what is recorded in all clusters that can be read, by their own inventories and those of their peers.
-func (p *planner) census() prune.Census {
+func (r *removals) census() prune.Census {
 	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Unknown: map[api.ClusterName]bool{}, Names: map[api.ClusterName]api.ClusterName{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
-	for _, d := range p.Departed {
-		if !p.Guard.Retiring[d.Name] && !p.Forget[d.Name] && !p.handed(d.Name) { // a renamed cluster stays
+	for _, d := range r.Departed {
+		if !r.Guard.Retiring[d.Name] && !r.Forget[d.Name] && !r.Renamed(d.Name) { // a renamed cluster stays
 			c.Clusters = append(c.Clusters, d.Name)
 		}
 	}
-	recorded := p.holdings()
-	for name := range p.UIDs {
-		if _, read := recorded[name]; !read && p.isCluster(name) && !p.leaves(name) {
+	recorded := r.holdings()
+	for name := range r.UIDs {
+		if _, read := recorded[name]; !read && r.IsCluster(name) && !r.Leaves(name) {
 			c.Unread[name] = true
 		}
 	}
-	p.countLinks(&c, recorded)
+	r.countLinks(&c, recorded)
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {
-		if !p.departed(name) && !p.leaves(name) {
-			p.countIn(&c, name, recorded[name])
+		if !r.HasLeft(name) && !r.Leaves(name) {
+			r.countIn(&c, name, recorded[name])
 		}
 	}
 	return c
 }
 
 // countLinks adds the links that are recorded, if they are no part of a larger removal.
-func (p *planner) countLinks(c *prune.Census, recorded map[api.ClusterName][]inventory.Inventory) {
-	begun := p.begun(recorded)
+func (r *removals) countLinks(c *prune.Census, recorded map[api.ClusterName][]inventory.Inventory) {
+	begun := r.begun(recorded)
 	for _, all := range recorded {
 		for _, inv := range all {
-			if pair := inv.End.Link; !inv.End.IsBase() && p.counts(pair) && !begun[pair] {
-				c.Links[pair] = !p.linked(pair)
+			if pair := inv.End.Link; !inv.End.IsBase() && r.counts(pair) && !begun[pair] {
+				c.Links[pair] = !r.Linked(pair)
 			}
 		}
 	}
 	c.Begun = slices.SortedFunc(maps.Keys(begun), api.Pair.Compare)
 	for pair := range c.Links {
-		in := p.holder(pair)
+		in := r.Holder(pair)
 		if in != pair.Target {
 			c.Names[pair.Target] = in
 		}
 		for _, name := range []api.ClusterName{pair.Source, in} {
-			if !p.isDeclared(name) {
+			if !r.IsDeclared(name) {
 				c.Unknown[name] = true
 			}
 		}
@@ -67,23 +67,23 @@ func (p *planner) countLinks(c *prune.Census, recorded map[api.ClusterName][]inv
 // begun are the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those of which a cluster
 // owes the rest. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end
 // alone begins nothing.
-func (p *planner) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
+func (r *removals) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
 	out := map[api.Pair]bool{}
 	add := func(pair api.Pair) {
-		if p.counts(pair) && !p.linked(pair) {
+		if r.counts(pair) && !r.Linked(pair) {
 			out[pair] = true
 		}
 	}
 	for _, all := range recorded {
 		for _, inv := range all {
-			if !inv.End.IsBase() && inv.Leaving && (inv.End.IsSource() || p.through(recorded, inv.End.Link)) {
+			if !inv.End.IsBase() && inv.Leaving && (inv.End.IsSource() || r.through(recorded, inv.End.Link)) {
 				add(inv.End.Link)
 			}
 		}
 	}
-	for name := range p.Debts {
-		for _, owed := range p.Owed(name) {
-			if !p.standsIn(recorded, name, owed.Link) {
+	for name := range r.Debts {
+		for _, owed := range r.Owed(name) {
+			if !r.standsIn(recorded, name, owed.Link) {
 				add(owed.Link)
 			}
 		}
@@ -92,30 +92,30 @@ func (p *planner) begun(recorded map[api.ClusterName][]inventory.Inventory) map[
 }
 
 // through says that nothing is recorded of a link in its source, which was read.
-func (p *planner) through(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
+func (r *removals) through(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
 	all, read := recorded[link.Source]
 	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
 }
 
 // standsIn says that the other cluster of a link has made it anew since the given one owes an end of it.
-func (p *planner) standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
+func (r *removals) standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == debtor {
-		other = p.holder(link)
+		other = r.Holder(link)
 	}
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })
 }
 
 // holdings are the inventories of all clusters that can be read and are who they are said to be.
-func (p *planner) holdings() map[api.ClusterName][]inventory.Inventory {
+func (r *removals) holdings() map[api.ClusterName][]inventory.Inventory {
 	out := map[api.ClusterName][]inventory.Inventory{}
-	for name, side := range p.Sides {
-		if !side.Known || p.stranger(name) != nil {
+	for name, side := range r.Clusters {
+		if !side.Known || r.Unidentified(name) != nil {
 			continue
 		}
-		recorded, err := p.inventories(name)
+		recorded, err := r.Inventories(name)
 		if err == nil {
-			out[name] = p.rebuilt(name, recorded, func(object.Key, object.Record) {})
+			out[name] = r.Rebuilt(name, recorded, func(object.Key, object.Record) {})
 		}
 	}
 	return out
@@ -123,16 +123,16 @@ func (p *planner) holdings() map[api.ClusterName][]inventory.Inventory {
 
 // counts says that a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor in the
 // record is none: nothing was written there, and so its links go by themselves.
-func (p *planner) counts(pair api.Pair) bool {
-	if p.Fleet == nil {
+func (r *removals) counts(pair api.Pair) bool {
+	if r.Fleet == nil {
 		return false
 	}
-	source := p.today(pair.Source)
-	if source != pair.Source && p.linked(api.Pair{Source: source, Target: pair.Target}) {
+	source := r.Today(pair.Source)
+	if source != pair.Source && r.Linked(api.Pair{Source: source, Target: pair.Target}) {
 		return false // it goes on by the source's name of today
 	}
-	for _, name := range []api.ClusterName{source, p.holder(pair)} {
-		if p.departed(name) || p.leaves(name) {
+	for _, name := range []api.ClusterName{source, r.Holder(pair)} {
+		if r.HasLeft(name) || r.Leaves(name) {
 			return false
 		}
 	}
@@ -140,22 +140,22 @@ func (p *planner) counts(pair api.Pair) bool {
 }
 
 // countIn adds what goes in one cluster that stays: mirrors, what selectors no longer choose, what the overlay no longer brings.
-func (p *planner) countIn(c *prune.Census, name api.ClusterName, recorded []inventory.Inventory) {
-	side, at := p.Sides[name], p.spec(name).Linkerd
+func (r *removals) countIn(c *prune.Census, name api.ClusterName, recorded []inventory.Inventory) {
+	side, at := r.Clusters[name], r.Spec(name).Linkerd
 	gone := map[api.ClusterName]inventory.Unit{} // by target
 	for _, inv := range recorded {
 		if target := inv.End.Link.Target; inv.End.IsSource() && !inv.Leaving {
-			if in := p.holder(inv.End.Link); slices.Contains(c.Clusters, in) {
+			if in := r.Holder(inv.End.Link); slices.Contains(c.Clusters, in) {
 				gone[target] = inventory.Unit{Kind: inventory.UnitCluster, Cluster: in}
 			} else if c.Links[inv.End.Link] {
 				gone[target] = inventory.LinkUnit(inv.End.Link)
 			}
 		}
 		if inv.End.IsBase() {
-			p.countOverlay(c, name, inv)
+			r.countOverlay(c, name, inv)
 		}
 	}
-	narrows := p.narrowed(name)
+	narrows := r.narrowed(name)
 	if len(gone)+len(narrows) == 0 {
 		return
 	}
@@ -171,7 +171,7 @@ func (p *planner) countIn(c *prune.Census, name api.ClusterName, recorded []inve
 		}
 	}
 	for _, n := range narrows {
-		mirror, live := mirrors[n.Target.Name], p.selectors(n.Link)
+		mirror, live := mirrors[n.Target.Name], r.selectors(n.Link)
 		u := selectorsUnit(n.Pair(), n.to)
 		lost := len(n.to.Lost(live, mirror, side.Seen))
 		c.Selectors = append(c.Selectors, prune.Narrowing{Unit: u, Lost: lost, All: len(mirror.Selected())})
@@ -189,13 +189,13 @@ type narrowing struct {
 
 // narrowed are the declared links of a source whose live Linkerd Link chooses services that it may choose no longer, with what it is
 // to choose.
-func (p *planner) narrowed(name api.ClusterName) (out []narrowing) {
-	_, links, _ := p.declared(name)
+func (r *removals) narrowed(name api.ClusterName) (out []narrowing) {
+	_, links, _ := r.Declared(name)
 	for _, l := range links {
-		if !p.linked(l.Pair()) {
+		if !r.Linked(l.Pair()) {
 			continue
 		}
-		if s, narrows := p.chooses(l); narrows {
+		if s, narrows := r.chooses(l); narrows {
 			out = append(out, narrowing{l, s})
 		}
 	}
@@ -204,19 +204,19 @@ func (p *planner) narrowed(name api.ClusterName) (out []narrowing) {
 
 // chooses gives the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link
 // as we wrote it last takes nothing: whoever widened it since is corrected.
-func (p *planner) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
-	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(p.selectors(l))
+func (r *removals) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
+	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(r.selectors(l))
 	if !narrows && l.Source.Overlay == nil {
 		return s, false
 	}
 	end, link := object.End{Cluster: l.Source.Name, Link: l.Pair()}, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
-	for _, want := range p.wants(end.Cluster, end) {
+	for _, want := range r.wants(end.Cluster, end) {
 		for _, o := range want.Objects {
 			if want.End == end && o.Key == link {
 				if l.Source.Overlay != nil {
 					s = linkerd.SelectorsIn(o.Body)
 				}
-				return s, prune.Drains(o, p.Sides[end.Cluster].Seen)
+				return s, prune.Drains(o, r.Clusters[end.Cluster].Seen)
 			}
 		}
 	}
@@ -224,8 +224,8 @@ func (p *planner) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
 }
 
 // selectors are those of a link's live Linkerd Link; of one that is not ours, none.
-func (p *planner) selectors(l fleet.Link) linkerd.Selectors {
-	seen, key := p.Sides[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+func (r *removals) selectors(l fleet.Link) linkerd.Selectors {
+	seen, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if seen.Record(key).Mark != object.Ours {
 		return linkerd.Selectors{}
 	}
@@ -234,11 +234,11 @@ func (p *planner) selectors(l fleet.Link) linkerd.Selectors {
 }
 
 // countOverlay adds the objects that only an overlay brought and no longer does. Few may always go, and are not counted.
-func (p *planner) countOverlay(c *prune.Census, name api.ClusterName, base inventory.Inventory) {
+func (r *removals) countOverlay(c *prune.Census, name api.ClusterName, base inventory.Inventory) {
 	if len(base.Entries) <= prune.MinOverlay {
 		return
 	}
-	brought, ok := p.overlaid(name)
+	brought, ok := r.overlaid(name)
 	if !ok {
 		return
 	}
@@ -249,8 +249,8 @@ func (p *planner) countOverlay(c *prune.Census, name api.ClusterName, base inven
 }
 
 // overlaid are the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
-func (p *planner) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
-	for _, want := range p.wants(name, object.End{Cluster: name}) {
+func (r *removals) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
+	for _, want := range r.wants(name, object.End{Cluster: name}) {
 		if want.End.IsBase() {
 			if want.Held != nil {
 				return nil, false

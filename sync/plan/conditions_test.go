@@ -8,7 +8,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/health"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 var (
@@ -22,7 +24,7 @@ func (s *sim) lead(leads bool) {
 	if !leads {
 		r.Health = object.HealthOf("Lease", []byte(`{}`))
 	}
-	play := func(side *pair.Side) {
+	play := func(side *state.Cluster) {
 		if side == s.live["west"] {
 			record(&side.Seen, leaseKey, r)
 		}
@@ -34,7 +36,7 @@ func (s *sim) lead(leads bool) {
 // tells is the reason of Ready that stands in west's inventory.
 func (s *sim) tells() string {
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	return string(pair.Condition(inv.Conditions, object.Ready).Reason)
+	return string(health.Condition(inv.Conditions, object.Ready).Reason)
 }
 
 func (s *sim) later(d time.Duration) { s.world.Now = s.world.Now.Add(d) }
@@ -46,7 +48,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.turn("east")
 	s.turn("west")
-	if s.tells() != string(pair.Settling) {
+	if s.tells() != string(health.Settling) {
 		t.Errorf("with the first write it tells %q", s.tells())
 	}
 	s.lead(false)
@@ -58,7 +60,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 		same(t, "writes later", nil, words(s.turn("west")))
 		s.later(time.Hour)
 	}
-	if s.tells() != string(pair.StagesHold) {
+	if s.tells() != string(health.StagesHold) {
 		t.Errorf("it works, and tells %q", s.tells())
 	}
 }
@@ -72,14 +74,14 @@ func TestConditionsStall(t *testing.T) {
 		s.turn("west")
 	}
 	step := s.turn("west")
-	if step.Writes() > 0 || step.Retry.Sub(s.world.Now) != pair.Settles || !step.Next.IsZero() {
+	if step.Writes() > 0 || step.Retry.Sub(s.world.Now) != health.Settles || !step.Next.IsZero() {
 		t.Fatalf("writes %v, next %s, retry in %s", words(step), step.Next, step.Retry.Sub(s.world.Now))
 	}
 	s.world.Now = step.Retry.Add(-time.Second)
 	same(t, "writes before the end of its time", nil, words(s.turn("west")))
 	s.later(time.Second)
 	same(t, "writes at the end of its time", toldOnce, words(s.turn("west")))
-	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(pair.NotLed) {
+	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(health.NotLed) {
 		t.Errorf("then it writes %v, retry %s, and tells %q", words(step), step.Retry, s.tells())
 	}
 }
@@ -101,7 +103,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	s := linked(t, all)
 	s.lead(false)
 	s.turn("west")
-	s.later(pair.Settles)
+	s.later(health.Settles)
 	same(t, "writes once it stalls", toldOnce, words(s.turn("west")))
 	s.later(20 * time.Second)
 	s.down["east"] = true
@@ -120,7 +122,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	s.world.Now = step.Retry
 	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
 	same(t, "writes after that", nil, words(s.turn("west")))
-	if s.tells() != string(pair.TargetNotRead) {
+	if s.tells() != string(health.TargetNotRead) {
 		t.Errorf("it tells %q", s.tells())
 	}
 }
@@ -130,16 +132,16 @@ func TestConditionsOverARestart(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	inv.Conditions, _ = pair.Conditions(nil, []pair.Verdict{{Stage: pair.Works, Passing: pair.Failed, Why: object.Because(pair.AccessFails, "")}}, s.world.Now)
+	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(credential.AccessFails, "")}}, s.world.Now)
 	*s.live["west"] = After(*s.live["west"], Step{Ahead: []object.Change{recorded(t, inv)}})
 	s.later(time.Hour)
 	same(t, "writes before anything was tried", nil, words(s.turn("west")))
 	w := s.now()
-	w.Sides["east"] = pair.Side{}
+	w.Clusters["east"] = state.Cluster{}
 	same(t, "writes before the target was read", nil, words(Cluster(w, "west", s.renderer())))
 	s.down["east"] = true
 	same(t, "writes where it does not answer", toldOnce, words(s.turn("west")))
-	if s.tells() != string(pair.TargetNotRead) {
+	if s.tells() != string(health.TargetNotRead) {
 		t.Errorf("the target does not answer: %q", s.tells())
 	}
 	s.down["east"] = false
@@ -179,7 +181,7 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		"later":          linked(t, all),
 	} {
 		s.lead(false)
-		refuse := func(side *pair.Side) {
+		refuse := func(side *state.Cluster) {
 			if side == s.live["west"] {
 				remove(side, refused)
 			}
@@ -195,12 +197,12 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		}
 		s.world.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
 		s.turn("west")
-		if s.tells() != string(pair.Settling) {
+		if s.tells() != string(health.Settling) {
 			t.Errorf("%s: at first it tells %q", what, s.tells())
 		}
-		s.later(pair.Settles)
+		s.later(health.Settles)
 		s.turn("west")
-		if s.tells() != string(pair.NotLed) {
+		if s.tells() != string(health.NotLed) {
 			t.Errorf("%s: in the end it tells %q", what, s.tells())
 		}
 	}

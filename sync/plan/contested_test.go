@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // drifted takes a field of an object from us.
@@ -22,7 +23,7 @@ func drifted(s *sim, c api.ClusterName, k object.Key) {
 func TestContested(t *testing.T) {
 	s := linked(t, "")
 	until := s.world.Now.Add(time.Minute)
-	s.world.Contested = map[api.ClusterName]map[object.Key]Contest{"west": {deployment("east"): {Until: until, Times: 6}}}
+	s.world.Contested = map[api.ClusterName]map[object.Key]state.Contest{"west": {deployment("east"): {Until: until, Times: 6}}}
 	allInPlace(t, "west", s.turn("west"))
 	ways := map[string]func(){
 		"a field": func() { drifted(s, "west", deployment("east")) },
@@ -67,7 +68,7 @@ func TestContested(t *testing.T) {
 // Who deletes an object quarrels about nothing: it is created at once, however often that was.
 func TestDeletedIsCreatedAtOnce(t *testing.T) {
 	s := linked(t, "")
-	s.world.Contested = map[api.ClusterName]map[object.Key]Contest{"west": {deployment("east"): {Until: s.world.Now.Add(time.Hour), Times: 60}}}
+	s.world.Contested = map[api.ClusterName]map[object.Key]state.Contest{"west": {deployment("east"): {Until: s.world.Now.Add(time.Hour), Times: 60}}}
 	for range 3 {
 		remove(s.live["west"], deployment("east"))
 		same(t, "deleted", []string{"create " + deployment("east").String()}, deeds(s.turn("west")))
@@ -75,14 +76,14 @@ func TestDeletedIsCreatedAtOnce(t *testing.T) {
 }
 
 // formerly says that what was refused of another object, wanted or live, tells nothing of this one.
-func formerly(t *testing.T, s *sim, k object.Key, refused Refusal) {
+func formerly(t *testing.T, s *sim, k object.Key, refused state.Refusal) {
 	t.Helper()
-	for _, former := range []Refusal{
-		{refused.Refusal, refused.Digest + 1, refused.Was},
-		{refused.Refusal, refused.Digest, object.Record{UID: "of one that is gone"}},
-		{object.Refusal{Field: refused.Field, By: "somebody"}, refused.Digest, object.Record{UID: refused.Was.UID, ResourceVersion: "of before"}},
+	for _, former := range []state.Refusal{
+		{Refusal: refused.Refusal, Digest: refused.Digest + 1, Was: refused.Was},
+		{Refusal: refused.Refusal, Digest: refused.Digest, Was: object.Record{UID: "of one that is gone"}},
+		{Refusal: object.Refusal{Field: refused.Field, By: "somebody"}, Digest: refused.Digest, Was: object.Record{UID: refused.Was.UID, ResourceVersion: "of before"}},
 	} {
-		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {k: former}}
+		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {k: former}}
 		if step := Cluster(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
 			t.Errorf("%s of %s, of an object that was refused before: %v", refused.Field, k, words(step))
 		}
@@ -115,9 +116,9 @@ func TestImmutable(t *testing.T) {
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
-		refused := Refusal{object.Refusal{Field: tt.field}, Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, r}
+		refused := state.Refusal{Refusal: object.Refusal{Field: tt.field}, Digest: Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
 		formerly(t, s, tt.key, refused)
-		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: refused}}
+		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: refused}}
 		step := Cluster(s.now(), "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)
 		switch {

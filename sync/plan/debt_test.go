@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 var eastPart = object.End{Cluster: "east", Link: westEast.Link}
@@ -251,12 +251,18 @@ func TestAccessOfADeadSource(t *testing.T) {
 // What says that a source is alive, or that nobody knows, keeps its access for ever, and has the grace begin anew; and so does
 // an older look at a dead one.
 func TestAccessOfTheUndead(t *testing.T) {
-	for name, change := range map[string]func(*World){
-		"inventories that say nothing": func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because(reason.Inventory, "what?")} },
-		"asks for time":                func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because(reason.Throttled, "later")} },
-		"nobody asked":                 func(w *World) { delete(w.Sides, "west") },
-		"another cluster":              func(w *World) { w.UIDs = map[api.ClusterName]string{"west": "other"} },
-		"asked in another pass":        func(w *World) { w.Sides["west"] = pair.Side{Err: object.Because(reason.Unreachable, "down"), Pass: 6} },
+	for name, change := range map[string]func(*state.Snapshot){
+		"inventories that say nothing": func(w *state.Snapshot) {
+			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Inventory, "what?")}
+		},
+		"asks for time": func(w *state.Snapshot) {
+			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Throttled, "later")}
+		},
+		"nobody asked":    func(w *state.Snapshot) { delete(w.Clusters, "west") },
+		"another cluster": func(w *state.Snapshot) { w.UIDs = map[api.ClusterName]string{"west": "other"} },
+		"asked in another pass": func(w *state.Snapshot) {
+			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Pass: 6}
+		},
 	} {
 		s := linked(t, all)
 		s.world.Fleet = declare(t, two, "")
@@ -266,9 +272,9 @@ func TestAccessOfTheUndead(t *testing.T) {
 		s.world.Now = s.world.Now.Add(1000 * time.Hour)
 		w := s.now()
 		w.Pass = 7
-		east := w.Sides["east"]
+		east := w.Clusters["east"]
 		east.Pass = 7
-		w.Sides["east"] = east
+		w.Clusters["east"] = east
 		change(&w)
 		step := Cluster(w, "east", s.renderer())
 		if got := words(step); len(got) > 1 || len(got) == 1 && got[0] != "update "+inventory.Key(owner, eastPart).String() {
@@ -277,7 +283,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 		if asked := slices.Contains(step.Look, "west"); asked != (name == "asked in another pass") {
 			t.Errorf("%s: looks at %v", name, step.Look)
 		}
-		w.Sides["west"] = pair.Side{Err: object.Because(reason.Unreachable, "down"), Pass: 7}
+		w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Pass: 7}
 		w.UIDs = nil
 		if step := Cluster(w, "east", s.renderer()); step.Writes() == 0 {
 			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.Look)
@@ -288,10 +294,10 @@ func TestAccessOfTheUndead(t *testing.T) {
 // A source that answers is alive, whatever it says: with nothing granted to the dead it keeps its access, and the target's end
 // does not even begin, since nobody knows what guards the source has. Of one that gives no answer the access goes.
 func TestWhoAnswersIsAlive(t *testing.T) {
-	why := func(code string) pair.Side { return pair.Side{Err: object.Because(reason.Code(code), "no")} }
+	why := func(code string) state.Cluster { return state.Cluster{Err: object.Because(reason.Code(code), "no")} }
 	half := why("Timeout")
 	half.Answered = true
-	for name, west := range map[string]pair.Side{
+	for name, west := range map[string]state.Cluster{
 		"401": why("Unauthorized"), "403": why("Forbidden"), "404": why("NotFound"), "5xx": why("Unavailable"), "429": why("Throttled"),
 		"a certificate": why("Untrusted"), "nobody may ask": why("Access"), "odd inventories": why("Inventory"), "cut short": why("Canceled"),
 		"who knows": why("Unknown"), "half an answer": half, "dead, silent": why("Timeout"), "dead, down": why("Unreachable"),
@@ -301,7 +307,7 @@ func TestWhoAnswersIsAlive(t *testing.T) {
 		s.down["west"] = true
 		for range 5 {
 			w := s.now()
-			w.Sides["west"] = west
+			w.Clusters["west"] = west
 			east := After(*s.live["east"], Cluster(w, "east", s.renderer()))
 			s.live["east"] = &east
 		}
@@ -362,7 +368,7 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		s := linked(t, all)
 		s.world.Fleet = declare(t, two, "")
 		w := s.now()
-		w.Sides["east"] = pair.Side{Err: object.Because(reason.Code(code), "it says so")}
+		w.Clusters["east"] = state.Cluster{Err: object.Because(reason.Code(code), "it says so")}
 		step := Cluster(w, "west", s.renderer())
 		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == prune.WaitingForTarget) != held {
 			t.Errorf("%s: %s %v, %v", code, got.Standing, got.Why, words(step))

@@ -54,7 +54,7 @@ func TestSuspendedTwice(t *testing.T) {
 		"z": {d("a", hour), d("z", time.Time{}), d("c", hour)},
 	} {
 		s.world.Suspended = all
-		if got, ok := s.world.suspension(westEast); !ok || got.By != want {
+		if got, ok := s.world.Suspension(westEast); !ok || got.By != want {
 			t.Errorf("suspension: %v, %t; want that of %s", got, ok, want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestSuspendedTwice(t *testing.T) {
 func TestConfirmed(t *testing.T) {
 	s := linked(t, "")
 	world := s.now()
-	uid := world.Sides["east"].Facts.UID
+	uid := world.Clusters["east"].Facts.UID
 	if world.UIDs = map[api.ClusterName]string{"east": uid}; !world.Confirmed("east", uid) || world.Confirmed("east", "other") {
 		t.Error("recorded, with a base of its name")
 	}
@@ -72,9 +72,9 @@ func TestConfirmed(t *testing.T) {
 		t.Error("the record has another")
 	}
 	world.UIDs = map[api.ClusterName]string{"east": uid, "oldeast": uid}
-	side := world.Sides["east"]
+	side := world.Clusters["east"]
 	side.Seen = object.NewObservation(nil)
-	if world.Sides["east"] = side; world.Confirmed("east", uid) {
+	if world.Clusters["east"] = side; world.Confirmed("east", uid) {
 		t.Error("no base, and another name has the identity")
 	}
 	delete(world.UIDs, "oldeast")
@@ -82,7 +82,7 @@ func TestConfirmed(t *testing.T) {
 		t.Error("no base, and no other name has the identity")
 	}
 	side.Known = false
-	if world.Sides["east"] = side; world.Confirmed("east", uid) {
+	if world.Clusters["east"] = side; world.Confirmed("east", uid) {
 		t.Error("not read")
 	}
 }

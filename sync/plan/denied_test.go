@@ -5,7 +5,8 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // told are the conditions that stand in the inventory of an end.
@@ -26,7 +27,7 @@ func TestDeniedIsTold(t *testing.T) {
 		s.turn("west", PrunePolicy)
 		for _, end := range both {
 			told := s.told(end)
-			if got := pair.Condition(told, object.Ready); got.Status != object.False || got.Reason != Denied || got.Message != "PrunePolicy" || pair.Condition(told, object.Stalled).Status != object.True {
+			if got := health.Condition(told, object.Ready); got.Status != object.False || got.Reason != Denied || got.Message != "PrunePolicy" || health.Condition(told, object.Stalled).Status != object.True {
 				t.Errorf("%s: denied, it tells %+v", end, told)
 			}
 		}
@@ -34,7 +35,7 @@ func TestDeniedIsTold(t *testing.T) {
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", all)+upsertOnly)
 		s.turn("east", PrunePolicy)
 		s.turn("west", PrunePolicy)
-		if s.tells() != string(pair.StagesHold) || s.told(eastWest) != nil {
+		if s.tells() != string(health.StagesHold) || s.told(eastWest) != nil {
 			t.Errorf("declared again: %s, %+v", s.tells(), s.told(eastWest))
 		}
 		same(t, "writes then", nil, append(words(s.turn("east", PrunePolicy)), words(s.turn("west", PrunePolicy))...))
@@ -46,7 +47,7 @@ func TestDeniedIsTold(t *testing.T) {
 	s.turn("west", PrunePolicy)
 	s.turn("east", PrunePolicy)
 	for _, end := range both {
-		if told := pair.Condition(s.told(end), object.Ready); told.Reason == Denied {
+		if told := health.Condition(s.told(end), object.Ready); told.Reason == Denied {
 			t.Errorf("%s: it may go, and tells %+v", end, told)
 		}
 	}
@@ -55,7 +56,9 @@ func TestDeniedIsTold(t *testing.T) {
 // What others suspend, or bar, is written nowhere, and tells nothing new.
 func TestClosedEndsTellNothing(t *testing.T) {
 	s := linked(t, all)
-	window := func(World, object.End, []object.Change) *object.Reason { return object.Because("Window", "closed") }
+	window := func(state.Snapshot, object.End, []object.Change) *object.Reason {
+		return object.Because("Window", "closed")
+	}
 	s.world.Fleet = declare(t, two, "")
 	if got := append(words(s.turn("east", window)), words(s.turn("west", window))...); len(got) > 0 {
 		t.Errorf("closed: writes %v", got)

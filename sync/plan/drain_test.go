@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // A drain counts as a delete: what a guard refuses leaves the whole end as it is, until it may go.
@@ -53,7 +53,7 @@ func TestDrainIsGuarded(t *testing.T) {
 func stuck(t *testing.T) *sim {
 	t.Helper()
 	s := linked(t, all)
-	s.play = []func(*pair.Side){playTokens}
+	s.play = []func(*state.Cluster){playTokens}
 	s.world.Fleet = declare(t, two, "")
 	return s
 }
@@ -85,7 +85,7 @@ func TestDrainDeadline(t *testing.T) {
 	if !s.world.Now.Equal(begun.Add(5*time.Minute)) || looks < 5 || looks > 60 {
 		t.Errorf("it was waited for until %s, in %d looks", s.world.Now.Sub(begun), looks)
 	}
-	s.play = []func(*pair.Side){playTokens, playControllers}
+	s.play = []func(*state.Cluster){playTokens, playControllers}
 	s.settle()
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
 }
@@ -98,7 +98,7 @@ func TestDrainOfDyingTarget(t *testing.T) {
 		t.Fatalf("it is %s %v", got.Standing, got.Why)
 	}
 	s.down["east"] = true
-	s.play = []func(*pair.Side){playTokens, playControllers}
+	s.play = []func(*state.Cluster){playTokens, playControllers}
 	if got := strings.Join(words(s.turn("west")), ""); !strings.Contains(got, "delete Deployment.apps linkerd-multicluster/controller-east") {
 		t.Errorf("it goes on with %s", got)
 	}
@@ -144,7 +144,7 @@ func TestSimulateDrain(t *testing.T) {
 	if last := steps["west"][len(steps["west"])-1]; !drained || !last.Left() && len(last.Rows) > 1 {
 		t.Errorf("drained: %t, the last step: %v", drained, standings(last))
 	}
-	if !w.Sides["west"].Seen.Record(object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}).IsZero() {
+	if !w.Clusters["west"].Seen.Record(object.Key{Kind: "Service", Namespace: "shop", Name: "web-federated"}).IsZero() {
 		t.Error("a federated service without members is left")
 	}
 }

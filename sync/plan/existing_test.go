@@ -152,9 +152,9 @@ func TestInUseWithoutAFreshLook(t *testing.T) {
 	s.turn("west")
 	w := s.now()
 	w.Pass = 2
-	east := w.Sides["east"]
+	east := w.Clusters["east"]
 	east.Pass = 2
-	w.Sides["east"] = east
+	w.Clusters["east"] = east
 	step := Cluster(w, "east", s.renderer())
 	same(t, "rows", []string{"east base: in place", "west→east in east: waiting Unread"}, standings(step))
 }

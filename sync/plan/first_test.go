@@ -201,8 +201,7 @@ func TestLiveIsWanted(t *testing.T) {
 	s := linked(t, all)
 	w := s.now()
 	for _, c := range two {
-		p := &planner{World: w, name: c, renderer: render.Renderer{Owner: owner}}
-		for _, want := range p.wants(c) {
+		for _, want := range Wants(w, c, render.Renderer{Owner: owner}) {
 			for _, o := range want.Objects {
 				if s.live[c].Seen.Record(o.Key).Digest != o.Digest {
 					t.Errorf("%s: %s is not as wanted", want.End, o.Key)

@@ -85,9 +85,9 @@ func TestStaleFacts(t *testing.T) {
 	s := linked(t, "")
 	s.down["east"] = true
 	w := s.now()
-	side := w.Sides["east"]
+	side := w.Clusters["east"]
 	side.Stale = s.world.Now
-	w.Sides["east"] = side
+	w.Clusters["east"] = side
 	step := Cluster(w, "west", s.renderer())
 	got := row(t, step, westEast)
 	if len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {

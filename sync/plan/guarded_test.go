@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 var westEast = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
@@ -179,15 +179,15 @@ func TestRefusal(t *testing.T) {
 		world := s.now() // what Watches cannot read is seen as before
 		tt.do(t, s)
 		remove(s.live["west"], deployment("east")) // so that there is something to do
-		side := world.Sides["west"]
+		side := world.Clusters["west"]
 		side.Seen = observe(s.live["west"].Seen, side.Looked)
 		side.Facts = linkerd.FactsOf(api.Cluster{}.WithDefaults(), "https://west.example.com", side.Seen)
 		if s.down["west"] {
 			side = s.look(s.world, s.world.Fleet.Clusters[1])
 		}
-		sides := map[api.ClusterName]pair.Side{"east": world.Sides["east"], "west": side}
+		sides := map[api.ClusterName]state.Cluster{"east": world.Clusters["east"], "west": side}
 		world = s.world
-		world.Sides = sides
+		world.Clusters = sides
 		step := Cluster(world, "west", s.renderer())
 		if tt.want == "" {
 			if step.Refused != nil || step.Writes() == 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // blind is a side on which a kind was not looked for.
-func blind(side pair.Side, kind string) pair.Side {
+func blind(side state.Cluster, kind string) state.Cluster {
 	side.Looked = slices.DeleteFunc(slices.Clone(side.Looked), func(w object.Watch) bool { return w.Kind == kind })
 	seen := side.Seen.Edit()
 	for k := range side.Seen.Records() {
@@ -31,14 +31,14 @@ func blind(side pair.Side, kind string) pair.Side {
 func TestNotLookedForIsNotMissing(t *testing.T) {
 	s := linked(t, "")
 	w := s.now()
-	w.Sides["west"] = blind(w.Sides["west"], "Deployment")
+	w.Clusters["west"] = blind(w.Clusters["west"], "Deployment")
 	step := Cluster(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Unknown || len(deeds(step)) > 0 {
 		t.Errorf("a controller: %s, %v, writes %v", got.Standing, got.Why, words(step))
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
 	w = s.now()
-	w.Sides["west"] = blind(w.Sides["west"], "ConfigMap")
+	w.Clusters["west"] = blind(w.Clusters["west"], "ConfigMap")
 	if step = Cluster(w, "west", s.renderer()); step.Writes() > 0 {
 		t.Errorf("inventories: writes %v", words(step))
 	}
@@ -49,10 +49,10 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	s := linked(t, "")
 	s.world.Fleet = declare(t, two, "")
 	w := s.now()
-	east := w.Sides["east"]
+	east := w.Clusters["east"]
 	k := inventory.Key(owner, eastWest)
 	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
-	w.Sides["east"], w.Namespace = east, "ops"
+	w.Clusters["east"], w.Namespace = east, "ops"
 	step := Cluster(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
 		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))

@@ -1,26 +1,70 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 )
 
-// checkup tells of every declared link's end in its source how its stages stand. It changes nothing of what is planned. Links that stand
-// alike share what is told of them, which is kept for as long as they do: mostly all is well with all.
-func (p *planner) checkup() {
-	reasons, before := map[object.Reason]*object.Reason{}, []pair.Verdict(nil)
-	for i, row := range p.step.Rows {
-		l, ok := p.checked(row)
+// NotReady is the code of an end of which all is written, and something is not ready. Nothing waits for it: links are
+// changed and removed as ever.
+const NotReady = reason.NotReady
+
+// Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it so any more.
+type Unready struct {
+	Key    object.Key
+	Why    string
+	Failed bool
+}
+
+// named is how many objects that are not ready a reason names; the row has all.
+const named = 3
+
+// judged is the row of an end in place, with what of it is not ready.
+func (a *admission) judged(row Row, want object.Wanted) Row {
+	var said []string
+	for _, o := range want.Objects {
+		h := a.side.Seen.Record(o.Key).Health
+		if h.IsZero() {
+			continue
+		}
+		row.Unready = append(row.Unready, Unready{Key: o.Key, Why: h.String(), Failed: h.Failed()})
+		if len(said) < named {
+			said = append(said, fmt.Sprintf("%s: %s", o.Key, h))
+		}
+	}
+	if len(row.Unready) == 0 {
+		return row
+	}
+	if more := len(row.Unready) - len(said); more > 0 {
+		said = append(said, fmt.Sprintf("and %d more", more))
+	}
+	row.Standing, row.Why = Waiting, object.Because(NotReady, "%s", strings.Join(said, "; "))
+	return row
+}
+
+// checkup judges the stages of every declared link, at its end in its source. It changes nothing of what is planned.
+type checkup struct{ *cluster }
+
+// add has links that stand alike share their verdicts, which are kept for as long as they do: mostly all is well with all.
+func (h checkup) add(s Step) Step {
+	reasons, before := map[object.Reason]*object.Reason{}, []health.Verdict(nil)
+	pulses := linkerd.Pulses(h.Spec(h.name).Linkerd, h.side.Seen)
+	for i, row := range s.Rows {
+		l, ok := h.declaredLink(row)
 		if !ok {
 			continue
 		}
-		health := p.health(l, row)
+		health, next := h.health(l, row, pulses[l.Target.Name])
+		s.within(next)
 		for j, v := range health {
 			if v.Why != nil && reasons[*v.Why] == nil {
 				reasons[*v.Why] = v.Why
@@ -32,64 +76,54 @@ func (p *planner) checkup() {
 		if slices.Equal(health, before) {
 			health = before
 		}
-		p.step.Rows[i].Health, before = health, health
+		s.Rows[i].Health, before = health, health
 	}
+	return s
 }
 
-// checked gives the link whose stages a row tells of.
-func (w World) checked(row Row) (fleet.Link, bool) {
-	if w.Fleet == nil || row.End.IsBase() || !row.End.IsSource() || row.Leaving {
+// declaredLink is the link of a source's end that is declared.
+func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
+	if c.Fleet == nil || row.End.IsBase() || !row.End.IsSource() || row.Leaving {
 		return fleet.Link{}, false
 	}
-	return w.Fleet.Link(row.End.Link)
+	return c.Fleet.Link(row.End.Link)
 }
 
-// Settling is the reason of Condition while what keeps a link from being ready should come right by itself.
-const Settling = pair.Settling
+// health are the stages of a link, and when they may differ by the clock.
+func (h checkup) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
+	held := row.Why
+	if row.Standing != Held {
+		held = nil
+	}
+	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
+	if cred, why := h.Link(l); v.Proof != nil && cred != nil && why == nil {
+		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
+	}
+	if l.Spec.TrustAnchors != api.Skip {
+		next = v.Trust(h.Now).Next
+	}
+	return v.Health(held, pulse, h.Now), next
+}
 
 // Condition is Ready of the link of a source's end, by its stages as if nothing was told of it before; zero: none are known.
 func (r Row) Condition() object.Condition {
 	if len(r.Health) == 0 {
 		return object.Condition{}
 	}
-	conditions, _ := pair.Conditions(nil, r.Health, time.Time{})
-	return pair.Condition(conditions, object.Ready)
+	conditions, _ := health.Conditions(nil, r.Health, time.Time{})
+	return health.Condition(conditions, object.Ready)
 }
 
 // Ready says that the link of a source's end is known to work.
 func (r Row) Ready() bool { return r.Condition().Status == object.True }
 
-func (p *planner) health(l fleet.Link, row Row) []pair.Verdict {
-	held := row.Why
-	if row.Standing != Held {
-		held = nil
-	}
-	v := p.known(l)
-	if cred, why := p.credential(l); v.Proof != nil && cred != nil && why == nil {
-		v.Proof = v.Proven(v.Tried(cred)) // not what another one gave
-	}
-	v.Loading = p.loaded(l)
-	if l.Spec.TrustAnchors != api.Skip {
-		p.until(v.Trust(p.Now).Next)
-	}
-	return v.Health(held, p.pulse(l), p.Now)
-}
-
-// ails tells of a link in place that its controller finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
+// ails says that the controller of a link in place finds the gateway dead, or nil. Of anchors and access remarks tell without it; of
 // what is merely not seen yet, and of mirrors that nobody serves behind, only the stages.
 func (r Row) ails() *object.Reason {
 	for _, v := range r.Health {
-		if v.Passing == pair.Failed && v.Stage == pair.Gateway {
+		if v.Passing == health.Failed && v.Stage == health.Gateway {
 			return v.Why
 		}
 	}
 	return nil
-}
-
-// pulse is what the cluster tells of a link's gateway.
-func (p *planner) pulse(l fleet.Link) linkerd.Pulse {
-	if p.pulses == nil {
-		p.pulses = linkerd.Pulses(p.spec(p.name).Linkerd, p.side.Seen)
-	}
-	return p.pulses[l.Target.Name]
 }

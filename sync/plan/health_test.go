@@ -4,23 +4,23 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 )
 
 // The stages of a link are told at its source, as what Linkerd's controllers write says.
 func TestHealthOfEnds(t *testing.T) {
 	s := linked(t, all)
-	first := func(what string) (pair.Verdict, Row) {
+	first := func(what string) (health.Verdict, Row) {
 		t.Helper()
 		row := Cluster(s.now(), "west", s.renderer()).row(westEast)
 		if len(row.Health) == 0 {
 			t.Fatalf("%s: no stages are told", what)
 		}
-		v, _ := pair.First(row.Health)
+		v, _ := health.First(row.Health)
 		return v, row
 	}
 	v, row := first("all is well")
-	if v.Passing == pair.Failed || !row.Ready() || Cluster(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
+	if v.Passing == health.Failed || !row.Ready() || Cluster(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
 		t.Errorf("all is well, and %s says %v, or the link is not ready, or a base is", v.Stage, v.Why)
 	}
 	seen := &s.live["west"].Seen
@@ -29,7 +29,7 @@ func TestHealthOfEnds(t *testing.T) {
 	left := held
 	left.Health = object.HealthOf("Lease", []byte(`{}`))
 	record(seen, lease, left)
-	if v, row := first("the controller left"); v.Stage != pair.Leads || row.Why != nil || row.Ready() {
+	if v, row := first("the controller left"); v.Stage != health.Leads || row.Why != nil || row.Ready() {
 		t.Errorf("nobody holds the lease: %+v", row)
 	}
 	record(seen, lease, held)
@@ -44,7 +44,7 @@ func TestHealthOfEnds(t *testing.T) {
 		edit.Put(k, r, body)
 	}
 	*seen = edit.Observation()
-	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != pair.GatewayDead || row.Standing != InPlace {
+	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != health.GatewayDead || row.Standing != InPlace {
 		t.Errorf("nobody is told that the gateway died: %+v", row)
 	}
 }

@@ -45,7 +45,7 @@ func TestNeeded(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.settle()
 	var got []string
-	for _, w := range s.now().Sides["west"].Looked {
+	for _, w := range s.now().Clusters["west"].Looked {
 		if !w.MayHide {
 			got = append(got, strings.TrimSpace(w.Kind+" "+w.Namespace+strings.Join(w.Names, " ")))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // strange makes a name lead to another cluster than the one that was written to.
@@ -18,9 +19,9 @@ func strange(s *sim, name api.ClusterName) { s.world.UIDs[name] = "another-kube-
 func TestStrangerTellsNothing(t *testing.T) {
 	s := linked(t, "")
 	world := s.now()
-	east := world.Sides["east"]
+	east := world.Clusters["east"]
 	east.Facts.Gateway.Addresses = []string{"192.0.2.200"} // the stranger's
-	world.Sides["east"] = east
+	world.Clusters["east"] = east
 	if step := Cluster(world, "west", s.renderer()); step.Writes() == 0 {
 		t.Fatal("a moved gateway is not followed")
 	}
@@ -42,19 +43,19 @@ func TestPeerMustBeKnown(t *testing.T) {
 	eastEnd := object.End{Cluster: "east", Link: westEast.Link}
 	tests := []struct {
 		name string
-		do   func(*sim, *World)
+		do   func(*sim, *state.Snapshot)
 		goes bool
 	}{
-		{"the source's end is gone", func(*sim, *World) {}, true},
-		{"but it is another cluster", func(_ *sim, w *World) { w.UIDs["west"] = "another" }, false},
-		{"but it was read in an earlier pass", func(_ *sim, w *World) { w.Pass++; touch(w, "east") }, false},
-		{"but it could not be read", func(_ *sim, w *World) {
-			side := w.Sides["west"]
+		{"the source's end is gone", func(*sim, *state.Snapshot) {}, true},
+		{"but it is another cluster", func(_ *sim, w *state.Snapshot) { w.UIDs["west"] = "another" }, false},
+		{"but it was read in an earlier pass", func(_ *sim, w *state.Snapshot) { w.Pass++; touch(w, "east") }, false},
+		{"but it could not be read", func(_ *sim, w *state.Snapshot) {
+			side := w.Clusters["west"]
 			side.Known, side.Err = false, object.Because(reason.Unreachable, "down")
-			w.Sides["west"] = side
+			w.Clusters["west"] = side
 		}, false},
-		{"it was never written to", func(_ *sim, w *World) {
-			delete(w.Sides, "west")
+		{"it was never written to", func(_ *sim, w *state.Snapshot) {
+			delete(w.Clusters, "west")
 			delete(w.UIDs, "west")
 		}, true},
 	}
@@ -63,13 +64,13 @@ func TestPeerMustBeKnown(t *testing.T) {
 		s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
 		s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
 		world := s.now()
-		world.UIDs = map[api.ClusterName]string{"west": world.Sides["west"].Facts.UID}
+		world.UIDs = map[api.ClusterName]string{"west": world.Clusters["west"].Facts.UID}
 		if tt.name == "it was never written to" {
 			world.Departed = nil
 		}
-		west := world.Sides["west"]
+		west := world.Clusters["west"]
 		west.Seen = dressed("west", "192.0.2.2").Seen // nothing of ours is there
-		world.Sides["west"] = west
+		world.Clusters["west"] = west
 		tt.do(s, &world)
 		takes := false
 		for _, c := range Cluster(world, "east", s.renderer()).Changes {
@@ -82,21 +83,21 @@ func TestPeerMustBeKnown(t *testing.T) {
 }
 
 // touch has read a cluster in this pass.
-func touch(w *World, name api.ClusterName) {
-	side := w.Sides[name]
+func touch(w *state.Snapshot, name api.ClusterName) {
+	side := w.Clusters[name]
 	side.Pass = w.Pass
-	w.Sides[name] = side
+	w.Clusters[name] = side
 }
 
 // A cluster that people accepted under its new name is written under that, and done with under the old.
 func TestRename(t *testing.T) {
 	s := linked(t, "")
 	world := s.now()
-	uid := world.Sides["west"].Facts.UID
+	uid := world.Clusters["west"].Facts.UID
 	f := declare(t, []api.ClusterName{"east", "newwest"}, linkDoc("newwest", "east", ""))
 	world.Fleet, world.UIDs = f, map[api.ClusterName]string{"west": uid}
 	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-	world.Sides["newwest"] = world.Sides["west"]
+	world.Clusters["newwest"] = world.Clusters["west"]
 	for _, name := range []api.ClusterName{"west", "newwest"} {
 		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
 			t.Errorf("%s, not accepted: %v", name, step.Refused)
@@ -120,9 +121,9 @@ func TestMisledAccess(t *testing.T) {
 	world := s.now()
 	world.UIDs = map[api.ClusterName]string{}
 	for _, name := range names {
-		world.UIDs[name] = world.Sides[name].Facts.UID
+		world.UIDs[name] = world.Clusters[name].Facts.UID
 	}
-	world.Sides["north"] = world.Sides["east"]
+	world.Clusters["north"] = world.Clusters["east"]
 	if step := Cluster(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
 		t.Errorf("north: %v, %v", step.Refused, words(step))
 	}
@@ -143,9 +144,9 @@ func TestMisledAccess(t *testing.T) {
 			t.Errorf("%s, which the base alone remembers: %v", name, step.Refused)
 		}
 	}
-	lost := world.Sides["east"] // nobody knows whose it is: neither is written
+	lost := world.Clusters["east"] // nobody knows whose it is: neither is written
 	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
-	world.Sides["east"], world.Sides["north"] = lost, lost
+	world.Clusters["east"], world.Clusters["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
 		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
 			t.Errorf("%s, not remembered: %v", name, step.Refused)
@@ -157,10 +158,10 @@ func TestMisledAccess(t *testing.T) {
 func TestSwappedNames(t *testing.T) {
 	s := linked(t, "")
 	world := s.now()
-	east, west := world.Sides["east"], world.Sides["west"]
+	east, west := world.Clusters["east"], world.Clusters["west"]
 	world.UIDs = map[api.ClusterName]string{"east": east.Facts.UID, "west": west.Facts.UID}
 	world.Accepted = map[api.ClusterName]string{"east": west.Facts.UID, "west": east.Facts.UID}
-	world.Sides["east"], world.Sides["west"] = west, east
+	world.Clusters["east"], world.Clusters["west"] = west, east
 	for _, c := range two {
 		step := Cluster(world, c, s.renderer())
 		if step.Refused == nil || !strings.Contains(step.Refused.Message, "the access of "+string(c)+" leads to cluster") || step.Writes() > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // LeftOver is what one cluster still holds of an installation.
@@ -15,26 +16,26 @@ type LeftOver struct {
 	Cluster api.ClusterName
 	Objects []object.Key   // objects of ours, and inventories, by key; namespace linkwright-access is none of them
 	Unread  *object.Reason // why nobody knows what else is there; nil: the cluster was read
-	Cleanup []Owed         // ends of removed links that the record says are still there
-	Orphans []object.Key   // with our mark and in no inventory, by key: nothing proves that they are ours (see World.vouched)
+	Cleanup []state.Owed   // ends of removed links that the record says are still there
+	Orphans []object.Key   // with our mark and in no inventory, by key: nothing proves that they are ours (see state.Rebuilt)
 }
 
 // Left lists what clusters still hold, by cluster, and only those that hold something or were not read. It tells what is live and
 // recorded, never what a step would delete: a step that waits deletes nothing. asked chooses ends; nil: all of them, and orphans.
-func Left(w World, asked func(object.End) bool) []LeftOver {
+func Left(w state.Snapshot, asked func(object.End) bool) []LeftOver {
 	orphans := asked == nil
 	if orphans {
 		asked = func(object.End) bool { return true }
 	}
 	var out []LeftOver
-	for _, name := range w.everywhere() {
+	for _, name := range everywhere(w) {
 		left := LeftOver{Cluster: name}
 		for _, o := range w.Owed(name) {
 			if asked(object.End{Cluster: name, Link: o.Link}) {
 				left.Cleanup = append(left.Cleanup, o)
 			}
 		}
-		w.holds(&left, asked)
+		left.fill(w, asked)
 		if !orphans {
 			left.Orphans = nil
 		}
@@ -46,7 +47,7 @@ func Left(w World, asked func(object.End) bool) []LeftOver {
 }
 
 // everywhere are all clusters that may hold something, sorted: declared, departed, or with a pending cleanup.
-func (w World) everywhere() []api.ClusterName {
+func everywhere(w state.Snapshot) []api.ClusterName {
 	names := map[api.ClusterName]bool{}
 	for _, c := range w.Departed {
 		names[c.Name] = true
@@ -62,10 +63,10 @@ func (w World) everywhere() []api.ClusterName {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// holds adds what was seen in a cluster of the ends that are asked for, and orphans.
-func (w World) holds(left *LeftOver, asked func(object.End) bool) {
-	side := w.Sides[left.Cluster]
-	recorded, err := w.inventories(left.Cluster)
+// fill adds what was seen in a cluster of the ends that are asked for, and orphans.
+func (left *LeftOver) fill(w state.Snapshot, asked func(object.End) bool) {
+	side := w.Clusters[left.Cluster]
+	recorded, err := w.Inventories(left.Cluster)
 	switch {
 	case !side.Known && side.Err != nil:
 		left.Unread = side.Err
@@ -78,11 +79,11 @@ func (w World) holds(left *LeftOver, asked func(object.End) bool) {
 		return
 	}
 	orphan := func(k object.Key, r object.Record) {
-		if r.Mark == object.Ours && !w.ledger(k) {
+		if r.Mark == object.Ours && !state.IsLedger(w.Owner, k) {
 			left.Orphans = append(left.Orphans, k)
 		}
 	}
-	for _, inv := range w.rebuilt(left.Cluster, recorded, orphan) {
+	for _, inv := range w.Rebuilt(left.Cluster, recorded, orphan) {
 		if !asked(inv.End) {
 			continue
 		}

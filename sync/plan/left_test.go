@@ -49,14 +49,14 @@ func TestLeftUnreadAndGone(t *testing.T) {
 	if left := Left(s.now(), func(object.End) bool { return true }); len(left) > 0 {
 		t.Errorf("of links alone: %+v", left)
 	}
-	east := w.Sides["east"]
+	east := w.Clusters["east"]
 	east.Known, east.Err = false, object.Because(reason.Unreachable, "no route")
-	w.Sides["east"] = east
+	w.Clusters["east"] = east
 	if left := Left(w, nil); len(left) != 1 || left[0].Unread == nil || left[0].Unread.Code != "Unreachable" {
 		t.Errorf("with east unread: %+v", left)
 	}
 	w.Debts = nil
-	delete(w.Sides, "east")
+	delete(w.Clusters, "east")
 	if left := Left(w, nil); len(left) != 1 || left[0].Unread == nil {
 		t.Errorf("with east never tried: %+v", left)
 	}

@@ -148,9 +148,9 @@ func TestInventoryUnreadable(t *testing.T) {
 	broken := s.live["west"].Seen
 	s.live["west"].Seen = whole
 	w := s.now()
-	west := w.Sides["west"]
+	west := w.Clusters["west"]
 	west.Seen = observe(broken, west.Looked)
-	w.Sides["west"] = west
+	w.Clusters["west"] = west
 	if step := Cluster(w, "west", s.renderer()); step.Writes() > 0 || step.Refused == nil {
 		t.Errorf("with an inventory that cannot be read: %v, %v", step.Refused, words(step))
 	}

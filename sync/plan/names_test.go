@@ -13,16 +13,16 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // rename gives a cluster of the sim another name, with all that lies in it.
 func rename(t *testing.T, s *sim, from, to api.ClusterName, links string) {
 	t.Helper()
-	uid := s.now().Sides[from].Facts.UID
+	uid := s.now().Clusters[from].Facts.UID
 	var names []api.ClusterName
 	for _, c := range s.world.Fleet.Clusters {
-		s.world.UIDs[c.Name] = s.now().Sides[c.Name].Facts.UID
+		s.world.UIDs[c.Name] = s.now().Clusters[c.Name].Facts.UID
 		if c.Name == from {
 			c.Name = to
 		}
@@ -37,7 +37,7 @@ func rename(t *testing.T, s *sim, from, to api.ClusterName, links string) {
 // unready holds a Deployment of a cluster back, until it is told otherwise.
 func unready(s *sim, k object.Key) (ready func()) {
 	done := false
-	s.play = append(s.play, func(side *pair.Side) {
+	s.play = append(s.play, func(side *state.Cluster) {
 		if r := side.Seen.Record(k); !r.IsZero() {
 			r.Health = object.Health{}
 			if !done {
@@ -285,13 +285,12 @@ func TestLostInventoryOfASecondName(t *testing.T) {
 func TestHandedOverByNames(t *testing.T) {
 	for name, done := range map[string]bool{"linkwright.a.b": true, "linkwright.gone.b": false, "linkwright.a.gone": false} {
 		w := linked(t, "").now()
-		east := w.Sides["east"]
+		east := w.Clusters["east"]
 		k := object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: name}
 		put(&east, k, nil, metav1.ObjectMeta{})
 		record(&east.Seen, k, object.Record{UID: "broken", ResourceVersion: "1", Mark: object.Ours})
-		w.Sides["east"] = east
-		p := &planner{World: w, name: "gone"}
-		if why := p.handingOver(); (why == nil) != done {
+		w.Clusters["east"] = east
+		if why := (formerName{open(w, "gone", nil, nil)}).mentions(); (why == nil) != done {
 			t.Errorf("with an unreadable %s: %v", name, why)
 		}
 	}

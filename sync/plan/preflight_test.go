@@ -10,10 +10,10 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
-var verdicts = map[string]pair.Proof{
+var verdicts = map[string]state.Proof{
 	"passes":      {},
 	"refused":     {Why: object.Because(reason.Forbidden, "LIST of pods: 403"), Blocks: true},
 	"unreachable": {Why: object.Because(reason.Unreachable, "LIST of pods: no answer")},
@@ -23,7 +23,7 @@ var verdicts = map[string]pair.Proof{
 func (s *sim) proves(verdict string) (tried []string) {
 	s.t.Helper()
 	if s.world.Proofs == nil {
-		s.world.Proofs = map[api.Pair]pair.Proof{}
+		s.world.Proofs = map[api.Pair]state.Proof{}
 	}
 	for range 10 {
 		last, n := s.settle(), len(tried)
@@ -112,7 +112,7 @@ func TestPreflightAsksNobody(t *testing.T) {
 			t.Errorf("nobody tries, and it asks for %v", step.Tries)
 		}
 	}
-	s.world.Proofs = map[api.Pair]pair.Proof{}
+	s.world.Proofs = map[api.Pair]state.Proof{}
 	s.world.Elsewhere = map[api.ClusterName]bool{"west": true}
 	if step := s.turn("west"); len(step.Tries) > 0 {
 		t.Error("asked for what another process writes")

@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // At every moment of linking and unlinking, the step depends on values alone: maps filled in another
@@ -47,12 +47,12 @@ func TestClusterIsPure(t *testing.T) {
 }
 
 // clone copies all of a world but the fleet, which nothing can change; with random, maps are filled in another order.
-func clone(w World, random *rand.Rand) World {
+func clone(w state.Snapshot, random *rand.Rand) state.Snapshot {
 	w.Departed = slices.Clone(w.Departed)
 	w.Fresh = filled(w.Fresh, random, func(c linkerd.Credential) linkerd.Credential { return c })
 	w.UIDs = filled(w.UIDs, random, func(s string) string { return s })
 	w.Accepted = filled(w.Accepted, random, func(s string) string { return s })
-	w.Sides = filled(w.Sides, random, func(s pair.Side) pair.Side {
+	w.Clusters = filled(w.Clusters, random, func(s state.Cluster) state.Cluster {
 		s.Seen, s.Looked = another(s.Seen), slices.Clone(s.Looked)
 		s.Facts.Missing = slices.Clone(s.Facts.Missing)
 		s.Facts.Gateway.Addresses = slices.Clone(s.Facts.Gateway.Addresses)

@@ -125,7 +125,7 @@ func TestEndOf(t *testing.T) {
 	for _, c := range two {
 		for _, want := range Wants(w, c, s.renderer()) {
 			for _, o := range want.Objects {
-				if end, ok := w.endOf(c, o.Key); !ok || end != want.End {
+				if end, ok := w.EndOf(c, o.Key); !ok || end != want.End {
 					t.Errorf("%s is of %s, not %s", o.Key, want.End, end)
 				}
 			}
@@ -139,7 +139,7 @@ func TestEndOf(t *testing.T) {
 		{Kind: "Namespace", Name: object.AccessNamespace},
 		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding", Name: linkerd.LocalAccessRole},
 	} {
-		if end, ok := w.endOf("west", k); ok {
+		if end, ok := w.EndOf("west", k); ok {
 			t.Errorf("%s is of %s", k, end)
 		}
 	}
@@ -147,7 +147,7 @@ func TestEndOf(t *testing.T) {
 		{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: mc, Name: "gateway"},
 		{Group: "policy", Kind: "PodDisruptionBudget", Namespace: mc, Name: "controller-"},
 	} {
-		if end, ok := w.endOf("west", k); !ok || !end.IsBase() {
+		if end, ok := w.EndOf("west", k); !ok || !end.IsBase() {
 			t.Errorf("%s is of %s, not of the base", k, end)
 		}
 	}
@@ -164,7 +164,7 @@ func TestEndOf(t *testing.T) {
 func TestLostInventoryOfThePeer(t *testing.T) {
 	s := linked(t, all)
 	s.settle()
-	secret := linkerd.ControlPlaneSecret(s.now().spec("west").Linkerd, "east")
+	secret := linkerd.ControlPlaneSecret(s.now().Spec("west").Linkerd, "east")
 	kept := s.live["west"].Seen.Record(secret)
 	kept.Keep = true
 	record(&s.live["west"].Seen, secret, kept)

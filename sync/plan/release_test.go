@@ -8,6 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // A release deletes nothing but inventories, and those last; interrupted anywhere it goes on from there. What is declared
@@ -18,7 +19,7 @@ func TestRelease(t *testing.T) {
 	for _, c := range two {
 		before[c] = s.oursIn(c)
 	}
-	s.world.Release = &Releasing{All: true}
+	s.world.Release = &state.Releasing{All: true}
 	for turn := 0; s.releases(); turn++ {
 		if turn > 60 {
 			t.Fatal("the release comes to no end")
@@ -86,7 +87,7 @@ func (s *sim) releases() (wrote bool) {
 func TestReleaseOne(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")+linkDoc("east", "west", "")), two...)
 	s.settle()
-	s.world.Release = &Releasing{Links: map[api.Pair]bool{{Source: "west", Target: "east"}: true}}
+	s.world.Release = &state.Releasing{Links: map[api.Pair]bool{{Source: "west", Target: "east"}: true}}
 	for range 3 {
 		for _, c := range two {
 			s.turn(c)
@@ -98,7 +99,7 @@ func TestReleaseOne(t *testing.T) {
 			t.Errorf("%s: %v, %v", c, recorded, err)
 		}
 	}
-	s.world.Release = &Releasing{Links: map[api.Pair]bool{{Source: "north", Target: "south"}: true}}
+	s.world.Release = &state.Releasing{Links: map[api.Pair]bool{{Source: "north", Target: "south"}: true}}
 	if step := s.turn("west"); step.Writes() > 0 || step.Left() {
 		t.Errorf("a cluster of another link: %v, left %t", words(step), step.Left())
 	}

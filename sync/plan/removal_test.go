@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // exporting is a linked fleet with so many mirrored Services in west, every third of which is team a's.
@@ -129,13 +130,13 @@ func TestLimitsAreCapped(t *testing.T) {
 	s := exporting(t, 61)
 	s.world.Fleet = declare(t, two, loose)
 	tight := api.SyncPolicy{}.Limits()
-	for name, guard := range map[string]Guard{"capped": {Cap: &tight}, "judged by the revision before": {Limits: &inventory.Limits{Commit: "before", Declared: tight}}} {
+	for name, guard := range map[string]state.Guard{"capped": {Cap: &tight}, "judged by the revision before": {Limits: &inventory.Limits{Commit: "before", Declared: tight}}} {
 		s.world.Guard = guard
 		if got := row(t, s.turn("west"), westEast); got.Standing != Refused {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	s.world.Guard = Guard{}
+	s.world.Guard = state.Guard{}
 	if got := row(t, s.turn("west"), westEast); got.Standing == Refused {
 		t.Errorf("as declared: %+v", got)
 	}

@@ -6,34 +6,27 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Immutable is the code of an end with an object that cannot be changed in place, and must not be replaced.
 const Immutable = reason.Immutable
 
-// Refusal is what the server said of one write. It tells of that object as it was wanted and as it was live, and of nothing
-// that came after either. An immutable field stays one whatever else of the object changes; a list item of others may go.
-type Refusal struct {
-	object.Refusal
-	Digest uint64        // of the object that was wanted
-	Was    object.Record // of the object that was live
-}
-
-// of says that a change is the one that was refused.
-func (r Refusal) of(c object.Change) bool {
+// answers says that a change is the one that the server refused.
+func answers(r state.Refusal, c object.Change) bool {
 	same := r.Was.UID == c.Was.UID && (r.By == "" || r.Was.ResourceVersion == c.Was.ResourceVersion)
 	return r.Field != "" && r.Digest == c.Object.Digest && same && (c.Action == object.Update || c.Action == object.Drain)
 }
 
 // replaced makes a replacement of an update that the server refused for good, where that is harmless or the SyncPolicy allows it;
 // or it says why the end is held.
-func (p *planner) replaced(changes []object.Change) ([]object.Change, *object.Reason) {
-	for i, c := range changes {
-		refusal := p.Immutable[c.End.Cluster][c.Key]
-		if !refusal.of(c) {
+func (c *comparison) replaced(changes []object.Change) ([]object.Change, *object.Reason) {
+	for i, w := range changes {
+		refusal := c.Immutable[w.End.Cluster][w.Key]
+		if !answers(refusal, w) {
 			continue
 		}
-		instead, why := Instead(p.policy(), c, refusal.Refusal)
+		instead, why := Instead(c.Policy(), w, refusal.Refusal)
 		if why != nil {
 			return nil, why
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // TestReplaceIsLet: what the SyncPolicy names is replaced for an immutable field, and nothing else: not under a policy that
@@ -45,7 +46,7 @@ func TestReplaceIsLet(t *testing.T) {
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
 		digest := Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest
-		s.world.Immutable = map[api.ClusterName]map[object.Key]Refusal{"west": {tt.key: {object.Refusal{Field: tt.field, By: tt.by}, digest, r}}}
+		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: {Refusal: object.Refusal{Field: tt.field, By: tt.by}, Digest: digest, Was: r}}}
 		w := s.now()
 		if tt.old {
 			w = aged(w, "west")

@@ -31,7 +31,7 @@ func meshed(t *testing.T, names ...api.ClusterName) *sim {
 	s := newSim(t, declare(t, names, meshOf(names...)), names...)
 	s.settle()
 	for _, n := range names {
-		s.world.UIDs[n] = s.now().Sides[n].Facts.UID
+		s.world.UIDs[n] = s.now().Clusters[n].Facts.UID
 	}
 	return s
 }

@@ -155,7 +155,7 @@ func TestALinkMadeAnewIsNoDebt(t *testing.T) {
 // A source that is down for less than the grace still has its mirrors when it is back: they are judged then.
 func TestMirrorsOfASourceThatWasDown(t *testing.T) {
 	s := exporting(t, 61)
-	s.world.UIDs["west"] = s.now().Sides["west"].Facts.UID
+	s.world.UIDs["west"] = s.now().Clusters["west"].Facts.UID
 	s.down = map[api.ClusterName]bool{"west": true}
 	s.world.Fleet = declare(t, two, "")
 	for range 4 {
@@ -228,7 +228,7 @@ func TestAnApprovalLetsALinkGoOnce(t *testing.T) {
 // A denial ends once the selectors are restored, also while their cluster is down.
 func TestRestoredSelectorsAreDeniedNoMore(t *testing.T) {
 	s := exporting(t, 61)
-	s.world.UIDs["west"] = s.now().Sides["west"].Facts.UID
+	s.world.UIDs["west"] = s.now().Clusters["west"].Facts.UID
 	before := s.world.Fleet
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", narrowed))
 	s.round()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
 )
 
 // used is the token that west uses.
@@ -115,7 +115,7 @@ func TestTurnsOfWhatIsInUse(t *testing.T) {
 	last := i.settle(PrunePolicy)
 	same(t, "tokens", []string{"token", "token.2", "token.3"}, i.tokens())
 	why := row(t, last["east"], object.End{Cluster: "east", Link: westEast.Link}).Why
-	if why == nil || why.Code != pair.InUse || !strings.Contains(why.Message, "UpsertOnly") {
+	if why == nil || why.Code != credential.InUse || !strings.Contains(why.Message, "UpsertOnly") {
 		t.Errorf("what keeps the former ones: %v", why)
 	}
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))

@@ -7,6 +7,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // bar makes the commit that a cluster carries one that the fleet's does not follow.
@@ -46,12 +47,12 @@ func TestApplied(t *testing.T) {
 		world := s.now()
 		tt.do(t, s)
 		world.UIDs, world.Accepted = s.world.UIDs, s.world.Accepted
-		side := world.Sides["west"]
+		side := world.Clusters["west"]
 		if side.Seen = observe(s.live["west"].Seen, side.Looked); s.down["west"] {
 			side = s.look(s.world, s.world.Fleet.Clusters[1])
 		}
-		world.Sides["west"] = side
-		if got := world.Applied("west"); got != tt.want {
+		world.Clusters["west"] = side
+		if got := state.Identify(world).Applied("west"); got != tt.want {
 			t.Errorf("%s: Applied(west): got %q, want %q", tt.name, got, tt.want)
 		}
 	}

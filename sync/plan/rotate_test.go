@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/credential"
 )
 
 // ask has people ask for another token of west→east.
@@ -111,7 +111,7 @@ func TestTurnsWaitForTheSource(t *testing.T) {
 			i.turn("east")
 		}
 		step := i.turn("east")
-		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != pair.InUse || !i.asked() || !i.accepted() {
+		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != credential.InUse || !i.asked() || !i.accepted() {
 			t.Errorf("%q: %s %v, tokens %v", spec, got.Standing, got.Why, i.tokens())
 		}
 		i.down["west"] = false
@@ -127,7 +127,7 @@ func TestTurnsOfSuspended(t *testing.T) {
 	i := newIssuer(t, "")
 	i.inPlace()
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", "  suspend: true\n"))
-	if turn := i.ask(false, Suspend); turn.Refused != nil || turn.Waits == nil || turn.Waits.Code != codeSuspended {
+	if turn := i.ask(false, Suspend); turn.Refused != nil || turn.Waits == nil || turn.Waits.Code != reason.Suspended {
 		t.Errorf("%+v", turn)
 	}
 	i.settle(Suspend)

@@ -19,7 +19,7 @@ import (
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 const (
@@ -32,11 +32,11 @@ const (
 // Watches asks for, as in a pass. Play is what happens by itself after every step.
 type sim struct {
 	t       testing.TB
-	world   World // all but Sides, which are looked at anew for every step
-	live    map[api.ClusterName]*pair.Side
+	world   state.Snapshot // all but Sides, which are looked at anew for every step
+	live    map[api.ClusterName]*state.Cluster
 	down    map[api.ClusterName]bool
 	hidden  map[api.ClusterName][]object.Hidden // what nobody lets us read
-	play    []func(*pair.Side)
+	play    []func(*state.Cluster)
 	steps   int
 	checked bool                                // step by step
 	extras  map[api.ClusterName][]object.Object // what overlays bring into each base
@@ -46,9 +46,12 @@ type sim struct {
 // newSim has the given clusters, dressed, and what plays Kubernetes and Linkerd in them.
 func newSim(t testing.TB, f *fleet.Fleet, names ...api.ClusterName) *sim {
 	s := &sim{
-		t: t, live: map[api.ClusterName]*pair.Side{}, down: map[api.ClusterName]bool{}, checked: true,
-		world: World{Owner: owner, Term: 1, Fleet: f, UIDs: map[api.ClusterName]string{}, Now: time.Unix(1_800_000_000, 0), Grace: 24 * time.Hour},
-		play:  []func(*pair.Side){playTokens, playControllers},
+		t: t, live: map[api.ClusterName]*state.Cluster{}, down: map[api.ClusterName]bool{}, checked: true,
+		world: state.Snapshot{
+			Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: f},
+			Record: state.Record{UIDs: map[api.ClusterName]string{}}, Options: state.Options{Grace: 24 * time.Hour}, Now: time.Unix(1_800_000_000, 0),
+		},
+		play: []func(*state.Cluster){playTokens, playControllers},
 	}
 	for i, name := range names {
 		s.live[name] = dressed(name, fmt.Sprintf("192.0.2.%d", i+1))
@@ -83,11 +86,11 @@ func linkDoc(source, target, more string) string {
 }
 
 // now is the world as it would be read at this moment.
-func (s *sim) now() World {
+func (s *sim) now() state.Snapshot {
 	w := s.world
-	w.Sides = map[api.ClusterName]pair.Side{}
+	w.Clusters = map[api.ClusterName]state.Cluster{}
 	for _, c := range slices.Concat(w.Fleet.Clusters, w.Departed) {
-		w.Sides[c.Name] = s.look(w, c)
+		w.Clusters[c.Name] = s.look(w, c)
 	}
 	return w
 }
@@ -116,16 +119,16 @@ func (r withExtras) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wan
 	return ends
 }
 
-func (s *sim) look(w World, c fleet.Cluster) pair.Side {
+func (s *sim) look(w state.Snapshot, c fleet.Cluster) state.Cluster {
 	if s.down[c.Name] {
-		return pair.Side{Err: object.Because(reason.Unreachable, "down")}
+		return state.Cluster{Err: object.Because(reason.Unreachable, "down")}
 	}
 	all := s.live[c.Name].Seen
 	looked, err := Watches(w, c, s.renderer(), observe(all, Ledger()))
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
-	side := pair.Side{Known: true, Gap: s.live[c.Name].Gap, Anyone: s.live[c.Name].Anyone, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
+	side := state.Cluster{Known: true, Gap: s.live[c.Name].Gap, Anyone: s.live[c.Name].Anyone, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
 	side.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", side.Seen)
 	return side
 }

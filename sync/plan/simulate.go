@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // rounds bounds a simulation; an unlink through all its gates takes about ten.
@@ -17,10 +17,10 @@ const rounds = 50
 // Simulate does all steps of all clusters in the mind until none has anything left to do, and gives the
 // world that leaves, and the steps of each cluster in order. Controllers are thought to be prompt: pods
 // go with their Deployment, and mirrors with the selectors that chose them. Credentials must be given as Fresh, since nobody issues any.
-func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterName][]Step) {
-	w.Sides = maps.Clone(w.Sides)
+func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot, map[api.ClusterName][]Step) {
+	w.Clusters = maps.Clone(w.Clusters)
 	steps := map[api.ClusterName][]Step{}
-	names := slices.Sorted(maps.Keys(w.Sides))
+	names := slices.Sorted(maps.Keys(w.Clusters))
 	for range rounds {
 		moved := false
 		for _, name := range names {
@@ -32,7 +32,7 @@ func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterNa
 			steps[name] = append(steps[name], s)
 			if s.Writes() > 0 {
 				moved = true
-				w.Sides[name] = prompt(w.spec(name).Linkerd, After(w.Sides[name], s), s)
+				w.Clusters[name] = prompt(w.Spec(name).Linkerd, After(w.Clusters[name], s), s)
 			}
 		}
 		if !moved {
@@ -43,7 +43,7 @@ func Simulate(w World, r Renderer, policies ...Policy) (World, map[api.ClusterNa
 }
 
 // prompt takes away the pods of the controllers that the step deleted, and the mirrors of the links that it drained.
-func prompt(l api.Linkerd, side pair.Side, s Step) pair.Side {
+func prompt(l api.Linkerd, side state.Cluster, s Step) state.Cluster {
 	seen := side.Seen.Edit()
 	for _, c := range s.Changes {
 		switch {

@@ -15,11 +15,11 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // put lays a foreign object into a cluster.
-func put(s *pair.Side, k object.Key, body map[string]any, more metav1.ObjectMeta) {
+func put(s *state.Cluster, k object.Key, body map[string]any, more metav1.ObjectMeta) {
 	meta := more
 	meta.Name, meta.Namespace = k.Name, k.Namespace
 	if body == nil {
@@ -51,8 +51,8 @@ func asMade(k object.Key, labels map[string]string) map[string]string {
 }
 
 // dressed is a cluster that Linkerd and its multicluster extension are installed in.
-func dressed(name api.ClusterName, gateway string) *pair.Side {
-	s := &pair.Side{Known: true}
+func dressed(name api.ClusterName, gateway string) *state.Cluster {
+	s := &state.Cluster{Known: true}
 	for _, ns := range []string{"kube-system", cp, mc} {
 		k := object.Key{Kind: "Namespace", Name: ns}
 		put(s, k, nil, metav1.ObjectMeta{})
@@ -79,7 +79,7 @@ func dressed(name api.ClusterName, gateway string) *pair.Side {
 }
 
 // playTokens is Kubernetes' token controller: a token Secret gets a token, or goes with its account.
-func playTokens(s *pair.Side) {
+func playTokens(s *state.Cluster) {
 	for k, body := range s.Seen.Bodies() {
 		var secret corev1.Secret
 		if k.Kind != "Secret" || json.Unmarshal(body.Bytes(), &secret) != nil || secret.Type != corev1.SecretTypeServiceAccountToken {
@@ -97,7 +97,7 @@ func playTokens(s *pair.Side) {
 
 // playControllers is Linkerd's service mirror: each controller mirrors what its Link selects. What it
 // made stays when it stops, but for its pod.
-func playControllers(s *pair.Side) {
+func playControllers(s *state.Cluster) {
 	for k := range s.Seen.Records() {
 		if target, ok := strings.CutPrefix(k.Name, "controller-"); ok && k.Kind == "Pod" {
 			if s.Seen.Record(inside(k.Namespace, deployment(target))).IsZero() {
@@ -126,10 +126,10 @@ func inside(namespace string, k object.Key) object.Key {
 	return k
 }
 
-func mirror(s *pair.Side, target string) { mirrorFrom(s, mc, target) }
+func mirror(s *state.Cluster, target string) { mirrorFrom(s, mc, target) }
 
 // mirrorFrom does what one running controller does.
-func mirrorFrom(s *pair.Side, ns, target string) {
+func mirrorFrom(s *state.Cluster, ns, target string) {
 	of := map[string]string{linkerd.ClusterNameLabel: target}
 	mirrored := map[string]string{linkerd.ClusterNameLabel: target, linkerd.MirroredLabel: "true"}
 	put(s, object.Key{Kind: "Pod", Namespace: ns, Name: "controller-" + target}, nil,
@@ -160,7 +160,7 @@ func mirrorFrom(s *pair.Side, ns, target string) {
 }
 
 // drained takes away what the controller of a Link without any selector does.
-func drained(s *pair.Side, target api.ClusterName) {
+func drained(s *state.Cluster, target api.ClusterName) {
 	m := linkerd.MirrorsOf(api.Linkerd{Namespace: cp, MulticlusterNamespace: mc}, s.Seen)[target]
 	for _, k := range slices.Concat(m.Services, m.Endpoints) {
 		remove(s, k)
@@ -174,7 +174,7 @@ func drained(s *pair.Side, target api.ClusterName) {
 	}
 }
 
-func join(s *pair.Side, k object.Key, member string) {
+func join(s *state.Cluster, k object.Key, member string) {
 	var members []string
 	if old := metaOf(bodyOf(s.Seen, k)).Annotations[linkerd.RemoteDiscovery]; old != "" {
 		members = strings.Split(old, ",")
@@ -189,7 +189,7 @@ func join(s *pair.Side, k object.Key, member string) {
 	})
 }
 
-func remove(s *pair.Side, k object.Key) {
+func remove(s *state.Cluster, k object.Key) {
 	e := s.Seen.Edit()
 	e.Drop(k)
 	s.Seen = e.Observation()

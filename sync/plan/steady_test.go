@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // moments calls f with the world before every turn of linking clusters in all modes, letting tokens grow old, and
@@ -78,14 +79,14 @@ func TestSameStepBeforeNext(t *testing.T) {
 // sinceless is a step without the one thing written that tells the time: since when an end of a source leaves, or the source
 // of one of a target is dead, or nothing is declared in a place, or a condition stands, in an inventory that did not say so before,
 // and in no other.
-func sinceless(t *testing.T, w World, s Step) Step {
+func sinceless(t *testing.T, w state.Snapshot, s Step) Step {
 	t.Helper()
 	s.Ahead = slices.Clone(s.Ahead)
 	for i, c := range s.Ahead {
 		seen := object.Observation{}.Edit()
 		seen.Put(c.Key, object.Written(c.Object), c.Object.Body)
 		inv, found := inventory.Of(w.Owner, c.End, seen.Observation())
-		old, _ := inventory.Of(w.Owner, c.End, w.Sides[c.End.Cluster].Seen)
+		old, _ := inventory.Of(w.Owner, c.End, w.Clusters[c.End.Cluster].Seen)
 		if !found || !old.Since.IsZero() || !inv.Leaving && !inv.End.IsBase() && len(inv.Conditions) == 0 {
 			continue
 		}

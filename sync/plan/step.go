@@ -6,7 +6,51 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/sync/health"
 )
+
+// Step is what to do in one cluster now. Refused: nothing may be written there at all.
+type Step struct {
+	Cluster api.ClusterName
+	Commit  api.Commit
+	Refused *object.Reason
+	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
+	Unconfined *object.Reason
+	Ahead      []object.Change // before anything else, one after the other: our namespace, the base, inventories
+	Changes    []object.Change // by phase, then key; what takes something away last
+	After      []object.Change // inventories of ends that are through
+	Needs      []Need          // tokens to ask the cluster for, once all of that is done
+	Tries      []Try           // credentials to try now: what comes of it is in the next snapshot
+	Rows       []Row           // sorted by end
+	Times
+	// Look are clusters that must be read by requests before what ends with the code Unread wait for can be decided; sorted.
+	Look []api.ClusterName
+	Recorded
+	Orphans
+}
+
+// Times are when a step may differ although nothing was written.
+type Times struct {
+	Next  time.Time // zero: never
+	Retry time.Time // when there may be credentials to try, or conditions to tell, for which nothing waits; zero: never
+}
+
+// Recorded is what the management cluster is to record.
+type Recorded struct {
+	// Owed are ends in other clusters that nothing but the record will tell of once this step is done: to be written there
+	// first. Paid are debts of this cluster that the record need not tell of any more. Both are sorted.
+	Owed []object.End
+	Paid []api.Pair
+	// Judged is what is new about removals: to be written to the record before anything else.
+	Judged Judged
+}
+
+// Orphans carry our label and are not provably ours: the first of them by key, and how many more there are. They are only reported.
+type Orphans struct {
+	Strays     []Stray
+	MoreStrays int
+}
 
 // Need is a token that the cluster is to be asked for, for the source of a link.
 type Need struct {
@@ -17,9 +61,65 @@ type Need struct {
 // Try is a credential that is to be tried, seen from this process. What has the same At goes by the same address.
 type Try struct {
 	Link  api.Pair
-	Print string // of pair.Proof
+	Print string // of state.Proof
 	At    string
 	Trial object.Trial
+}
+
+// Standing is where an end is.
+type Standing string
+
+// Standings of an end.
+const (
+	InPlace  Standing = "in place"
+	Changing Standing = "changing" // writes are planned
+	Held     Standing = "held"     // declared, but not renderable now
+	Waiting  Standing = "waiting"  // something must happen by itself first
+	Refused  Standing = "refused"  // by a guard or a policy
+	Removed  Standing = "removed"  // its last write is planned, or nothing of it is left
+	// Suspended is an end that is left as it is because people declared so, or one that waits for such an end.
+	Suspended Standing = "suspended"
+)
+
+// Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end,
+// and Unready what of an end in place is not ready.
+type Row struct {
+	End      object.End
+	Standing Standing
+	Why      *object.Reason
+	Leaving  bool
+	Other    api.ClusterName
+	Going    []object.Key
+	Unready  []Unready
+	Health   []health.Verdict // of a declared link, at its source: all stages in order
+	Until    time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
+}
+
+// Quiet says that a row has nothing to tell: a base in place without a remark, or one that goes when the links do.
+func (r Row) Quiet() bool {
+	if !r.End.IsBase() {
+		return false
+	}
+	switch r.Standing {
+	case InPlace, Removed:
+		return r.Why == nil
+	case Waiting:
+		return r.Why != nil && r.Why.Code == prune.WaitingForLinks
+	}
+	return false
+}
+
+// Left says that nothing of ours is left in the cluster: nobody need remember it.
+func (s Step) Left() bool {
+	if s.Refused != nil || s.Writes()+len(s.Look) > 0 {
+		return false
+	}
+	for _, r := range s.Rows {
+		if r.Standing != Removed {
+			return false
+		}
+	}
+	return true
 }
 
 // Moments are when the step may differ by the clock: Next and Retry, and where that is but another look, the deadlines behind it.
@@ -47,3 +147,19 @@ func (s Step) row(end object.End) Row {
 
 // Writes says how many writes the step plans.
 func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
+
+// within has the step asked again at a moment, if not earlier; zero: not for this.
+func (t *Times) within(at time.Time) { t.Next = earliest(t.Next, at) }
+
+// retry has the step asked again at a moment, if not earlier, and nothing wait for that; zero: not for this.
+func (t *Times) retry(at time.Time) { t.Retry = earliest(t.Retry, at) }
+
+// earliest is the first of moments that are not zero; zero if all are.
+func earliest(all ...time.Time) (first time.Time) {
+	for _, at := range all {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}

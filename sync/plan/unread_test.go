@@ -10,13 +10,14 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // aged is a world in which the sides of some clusters, or of all, are of an earlier pass.
-func aged(w World, old ...api.ClusterName) World {
+func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 	w = clone(w, nil)
 	w.Pass = 7
-	for name := range w.Sides {
+	for name := range w.Clusters {
 		if !slices.Contains(old, name) {
 			touch(&w, name)
 		}
@@ -41,7 +42,7 @@ func TestTakesOnlyWhatWasJustRead(t *testing.T) {
 			s.world.Fleet = f
 			if len(f.Clusters) == 2 {
 				s.world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
-				s.world.UIDs["west"] = s.now().Sides["west"].Facts.UID
+				s.world.UIDs["west"] = s.now().Clusters["west"].Facts.UID
 			}
 			for range 12 {
 				c := three[random.IntN(3)]
@@ -118,7 +119,7 @@ func TestSteadyFleetNeverAsks(t *testing.T) {
 func TestForgottenAfterALook(t *testing.T) {
 	s := linked(t, "")
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
-	s.world.UIDs["east"] = s.now().Sides["east"].Facts.UID
+	s.world.UIDs["east"] = s.now().Clusters["east"].Facts.UID
 	s.settle(rules...)
 	step := Cluster(aged(s.now(), "east"), "east", s.renderer(), rules...)
 	if step.Left() || !slices.Equal(step.Look, []api.ClusterName{"east"}) {

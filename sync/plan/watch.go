@@ -3,13 +3,15 @@ package plan
 import (
 	"slices"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/takeover"
 )
 
 // Ledger is what must be read before it is known what else to look at.
@@ -30,28 +32,27 @@ func needed(w object.Watch) bool {
 // Watches lists all that has to be looked at in a cluster: what ends hold and held, what facts are
 // read from, and what Linkerd's controllers left. Ledger is an observation of Ledger(), which comes first; the renderer
 // tells which kinds overlays bring in.
-func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
+func Watches(w state.Snapshot, c fleet.Cluster, r Renderer, ledger object.Observation) ([]object.Watch, error) {
 	recorded, err := inventory.Read(w.Owner, ledger)
 	if err != nil {
 		return nil, err
 	}
-	c.Spec.Linkerd = w.installed(c, ledger)
+	c.Spec.Linkerd = w.Installed(c, ledger)
 	l, out := c.Spec.Linkerd, Ledger()
-	if targets := w.adopting(c.Name); len(targets) > 0 {
+	if targets := takeover.Targets(w, c.Name); len(targets) > 0 {
 		out = append(out, linkerd.AdoptWatches(l, targets)...) // first: they show more of the same objects
 	}
 	out = append(out, linkerd.Watches(c.Spec)...)
-	out = append(out, w.gateways(c)...)
+	out = append(out, gateways(w, c)...)
 	out = append(out, linkerd.MirrorWatches(l)...)
 	out = append(out, object.Watch{Version: "v1", Kind: "Namespace", Names: []string{object.AccessNamespace}})
-	out = append(out, render.Watches(l, w.discovering(c.Name))...)
-	out = append(out, w.told(c)...)
+	out = append(out, render.Watches(l, w.Discovering(c.Name))...)
+	out = append(out, credential.Destination(w, c)...)
 	out = append(out, confine.Watches()...)
-	_, links, _ := w.declared(c.Name)
-	out = append(out, w.existing(links)...)
-	extras := w.extras(c, r)
-	extras = append(extras, linkerd.OlderWatches(ledger)...)
-	out = slices.Concat(out, extras, recordedElsewhere(l.MulticlusterNamespace, recorded, extras))
+	out = append(out, credential.Of(state.Identify(w)).Watches(c.Name)...)
+	more := Extras(w, c, r)
+	more = append(more, linkerd.OlderWatches(ledger)...)
+	out = slices.Concat(out, more, recordedElsewhere(l.MulticlusterNamespace, recorded, more))
 	for i := range out {
 		out[i].MayHide = !needed(out[i])
 	}
@@ -59,7 +60,7 @@ func Watches(w World, c fleet.Cluster, r Renderer, ledger object.Observation) ([
 }
 
 // gateways are those that a cluster has by second names, if they are other Services.
-func (w World) gateways(c fleet.Cluster) (out []object.Watch) {
+func gateways(w state.Snapshot, c fleet.Cluster) (out []object.Watch) {
 	if w.Fleet == nil {
 		return nil
 	}
@@ -72,20 +73,9 @@ func (w World) gateways(c fleet.Cluster) (out []object.Watch) {
 	return out
 }
 
-// discovering gives the targets whose control-plane secrets are looked for by name.
-func (w World) discovering(name api.ClusterName) (targets []api.ClusterName) {
-	_, out, _ := w.declared(name)
-	for _, l := range out {
-		if l.Spec.UsesRemoteDiscovery() && l.Spec.Credentials.Mode != api.Existing {
-			targets = append(targets, l.Target.Name)
-		}
-	}
-	return targets
-}
-
-// extras are the kinds of a declared base that no link's end holds, in the version that is wanted of each.
-func (w World) extras(c fleet.Cluster, r Renderer) []object.Watch {
-	if declared, _, _ := w.declared(c.Name); declared == nil {
+// Extras are the kinds of a declared base that no link's end holds, in the version that is wanted of each.
+func Extras(w state.Snapshot, c fleet.Cluster, r Renderer) []object.Watch {
+	if declared, _, _ := w.Declared(c.Name); declared == nil {
 		return nil
 	}
 	var out []object.Watch

@@ -11,14 +11,14 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // ailing is a report of a link whose gateway is dead, and of a cluster that cannot be read.
 func ailing() Report {
 	link := api.Pair{Source: "west", Target: "east"}
-	end := func(c api.ClusterName, health ...pair.Verdict) plan.Row {
+	end := func(c api.ClusterName, health ...health.Verdict) plan.Row {
 		return plan.Row{End: object.End{Cluster: c, Link: link}, Standing: plan.InPlace, Health: health}
 	}
 	return Report{Commit: "c", Clusters: []Cluster{
@@ -26,11 +26,11 @@ func ailing() Report {
 		{Name: "north", Step: plan.Step{Cluster: "north", Refused: object.Because(reason.Unreachable, "no route")}},
 		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{end(
 			"west",
-			pair.Verdict{Stage: pair.Renders, Passing: pair.Passed},
-			pair.Verdict{Stage: pair.Trusted, Passing: pair.Passed, Why: object.Because(reason.AnchorsDiffer, "half rotated")},
-			pair.Verdict{Stage: pair.Works, Passing: pair.Unknown},
-			pair.Verdict{Stage: pair.Gateway, Passing: pair.Failed, Why: object.Because(reason.GatewayDead, "no\naddress is ready")},
-			pair.Verdict{Stage: pair.Serving, Passing: pair.NotAsked},
+			health.Verdict{Stage: health.Renders, Passing: health.Passed},
+			health.Verdict{Stage: health.Trusted, Passing: health.Passed, Why: object.Because(reason.AnchorsDiffer, "half rotated")},
+			health.Verdict{Stage: health.Works, Passing: health.Unknown},
+			health.Verdict{Stage: health.Gateway, Passing: health.Failed, Why: object.Because(reason.GatewayDead, "no\naddress is ready")},
+			health.Verdict{Stage: health.Serving, Passing: health.NotAsked},
 		)}}},
 	}}
 }

@@ -8,7 +8,7 @@ import (
 
 // History is what reports have said so far. The zero one is of none.
 type History struct {
-	states   map[subject]state
+	states   map[subject]standing
 	problems []string
 	trouble  string // with the head that it is about
 	applied  api.Commit

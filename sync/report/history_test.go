@@ -13,8 +13,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // word is an event on one line: a sign for its level, message and attributes.
@@ -63,15 +64,15 @@ func TestTransitions(t *testing.T) {
 	with := func(s plan.Standing, code reason.Code) Report {
 		return reported(plan.Row{Standing: s, Why: object.Because(code, "of that")}, in)
 	}
-	health := func(stage pair.Stage, code reason.Code) Report {
-		return reported(plan.Row{Standing: plan.InPlace, Health: []pair.Verdict{{Stage: stage, Passing: pair.Failed, Why: object.Because(code, "of that")}}}, in)
+	stage := func(stage health.Stage, code reason.Code) Report {
+		return reported(plan.Row{Standing: plan.InPlace, Health: []health.Verdict{{Stage: stage, Passing: health.Failed, Why: object.Because(code, "of that")}}}, in)
 	}
 	leaving := reported(plan.Row{Standing: plan.Waiting, Leaving: true, Why: object.Because("Mirrors", "3 are left")}, plan.Row{Standing: plan.Waiting})
 	gone := reported(in, in)
 	gone.Clusters[0].Step.Rows, gone.Clusters[1].Step.Rows = nil, nil
 	pending := gone
 	pending.Clusters = []Cluster{gone.Clusters[0], gone.Clusters[1]}
-	pending.Clusters[0].Debts = []plan.Owed{{Link: link("west", "east"), Left: "its account"}}
+	pending.Clusters[0].Debts = []state.Owed{{Link: link("west", "east"), Left: "its account"}}
 	gated := reported(in, in)
 	gated.Clusters[0].Step = plan.Step{Cluster: "east", Refused: object.Because("Replaced", "another cluster")}
 	base := reported(in, in)
@@ -95,8 +96,8 @@ func TestTransitions(t *testing.T) {
 		{"it is changed", ready, reported(plan.Row{Standing: plan.Changing}, in), nil},
 		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=Invalid why=of that"}},
 		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=NotReady why=of that"}},
-		{"a stage fails", ready, health(pair.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=AccessFails why=access works: Refused"}},
-		{"nobody leads for a while", ready, health(pair.Leads, "NoLeader"), []string{"info link changed link=west→east from=Ready to=NotReady reason=Settling why=controller leads: NoLeader"}},
+		{"a stage fails", ready, stage(health.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=AccessFails why=access works: Refused"}},
+		{"nobody leads for a while", ready, stage(health.Leads, "NoLeader"), []string{"info link changed link=west→east from=Ready to=NotReady reason=Settling why=controller leads: NoLeader"}},
 		{"it leaves", ready, leaving, []string{"info link changed link=west→east from=Ready to=Leaving"}},
 		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Gone"}},
 		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // Cluster is one cluster: its last step, and what became of every write of the pass.
@@ -16,8 +17,8 @@ type Cluster struct {
 	Name     api.ClusterName
 	Step     plan.Step
 	Outcomes []object.Outcome
-	Debts    []plan.Owed // what it still holds of removed links, sorted by link
-	Applied  api.Commit  // the revision that its base carried when it was read last; empty: none
+	Debts    []state.Owed // what it still holds of removed links, sorted by link
+	Applied  api.Commit   // the revision that its base carried when it was read last; empty: none
 }
 
 // Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.

@@ -49,29 +49,29 @@ func (s subject) compare(o subject) int {
 	return cmp.Or(cmp.Compare(s.message, o.message), cmp.Compare(s.cluster, o.cluster), s.link.Compare(o.link))
 }
 
-// state is how a subject is. A zero one is not known.
-type state struct {
+// standing is how a subject is. A zero one is not known.
+type standing struct {
 	is     string
 	reason reason.Code
 	why    string
 }
 
 // same says that two states are no transition.
-func (s state) same(o state) bool { return s.is == o.is && s.reason == o.reason }
+func (s standing) same(o standing) bool { return s.is == o.is && s.reason == o.reason }
 
 // fine says that nobody need act.
-func (s state) fine() bool {
+func (s standing) fine() bool {
 	return slices.Contains([]string{isReady, isReachable, isGone, isLeaving, isSuspended, isFound}, s.is) || s.reason == plan.Settling
 }
 
 // states are how all that a report is about stands. An entry that is not known is there all the same: its subject is.
-func (r Report) states() map[subject]state {
-	m, all := redacting(bodiesOf(r)), map[subject]state{}
-	of := func(is string, why *object.Reason) state {
+func (r Report) states() map[subject]standing {
+	m, all := redacting(bodiesOf(r)), map[subject]standing{}
+	of := func(is string, why *object.Reason) standing {
 		if why == nil {
-			return state{is: is}
+			return standing{is: is}
 		}
-		return state{is, why.Code, m.line(why.Message)}
+		return standing{is, why.Code, m.line(why.Message)}
 	}
 	for _, c := range r.Clusters {
 		all[subject{message: ClusterChanged, cluster: c.Name}] = clusterState(c, of)
@@ -81,13 +81,13 @@ func (r Report) states() map[subject]state {
 			}
 		}
 		for _, d := range c.Debts {
-			all[subject{CleanupChanged, c.Name, d.Link}] = state{is: isPending, why: "it goes once the cluster can be read: " + d.Left}
+			all[subject{CleanupChanged, c.Name, d.Link}] = standing{is: isPending, why: "it goes once the cluster can be read: " + d.Left}
 		}
 		if d := (confinedDoc{c.Step.Unconfined}); d.missesPolicies() {
-			all[subject{message: ConfinementChanged, cluster: c.Name}] = state{is: isUnconfined, why: m.line(d.Unconfined.Message)}
+			all[subject{message: ConfinementChanged, cluster: c.Name}] = standing{is: isUnconfined, why: m.line(d.Unconfined.Message)}
 		}
 		if n := len(c.Step.Strays); n > 0 {
-			all[subject{message: OrphansChanged, cluster: c.Name}] = state{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key)}
+			all[subject{message: OrphansChanged, cluster: c.Name}] = standing{is: isFound, why: fmt.Sprintf("%d objects, the first is %s", n+c.Step.MoreStrays, c.Step.Strays[0].Key)}
 		}
 	}
 	for _, l := range Links(r) {
@@ -96,71 +96,71 @@ func (r Report) states() map[subject]state {
 	return all
 }
 
-func clusterState(c Cluster, of func(string, *object.Reason) state) state {
+func clusterState(c Cluster, of func(string, *object.Reason) standing) standing {
 	switch {
 	case !c.looked():
-		return state{}
+		return standing{}
 	case c.State() == Ready:
-		return state{is: isReachable}
+		return standing{is: isReachable}
 	case c.State() == Unread:
 		return of(isUnreachable, c.Why())
 	}
 	return of(isDenied, c.Why())
 }
 
-func baseState(row plan.Row, of func(string, *object.Reason) state) state {
+func baseState(row plan.Row, of func(string, *object.Reason) standing) standing {
 	switch {
 	case row.Standing == plan.Held:
 		return of(isBlocked, row.Why)
 	case row.Standing == plan.Refused:
 		return of(isDenied, row.Why)
 	case row.Standing == plan.Changing && row.Why == nil:
-		return state{}
+		return standing{}
 	case row.Quiet() || row.Standing == plan.InPlace:
-		return state{is: isReady}
+		return standing{is: isReady}
 	case row.Leaving:
-		return state{is: isLeaving}
+		return standing{is: isLeaving}
 	case row.Standing == plan.Suspended:
-		return state{is: isSuspended}
+		return standing{is: isSuspended}
 	}
 	return of(isNotReady, row.Why)
 }
 
-func linkState(l LinkRow, of func(string, *object.Reason) state) state {
+func linkState(l LinkRow, of func(string, *object.Reason) standing) standing {
 	switch health, known := healthOf(l.Source); {
 	case l.Standing == plan.Removed:
-		return state{is: isGone}
+		return standing{is: isGone}
 	case l.Standing == plan.Refused:
 		return of(isDenied, l.Why)
 	case l.Standing == plan.Held && health.reason != plan.Settling:
 		return of(isBlocked, l.Why)
 	case l.Leaving:
-		return state{is: isLeaving}
+		return standing{is: isLeaving}
 	case l.Standing == plan.Suspended:
-		return state{is: isSuspended}
+		return standing{is: isSuspended}
 	case l.Standing == plan.Changing && l.Why != nil:
 		return of(isNotReady, l.Why)
 	case l.Standing == Unknown || l.Standing == plan.Changing:
-		return state{}
+		return standing{}
 	case known:
 		return health
 	case l.Standing == plan.InPlace:
-		return state{is: isReady}
+		return standing{is: isReady}
 	}
 	return of(isNotReady, l.Why)
 }
 
 // healthOf is how a link is by its stages; false: none are known of it.
-func healthOf(source plan.Row) (state, bool) {
+func healthOf(source plan.Row) (standing, bool) {
 	switch c := source.Condition(); c.Status {
 	case "":
-		return state{}, false
+		return standing{}, false
 	case object.True:
-		return state{is: isReady}, true
+		return standing{is: isReady}, true
 	case object.False:
-		return state{isNotReady, c.Reason, c.Message}, true
+		return standing{isNotReady, c.Reason, c.Message}, true
 	}
-	return state{}, true
+	return standing{}, true
 }
 
 // looked says that a cluster was looked at, or could not be, since what is declared was last taken over.
@@ -170,9 +170,9 @@ func (c Cluster) looked() bool {
 }
 
 // left is how a subject is of which a report says nothing any more.
-func (r Report) left(s subject, was state) state {
+func (r Report) left(s subject, was standing) standing {
 	if s.message == CleanupChanged {
-		return state{is: isGone}
+		return standing{is: isGone}
 	}
 	for _, c := range r.Clusters {
 		if (c.Name == s.cluster || c.Name == s.link.Source || c.Name == s.link.Target) && c.State() != Ready {
@@ -180,9 +180,9 @@ func (r Report) left(s subject, was state) state {
 		}
 	}
 	if s.message == BaseChanged {
-		return state{is: isReady}
+		return standing{is: isReady}
 	}
-	return state{is: isGone}
+	return standing{is: isGone}
 }
 
 // wrote are the subjects for which something was written.
@@ -200,7 +200,7 @@ func (r Report) wrote() map[subject]bool {
 
 // transitions are the events that lead from what was known to what a report says, and what is known then. What is seen for the
 // first time, and is fine without a write, is no transition.
-func transitions(was map[subject]state, r Report) (map[subject]state, []Event) {
+func transitions(was map[subject]standing, r Report) (map[subject]standing, []Event) {
 	now, wrote := r.states(), r.wrote()
 	for s, before := range was {
 		if _, there := now[s]; !there {
@@ -224,7 +224,7 @@ func transitions(was map[subject]state, r Report) (map[subject]state, []Event) {
 	return now, out
 }
 
-func transition(s subject, from, to state) Event {
+func transition(s subject, from, to standing) Event {
 	e := Event{Level: Warn, Message: s.message}
 	if to.fine() {
 		e.Level = Info

@@ -19,9 +19,10 @@ import (
 	"github.com/linkwright/linkwright/hack/leaks"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/sync/pair"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Code(m.Run())) }
@@ -43,7 +44,7 @@ func pass() report.Report {
 			{
 				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
 				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
-					{End: end, Standing: plan.InPlace, Health: []pair.Verdict{{Stage: pair.Reachable, Passing: pair.Passed}}},
+					{End: end, Standing: plan.InPlace, Health: []health.Verdict{{Stage: health.Reachable, Passing: health.Passed}}},
 					{End: object.End{Cluster: "west", Link: wn}, Standing: plan.InPlace},
 				}},
 			},
@@ -153,8 +154,8 @@ func TestDriftIsCounted(t *testing.T) {
 func TestDebtsAreCounted(t *testing.T) {
 	s := New(Options{})
 	s.Publish(report.Report{Clusters: []report.Cluster{
-		{Name: "east", Debts: []plan.Owed{{Since: time.Unix(300, 0)}, {Since: time.Unix(200, 0)}}},
-		{Name: "west", Debts: []plan.Owed{{Since: time.Unix(250, 0)}}},
+		{Name: "east", Debts: []state.Owed{{Since: time.Unix(300, 0)}, {Since: time.Unix(200, 0)}}},
+		{Name: "west", Debts: []state.Owed{{Since: time.Unix(250, 0)}}},
 	}})
 	for _, want := range []string{"linkwright_debts 3", "linkwright_oldest_debt_timestamp_seconds 200"} {
 		if got := ours(t, s); !slices.Contains(got, want) {

@@ -1,0 +1,78 @@
+package credential
+
+import (
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// asked is the rotation of a link that people ask for, as the inventory of its target's end tells, or nil.
+func (s *Set) asked(l fleet.Link) *Asked {
+	r := inventory.Asked(s.Owner, state.TargetEnd(l), s.Clusters[l.Target.Canonical()].Seen)
+	if r == nil || l.Spec.Credentials.Mode == api.Existing {
+		return nil
+	}
+	return &Asked{Past: r.After, Revoke: r.Revoke}
+}
+
+// Unmet is what an inventory is to ask for from now on: nothing more once it is done.
+func (s *Set) Unmet(end object.End, asked *inventory.Rotation) *inventory.Rotation {
+	if asked == nil {
+		return nil
+	}
+	l, declared := s.Fleet.Link(end.Link)
+	switch {
+	case !declared:
+		return asked
+	case l.Spec.Credentials.Mode == api.Existing,
+		l.Spec.Credentials.Mode == api.Bound && s.Rotation(l).Met,
+		l.Spec.Credentials.Mode == api.LegacyToken && s.Lasting(l).Met:
+		return nil
+	}
+	return asked
+}
+
+// goesOn says that the control plane of a link's source reads a former credential until it is told. Where nobody can tell it, it goes on
+// until people restart it: tokens of mode Bound stay for a generation, and those of mode LegacyToken until people say that they go.
+func (s *Set) goesOn(l fleet.Link, asked *Asked) bool {
+	if s.Untellable(l) {
+		return s.Changed(l) != "" && l.Spec.Credentials.Mode == api.LegacyToken && (asked == nil || !asked.Revoke)
+	}
+	return s.behind(l)
+}
+
+// behind says that the control plane of a link's source is yet to be told of its credential.
+func (s *Set) behind(l fleet.Link) bool {
+	mark := s.Changed(l)
+	body, seen := s.Clusters[l.Source.Name].Seen.Body(linkerd.Destination(l.Source.Spec.Linkerd))
+	return mark != "" && seen && len(linkerd.ToldOf(s.Owner, body).Lacks([]string{mark})) > 0
+}
+
+// Untellable says that the source's control plane uses a link's credential, and that nobody lets us see what it was told.
+func (s *Set) Untellable(l fleet.Link) bool {
+	source := s.Clusters[l.Source.Name]
+	return l.Spec.UsesRemoteDiscovery() && source.Known && !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd))
+}
+
+// Newest is the number of the last token that a link has, or is to have by what its target's end has recorded.
+func (s *Set) Newest(l fleet.Link, recorded inventory.Inventory) (int, error) {
+	a := s.Access(l)
+	a.Last, _ = LastOf(a.Account, recorded.Entries)
+	return s.Identified(l).Newest(a)
+}
+
+// Using is the number of the token that a link's source took; 0: of none.
+func (s *Set) Using(l fleet.Link) int {
+	used, number := s.Lasting(l).Use, s.Lasting(l).Number
+	if l.Spec.Credentials.Mode == api.Bound {
+		r := s.Rotation(l)
+		used, number = r.Use, r.Number
+	}
+	if !s.Identified(l).Took(used) {
+		return 0
+	}
+	return number
+}

@@ -1,0 +1,103 @@
+// Package credential answers: which credential does a link hold, and which tokens stay in its target?
+package credential
+
+import (
+	"maps"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Set are the credentials of all links of a snapshot. It keeps what it found out, and serves one goroutine.
+type Set struct {
+	*state.Identities
+	issued map[api.ClusterName]map[object.Key]Issued
+	given  map[api.Pair]given
+}
+
+// Of gives the credentials of a snapshot.
+func Of(i *state.Identities) *Set {
+	return &Set{Identities: i, issued: map[api.ClusterName]map[object.Key]Issued{}, given: map[api.Pair]given{}}
+}
+
+// Assuming is the set as it would be if a link's target had issued a credential.
+func (s *Set) Assuming(link api.Pair, c linkerd.Credential) *Set {
+	i := *s.Identities
+	i.Fresh = maps.Clone(s.Fresh)
+	if i.Fresh == nil {
+		i.Fresh = map[api.Pair]linkerd.Credential{}
+	}
+	i.Fresh[link] = c
+	return &Set{Identities: &i, issued: s.issued, given: map[api.Pair]given{}}
+}
+
+// View is a link with both its ends as they were seen.
+func (s *Set) View(l fleet.Link) Pair {
+	v := Pair{state.View{Link: l, Source: s.Clusters[l.Source.Name], Target: s.Clusters[l.Target.Canonical()], Undiscovered: s.Undiscovered(l)}}
+	v.Target.Facts = v.Target.As(l.Target) // a second name has a gateway of its own
+	if proof, tried := s.Proofs[l.Pair()]; tried {
+		v.Proof = &proof
+	}
+	return v
+}
+
+// Identified is as View, but of a cluster that is not the one its name means nothing is known.
+func (s *Set) Identified(l fleet.Link) Pair {
+	v := s.View(l)
+	v.Source.Known = v.Source.Known && s.Unidentified(l.Source.Name) == nil
+	v.Target.Known = v.Target.Known && s.Unidentified(l.Target.Canonical()) == nil
+	return v
+}
+
+// Link is what a link's source is to use, or why it cannot be had; neither if facts hold the end already, or no token was issued yet.
+func (s *Set) Link(l fleet.Link) (*linkerd.Credential, *object.Reason) {
+	known, ok := s.given[l.Pair()]
+	if !ok {
+		known.use, known.why = s.find(l)
+		s.given[l.Pair()] = known
+	}
+	return known.use, known.why
+}
+
+// Issued says whether a link's source has a credential, or is known to have none that could be used; else it may be one
+// that its target will issue.
+func (s *Set) Issued(l fleet.Link) bool {
+	c, why := s.Link(l)
+	return c != nil || why != nil
+}
+
+// given is a link's credential, or why there is none.
+type given struct {
+	use *linkerd.Credential
+	why *object.Reason
+}
+
+func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
+	v, mode := s.View(l), l.Spec.Credentials.Mode
+	if mode == api.Existing && v.OwnSecret() != nil {
+		return nil, v.OwnSecret()
+	}
+	if c, ok := s.Fresh[l.Pair()]; ok && !Bound(c.Token) { // a stand-in: what was issued is for mode Bound alone
+		return &c, nil
+	}
+	switch {
+	case !v.Source.Known || s.Unidentified(l.Target.Canonical()) != nil:
+		return nil, nil
+	case mode == api.Existing:
+		return v.Existing()
+	case s.unissued(l) != nil:
+		return nil, s.unissued(l)
+	case mode == api.Bound:
+		r := s.Rotation(l)
+		return r.Use, r.TooShort(l)
+	}
+	c, err := v.Lasting(s.Access(l))
+	if err != nil {
+		return nil, object.Because(reason.NoCredential, "%v", err)
+	}
+	return c.Use, nil
+}

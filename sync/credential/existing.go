@@ -1,0 +1,161 @@
+package credential
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Secrets are the keys in the source of what holds a link's credential: the service mirror's first, and the control
+// plane's where it needs one.
+func Secrets(l fleet.Link) []object.Key {
+	at := l.Source.Spec.Linkerd
+	out := []object.Key{{Kind: "Secret", Namespace: at.MulticlusterNamespace, Name: l.Spec.SecretFor(l.Target.Name)}}
+	if l.Spec.UsesRemoteDiscovery() {
+		out = append(out, linkerd.ControlPlaneSecret(at, l.Target.Name))
+	}
+	return out
+}
+
+// Secrets are those of the link, but for one that the source's control plane cannot be given: see Undiscovered.
+func (v Pair) Secrets() []object.Key {
+	all := Secrets(v.Link)
+	if v.Undiscovered != nil {
+		all = all[:1]
+	}
+	return all
+}
+
+// Existing is the credential of a link whose Secrets somebody else writes, or why it cannot be used. They are looked
+// at, whole, and never written.
+//
+//	not looked for, or not whole     Unknown
+//	not there                        NoSecret
+//	with our mark                    OwnSecret: what linkwright wrote is no secret manager's
+//	being deleted                    Going
+//	Linkerd could not use it         BadSecret
+func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
+	if why := v.OwnSecret(); why != nil {
+		return nil, why
+	}
+	var cred *linkerd.Credential
+	for i, k := range Secrets(v.Link) {
+		given, why := v.given(k, i > 0)
+		if why != nil {
+			return nil, why
+		}
+		if i == 0 {
+			cred = &linkerd.Credential{Print: given.Print(v.Source.Facts.UID)}
+		}
+	}
+	return cred, nil
+}
+
+func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Reason) {
+	live := v.Source.Seen.Record(k)
+	body, _ := v.Source.Seen.Body(k)
+	switch {
+	case live.IsZero() && v.Source.Saw(k):
+		return object.Secret{}, object.Because(reason.NoSecret,
+			"%s is not there: with credentials.mode Existing your secret manager writes it, of type %s, with the key %s",
+			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
+	case v.Source.Seen.Hides(k) != nil:
+		return object.Secret{}, v.Source.Seen.Hides(k)
+	case len(body.Bytes()) == 0:
+		return object.Secret{}, object.Because(reason.Unknown, "%s was not looked for", k)
+	case live.Going:
+		return object.Secret{}, object.Because(reason.Going, "%s is being deleted", k)
+	}
+	given, err := linkerd.Given(body, v.Link.Target.Name, v.Target.Facts, controlPlane)
+	if err != nil {
+		return object.Secret{}, object.Because(reason.BadSecret, "%s, which your secret manager writes, cannot be used by Linkerd: %v", k, err)
+	}
+	return given, nil
+}
+
+// OwnSecret says that a Secret that somebody else is to write is still linkwright's own, from another mode of the link,
+// or nil. It is neither written nor deleted: the link goes on with it until people give it up.
+func (v Pair) OwnSecret() *object.Reason {
+	for _, k := range Secrets(v.Link) {
+		if v.Source.Seen.Record(k).Mark == object.Ours {
+			return object.Because(reason.OwnSecret,
+				"%s was written by linkwright, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
+				k, k.Namespace, k.Name, object.OwnerLabel)
+		}
+	}
+	return nil
+}
+
+// InUse is the code of an end that stays because its peer still uses what it gave.
+const InUse = reason.InUse
+
+// StillUsed says why the source may still use a token of its account in the target, although its credential is another
+// one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.
+func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
+	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
+	inUse := func(format string, a ...any) *object.Reason {
+		return object.Because(InUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
+	}
+	if !v.Source.Known || now == nil {
+		return inUse("its end of the link is not ready")
+	}
+	for _, k := range []object.Key{linkerd.MirrorSecret(at, v.Link.Target.Name), linkerd.ControlPlaneSecret(at, v.Link.Target.Name)} {
+		if source.Record(k).Mark == object.Ours {
+			return inUse("%s is still there", k)
+		}
+		if why := source.Hides(k); why != nil {
+			return inUse("%s", why.Message)
+		}
+	}
+	for _, k := range Secrets(v.Link) {
+		if body, _ := source.Body(k); v.carries(body, a) || of(a.Account, linkerd.TokenOf(body)) {
+			return inUse("%s still carries its token", k)
+		}
+	}
+	link := linkerd.LinkKey(at, v.Link.Target.Name)
+	if source.Record(link).IsZero() && v.Source.Saw(link) {
+		return nil
+	}
+	body, _ := source.Body(link)
+	name, entries := linkerd.Announced(body)
+	if name != Secrets(v.Link)[0].Name || !slices.Contains(entries, linkerd.CredentialEntry(now.Print)) {
+		return inUse("%s does not name it yet", link)
+	}
+	return nil
+}
+
+// of says that a token that expires is the account's.
+func of(account object.Key, token object.Secret) bool {
+	c, ok := claimsOf(token)
+	return ok && c.Namespace == account.Namespace && c.Account.Name == account.Name
+}
+
+// carries says that a Secret's kubeconfig holds a token of the account that does not expire.
+func (v Pair) carries(secret object.Body, a Access) bool {
+	for k := range v.Target.Seen.Kind("", "Secret") {
+		if account, n := lasting(k); n == 0 || account != a.Account {
+			continue
+		}
+		if token, _ := v.Target.Seen.Body(k); carries(secret, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// carries says that a Secret's kubeconfig holds the token of another Secret.
+func carries(secret, token object.Body) bool {
+	var config, of corev1.Secret
+	if json.Unmarshal(secret.Bytes(), &config) != nil || json.Unmarshal(token.Bytes(), &of) != nil {
+		return false
+	}
+	value := of.Data[corev1.ServiceAccountTokenKey]
+	return len(value) > 0 && bytes.Contains(config.Data[linkerd.KubeconfigKey], value)
+}

@@ -1,0 +1,94 @@
+package credential
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Lasting is where the tokens of a link of mode LegacyToken stand, which do not expire.
+type Lasting struct {
+	Use    *linkerd.Credential // what the source is to hold; nil: none was issued yet
+	Number int                 // of Use
+	Keep   []object.Key        // Secrets of tokens that the target is to hold, oldest first
+	Met    bool                // what people asked for is done
+}
+
+// Lasting decides on the tokens of a link, all of it read from what is live:
+//
+//	wanted  the newest that is live, else that is recorded, else the first past all of mode Bound: a token of an earlier number would
+//	        be the very one that was revoked. Where people asked for one past that, the next; what is not live then is not made again
+//	in use  the newest that was issued
+//	kept    both, and what was issued before while the source did not take that, or cannot do with it
+//
+// An error is about a Secret that cannot be read.
+func (v Pair) Lasting(a Access) (out Lasting, err error) {
+	live := slices.Clone(a.Tokens)
+	if n := a.lost(); n > 0 && (a.Asked == nil || n > a.Asked.Past) {
+		live = append(live, n)
+	}
+	if asked := a.Asked; asked != nil && (len(live) == 0 || live[len(live)-1] <= asked.Past) {
+		live = append(live, asked.Past+1)
+	}
+	from := 0
+	for i := len(live) - 1; i >= 0 && out.Use == nil; i-- {
+		from = i
+		if out.Use, err = v.Credential(tokenOf(a.Account, live[i])); err != nil {
+			return Lasting{Keep: a.tokens(live)}, err
+		}
+	}
+	if out.Use != nil {
+		out.Number = live[from]
+	}
+	if asked := a.Asked; asked != nil && live[from] > asked.Past && (from == 0 || !asked.Revoke) {
+		out.Met = out.Use != nil && v.replaces(out.Use, a)
+	}
+	if from > 0 && v.replaces(out.Use, a) {
+		live = live[from:]
+	}
+	out.Keep = a.tokens(live)
+	return out, nil
+}
+
+// lost is the number of a token to make that is not live, though it was, or is the first; 0: there is none. Both modes have one count, so that
+// none comes again when the mode changes there and back.
+func (a Access) lost() int {
+	if n := len(a.Tokens); n > 0 {
+		if a.Last <= a.Tokens[n-1] {
+			return 0
+		}
+		return a.Last
+	}
+	bound := a.Bound
+	for _, live := range a.Live {
+		bound = max(bound, live)
+	}
+	return max(a.Last, bound+1)
+}
+
+// Newest is the number of the last token that a link has, of its mode; 0: none. Where the source's Secrets were not read, nobody knows.
+func (v Pair) Newest(a Access) (int, error) {
+	numbers := append(slices.Clone(a.Tokens), a.Last)
+	if v.Link.Spec.Credentials.Mode == api.Bound {
+		tokens, read := v.tokens()
+		if !read {
+			return 0, fmt.Errorf("the credential of %s in cluster %s was not read", v.Link.Pair(), v.Link.Source.Name)
+		}
+		t := choice{Pair: v, Access: a, named: map[int]bool{}}
+		for _, token := range tokens {
+			t.names(token)
+		}
+		numbers = slices.Clone(a.Live) // those of the other mode go with the next rotation
+		for n := range t.named {
+			numbers = append(numbers, n)
+		}
+	}
+	newest := 0
+	for _, n := range numbers {
+		newest = max(newest, n)
+	}
+	return newest, nil
+}

@@ -1,0 +1,71 @@
+package credential
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Codes of a credential that is tried.
+const (
+	AccessFails = reason.AccessFails // requests with it do not pass
+	Untried     = reason.Untried     // and it may not be written before they did
+)
+
+// Tried is what is tried of a link with a credential, in short.
+func (v Pair) Tried(c *linkerd.Credential) string {
+	h := sha256.New()
+	for _, part := range []string{c.Print, v.Target.Facts.API.Server, v.Target.Facts.API.CA} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	what := "mirror "
+	if v.Link.Spec.UsesRemoteDiscovery() {
+		what = "plane "
+	}
+	return what + hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// Trial is what is tried: the bytes in the link's last Secret, that of the control plane where there is one. Nothing where there are
+// none.
+func (v Pair) Trial(secret object.Body) object.Trial {
+	config, err := dataOf(secret, linkerd.KubeconfigKey)
+	if err != nil || len(config) == 0 {
+		return object.Trial{}
+	}
+	return object.Trial{Target: v.Link.Target.Name, Config: object.NewSecret(config), Lists: linkerd.Lists(v.Link.Spec.UsesRemoteDiscovery())}
+}
+
+// Proven is what is known of a credential, by what is tried of it; nil: nothing.
+func (v Pair) Proven(tried string) *state.Proof {
+	if v.Proof == nil || v.Proof.Print != tried {
+		return nil
+	}
+	return v.Proof
+}
+
+// Fails tells that a credential does not work, or nil.
+func (v Pair) Fails(p *state.Proof) *object.Reason {
+	if p == nil || p.Why == nil {
+		return nil
+	}
+	return object.Because(AccessFails, "the credential of %s for %s does not work, seen from linkwright: %s",
+		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
+}
+
+// Withheld says why a credential may not be written yet, or nil: with Warn only a refusal counts.
+func (v Pair) Withheld(p *state.Proof) *object.Reason {
+	switch why := v.Fails(p); {
+	case p == nil:
+		return object.Because(Untried, "the credential of %s for %s is tried first", v.Link.Source.Name, v.Link.Target.Name)
+	case why == nil || !p.Blocks && v.Link.Spec.Credentials.Preflight != api.Require:
+		return nil
+	default:
+		return object.Because(why.Code, "%s. It is not written before it does (credentials.preflight: %s)", why.Message, v.Link.Spec.Credentials.Preflight)
+	}
+}

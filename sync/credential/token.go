@@ -1,0 +1,186 @@
+package credential
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// claims are what a bound token says of itself (kubernetes pkg/serviceaccount/claims.go). They are read, not verified:
+// whether the token is good is asked of what is live in the target.
+type claims struct {
+	Issued, Expires time.Time
+	Namespace       string
+	Account, Secret reference
+}
+
+type reference struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// claimsOf reads a token; false where it is none that is bound to a Secret, a stand-in for instance.
+func claimsOf(token object.Secret) (claims, bool) {
+	parts := strings.Split(string(token.Bytes()), ".")
+	if len(parts) != 3 {
+		return claims{}, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return claims{}, false
+	}
+	var c struct {
+		IssuedAt   int64 `json:"iat"`
+		Expires    int64 `json:"exp"`
+		Kubernetes struct {
+			Namespace string    `json:"namespace"`
+			Secret    reference `json:"secret"`
+			Account   reference `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
+	}
+	if json.Unmarshal(raw, &c) != nil || c.Kubernetes.Secret.Name == "" || c.Expires <= c.IssuedAt {
+		return claims{}, false
+	}
+	return claims{
+		Issued: time.Unix(c.IssuedAt, 0), Expires: time.Unix(c.Expires, 0),
+		Namespace: c.Kubernetes.Namespace, Account: c.Kubernetes.Account, Secret: c.Kubernetes.Secret,
+	}, true
+}
+
+func (c claims) life() time.Duration { return c.Expires.Sub(c.Issued) }
+
+// generation is the key of the Secret that the n-th token of an account is bound to: deleting it revokes that token.
+func generation(account object.Key, n int) object.Key {
+	return object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-" + strconv.Itoa(n)}
+}
+
+// Later is in the name of each token that does not expire but the first.
+const Later = "-token."
+
+// tokenOf is the key of the Secret that holds the n-th token of an account that does not expire. The number stands behind a dot: behind
+// a hyphen it would be that of a token of another account.
+func tokenOf(account object.Key, n int) object.Key {
+	k := object.Key{Kind: "Secret", Namespace: account.Namespace, Name: account.Name + "-token"}
+	if n > 1 {
+		k.Name += "." + strconv.Itoa(n)
+	}
+	return k
+}
+
+// LastOf are the highest numbers among keys: of the account's tokens that do not expire, and of those of mode Bound; 0 for none.
+func LastOf(account object.Key, keys []object.Key) (last, bound int) {
+	for _, k := range keys {
+		if of, n := lasting(k); of == account {
+			last = max(last, n)
+		}
+		bound = max(bound, numberOf(account, k))
+	}
+	return last, bound
+}
+
+// lasting takes the key of tokenOf apart; 0 for any other key.
+func lasting(k object.Key) (account object.Key, n int) {
+	name, number, counted := strings.Cut(k.Name[strings.LastIndexByte(k.Name, '-')+1:], ".")
+	if name != "token" || k.Kind != "Secret" || k.Group != "" {
+		return object.Key{}, 0
+	}
+	account = object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: k.Name[:strings.LastIndexByte(k.Name, '-')]}
+	if n = 1; counted {
+		n, _ = strconv.Atoi(number)
+	}
+	if n < 1 || tokenOf(account, n) != k {
+		return object.Key{}, 0
+	}
+	return account, n
+}
+
+// numberOf is the n of generation; 0 for any other key.
+func numberOf(account, k object.Key) int {
+	if of, n := numbered(k); of == account {
+		return n
+	}
+	return 0
+}
+
+// numbered takes the key of a generation apart; 0 for any other key.
+func numbered(k object.Key) (account object.Key, n int) {
+	at := strings.LastIndexByte(k.Name, '-')
+	if at < 0 || k.Kind != "Secret" || k.Group != "" {
+		return object.Key{}, 0
+	}
+	n, err := strconv.Atoi(k.Name[at+1:])
+	account = object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: k.Name[:at]}
+	if err != nil || n < 1 || generation(account, n) != k {
+		return object.Key{}, 0
+	}
+	return account, n
+}
+
+// Issued are the numbers, in order, of an account's Secrets of ours that are live in a target: of those that tokens are bound to,
+// and of those that hold tokens which do not expire.
+type Issued struct{ Live, Tokens []int }
+
+// IssuedIn tells what is live in a target, by account.
+func IssuedIn(s state.Cluster) map[object.Key]Issued {
+	out := map[object.Key]Issued{}
+	for k, r := range s.Seen.Records() {
+		if k.Namespace != object.AccessNamespace || r.Mark != object.Ours || r.Going {
+			continue
+		}
+		if account, n := numbered(k); n > 0 {
+			of := out[account]
+			of.Live = append(of.Live, n)
+			out[account] = of
+		} else if account, n := lasting(k); n > 0 {
+			of := out[account]
+			of.Tokens = append(of.Tokens, n)
+			out[account] = of
+		}
+	}
+	for _, of := range out {
+		slices.Sort(of.Live)
+		slices.Sort(of.Tokens)
+	}
+	return out
+}
+
+// Former are the keys of all generations of the account that are live in the target.
+func (a Access) Former() []object.Key { return keysOf(a.Account, a.Live) }
+
+// Lasting are the keys of all its tokens that do not expire.
+func (a Access) Lasting() []object.Key { return a.tokens(a.Tokens) }
+
+func (a Access) tokens(numbers []int) []object.Key {
+	out := make([]object.Key, len(numbers))
+	for i, n := range numbers {
+		out[i] = tokenOf(a.Account, n)
+	}
+	return out
+}
+
+// With adds what is live to the keys of one kind of tokens.
+func With(live, more []object.Key) []object.Key {
+	out := slices.Concat(live, more)
+	slices.SortFunc(out, object.Key.Compare)
+	return slices.Compact(out)
+}
+
+// Bound says that a token is one that is bound to a Secret, and no stand-in.
+func Bound(token object.Secret) bool {
+	_, ok := claimsOf(token)
+	return ok
+}
+
+func keysOf(account object.Key, numbers []int) []object.Key {
+	out := make([]object.Key, len(numbers))
+	for i, n := range numbers {
+		out[i] = generation(account, n)
+	}
+	return out
+}

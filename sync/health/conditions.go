@@ -1,0 +1,168 @@
+package health
+
+import (
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+)
+
+// Reasons of conditions: of Ready and Stalled that of the first stage that keeps the link from working.
+const (
+	StagesHold    = reason.StagesHold    // none does
+	NotRendered   = reason.NotRendered   // renders
+	TargetNotRead = reason.TargetNotRead // target reachable
+	AnchorsApart  = reason.AnchorsApart  // trust anchors shared
+	NotLed        = reason.NotLed        // controller leads
+	Settling      = reason.Settling      // one does that should come right by itself before long; also of Reconciling
+	NotSeen       = reason.NotSeen       // of Ready, while a stage that counts was not seen
+	Denied        = reason.Denied        // a guard or a policy says no to what is to be done at an end
+	noCredential  = "NoCredential"       // of a source's end that waits for its target's token
+)
+
+// Settles is for how long what is being set up may take.
+const Settles = 5 * time.Minute
+
+// counts are the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault
+// of the link.
+//
+//	stage                  reason         settles by itself
+//	renders                NotRendered    while the target has given no token yet, or it is about to be verified
+//	target reachable       TargetNotRead  no
+//	trust anchors shared   AnchorsApart   no
+//	access works           reason.AccessFails    no
+//	credentials written    NotWritten     yes
+//	controller leads       NotLed         yes
+//	gateway alive          GatewayDead    while the link is being set up: the first probes come late
+func counts() map[Stage]reason.Code {
+	return map[Stage]reason.Code{
+		Renders: NotRendered, Reachable: TargetNotRead, Trusted: AnchorsApart, Works: reason.AccessFails, Written: NotWritten, Leads: NotLed, Gateway: GatewayDead,
+	}
+}
+
+// Denial is what is told of an end that a guard or a policy denies what is to be done there.
+func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
+	return unready(was, now, fault{reason: Denied, message: string(why.Code)})
+}
+
+// Beginning is what is told of a link of which nothing is written yet.
+func Beginning(now time.Time) []object.Condition {
+	return unready(nil, now, fault{soon: true})
+}
+
+// Conditions sums a link's stages up, for what was told of it before. Due is when they must be judged anew though nothing moved;
+// zero: never.
+//
+//	stages that count                      Ready    Reconciling   Stalled
+//	none failed, and both ends were read   True
+//	failed, settles by itself              False    True          once it has taken longer than Settles
+//	failed                                 False                  True
+//	an end was not read                    Unknown
+//
+// What failed when it was tried last stays so until it is tried again: a process that has just started has tried nothing.
+func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []object.Condition, due time.Time) {
+	v, code := decisive(all)
+	if Condition(was, object.Ready).Reason == Denied {
+		was = nil // it tells nothing of stages
+	}
+	switch {
+	case untried(all, v) && Condition(was, object.Ready).Reason == reason.AccessFails:
+		return was, time.Time{}
+	case code == "":
+		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: StagesHold}), time.Time{}
+	case v.Passing == Unknown:
+		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: NotSeen}), time.Time{}
+	}
+	begun := Condition(was, object.Reconciling).Since
+	soon := settles(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
+	if begun.IsZero() {
+		begun = now
+	}
+	if soon = soon && now.Before(begun.Add(Settles)); soon {
+		due = begun.Add(Settles)
+	}
+	return unready(was, now, fault{code, about(v), soon}), due
+}
+
+// decisive is the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that
+// nobody tried does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
+func decisive(all []Verdict) (Verdict, reason.Code) {
+	for _, v := range all {
+		seen := v.Passing != Unknown || v.Stage != Reachable && v.Stage != Written && v.Stage != Leads
+		if code := counts()[v.Stage]; code != "" && (v.Passing == Failed || !seen) {
+			return v, code
+		}
+	}
+	return Verdict{}, ""
+}
+
+// untried says that nobody tried the credential, and nothing ahead of that is in its way.
+func untried(all []Verdict, first Verdict) bool {
+	for _, v := range all {
+		switch v.Stage {
+		case Works:
+			return v.Passing == Unknown
+		case first.Stage:
+			return false
+		}
+	}
+	return false
+}
+
+// fault is what keeps a link from being ready; soon: it should come right by itself.
+type fault struct {
+	reason  reason.Code
+	message string
+	soon    bool
+}
+
+// unready tells of a fault. While it may settle, one fault after another is no news.
+func unready(was []object.Condition, now time.Time, f fault) []object.Condition {
+	kind := object.Stalled
+	if f.soon {
+		kind, f.reason = object.Reconciling, Settling
+	}
+	return standing(was, now,
+		object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message},
+		object.Condition{Type: kind, Status: object.True, Reason: f.reason, Message: f.message})
+}
+
+// standing are conditions, each since it stands so, and in the words in which that was told first.
+func standing(was []object.Condition, now time.Time, next ...object.Condition) []object.Condition {
+	for i, c := range next {
+		next[i].Since = now.UTC().Truncate(time.Second)
+		if old := Condition(was, c.Type); old.Stands(c) {
+			next[i] = old
+		}
+	}
+	return next
+}
+
+// Condition is that of one type; zero where there is none.
+func Condition(all []object.Condition, kind string) object.Condition {
+	for _, c := range all {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return object.Condition{}
+}
+
+// settles says that what failed may come right by itself.
+func settles(v Verdict, settingUp bool) bool {
+	switch v.Stage {
+	case Written, Leads:
+		return true
+	case Gateway:
+		return settingUp
+	}
+	return v.Stage == Renders && v.Why != nil && (v.Why.Code == noCredential || v.Why.Code == reason.Untried)
+}
+
+// about is the stage and the code of what failed: what a server said is for reports, which take secrets out.
+func about(v Verdict) string {
+	if v.Why == nil {
+		return v.Stage.String()
+	}
+	return v.Stage.String() + ": " + string(v.Why.Code)
+}

@@ -1,0 +1,117 @@
+package health
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
+)
+
+// is are the conditions of what is told in one word each: Ready's status and reason, and what else is True.
+func is(all []object.Condition) string {
+	out := ""
+	for _, c := range all {
+		out += c.Type + "=" + c.Status + " " + string(c.Reason) + "; "
+	}
+	return out
+}
+
+const (
+	ready    = "Ready=True StagesHold; "
+	settling = "Ready=False Settling; Reconciling=True Settling; "
+)
+
+func stalled(reason string) string {
+	return "Ready=False " + reason + "; Stalled=True " + reason + "; "
+}
+
+func TestConditions(t *testing.T) {
+	why := object.Because("Because", "of that: it said eyJhbGciOi")
+	now := time.Date(2026, 11, 22, 10, 0, 0, 700, time.UTC)
+	dead := func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{Dead: []object.Key{leaseOf(Link{})}} }
+	leaderless := func(v *Link, _ *linkerd.Pulse) { lost(v, leaseOf(*v)) }
+	untouched := func(*Link, *linkerd.Pulse) {}
+	denied := func(v *Link, _ *linkerd.Pulse) { v.Proof.Why = why }
+	untried := func(v *Link, _ *linkerd.Pulse) { v.Proof = nil }
+	was := func(age time.Duration, with func(*Link, *linkerd.Pulse)) []object.Condition {
+		v, p := healthy()
+		with(&v, &p)
+		out, _ := Conditions(nil, v.Health(nil, p, now), now.Add(-age))
+		return out
+	}
+	for name, tt := range map[string]struct {
+		was  []object.Condition
+		with func(*Link, *linkerd.Pulse)
+		held *object.Reason
+		want string
+		due  time.Duration
+	}{
+		"all holds":                       {with: untouched, want: ready},
+		"nobody tried the credential":     {with: untried, want: ready},
+		"no mirror tells of the gateway":  {with: func(_ *Link, p *linkerd.Pulse) { *p = linkerd.Pulse{} }, want: ready},
+		"no gateway":                      {with: func(v *Link, p *linkerd.Pulse) { v.Target.Facts.Gateway.Disabled, *p = true, linkerd.Pulse{} }, want: ready},
+		"nobody shows anchors":            {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Facts.Anchors = nil }, want: ready},
+		"nobody serves behind a mirror":   {with: func(_ *Link, p *linkerd.Pulse) { p.Empty = []object.Key{leaseOf(Link{})} }, want: ready},
+		"trials do not count":             {with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip }, want: ready},
+		"access fails":                    {with: denied, want: stalled(string(reason.AccessFails))},
+		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.AccessFails))},
+		"it failed, and works":            {was: was(time.Hour, denied), with: untouched, want: ready},
+		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Target.Known, v.Target.Err = nil, false, why }, want: stalled(string(TargetNotRead))},
+		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.AccessFails))},
+		"target down":                     {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Known, v.Target.Err = false, why }, held: why, want: stalled(string(TargetNotRead))},
+		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Known = false }, held: why, want: "Ready=Unknown NotSeen; "},
+		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Known = false }, want: "Ready=Unknown NotSeen; "},
+		"no anchor in common": {with: func(v *Link, _ *linkerd.Pulse) {
+			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
+		}, want: stalled(string(AnchorsApart))},
+		"cannot be rendered":           {with: untouched, held: why, want: stalled(string(NotRendered))},
+		"no token yet":                 {with: untouched, held: object.Because(reason.NoCredential, ""), want: settling, due: Settles},
+		"it is to be verified first":   {with: untouched, held: object.Because(reason.Untried, ""), want: settling, due: Settles},
+		"credentials are not written":  {with: func(v *Link, _ *linkerd.Pulse) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: Settles},
+		"no controller":                {with: func(v *Link, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: Settles},
+		"no leader":                    {with: leaderless, want: settling, due: Settles},
+		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: Settles - time.Minute},
+		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(string(NotLed))},
+		"no leader, and there was one": {was: was(Settles, untouched), with: leaderless, want: settling, due: Settles},
+		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(string(NotLed))},
+		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(string(GatewayDead))},
+		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: settling, due: Settles - time.Minute},
+		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(string(GatewayDead))},
+		"set up":                       {was: Beginning(now), with: untouched, want: ready},
+	} {
+		v, pulse := healthy()
+		tt.with(&v, &pulse)
+		got, due := Conditions(tt.was, v.Health(tt.held, pulse, now), now)
+		want := time.Time{}
+		if tt.due > 0 {
+			want = now.Truncate(time.Second).Add(tt.due)
+		}
+		if is(got) != tt.want || !due.Truncate(time.Second).Equal(want) {
+			t.Errorf("%s: %s due %s, want %s due %s", name, is(got), due, tt.want, want)
+		}
+		for _, c := range got {
+			if c.Status == object.False && (c.Message == "" || len(c.Message) > 100) {
+				t.Errorf("%s: says %q", name, c.Message)
+			}
+		}
+		if again, _ := Conditions(got, v.Health(tt.held, pulse, now), now.Add(time.Second)); !cmp.Equal(got, again) {
+			t.Errorf("%s: told anew a second later: %s", name, cmp.Diff(got, again))
+		}
+	}
+}
+
+// What a condition tells is no server's: it could quote a secret.
+func TestConditionsQuoteNobody(t *testing.T) {
+	all := []Verdict{{Works, Failed, object.Because("Refused", "the server said eyJhbGciOi")}}
+	got, _ := Conditions(nil, all, time.Unix(0, 0))
+	if c := Condition(got, object.Ready); c.Message != "access works: Refused" {
+		t.Errorf("says %q", c.Message)
+	}
+}

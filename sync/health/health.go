@@ -1,0 +1,269 @@
+// Package health answers: does a link work, and how is that told?
+package health
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
+)
+
+// Stage is one thing that must hold for a link to work, after those before it. It is kept for each link, and as small as that asks for.
+type Stage uint8
+
+// Stages, in their order.
+const (
+	Renders Stage = iota + 1
+	Reachable
+	Trusted
+	Works
+	Written
+	Loaded
+	Leads
+	Gateway
+	Serving
+)
+
+// String is what people call it.
+func (s Stage) String() string {
+	return [...]string{
+		Renders: "renders", Reachable: "target reachable", Trusted: "trust anchors shared", Works: "access works", Written: "credentials written",
+		Loaded: "credentials loaded", Leads: "controller leads", Gateway: "gateway alive", Serving: "mirrors have endpoints",
+	}[s]
+}
+
+// Reasons of stages that fail.
+const (
+	NotWritten   = reason.NotWritten   // a credential is not where Linkerd reads it
+	NotLoaded    = reason.NotLoaded    // the control plane has not started anew with it
+	NoController = reason.NoController // there is none, or it is not ready
+	NoLeader     = reason.NoLeader     // it holds no lease
+	GatewayDead  = reason.GatewayDead  // its probe fails
+	EmptyMirrors = reason.EmptyMirrors // nobody serves behind them
+)
+
+// Reasons why nobody knows of a stage.
+const (
+	notReadYet   = "NotRead"      // the target was not read
+	notTried     = "NotTried"     // nobody tried the credential
+	nothingToSee = "NothingToSee" // there is no mirror that would tell
+)
+
+const mostMirrors = 3 // are named
+
+// Passing says how a stage came out.
+type Passing uint8
+
+// Of a stage.
+const (
+	Passed Passing = iota + 1
+	Failed
+	Unknown  // it was not seen
+	NotAsked // it does not apply, or is declared not to count
+)
+
+// String is how it is told.
+func (p Passing) String() string {
+	return [...]string{Passed: "passed", Failed: "failed", Unknown: "unknown", NotAsked: "not asked"}[p]
+}
+
+// Verdict is how a stage of a link came out, and why.
+type Verdict struct {
+	Stage   Stage
+	Passing Passing
+	Why     *object.Reason // of a stage that failed or is unknown; what is worth knowing of one that passed
+}
+
+// First gives the first stage that failed; false: none did.
+func First(all []Verdict) (Verdict, bool) {
+	for _, v := range all {
+		if v.Passing == Failed {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// Link is a link with both its ends as they were seen, asked whether it works.
+type Link struct {
+	credential.Pair
+	Loading Verdict // whether its source's control plane runs with its credential; zero: it always does, once that is written
+}
+
+// Health judges all stages of a link by what is seen at both ends. Held is why its source's end cannot be rendered, or nil; pulse is
+// what its source tells of the target's gateway.
+//
+//	renders                 the source's end is rendered; unknown while the target is not read
+//	target reachable        the target was read
+//	trust anchors shared    as Trust; not asked with trustAnchors: Skip
+//	access works            as the last try of the credential; unknown before one
+//	credentials written     every Secret of the link is there
+//	credentials loaded      as the view has it; not asked where nothing is seen of it
+//	controller leads        its Deployment is ready, and its lease has a holder
+//	gateway alive           not all mirrors' addresses are not ready; not asked without a gateway
+//	mirrors have endpoints  every mirror has an address
+func (v Link) Health(held *object.Reason, pulse linkerd.Pulse, now time.Time) []Verdict {
+	return append([]Verdict{v.renders(held), v.reachable(), v.trusted(now), v.works(), v.written(), v.loaded()}, v.beats(pulse)...)
+}
+
+// beats are the last stages alone: those that are read from what Linkerd's controllers write.
+func (v Link) beats(pulse linkerd.Pulse) []Verdict {
+	return []Verdict{v.leads(), v.gateway(pulse), v.serving(pulse)}
+}
+
+func (v Link) renders(held *object.Reason) Verdict {
+	switch {
+	case held == nil:
+		return Verdict{Stage: Renders, Passing: Passed}
+	case !v.Target.Known: // for want of its facts
+		return Verdict{Renders, Unknown, held}
+	}
+	return Verdict{Renders, Failed, held}
+}
+
+func (v Link) reachable() Verdict {
+	if v.Target.Known {
+		return Verdict{Stage: Reachable, Passing: Passed}
+	}
+	if v.Target.Err != nil {
+		return Verdict{Reachable, Failed, v.Target.Err}
+	}
+	return Verdict{Reachable, Unknown, object.Because(notReadYet, "%s was not read yet", v.Link.Target.Name)}
+}
+
+func (v Link) trusted(now time.Time) Verdict {
+	trust := v.Trust(now)
+	switch {
+	case v.Link.Spec.TrustAnchors == api.Skip:
+		return Verdict{Stage: Trusted, Passing: NotAsked}
+	case trust.Broken():
+		return Verdict{Trusted, Failed, trust.Why}
+	case len(v.Source.Facts.Anchors) == 0 || len(v.Target.Facts.Anchors) == 0:
+		return Verdict{Trusted, Unknown, v.untrusted()}
+	}
+	return Verdict{Trusted, Passed, trust.Why}
+}
+
+func (v Link) works() Verdict {
+	switch {
+	case v.Link.Spec.Credentials.Preflight == api.Skip:
+		return Verdict{Stage: Works, Passing: NotAsked}
+	case v.Proof == nil:
+		return Verdict{Works, Unknown, object.Because(notTried, "the credential was not tried from here")}
+	case v.Proof.Why != nil:
+		return Verdict{Works, Failed, v.Proof.Why}
+	}
+	return Verdict{Stage: Works, Passing: Passed}
+}
+
+func (v Link) written() Verdict {
+	if !v.Source.Known {
+		return Verdict{Stage: Written, Passing: Unknown}
+	}
+	for _, k := range v.Secrets() {
+		if why := v.Source.Seen.Hides(k); why != nil {
+			return Verdict{Written, Unknown, why}
+		}
+		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
+			return Verdict{Written, Failed, object.Because(NotWritten, "%s is not there yet", k)}
+		}
+	}
+	return Verdict{Stage: Written, Passing: Passed}
+}
+
+func (v Link) loaded() Verdict {
+	if v.Loading == (Verdict{}) {
+		return Verdict{Stage: Loaded, Passing: NotAsked}
+	}
+	return v.Loading
+}
+
+func (v Link) leads() Verdict {
+	at, target, seen := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
+	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
+	if !v.Source.Known {
+		return Verdict{Stage: Leads, Passing: Unknown}
+	}
+	if v.Link.Spec.Controller.Mode == api.PerLink {
+		controller := object.Key{Group: "apps", Kind: "Deployment", Namespace: at.MulticlusterNamespace, Name: linkerd.Controller(target)}
+		switch r := seen.Record(controller); {
+		case seen.Hides(controller) != nil:
+			return Verdict{Leads, Unknown, seen.Hides(controller)}
+		case r.IsZero():
+			return Verdict{Leads, Failed, object.Because(NoController, "%s is not there yet", controller)}
+		case !r.Health.IsZero():
+			return Verdict{Leads, Failed, object.Because(NoController, "%s: %s", controller, r.Health)}
+		}
+	}
+	switch r := seen.Record(lease); {
+	case seen.Hides(lease) != nil:
+		return Verdict{Leads, Unknown, seen.Hides(lease)}
+	case r.IsZero():
+		return Verdict{Leads, Failed, object.Because(NoLeader, "no controller has taken %s yet: see its log", lease)}
+	case r.Health.String() == object.NoHolder:
+		return Verdict{Leads, Failed, object.Because(NoLeader, "%s: nobody holds it: see the log of the link's controller", lease)}
+	}
+	return Verdict{Stage: Leads, Passing: Passed}
+}
+
+func (v Link) gateway(p linkerd.Pulse) Verdict {
+	switch {
+	case !v.Source.Known:
+		return Verdict{Stage: Gateway, Passing: Unknown}
+	case v.Target.Known && v.Target.Facts.Gateway.Disabled:
+		return Verdict{Stage: Gateway, Passing: NotAsked}
+	case v.mirrorless() != nil:
+		return Verdict{Gateway, Unknown, v.mirrorless()}
+	case p.Gone():
+		return Verdict{Gateway, Failed, object.Because(GatewayDead,
+			"the controller in %s finds the gateway of %s dead: no address of its %s is ready (%s); see whether %s is reached from there, and both proxies share a trust anchor",
+			v.Link.Source.Name, v.Link.Target.Name, count(len(p.Dead), "mirror"), named(p.Dead), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
+	case p.Serving == 0:
+		return Verdict{Gateway, Unknown, object.Because(nothingToSee, "no mirror has an address that would tell")}
+	}
+	return Verdict{Stage: Gateway, Passing: Passed}
+}
+
+func (v Link) serving(p linkerd.Pulse) Verdict {
+	switch {
+	case !v.Source.Known:
+		return Verdict{Stage: Serving, Passing: Unknown}
+	case v.mirrorless() != nil:
+		return Verdict{Serving, Unknown, v.mirrorless()}
+	case len(p.Empty) > 0:
+		return Verdict{Serving, Failed, object.Because(EmptyMirrors, "%s without any endpoint: %s; in %s nobody serves there",
+			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
+	case p.Serving+len(p.Dead) == 0:
+		return Verdict{Stage: Serving, Passing: NotAsked}
+	}
+	return Verdict{Stage: Serving, Passing: Passed}
+}
+
+// mirrorless says that mirrors may not be read in the source, or nil.
+func (v Link) mirrorless() *object.Reason {
+	return v.Source.Seen.HidesAny(linkerd.MirrorWatches(v.Link.Source.Spec.Linkerd)[:2]...)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// named are the first of them.
+func named(keys []object.Key) string {
+	var out []string
+	for _, k := range keys[:min(len(keys), mostMirrors)] {
+		out = append(out, k.Namespace+"/"+k.Name)
+	}
+	if len(keys) > mostMirrors {
+		out = append(out, "and more")
+	}
+	return strings.Join(out, ", ")
+}

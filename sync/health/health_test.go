@@ -1,0 +1,137 @@
+package health
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// healthy is a link of which every stage passes.
+func healthy() (Link, linkerd.Pulse) {
+	spec := api.Cluster{}.WithDefaults()
+	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Known: true}, Target: state.Cluster{Known: true}, Proof: &state.Proof{}}}}
+	v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west", Spec: spec}, &fleet.Cluster{Name: "east", Spec: spec}
+	v.Link.Spec = &api.LinkSpec{TrustAnchors: api.Warn}
+	v.Link.Spec.Controller.Mode = api.PerLink
+	anchors := []linkerd.Anchor{{Fingerprint: strings.Repeat("a", 64), Expires: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	v.Source.Facts.Anchors, v.Target.Facts.Anchors = anchors, anchors
+	for _, k := range append(credential.Secrets(v.Link), controllerOf(v), leaseOf(v)) {
+		seen(&v, k, object.Record{UID: "u", Mark: object.Ours})
+	}
+	return v, linkerd.Pulse{Serving: 1}
+}
+
+func controllerOf(Link) object.Key {
+	return object.Key{Group: "apps", Kind: "Deployment", Namespace: "linkerd-multicluster", Name: "controller-east"}
+}
+
+func leaseOf(Link) object.Key {
+	return object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: "linkerd-multicluster", Name: "service-mirror-write-east"}
+}
+
+func seen(v *Link, k object.Key, r object.Record) {
+	edit := v.Source.Seen.Edit()
+	edit.Put(k, r, object.Body{})
+	v.Source.Seen = edit.Observation()
+}
+
+func lost(v *Link, k object.Key) {
+	edit := v.Source.Seen.Edit()
+	edit.Drop(k)
+	v.Source.Seen = edit.Observation()
+}
+
+// Each stage fails alone, by what it is read from, and is the first that failed then.
+func TestHealth(t *testing.T) {
+	why := object.Because("Because", "of that")
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		with func(v *Link, p *linkerd.Pulse) (held *object.Reason)
+		at   Stage
+		is   Passing
+		code string
+	}{
+		"all is well":         {nil, Serving, Passed, ""},
+		"held":                {func(*Link, *linkerd.Pulse) *object.Reason { return why }, Renders, Failed, "Because"},
+		"held for the target": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Known, v.Target.Err = false, why; return why }, Renders, Unknown, "Because"},
+		"target down":         {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Known, v.Target.Err = false, why; return why }, Reachable, Failed, "Because"},
+		"target not read yet": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Known = false; return nil }, Reachable, Unknown, "NotRead"},
+		"no anchor in common": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
+			return nil
+		}, Trusted, Failed, string(NoSharedAnchor)},
+		"anchors half rotated": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			v.Target.Facts.Anchors = append([]linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}, v.Source.Facts.Anchors...)
+			return nil
+		}, Trusted, Passed, string(AnchorsDiffer)},
+		"anchors unknown":      {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
+		"anchors do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
+		"refused":              {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
+		"not tried":            {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof = nil; return nil }, Works, Unknown, "NotTried"},
+		"trials do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip
+			return nil
+		}, Works, NotAsked, ""},
+		"no credential": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, credential.Secrets(v.Link)[0]); return nil }, Written, Failed, string(NotWritten)},
+		"credential going": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			seen(v, credential.Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
+			return nil
+		}, Written, Failed, string(NotWritten)},
+		"no controller": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, string(NoController)},
+		"controller not ready": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
+			return nil
+		}, Leads, Failed, string(NoController)},
+		"no controller of ours": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			lost(v, controllerOf(*v))
+			v.Link.Spec.Controller.Mode = api.External
+			return nil
+		}, Leads, Passed, ""},
+		"no lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, string(NoLeader)},
+		"nobody holds the lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			seen(v, leaseOf(*v), object.Record{UID: "u", Health: object.HealthOf("Lease", []byte(`{}`))})
+			return nil
+		}, Leads, Failed, string(NoLeader)},
+		"gateway dead": {func(_ *Link, p *linkerd.Pulse) *object.Reason {
+			*p = linkerd.Pulse{Dead: []object.Key{leaseOf(Link{})}}
+			return nil
+		}, Gateway, Failed, string(GatewayDead)},
+		"no gateway": {func(v *Link, p *linkerd.Pulse) *object.Reason {
+			v.Target.Facts.Gateway.Disabled = true
+			*p = linkerd.Pulse{}
+			return nil
+		}, Gateway, NotAsked, ""},
+		"nothing mirrored":        {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NothingToSee"},
+		"nothing mirrored at all": {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Serving, NotAsked, ""},
+		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(EmptyMirrors)},
+	} {
+		v, pulse := healthy()
+		var held *object.Reason
+		if tt.with != nil {
+			held = tt.with(&v, &pulse)
+		}
+		all := v.Health(held, pulse, now)
+		for _, got := range all {
+			if got.Stage != tt.at {
+				continue
+			}
+			code := ""
+			if got.Why != nil {
+				code = string(got.Why.Code)
+			}
+			if got.Passing != tt.is || code != tt.code {
+				t.Errorf("%s: %s is %s %s, want %s %s", name, got.Stage, got.Passing, code, tt.is, tt.code)
+			}
+		}
+		if first, failed := First(all); failed != (tt.is == Failed || name == "held for the target") || tt.is == Failed && first.Stage != tt.at {
+			t.Errorf("%s: the first that failed is %s, %v", name, first.Stage, failed)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package health
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Reasons of Trust.
+const (
+	NoSharedAnchor = reason.NoSharedAnchor // proxies of the two ends cannot talk to each other
+	AnchorExpires  = reason.AnchorExpires  // soon they cannot
+	AnchorsDiffer  = reason.AnchorsDiffer  // they can, as in the middle of a rotation
+)
+
+// anchorNotice is for how long before its end the last shared anchor is told of, as by `linkerd check` (linkerd2
+// pkg/issuercerts: issuer.go, trust anchors valid for 60 days).
+const anchorNotice = 60 * 24 * time.Hour
+
+// Trust is what the trust anchors of a link's ends say.
+type Trust struct {
+	Why  *object.Reason // what is wrong with them; nil: nothing, or those of an end are not known
+	Next time.Time      // when that may differ by the clock; zero: never
+}
+
+// Broken says that proxies of source and target cannot talk to each other.
+func (t Trust) Broken() bool { return t.Why != nil && t.Why.Code == NoSharedAnchor }
+
+// Trust compares the anchors of both ends as sets of certificates. An issuer that is signed by one shared anchor is enough:
+// that the sets are equal, as Linkerd's own check wants it, is more than a rotation can give.
+func (v Link) Trust(now time.Time) Trust {
+	source, target := v.Source.Facts.Anchors, v.Target.Facts.Anchors
+	if !v.Source.Known || !v.Target.Known || len(source) == 0 || len(target) == 0 {
+		return Trust{}
+	}
+	shared := slices.DeleteFunc(slices.Clone(source), func(a linkerd.Anchor) bool {
+		return !slices.Contains(target, a) || !now.Before(a.Expires)
+	})
+	from, to := v.Link.Source.Name, v.Link.Target.Name
+	if len(shared) == 0 {
+		return Trust{Why: object.Because(NoSharedAnchor,
+			"proxies of %s and %s have no valid trust anchor in common, and do not talk to each other: %s has %s; %s has %s. Give both the anchors of both (ConfigMap linkerd-identity-trust-roots), and start proxies anew",
+			from, to, from, told(source), to, told(target))}
+	}
+	last := slices.MaxFunc(shared, func(a, b linkerd.Anchor) int { return a.Expires.Compare(b.Expires) })
+	notice := last.Expires.Add(-anchorNotice)
+	switch only := told(without(source, target)); {
+	case !now.Before(notice):
+		return Trust{Next: last.Expires, Why: object.Because(AnchorExpires,
+			"the last valid trust anchor that proxies of %s and %s have in common is %s: give both a newer one before", from, to, last.Short())}
+	case !slices.Equal(source, target):
+		return Trust{Next: notice, Why: object.Because(AnchorsDiffer,
+			"proxies of %s and %s share the trust anchor %s; %s alone has %s, and %s alone %s: end the rotation of anchors",
+			from, to, last.Short(), from, only, to, told(without(target, source)))}
+	}
+	return Trust{Next: notice}
+}
+
+// untrusted says that the anchors of an end may not be read, or nil.
+func (v Link) untrusted() *object.Reason {
+	if why := v.Source.Facts.Lack(linkerd.AsAnchor); why != nil {
+		return object.Because(why.Code, "cluster %s: %s", v.Link.Source.Name, why.Message)
+	}
+	if why := v.Target.Facts.Lack(linkerd.AsAnchor); why != nil {
+		return object.Because(why.Code, "cluster %s: %s", v.Link.Target.Name, why.Message)
+	}
+	return nil
+}
+
+func without(all, others []linkerd.Anchor) []linkerd.Anchor {
+	return slices.DeleteFunc(slices.Clone(all), func(a linkerd.Anchor) bool { return slices.Contains(others, a) })
+}
+
+// mostTold of a set are named.
+const mostTold = 3
+
+func told(all []linkerd.Anchor) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	names := make([]string, 0, mostTold+1)
+	for _, a := range all[:min(len(all), mostTold)] {
+		names = append(names, a.Short())
+	}
+	if len(all) > mostTold {
+		names = append(names, "and more")
+	}
+	return strings.Join(names, ", ")
+}
+
+// Distrust is why the source's end is held where the link requires shared anchors, or nil. Anchors that nobody lets us read may be
+// shared or not.
+func (v Link) Distrust(now time.Time) *object.Reason {
+	if why := v.untrusted(); why != nil && v.Link.Spec.TrustAnchors == api.Require {
+		return why
+	}
+	if t := v.Trust(now); v.Link.Spec.TrustAnchors == api.Require && t.Broken() {
+		return t.Why
+	}
+	return nil
+}

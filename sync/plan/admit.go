@@ -1,0 +1,280 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Unread is the code of an end that waits for clusters to be read by requests: see Step.Look.
+const Unread = reason.Unread
+
+// part is what one end adds to a step.
+type part struct {
+	Times
+	row                   Row
+	base                  *inventory.Inventory // to be recorded of the base: it is written with commit and term
+	ahead, changes, after []object.Change
+	look, retire          []api.ClusterName
+	owed                  []object.End
+	tries                 []Try
+}
+
+// base is what is to be recorded of the base; nil: its entries are as they should be.
+func base(parts []part) (out *inventory.Inventory) {
+	for _, p := range parts {
+		if p.base != nil {
+			out = p.base
+		}
+	}
+	return out
+}
+
+// retiring are the clusters whose removal begins, sorted.
+func retiring(parts []part) (out []api.ClusterName) {
+	for _, p := range parts {
+		out = append(out, p.retire...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// admission says of each proposal whether it goes, waits or is denied.
+type admission struct {
+	*cluster
+	written map[object.Key]bool // in the parts so far, in this cluster as a target
+}
+
+// admit gives what each end adds to the step.
+func (c *cluster) admit(all []proposal) []part {
+	a := &admission{cluster: c, written: map[object.Key]bool{}}
+	parts := make([]part, len(all))
+	for i, p := range all {
+		parts[i] = a.end(p)
+	}
+	return parts
+}
+
+func (a *admission) end(p proposal) part {
+	out := a.leaving
+	if p.declared() {
+		out = a.declared
+	}
+	done := out(p)
+	for _, c := range done.changes {
+		a.written[c.Key] = true
+	}
+	return done
+}
+
+// declared admits what a declared end lacks, and what it no longer wants.
+func (a *admission) declared(p proposal) part {
+	v, held := p.prune, p.want.Held
+	changes, shared := a.unshared(p.changes)
+	row := Row{End: p.want.End, Standing: InPlace, Going: v.Going}
+	if why := a.closed(row.End); why != nil {
+		return part{row: stay(row, why, len(changes)+len(v.Go))}
+	}
+	var verified part
+	if held == nil {
+		verified, held = a.verify(p.want, changes)
+	}
+	if held == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, drains)) {
+		held = a.blind(row.End)
+	}
+	changes, contested, calm := a.calm(changes)
+	changes, paced, follow := a.pace(row.End, changes)
+	out := part{}
+	if kept := v.Refused != nil && slices.ContainsFunc(changes, drains); held == nil && !kept { // whole ends, as they are
+		out = a.take(v.Next, append(changes, v.Go...))
+		row.Standing, row.Why = out.row.Standing, out.row.Why
+	}
+	switch {
+	case held != nil:
+		row.Standing, row.Why = Held, a.held(row.End, held)
+	case v.Refused != nil:
+		row.Standing, row.Why = Refused, v.Refused
+	case row.Standing != InPlace:
+	case shared:
+		row.Standing = Changing
+	case v.Waiting != nil:
+		row.Standing, row.Why = Waiting, v.Waiting
+	case contested != nil:
+		row.Standing, row.Why = Waiting, contested
+	case paced != nil:
+		row.Standing, row.Why = Waiting, paced
+	default:
+		row = a.judged(row, p.want)
+	}
+	out.row, out.tries, out.Retry = a.withhold(row), verified.tries, verified.Retry
+	out.within(earliest(calm, follow))
+	return out
+}
+
+// unshared leaves out what another end of the cluster writes in this step, and says whether there is any: links to two names of a cluster
+// share an account there.
+func (a *admission) unshared(changes []object.Change) (own []object.Change, shared bool) {
+	own = slices.DeleteFunc(changes, func(c object.Change) bool { return !c.End.IsSource() && a.written[c.Key] })
+	return own, len(own) < len(changes)
+}
+
+// leaving admits the next part of an unlink.
+func (a *admission) leaving(p proposal) part {
+	v := p.prune
+	row := Row{End: v.End, Leaving: true, Going: v.Going}
+	here := v.End
+	here.Cluster = a.name // what closes it is declared by the name that its cluster has now
+	if why := a.closed(here); why != nil {
+		return part{row: stay(row, why, len(v.Going)), Times: Times{Next: v.Grace}}
+	}
+	out := part{}
+	switch blind := a.blind(v.End); {
+	case v.Refused != nil:
+		row.Standing, row.Why = Refused, v.Refused
+	case blind != nil:
+		row.Standing, row.Why = Held, blind
+	case v.Drop:
+		row.Standing = Removed
+		if row.Why, out.look = a.unread(v.End); row.Why != nil {
+			row.Standing = Waiting
+			break
+		}
+		out.owed, out.after = a.owes(v.End), []object.Change{a.drop(v.Next)}
+	default:
+		out = a.take(v.Next, v.Go)
+		row.Standing, row.Why = out.row.Standing, out.row.Why
+		if row.Why == nil {
+			row.Why, row.Until = v.Waiting, v.Until
+		}
+		if row.Standing == InPlace {
+			row.Standing = Waiting
+		}
+	}
+	out.row = row
+	out.within(v.Grace)
+	return out
+}
+
+// take admits an end's changes and the inventory ahead of them, unless a policy is against it. An
+// inventory is written when a key is new, or gone, or an unlink begins; never for nothing.
+func (a *admission) take(next inventory.Inventory, changes []object.Change) part {
+	is := func(s Standing, why *object.Reason) part { return part{row: Row{Standing: s, Why: why}} }
+	old, _ := a.record(next.End)
+	ahead := !next.Same(old)
+	if len(changes) == 0 && !ahead {
+		return is(InPlace, nil)
+	}
+	for _, policy := range a.policies {
+		if why := policy(a.Snapshot, next.End, changes); why != nil {
+			return is(Refused, why)
+		}
+	}
+	if takes(next, old, changes) {
+		if why, look := a.unread(next.End); why != nil {
+			out := is(Waiting, why)
+			out.look = look
+			return out
+		}
+	}
+	out := is(Changing, nil)
+	if ahead {
+		write, why := a.inventory(next, old)
+		switch {
+		case why != nil:
+			return is(Held, why)
+		case next.End.IsBase():
+			out.base = &next
+		default:
+			out.ahead = []object.Change{write}
+		}
+	}
+	out.changes, out.retire = changes, a.retires(next, old)
+	return out
+}
+
+// takes says that a write takes something away, or begins to: an object, a selector, an entry of an inventory. Whatever
+// else is written can be taken back.
+func takes(next, old inventory.Inventory, changes []object.Change) bool {
+	return next.Leaving && !old.Leaving ||
+		slices.ContainsFunc(changes, func(c object.Change) bool { return c.Action.Takes() }) ||
+		slices.ContainsFunc(old.Entries, func(k object.Key) bool { return !next.Has(k) })
+}
+
+// unread gives the clusters of an end that are to be read by requests first, and says that the end waits for them; nil: all were.
+// Those that could not be read at all have been asked, but for a source that is to lose its access for that.
+func (a *admission) unread(end object.End) (why *object.Reason, look []api.ClusterName) {
+	source := a.Today(end.Link.Source)
+	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
+		side := a.Clusters[name]
+		if side.Pass == a.Pass || !side.Known && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
+			continue
+		}
+		look = append(look, name)
+	}
+	if len(look) == 0 {
+		return nil, nil
+	}
+	return object.Because(Unread, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
+}
+
+// owes is the other end of a link whose last end here goes, while nobody knows how that stands.
+func (a *admission) owes(end object.End) []object.End {
+	own, _ := a.record(end)
+	if a.peer(own).Known {
+		return nil
+	}
+	return []object.End{{Cluster: a.Other(end), Link: end.Link}}
+}
+
+// held is why an end is held: a suspended target issues no token, and that is no fault.
+func (a *admission) held(end object.End, why *object.Reason) *object.Reason {
+	if why.Code != reason.NoCredential {
+		return why
+	}
+	if far := a.closed(object.End{Cluster: a.Other(end), Link: end.Link}); far != nil {
+		return object.Because(far.Code, "there is no credential yet: %s", far.Message)
+	}
+	return why
+}
+
+// withhold blocks an end of which all is in place but what credential.Undiscovered leaves out.
+func (a *admission) withhold(row Row) Row {
+	if row.End.IsBase() || !row.End.IsSource() || row.Standing != InPlace && row.Standing != Waiting || a.Fleet == nil {
+		return row
+	}
+	if l, ok := a.Fleet.Link(row.End.Link); ok {
+		if why := a.Undiscovered(l); why != nil {
+			row.Standing, row.Why = Held, why
+		}
+	}
+	return row
+}
+
+// stay is the row of a closed end: it stays as it is, and so many changes wait.
+func stay(row Row, why *object.Reason, changes int) Row {
+	row.Standing, row.Why = Refused, why
+	if changes > 0 {
+		noun := "changes wait"
+		if changes == 1 {
+			noun = "change waits"
+		}
+		row.Why = object.Because(why.Code, "%s; %s", why.Message, fmt.Sprintf("%d %s", changes, noun))
+	}
+	return row
+}
+
+// PrunePolicy is the SyncPolicy's prune.policy as a Policy. An adoption is asked for, and changes nothing of what is declared.
+func PrunePolicy(w state.Snapshot, _ object.End, changes []object.Change) *object.Reason {
+	policy := w.Policy().Prune.Policy
+	for _, c := range changes {
+		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create && c.Action != object.Adopt {
+			return object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Codes of clusters that people give up.
+const (
+	Abandoned    = reason.Abandoned    // it was given up
+	NotAbandoned = reason.NotAbandoned // it was not, and why
+)
+
+// Unwatched is the code of a base in place in whose cluster the account may read something and not watch it.
+const Unwatched = reason.Unwatched
+
+// What the account may not read is unknown, so what depends on it is neither made nor changed nor taken away:
+//
+//	an object that an end holds               the end is blocked: differs, and prune for what goes; its peer does not go
+//	a fact                                    the ends made of it: linkerd.FactsOf
+//	accounts and tokens in linkwright-access  the sources of links to the cluster, too: package credential
+//	mirrors, pods, leases, Linkerd Links      nothing of a link's end in its source goes: blind
+//	a control plane's Secret of a new link    only remote discovery and federation: credential.Undiscovered
+//	anything, for adopt and release           the cluster: hidden
+//	all that is left in a departed cluster    the cluster, once people abandon it: yields
+
+// settle says which debts of the cluster are paid: nothing of the end is left, or its link is declared again. Nobody would tell
+// of one again that is struck off, so the cluster is read for it once more.
+func (c *cluster) settle(s Step) Step {
+	for _, d := range c.Debts[c.name] {
+		row := s.row(object.End{Cluster: c.name, Link: d.Link()})
+		if row.Standing == "" || !row.Leaving {
+			s.Paid = append(s.Paid, d.Link())
+		}
+	}
+	if len(s.Paid) > 0 && c.side.Pass != c.Pass {
+		s.Paid, s.Look = nil, append(s.Look, c.name)
+	}
+	return s
+}
+
+// parting is from a cluster that leaves, or that people gave up.
+type parting struct{ *cluster }
+
+// left adds the row that says of a cluster that is leaving that it is through.
+func (p parting) left(rows []Row) []Row {
+	if len(rows) > 0 || !p.Leaves(p.name) {
+		return rows
+	}
+	return []Row{{
+		End: p.base(), Standing: Removed, Leaving: true,
+		Why: object.Because(reason.Left, "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
+	}}
+}
+
+// warn reports at the base, unless that has more to say: that a cluster is not given up though people said so; else what may not be read
+// and blocks no end now, or is read instead of watched.
+func (p parting) warn(rows []Row) []Row {
+	why := p.unwatched(p.side.Seen.Unwatched)
+	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == object.Forbidden }
+	if hidden := p.hidden(); hidden != nil && !slices.ContainsFunc(rows, blocks) {
+		why = hidden
+	}
+	if said := p.notAbandoned(); said != "" {
+		why = object.Because(NotAbandoned, "%s", said)
+	}
+	for i, row := range rows {
+		if why != nil && row.End.IsBase() && row.Quiet() && row.Standing != Removed {
+			rows[i].Why = why
+		}
+	}
+	return rows
+}
+
+// unwatched reports what is read every 30 s because nobody lets us watch it, or nil.
+func (p parting) unwatched(keys []object.Key) *object.Reason {
+	if len(keys) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(keys) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return object.Because(Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
+		object.Hidden{Key: keys[0]}, more, p.Grant())
+}
+
+// explain adds to why nobody knows a departed cluster what that means, and how to give it up.
+func (p parting) explain(why *object.Reason) *object.Reason {
+	if said := p.notAbandoned(); said != "" {
+		return object.Because(why.Code, "%s; %s", why.Message, said)
+	}
+	if !p.HasLeft(p.name) || p.Unidentified(p.name) == nil {
+		return why
+	}
+	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: %s): %s",
+		p.Command("abandon "+string(p.name)), why.Message)
+}
+
+// notAbandoned says why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
+func (p parting) notAbandoned() string {
+	declared, _, _ := p.Declared(p.name)
+	switch {
+	case !p.Forget[p.name]:
+	case declared != nil:
+		return fmt.Sprintf("to abandon cluster %s does nothing while it is declared: take it out of the repository first", p.name)
+	case p.Unidentified(p.name) == nil:
+		return fmt.Sprintf("cluster %s can be read, so it is unlinked as any other, and abandoned only if a right that is missing there leaves nothing else to do", p.name)
+	}
+	return ""
+}
+
+// abandon says what stays behind in a cluster that people gave up, and how it is taken away by hand: debts, and these ends of links.
+func (p parting) abandon(ends ...object.End) Row {
+	var left []string
+	for _, o := range p.Owed(p.name) {
+		left = append(left, fmt.Sprintf("of %s: %s", o.Link, o.Left))
+	}
+	for _, end := range ends {
+		if end.IsBase() {
+			continue
+		}
+		left = append(left, fmt.Sprintf("of %s: %s", end.Link, state.Remains(p.Owner, end)))
+	}
+	known := "nothing is known to be left of a link; what its base held stays"
+	if len(left) > 0 {
+		known = strings.Join(left, "; ")
+	}
+	return Row{
+		End: p.base(), Standing: Removed, Leaving: true,
+		Why: object.Because(Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
+			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.side.Facts.UID, "unknown"), known), // the record may have struck it off by now
+	}
+}
+
+// yields gives up a departed cluster that can be read, and that people abandoned: once each end that is left there waits for something
+// that the account may not read. What can go without that goes before. Until people abandon it, such ends say how.
+func (p parting) yields(s Step) Step {
+	if s.Writes()+len(s.Needs)+len(s.Look) == 0 && slices.ContainsFunc(s.Rows, p.concealed) {
+		s.Rows, _ = p.givenUp(s.Rows, p.concealed)
+	}
+	for i, r := range s.Rows {
+		if p.concealed(r) {
+			s.Rows[i].Why = p.grantable(p.name, r.Why)
+		}
+	}
+	return s
+}
+
+// GiveUp gives a step of a departed cluster as it is if the account may do none of its writes: the cluster is given up if people abandoned it;
+// false: they did not, or something there waits for something else.
+func GiveUp(w state.Snapshot, s Step) (Step, bool) {
+	p := parting{open(w, s.Cluster, nil, nil)}
+	rows, ok := p.givenUp(s.Rows, func(r Row) bool { return r.Standing == Changing || r.Standing == Removed || p.concealed(r) })
+	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok
+}
+
+// givenUp are the rows of a departed cluster that people abandoned, if nothing of what is left there can go; else they are as they were.
+func (p parting) givenUp(rows []Row, stuck func(Row) bool) ([]Row, bool) {
+	if !p.Forget[p.name] || !p.HasLeft(p.name) {
+		return rows, false
+	}
+	var left []object.End
+	for _, r := range rows {
+		switch {
+		case r.End.IsBase() && len(rows) > 1: // it goes when the links did
+		case stuck(r):
+			left = append(left, r.End)
+		case r.Standing != Removed:
+			return rows, false
+		}
+	}
+	return []Row{p.abandon(left...)}, true
+}
+
+// concealed says that a row waits for something that may not be read in its own cluster.
+func (p parting) concealed(r Row) bool {
+	return r.Why != nil && slices.ContainsFunc(p.side.Seen.Hidden, func(h object.Hidden) bool { return *h.Why() == *r.Why })
+}
+
+// lookBack orders Look, and looks once more before a cluster is forgotten of which nothing seems to be left.
+func (c *cluster) lookBack(s Step) Step {
+	if _, remembered := c.UIDs[c.name]; remembered && s.Left() && c.side.Pass != c.Pass {
+		s.Look = append(s.Look, c.name)
+	}
+	slices.Sort(s.Look)
+	s.Look = slices.Compact(s.Look)
+	return s
+}
+
+// secondNames are those that the base is to list: the declared ones, and those by which links to the cluster are still recorded.
+func (o ordering) secondNames() (out []api.ClusterName) {
+	if o.Fleet != nil {
+		out = o.Fleet.Names(o.name)
+	}
+	for _, inv := range o.recorded {
+		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.Remembered(target) {
+			out = append(out, target)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

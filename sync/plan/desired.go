@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/health"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Codes of ends by what their target tells of itself.
+const (
+	Paced       = reason.Paced       // it changed again so soon that the link follows later
+	StaleFacts  = reason.StaleFacts  // it tells nothing at the moment, and the link stands as it was written last
+	LastAddress = reason.LastAddress // its gateway has no address, and the link keeps the last one
+)
+
+// Renderer is package render, or a memo of it with overlays applied: same input, same bytes.
+type Renderer interface {
+	Source(render.Input) object.Wanted
+	Target(render.Input) object.Wanted
+	// Complete makes of all that Source and Target gave for a cluster what is to be applied there, the base included;
+	// without ends only the base. Nothing handed in is changed.
+	Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted
+}
+
+// Wants gives every declared end of a cluster as it is to be, sorted: the base, then links. One that leaves has none.
+func Wants(w state.Snapshot, name api.ClusterName, r Renderer) []object.Wanted {
+	return desire(w, r).wants(name)
+}
+
+// desired renders what ends are to hold, from what is known and the credentials that links have.
+type desired struct {
+	*credential.Set
+	renderer Renderer
+}
+
+func desire(w state.Snapshot, r Renderer) *desired {
+	return &desired{Set: credential.Of(state.Identify(w)), renderer: r}
+}
+
+// wants gives every declared end of a cluster; if only some are asked for, others may be left out.
+func (d *desired) wants(name api.ClusterName, only ...object.End) []object.Wanted {
+	c, out, in := d.Declared(name)
+	if c == nil || c.Spec.State == api.Leaving {
+		return nil
+	}
+	asked := func(l fleet.Link) bool { // an overlay is built for all ends of its cluster
+		return len(only) == 0 || c.Overlay != nil || slices.Contains(only, object.End{Cluster: name, Link: l.Pair()})
+	}
+	var ends []object.Wanted
+	for _, l := range out {
+		if asked(l) {
+			ends = append(ends, d.source(l))
+		}
+	}
+	for _, l := range in {
+		if asked(l) {
+			ends = append(ends, d.target(l))
+		}
+	}
+	ends = d.renderer.Complete(*c, ends)
+	if ignored := d.Policy().Ignore; len(ignored) > 0 {
+		ends = slices.Clone(ends)
+		for i, want := range ends {
+			ends[i] = render.Without(want, ignored, d.Owner)
+		}
+	}
+	return sortEnds(ends)
+}
+
+func (d *desired) source(l fleet.Link) object.Wanted {
+	in := render.Input{Link: l, Source: d.Facts(l.Source.Name), Target: d.TargetFacts(l)}
+	cred, why := d.Link(l)
+	if why == nil {
+		why = (health.Link{Pair: d.Identified(l)}).Distrust(d.Now)
+	}
+	if why == nil {
+		why = d.stale(l)
+	}
+	if why != nil {
+		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Held: why}
+	}
+	in.Target = d.located(l, in.Target)
+	in.Credential = cred
+	in.ControlPlaneSecretLive, in.Undiscovered = d.Discovers(l), d.Undiscovered(l) != nil
+	link, seen := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name), d.Clusters[l.Source.Name].Seen
+	body, _ := seen.Body(link)
+	if in.Source != nil {
+		in.AppliedIn = linkerd.AppliedIn(seen.Record(link), body, in.Source.LinkVersion())
+	}
+	if l.Spec.UsesRemoteDiscovery() {
+		in.Marked = d.Marked(l)
+	}
+	return d.renderer.Source(in)
+}
+
+// target is a link's end in its target. What was given to the source stays while the source may still use it.
+func (d *desired) target(l fleet.Link) object.Wanted {
+	in := render.Input{Link: l, Target: d.located(l, d.TargetFacts(l))}
+	switch l.Spec.Credentials.Mode {
+	case api.Existing:
+		if why := d.StillUsed(l); why != nil {
+			return object.Wanted{End: state.TargetEnd(l), Held: why}
+		}
+	case api.Bound:
+		r := d.Rotation(l)
+		in.Generations, in.Tokens = r.Keep, r.Tokens
+	default:
+		in.Generations, in.Tokens = d.Former(l), d.Lasting(l).Keep
+	}
+	if d.Policy().Prune.Policy != api.PruneSync { // nothing may be deleted, so nothing is given up
+		a := d.Access(l)
+		in.Generations, in.Tokens = credential.With(a.Former(), in.Generations), credential.With(a.Lasting(), in.Tokens)
+	}
+	return d.renderer.Target(in)
+}
+
+// standing is the live Linkerd Link of a link, if it is ours.
+func (d *desired) standing(l fleet.Link) (object.Body, bool) {
+	seen, key := d.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	body, ok := seen.Body(key)
+	return body, ok && seen.Record(key).Mark == object.Ours
+}
+
+// kept are the gateway's addresses that a link has, if the gateway itself has none now. What others wrote there is none.
+func (d *desired) kept(l fleet.Link) []string {
+	body, ok := d.standing(l)
+	key := linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
+	if !ok || !d.Clusters[l.Source.Name].Seen.Record(key).Sets("gatewayAddress") {
+		return nil
+	}
+	return linkerd.AddressesIn(body)
+}
+
+// located are the target's facts, with the addresses that the link has if the gateway has none.
+func (d *desired) located(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
+	if target == nil || !target.Gateway.Homeless() {
+		return target
+	}
+	addresses := d.kept(l)
+	if len(addresses) == 0 {
+		return target
+	}
+	at := target.At(addresses)
+	return &at
+}
+
+// stale says since when the target of a link that stands gives no answer, or nil: all that is there stays as it is.
+func (d *desired) stale(l fleet.Link) *object.Reason {
+	target := d.Clusters[l.Target.Canonical()]
+	since := target.Stale
+	if _, stands := d.standing(l); !stands || since.IsZero() || target.Known {
+		return nil
+	}
+	return object.Because(StaleFacts, "cluster %s has given no answer since %s UTC: what was written of the link stays as it is, and is looked after again once it answers",
+		l.Target.Canonical(), since.UTC().Format(time.DateTime))
+}
+
+// unready says what of a declared end is not in place and ready, in words; empty: nothing.
+func (d *desired) unready(end object.End) string {
+	if why := d.Unidentified(end.Cluster); why != nil {
+		return why.Message
+	}
+	side, wanted := d.Clusters[end.Cluster], d.wants(end.Cluster, end)
+	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
+	switch {
+	case i < 0:
+		return "it is not wanted"
+	case wanted[i].Held != nil:
+		return wanted[i].Held.Message
+	}
+	objects := wanted[i].Objects
+	for _, o := range objects {
+		switch live := side.Seen.Record(o.Key); {
+		case live.Mark != object.Ours, live.Digest != o.Digest, live.Going:
+			return o.Key.String() + " is not written yet"
+		case !live.Health.IsZero():
+			return o.Key.String() + ": " + live.Health.String()
+		}
+	}
+	return ""
+}
+
+func sortEnds(ends []object.Wanted) []object.Wanted {
+	slices.SortFunc(ends, func(a, b object.Wanted) int { return a.End.Compare(b.End) })
+	return ends
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Codes of a cluster in which no admission policies hold linkwright's account to what linkwright does: they are missing, altered or not
+// known; or its login is no ServiceAccount, which policies could be for.
+const (
+	NotConfined      = reason.NotConfined
+	NoServiceAccount = reason.NoServiceAccount
+)
+
+// Rewound is the code of what is refused because the fleet's commit does not follow what was applied before.
+const Rewound = reason.Rewound
+
+// identify says why nothing may be written to the cluster at all, or nil, and then has its inventories. The checks in order:
+//
+//	another cluster than its name means          see state.Unidentified
+//	no admission policies confine linkwright     if they must
+//	inventories that cannot be read, or that list objects in other namespaces
+//	a base of a later term                       another process took over
+//	a base of a commit that the fleet's does not follow
+func (c *cluster) identify() *object.Reason {
+	if why := c.Unidentified(c.name); why != nil {
+		return why
+	}
+	if why := c.unconfined(); why != nil && c.RequireConfinement {
+		return why
+	}
+	recorded, err := c.Inventories(c.name)
+	if err != nil {
+		return object.Because(reason.Inventory, "%v", err)
+	}
+	if why := c.elsewhere(recorded); why != nil {
+		return why
+	}
+	for _, inv := range recorded {
+		if inv.End.IsBase() && inv.Term > c.Term && !c.Elsewhere[c.name] {
+			return object.Because(reason.LaterTerm, "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, c.Term)
+		}
+	}
+	if why := c.MayNotApply(c.name); why != nil {
+		return why
+	}
+	base, found := inventory.ReadBase(c.Owner, c.side.Seen)
+	c.recorded, c.renamed = recorded, found && base.End.Cluster != c.name
+	return nil
+}
+
+// unconfined says why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
+func (c *cluster) unconfined() *object.Reason {
+	if !c.side.Known || c.side.Gap == "" {
+		return nil
+	}
+	code, todo := NotConfined, "with your own login"
+	if c.side.Anyone {
+		code, todo = NoServiceAccount, "give it an account of its own"
+	}
+	return object.Because(code, "%s: %s: %s", c.side.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
+}
+
+// elsewhere says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
+func (c *cluster) elsewhere(recorded []inventory.Inventory) *object.Reason {
+	l := c.Spec(c.name).Linkerd
+	for _, inv := range recorded {
+		for _, k := range inv.Entries {
+			switch k.Namespace {
+			case "", object.AccessNamespace, l.Namespace, l.MulticlusterNamespace:
+			default:
+				return state.OtherNamespaces(c.name, "holds objects of linkwright in namespace "+k.Namespace)
+			}
+		}
+	}
+	return nil
+}
+
+// allHeld are the rows of a cluster to which nothing may be written.
+func (c *cluster) allHeld(why *object.Reason) []Row {
+	rows := make([]Row, len(c.wanted))
+	for i, want := range c.wanted {
+		rows[i] = Row{End: want.End, Standing: Held, Why: why, Other: c.OtherOf(want.End)}
+	}
+	return rows
+}
+
+// formerName is a name that a cluster has given up for another.
+type formerName struct{ *cluster }
+
+// rows are that of the name, for as long as inventories name it; none: it can be forgotten.
+func (f formerName) rows() []Row {
+	why := f.mentions()
+	if why == nil {
+		return nil
+	}
+	return []Row{f.told(Row{End: f.base(), Standing: Waiting, Why: why})}
+}
+
+// mentions says that the cluster's former name still stands in inventories: until it does not, the name is remembered,
+// since only it tells which cluster they mean.
+func (f formerName) mentions() *object.Reason {
+	for _, name := range f.others() {
+		side := f.Clusters[name]
+		if !side.Known {
+			return object.Because(prune.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, f.name)
+		}
+		if !f.mayMention(side.Seen) {
+			continue
+		}
+		recorded, err := inventory.Read(f.Owner, side.Seen)
+		if err != nil {
+			return object.Because(prune.WaitingForLinks, "inventories of cluster %s cannot be read, and may name %s", name, f.name)
+		}
+		for _, inv := range recorded {
+			if inv.End.Link.Source == f.name || inv.End.Link.Target == f.name {
+				return object.Because(prune.WaitingForLinks, "%s is still to be handed over", inv.End)
+			}
+		}
+	}
+	return nil
+}
+
+// mayMention says that an inventory may be of an end that has the cluster's name: reading all takes much longer.
+func (f formerName) mayMention(seen object.Observation) bool {
+	for k := range seen.Kind("", "ConfigMap") {
+		if inventory.Named(f.Owner, k) && strings.Contains(k.Name, string(f.name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// others are all names but the cluster's own, in order.
+func (f formerName) others() (out []api.ClusterName) {
+	for name := range f.Clusters {
+		if name != f.name {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

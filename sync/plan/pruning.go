@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Policy lets an end's changes through (nil) or says why not: whole ends, so that no link is half written. One that lets
+// not even no changes through closes the end: nothing of it is written, its inventory and the base's commit included.
+type Policy func(w state.Snapshot, end object.End, changes []object.Change) *object.Reason
+
+// pruning asks package prune what may go, in any cluster.
+type pruning struct {
+	*removals
+	policies []Policy
+}
+
+// input is what package prune judges of a cluster, by its rebuilt inventories.
+func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded []inventory.Inventory) prune.Input {
+	side := p.Clusters[name]
+	l := p.Spec(name).Linkerd
+	in := prune.Input{
+		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded,
+		Seen: side.Seen, Saw: side.Saw, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Now: p.Now, Grace: p.Grace, In: p.Installation,
+		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
+	}
+	for _, inv := range in.Recorded {
+		if inv.End.IsBase() {
+			continue
+		}
+		in.Leaving[inv.End.Link.Source], in.Leaving[inv.End.Link.Target] = p.Leaves(inv.End.Link.Source), p.Leaves(p.Holder(inv.End.Link))
+	}
+	for _, w := range wanted {
+		in.Wanted[w.End] = w
+	}
+	in.Removal = p.removal
+	in.Retired, in.External = p.retired(in), p.external(name, in)
+	in.Successor = func(end object.End) *object.Reason {
+		_, declared := in.Wanted[end]
+		return p.successor(name, end, declared)
+	}
+	return in
+}
+
+// external gives the ends of a cluster whose controller is the user's, each with the release of Helm's that installed the
+// multicluster extension there: those that are declared so, and what is recorded of the same links by a former name of the source.
+func (p *pruning) external(name api.ClusterName, in prune.Input) map[object.End]linkerd.Helm {
+	var out map[object.End]linkerd.Helm
+	add := func(end object.End) {
+		if out == nil {
+			out = map[object.End]linkerd.Helm{}
+		}
+		out[end] = linkerd.HelmOf(p.Clusters[name].Seen)
+	}
+	_, links, _ := p.Declared(name)
+	for _, l := range links {
+		if l.Spec.Controller.Mode == api.External {
+			add(object.End{Cluster: name, Link: l.Pair()})
+		}
+	}
+	for _, inv := range in.Recorded {
+		if next, ok := p.nextEnd(name, inv.End); ok {
+			if _, external := out[next]; external {
+				add(inv.End)
+			}
+		}
+	}
+	return out
+}
+
+// retired are the recorded Secrets of tokens of declared ends.
+func (p *pruning) retired(in prune.Input) map[object.Key]bool {
+	out := map[object.Key]bool{}
+	for _, inv := range in.Recorded {
+		if _, declared := in.Wanted[inv.End]; !declared || inv.End.IsSource() {
+			continue
+		}
+		for _, k := range inv.Entries {
+			if _, ok := render.SourceOf(p.Owner, k); ok && k.Kind == "Secret" {
+				out[k] = true
+			}
+		}
+	}
+	return out
+}
+
+// peer is how the other end of an undeclared link stands, of which own is recorded. A name that was never written to has no end. A
+// cluster that is not identified tells nothing. What was read earlier is read again before anything goes by it: see unread.
+func (p *pruning) peer(own inventory.Inventory) prune.Peer {
+	end := own.End
+	at := p.Other(end)
+	if !p.Remembered(at) || p.abandoned(at) {
+		return prune.Peer{Known: true, Gone: true}
+	}
+	here := object.End{Cluster: at, Link: end.Link}
+	side, closed := p.Clusters[at], p.closed(here)
+	if why := p.Unidentified(at); why != nil {
+		peer := prune.Peer{Dead: p.dead(here), Unread: unreadable(side), Closed: closed}
+		if why.Code == reason.SameCluster && p.HasLeft(at) { // its cluster is declared by another name: people may not know that this one ends
+			peer.Unread = why
+		}
+		return peer
+	}
+	far := here
+	if !end.IsSource() { // a source's end keeps the name that the source had
+		far.Cluster = end.Link.Source
+	}
+	if own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
+		if _, there := inventory.Of(p.Owner, far, side.Seen); there {
+			return prune.Peer{Known: true, Alive: true, Closed: closed}
+		}
+	}
+	recorded, err := p.Inventories(at)
+	if err != nil {
+		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(reason.Inventory, "%v", err)}
+	}
+	in := p.input(at, p.wants(at), p.Rebuilt(at, recorded, ignore))
+	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
+	if i < 0 {
+		return prune.Peer{Known: true, Gone: true, Alive: true, Closed: closed}
+	}
+	refused := prune.Judge(in)[far]
+	if refused == nil {
+		refused = p.grantable(at, unseen(side, in.Recorded[i]))
+	}
+	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
+		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(prune.Waiting, "its inventory of the link was lost, and is written again first")}
+	}
+	return prune.Peer{Known: true, Alive: true, Refused: refused, Closed: closed}
+}
+
+// ignore is for whom stray objects are no matter.
+func ignore(object.Key, object.Record) {}
+
+// closed says why nothing of an end is written, whatever is to do there.
+func (p *pruning) closed(end object.End) *object.Reason {
+	if why := p.MayNotApply(end.Cluster); why != nil {
+		return why
+	}
+	for _, policy := range p.policies {
+		if why := policy(p.Snapshot, end, nil); why != nil {
+			return why
+		}
+	}
+	return nil
+}
+
+// dead says that a cluster was tried and gave no answer at all, and that nobody asked for the end to be left alone. Whoever
+// answers is alive, whatever it says and however long people grant: a refusal, a fault of its own, a certificate that nobody
+// trusts. Whom nobody could ask, for want of a credential, is not known to be dead.
+func (p *pruning) dead(end object.End) bool {
+	return state.Silent(p.Clusters[end.Cluster]) && p.closed(end) == nil
+}
+
+// abandoned says that people gave a cluster up that is declared no more and cannot be read. One that can be read is unlinked first: see
+// yields.
+func (p *pruning) abandoned(name api.ClusterName) bool {
+	side := p.Clusters[name]
+	tried := side.Known || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
+	return p.Forget[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
+}
+
+// passing are the codes of sides that can be read in a moment: who asks for time, and whom we ceased to ask.
+func passing() []reason.Code { return []reason.Code{reason.Throttled, reason.Canceled} }
+
+// grantable adds to what is hidden in a cluster how that is granted, or given up, once no declaration names the cluster any more.
+func (p *pruning) grantable(name api.ClusterName, hidden *object.Reason) *object.Reason {
+	if hidden == nil || !p.HasLeft(name) || p.Forget[name] {
+		return hidden
+	}
+	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or give up what is left there: %s", hidden.Message, name, p.Command("abandon "+string(name)))
+}
+
+// unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
+// nobody could ask it.
+func unreadable(side state.Cluster) *object.Reason {
+	switch {
+	case side.Known || state.Silent(side):
+		return nil
+	case side.Err == nil:
+		return object.Because(reason.Unknown, "it has not been read yet")
+	case side.Err.Code == noAccess:
+		return nil
+	}
+	return side.Err
+}
+
+// noAccess is the code of a cluster that nobody could ask: there is no credential for it.
+const noAccess = "Access"
+
+// unseen says that something that an end recorded may not be read, or nil.
+func unseen(side state.Cluster, inv inventory.Inventory) *object.Reason {
+	for _, k := range inv.Entries {
+		if why := side.Seen.Hides(k); why != nil {
+			return why
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"strings"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/health"
+)
+
+// remarks are reported at ends in place: tokens that live shorter than was asked, those that outlived their mode, and what keeps a link from
+// working.
+type remarks struct{ *cluster }
+
+func (r remarks) add(s Step) Step {
+	for i, row := range s.Rows {
+		if row.Standing != InPlace || row.Why != nil || row.End.IsBase() {
+			continue
+		}
+		l, ok := r.Fleet.Link(row.End.Link)
+		if !ok {
+			continue
+		}
+		var at time.Time
+		switch {
+		case row.End.IsSource():
+			s.Rows[i].Why, at = r.sourceRemark(l, row)
+		case l.Spec.Credentials.Mode != api.Existing:
+			s.Rows[i].Why, at = r.outlived(l)
+		}
+		s.within(at)
+	}
+	return s
+}
+
+// sourceRemark is what may be said of a source's end in place, or nil, and when that may differ: what keeps the link from working first.
+func (r remarks) sourceRemark(l fleet.Link, row Row) (*object.Reason, time.Time) {
+	var trust health.Trust
+	if l.Spec.TrustAnchors != api.Skip {
+		trust = health.Link{Pair: r.Identified(l)}.Trust(r.Now)
+	}
+	if trust.Broken() {
+		return trust.Why, trust.Next
+	}
+	notLoaded, next := restarts(r).notLoaded(l)
+	for _, why := range []*object.Reason{r.fails(l), trust.Why, row.ails(), r.lastAddress(l)} {
+		if why != nil {
+			return why, trust.Next
+		}
+	}
+	if notLoaded == nil && l.Spec.Credentials.Mode == api.Bound {
+		notLoaded = r.Rotation(l).Shortened(l)
+	}
+	return notLoaded, earliest(trust.Next, next)
+}
+
+// lastAddress says that a link in place keeps its target's last addresses, or nil.
+func (r remarks) lastAddress(l fleet.Link) *object.Reason {
+	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
+		return nil
+	}
+	return object.Because(LastAddress, "the gateway of %s has no address now: the link keeps the last one, %s; repair it, or declare spec.gateway.addresses",
+		l.Target.Name, strings.Join(r.kept(l), ","))
+}
+
+// fails says that the credential in place does not work, or nil.
+func (r remarks) fails(l fleet.Link) *object.Reason {
+	if _, asked := r.tries(object.End{Cluster: l.Source.Name, Link: l.Pair()}); !asked {
+		return nil
+	}
+	v := r.View(l)
+	cred, why := r.Link(l)
+	if cred == nil || why != nil {
+		return nil
+	}
+	return v.Fails(v.Proven(v.Tried(cred)))
+}
+
+// outlived reports tokens that the source may still use, though others are to take their place, or nil: so the end is looked at again. No
+// watch tells when a token that the source took is known to work, so the step is asked again at the moment that it gives.
+func (r remarks) outlived(l fleet.Link) (*object.Reason, time.Time) {
+	a, bound := r.Access(l), l.Spec.Credentials.Mode == api.Bound
+	why := ""
+	switch {
+	case !bound && len(r.Former(l)) > 0:
+		return object.Because(credential.InUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name), time.Time{}
+	case a.Asked == nil && (bound || len(r.Lasting(l).Keep) < 2):
+		return nil, time.Time{}
+	case a.Asked != nil && a.Asked.Revoke && r.Policy().Prune.Policy != api.PruneSync:
+		return object.Because(credential.InUse, "the former token stays, since the SyncPolicy's prune.policy is %s: nothing is deleted", r.Policy().Prune.Policy), time.Time{}
+	case a.Untold && r.Untellable(l):
+		why = "the former token stays, since linkwright may not tell Linkerd's control plane in %s of the new one: restart it there, then rotate with --revoke"
+	case a.Untold:
+		why = "the former token stays until Linkerd's control plane in %s was told of the new one"
+	}
+	if why != "" {
+		return object.Because(credential.InUse, why, l.Source.Name), time.Time{}
+	}
+	var at time.Time
+	if now, _ := r.Link(l); r.Identified(l).Took(now) {
+		at = r.Now.Add(soon)
+	}
+	return object.Because(credential.InUse, "the former token stays until %s uses the new one, and that is known to work", l.Source.Name), at
+}

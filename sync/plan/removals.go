@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// ApprovalLife is for how long an approval that nobody uses holds.
+const ApprovalLife = 30 * 24 * time.Hour
+
+// Judged is what a step found out about removals, to be written to the record; without News the record has it already.
+type Judged struct {
+	News        bool
+	Denied, Was *inventory.Denial // to be written, and what it takes the place of
+	Used        []Used            // what ends of approvals, or begins
+	Retire      []api.ClusterName // clusters whose removal begins with this step; sorted
+	Stay        []api.ClusterName // clusters that are declared again, and are to be judged once they are removed; sorted
+}
+
+// Used is what becomes of an approval: units that it lets go no more, and whether a revision asks for it.
+type Used struct {
+	Hash  string
+	Units []inventory.Unit
+	Asked bool
+}
+
+// Left are approvals once some of what they let go is used.
+func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
+	for _, a := range all {
+		left := true
+		if i := slices.IndexFunc(j.Used, func(u Used) bool { return u.Hash == a.Hash }); i >= 0 {
+			a.Asked = a.Asked || j.Used[i].Asked
+			a, left = a.Without(j.Used[i].Units)
+		}
+		if left {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
+func Removal(w state.Snapshot, r Renderer) prune.Removal {
+	return (&removals{desired: desire(w, r)}).removal()
+}
+
+// removals are what a revision takes away in all clusters together. They are weighed once, if anybody asks.
+type removals struct {
+	*desired
+	weighed *prune.Removal
+}
+
+// removal is Removal, weighed once.
+func (r *removals) removal() prune.Removal {
+	if r.weighed == nil {
+		l := prune.Limits{PruneLimits: r.limits(), Approved: r.approved(), Denied: r.Guard.Denied, In: r.Installation}
+		if l.Denied != nil {
+			l.Unresolved = slices.DeleteFunc(slices.Clone(l.Denied.Units), func(u inventory.Unit) bool { return !r.unresolved(u) })
+		}
+		all := r.census().Weigh(l)
+		r.weighed = &all
+	}
+	return *r.weighed
+}
+
+// limits are those by which what is declared is judged.
+func (r *removals) limits() api.PruneLimits {
+	l := r.Guard.Limits.Judging(r.Commit(), r.Policy().Limits())
+	if r.Guard.Cap != nil {
+		l = l.Stricter(*r.Guard.Cap)
+	}
+	return l
+}
+
+// approved are the units that may go in any case: people said so, or they were let through and have begun to go.
+func (r *removals) approved() map[inventory.Unit]bool {
+	out := map[inventory.Unit]bool{}
+	for _, c := range r.Departed {
+		if !r.Guard.Retiring[c.Name] {
+			continue
+		}
+		out[inventory.Unit{Kind: inventory.UnitCluster, Cluster: c.Name}] = true
+	}
+	for _, a := range r.Guard.Approvals {
+		if r.Now.Sub(a.At) < ApprovalLife {
+			for _, u := range a.Units {
+				out[u] = true
+			}
+		}
+	}
+	return out
+}
+
+// judge says what of removals the record does not know yet. Retire are clusters whose removal begins.
+func (r *removals) judge(retire []api.ClusterName) Judged {
+	g, stay := r.Guard, r.restored()
+	if r.weighed == nil && g.Denied == nil && len(g.Approvals)+len(retire)+len(stay) == 0 {
+		return Judged{} // nothing is taken away, and nothing was denied
+	}
+	all := r.removal()
+	j := Judged{Retire: retire, Stay: stay, Denied: all.Denial(), Was: g.Denied}
+	for _, a := range g.Approvals {
+		if used := r.used(a, all); len(used.Units) > 0 || used.Asked != a.Asked {
+			j.Used = append(j.Used, used)
+		}
+	}
+	j.News = !j.Denied.Same(g.Denied) || len(j.Used)+len(j.Retire)+len(j.Stay) > 0
+	return j
+}
+
+// restored are the clusters whose removal was let through, and that are declared again.
+func (r *removals) restored() (out []api.ClusterName) {
+	for name := range r.Guard.Retiring {
+		if r.IsDeclared(name) && !r.Leaves(name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// used tells what ends of an approval: all of it if it is too old, and each unit that is going or was restored.
+func (r *removals) used(a inventory.Approval, all prune.Removal) Used {
+	asked := a.Asked || slices.ContainsFunc(a.Units, func(u inventory.Unit) bool { return slices.Contains(all.Pending, u) })
+	out := Used{Hash: a.Hash, Asked: asked}
+	for _, u := range a.Units {
+		if r.Now.Sub(a.At) >= ApprovalLife || !slices.Contains(all.Pending, u) && !r.unresolved(u) && (asked || !r.ahead(u)) {
+			out.Units = append(out.Units, u)
+		}
+	}
+	return out
+}
+
+// ahead says that a unit may be of a revision that is still to come: what it lets go is there.
+func (r *removals) ahead(u inventory.Unit) bool {
+	switch u.Kind {
+	case inventory.UnitCluster:
+		_, recorded := r.UIDs[u.Cluster]
+		return recorded && !r.Guard.Retiring[u.Cluster]
+	case inventory.UnitLink:
+		return r.stands(u.Link())
+	}
+	asked, known := r.asks(u)
+	return !known || !asked
+}
+
+// asks says that selectors or an overlay are declared as a unit has them; known: that somebody can tell.
+func (r *removals) asks(u inventory.Unit) (asked, known bool) {
+	if u.Kind == inventory.UnitOverlay {
+		brought, ok := r.overlaid(u.Cluster)
+		return ok && u == overlayUnit(u.Cluster, brought), ok
+	}
+	if r.Fleet == nil {
+		return false, false
+	}
+	l, declared := r.Fleet.Link(u.Link())
+	if !declared {
+		return false, true
+	}
+	s, _ := r.chooses(l)
+	return u == selectorsUnit(l.Pair(), s), true
+}
+
+// unresolved says that nobody knows whether a unit is still asked for: it was not restored, and a cluster of it cannot be read.
+func (r *removals) unresolved(u inventory.Unit) bool {
+	switch u.Kind {
+	case inventory.UnitCluster:
+		return false // the record tells
+	case inventory.UnitLink:
+		if r.Linked(u.Link()) || !r.counts(u.Link()) {
+			return false
+		}
+	default:
+		if asked, known := r.asks(u); known && !asked {
+			return false
+		}
+	}
+	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, r.Holder(u.Link())}, func(name api.ClusterName) bool {
+		return name != "" && r.Remembered(name) && !r.Clusters[name].Known
+	})
+}
+
+// stands says that an end of a link is recorded that does not leave, or may be.
+func (r *removals) stands(link api.Pair) bool {
+	for _, name := range []api.ClusterName{link.Source, r.Holder(link)} {
+		side := r.Clusters[name]
+		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, side.Seen)
+		if r.Remembered(name) && !side.Known || found && !inv.Leaving {
+			return true
+		}
+	}
+	return false
+}
+
+// retires are the removed clusters of an end that begins to leave, if they may go themselves: they are not judged again. An end may begin
+// for another reason, such as an approval of its other cluster.
+func (r *removals) retires(next, old inventory.Inventory) (out []api.ClusterName) {
+	if !next.Leaving || old.Leaving {
+		return nil
+	}
+	for _, name := range []api.ClusterName{next.End.Cluster, next.End.Link.Source, r.Holder(next.End.Link)} {
+		if r.HasLeft(name) && !r.Guard.Retiring[name] && r.removal().Denies(object.End{Cluster: name}, false) == nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}

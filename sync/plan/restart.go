@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/health"
+)
+
+// Untold is the code of an end in place whose credential Linkerd's destination controller has not read yet: it reads a secret
+// when that appears, and again when it starts.
+const Untold = reason.Untold
+
+// restarts are those of the cluster's destination controller, for credentials that changed in place.
+type restarts struct{ *cluster }
+
+// add has the controller restarted for all of them in one write: the pods of its Deployment start anew.
+func (r restarts) add(s Step) Step {
+	if len(r.loading.NotLoaded) == 0 || r.mayNotRestart() != nil {
+		return s
+	}
+	s.Changes = append(s.Changes, r.restarting())
+	for i, row := range s.Rows {
+		if row.End == r.base() && row.Standing == InPlace {
+			s.Rows[i].Standing = Changing
+		}
+	}
+	return s
+}
+
+// restarting is the write: of one annotation, by the uid of what was read.
+func (r restarts) restarting() object.Change {
+	l := r.Spec(r.name).Linkerd
+	told := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
+	return change(r.base(), object.Update, told.Part(r.Owner, l), r.side.Seen.Record(linkerd.Destination(l)),
+		reason.Credentials, "the credentials that it read changed: its pods start anew")
+}
+
+// mayNotRestart says why the destination controller may not be restarted now, or nil.
+func (r restarts) mayNotRestart() *object.Reason {
+	k := linkerd.Destination(r.Spec(r.name).Linkerd)
+	live, next := r.side.Seen.Record(k), r.loading.Next(r.Now)
+	switch why := r.closed(r.base()); {
+	case why != nil:
+		return why
+	case !r.side.Saw(k):
+		return object.Because(Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, r.Grant())
+	case r.side.Gap != "" && !r.side.Anyone: // RBAC cannot grant one annotation, so the right would be for all of it
+		return object.Because(Untold, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
+			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
+	case live.IsZero(), live.Going:
+		return object.Because(Untold, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
+	case r.Now.Before(next):
+		return object.Because(Untold, "%s goes on with a former credential: it was told last at %s, and is told again at %s UTC",
+			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
+	}
+	for _, policy := range r.policies {
+		if why := policy(r.Snapshot, r.base(), []object.Change{r.restarting()}); why != nil {
+			return why
+		}
+	}
+	return nil
+}
+
+// notLoaded says that the destination controller has not read the credential of a link in place, why it is not restarted now, and when it
+// may be; nil: it has.
+func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
+	mark := r.Changed(l)
+	if mark == "" || !slices.Contains(r.loading.NotLoaded, mark) {
+		return nil, time.Time{}
+	}
+	return r.mayNotRestart(), r.loading.Next(r.Now)
+}
+
+// loaded judges whether the control plane of a link's source runs with the credential that changed in place: it was told of that, and
+// all its pods started after it. What was never changed it read when it appeared.
+func (r restarts) loaded(l fleet.Link) health.Verdict {
+	is := func(p health.Passing, code reason.Code, format string, a ...any) health.Verdict {
+		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(code, format, a...)}
+	}
+	mark, k := r.Changed(l), linkerd.Destination(r.Spec(r.name).Linkerd)
+	live := r.side.Seen.Record(k)
+	switch {
+	case mark == "":
+		return health.Verdict{}
+	case !r.side.Saw(k):
+		return is(health.Unknown, Untold, "nobody lets linkwright look at %s", k)
+	case live.IsZero():
+		return is(health.Unknown, Untold, "there is no %s", k)
+	case slices.Contains(r.loading.NotLoaded, mark):
+		return is(health.Failed, Untold, "%s goes on with the credential that it read before", k)
+	case !live.Health.IsZero():
+		return is(health.Failed, health.NotLoaded, "%s was told of the credential, and is not ready: %s", k, live.Health)
+	}
+	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
+}

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/takeover"
+)
+
+// taking is what people ask for in place of all else: to adopt, or to release.
+type taking struct{ *cluster }
+
+func (t taking) step(s Step) Step {
+	switch hidden := t.hidden(); {
+	case hidden != nil:
+		s.Refused = hidden
+		return s
+	case t.Adopt != nil:
+		return t.adopt(s)
+	}
+	return t.release(s)
+}
+
+// untouched is the row of a cluster that nothing is done in: without one it would seem to hold nothing of ours.
+func (t taking) untouched(s Step) Step {
+	s.Rows = []Row{{End: object.End{Cluster: t.name}, Standing: InPlace}}
+	return s
+}
+
+// adopt plans, in place of everything else, the takeover of what others made for the links of Takeover.Adopt: the inventory
+// first, then our marks on each object, and nothing more. What they should be is for the next ordinary step, which also
+// takes away what is recorded and not declared: the older set of objects, once what takes its place stands.
+func (t taking) adopt(s Step) Step {
+	if t.wanted = t.adoptedEnds(); len(t.wanted) == 0 {
+		return t.untouched(s)
+	}
+	if s.Refused = t.identify(); s.Refused != nil {
+		s.Rows = t.allHeld(s.Refused)
+		return s
+	}
+	var parts []part
+	for _, l := range t.adopted() {
+		parts = append(parts, t.adoptEnd(l))
+	}
+	return ordering(t).order(t.collect(s, parts), nil)
+}
+
+// adopted are the links of Takeover.Adopt of which this cluster is an end.
+func (t taking) adopted() []fleet.Link {
+	_, out, in := t.Declared(t.name)
+	return slices.DeleteFunc(slices.Concat(out, in), func(l fleet.Link) bool { return !t.Adopt[l.Pair()] })
+}
+
+// adoptedEnds are the ends that an adoption is about.
+func (t taking) adoptedEnds() (out []object.Wanted) {
+	for _, l := range t.adopted() {
+		out = append(out, object.Wanted{End: object.End{Cluster: t.name, Link: l.Pair()}})
+	}
+	return out
+}
+
+// adoptEnd takes over all of an end, or says why nothing of it is.
+func (t taking) adoptEnd(l fleet.Link) part {
+	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Standing: InPlace}
+	var found []takeover.Object
+	var why *object.Reason
+	if row.End.IsSource() {
+		found, why = takeover.Source(t.side.Seen, l, t.Rules)
+	} else {
+		found, why = takeover.Target(t.side.Seen, t.Owner, l, t.Rules)
+	}
+	if closed := t.closed(row.End); closed != nil {
+		return part{row: stay(row, closed, len(found))}
+	}
+	if why != nil {
+		row.Standing, row.Why = Refused, why
+		return part{row: row}
+	}
+	next, _ := t.record(row.End)
+	keys := make([]object.Key, len(found))
+	var changes []object.Change
+	for i, o := range found {
+		keys[i] = o.Key
+		if o.Live.Mark != object.Ours {
+			changes = append(changes, o.Adopt(t.Owner, row.End))
+		}
+	}
+	out := (&admission{cluster: t.cluster}).take(next.Stay().Settle(keys, never), changes)
+	row.Standing, row.Why = out.row.Standing, out.row.Why
+	out.row = row
+	return out
+}
+
+// release plans, in place of everything else, to take our marks off what the snapshot's Release names. An inventory goes once none of
+// its objects is ours any more, and the base after all others: whatever was interrupted is found again.
+func (t taking) release(s Step) Step {
+	if !t.Release.Touches(t.Snapshot, t.name) {
+		return t.untouched(s)
+	}
+	if s.Refused = t.identify(); s.Refused != nil {
+		return s
+	}
+	var base *inventory.Inventory
+	var parts []part
+	others := 0
+	for _, inv := range t.Rebuilt(t.name, t.recorded, ignore) {
+		switch {
+		case inv.End.IsBase():
+			base = &inv
+		case t.Release.Has(inv.End.Link):
+			parts = append(parts, t.giveUp(inv))
+			others++
+		default:
+			others++
+		}
+	}
+	switch {
+	case base == nil:
+	case others == 0 && (t.Release.All || len(base.Entries) == 0):
+		parts = append(parts, t.giveUp(*base))
+	default:
+		parts = append(parts, part{row: Row{End: base.End, Standing: InPlace}})
+	}
+	return sorted(t.collect(s, parts))
+}
+
+// giveUp takes the marks off what an end recorded, or, if none is left, drops its inventory.
+func (t taking) giveUp(inv inventory.Inventory) part {
+	row := Row{End: inv.End, Standing: Changing}
+	for _, k := range inv.Entries {
+		r := t.side.Seen.Record(k)
+		switch {
+		case !t.side.Saw(k):
+			row.Standing, row.Why = Held, object.Because(reason.Unknown, "%s was not looked for", k)
+			return part{row: row}
+		case r.Mark == object.Ours:
+			row.Going = append(row.Going, k)
+		}
+	}
+	out := part{}
+	for _, k := range row.Going {
+		w := object.Change{End: inv.End, Key: k, Was: t.side.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "given up: it stays as it is"}}
+		out.changes = append(out.changes, prune.Release(w, linkerd.Helm{}))
+	}
+	if len(row.Going) == 0 {
+		if row.Standing = Removed; !inv.Was.IsZero() {
+			out.after = []object.Change{t.drop(inv)}
+		}
+	}
+	out.row = row
+	return out
+}

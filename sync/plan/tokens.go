@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// tokens are those that the cluster is to be asked for: for sources that this process writes, and that lack
+// nothing else. Whatever may keep a source's end from being written keeps its token from being issued.
+type tokens struct{ *cluster }
+
+func (t tokens) add(s Step) Step {
+	_, out, in := t.Declared(t.name)
+	for _, l := range out {
+		if l.Spec.Credentials.Mode == api.Bound {
+			s.within(t.Rotation(l).Expires)
+		}
+	}
+	for _, l := range in {
+		if l.Spec.Credentials.Mode != api.Bound || t.Leaves(t.name) {
+			continue
+		}
+		r := t.Rotation(l)
+		s.within(earliest(r.Renewal, r.Expires))
+		if r.Need != nil && !t.Elsewhere[l.Source.Name] && t.takesToken(l) {
+			s.Needs = append(s.Needs, Need{Link: l.Pair(), Request: *r.Need})
+		}
+	}
+	return s
+}
+
+// takesToken says that the source's end would be written if it had a credential.
+func (t tokens) takesToken(l fleet.Link) bool {
+	end := object.End{Cluster: l.Source.Name, Link: l.Pair()}
+	if t.closed(object.End{Cluster: t.name, Link: l.Pair()}) != nil || t.MayNotApply(l.Source.Name) != nil {
+		return false
+	}
+	given := &desired{Set: t.Assuming(l.Pair(), linkerd.Credential{}), renderer: t.renderer}
+	wants := given.wants(l.Source.Name) // with its overlay, which may hold the end
+	i := slices.IndexFunc(wants, func(want object.Wanted) bool { return want.End == end })
+	if i < 0 || wants[i].Held != nil {
+		return false
+	}
+	changes, why := t.differs(wants[i], t.Clusters[l.Source.Name])
+	for _, policy := range t.policies {
+		if why == nil {
+			why = policy(t.Snapshot, end, changes)
+		}
+	}
+	return why == nil
+}

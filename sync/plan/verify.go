@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/credential"
+)
+
+// verify has the credential of a source's end tried if that is due, and says why an end whose changes bring it there must wait,
+// as a whole, or nil. What is in use is never taken away.
+func (a *admission) verify(want object.Wanted, changes []object.Change) (out part, why *object.Reason) {
+	l, ok := a.tries(want.End)
+	if !ok {
+		return part{}, nil
+	}
+	v := a.View(l)
+	cred, why := a.Link(l)
+	if cred == nil || why != nil {
+		return part{}, nil
+	}
+	tried := v.Tried(cred)
+	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || a.Now.Before(proof.Next)) {
+		out.retry(proof.Next)
+	} else {
+		out.tries = try(v, want, tried)
+	}
+	if !a.brings(l, cred, changes) {
+		return out, nil
+	}
+	return out, v.Withheld(v.Proven(tried))
+}
+
+// tries says that credentials are tried here, and gives the link of a source's end that asks for it.
+func (c *cluster) tries(end object.End) (fleet.Link, bool) {
+	if c.Proofs == nil || end.IsBase() || !end.IsSource() || c.Elsewhere[c.name] && !c.Probe || c.Fleet == nil {
+		return fleet.Link{}, false
+	}
+	l, ok := c.Fleet.Link(end.Link)
+	return l, ok && l.Spec.Credentials.Preflight != api.Skip && c.closed(end) == nil
+}
+
+// try is the trial of a link's credential, with the bytes that its last Secret is to have; none if there are none yet.
+func try(v credential.Pair, want object.Wanted, tried string) []Try {
+	secrets, at := v.Secrets(), string(v.Link.Target.Name)
+	last := secrets[len(secrets)-1]
+	body, _ := v.Source.Seen.Body(last)
+	if v.Link.Spec.Credentials.Mode == api.Existing {
+		at = v.Link.Pair().String()
+	} else if i := slices.IndexFunc(want.Objects, func(o object.Object) bool { return o.Key == last }); i >= 0 {
+		body = want.Objects[i].Body
+	}
+	trial := v.Trial(body)
+	if trial.Config.IsZero() {
+		return nil
+	}
+	return []Try{{Link: v.Link.Pair(), Print: tried, At: at, Trial: trial}}
+}
+
+// brings says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
+// list; with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
+func (a *admission) brings(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
+	at, target := l.Source.Spec.Linkerd, l.Target.Name
+	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)
+	strict := l.Spec.Credentials.Preflight == api.Require
+	return slices.ContainsFunc(changes, func(w object.Change) bool {
+		switch {
+		case w.Action == object.Delete || w.Action == object.Release:
+			return false
+		case w.Key == plane:
+			return true
+		case w.Key == link:
+			return strict && l.Spec.Credentials.Mode == api.Existing && !a.announced(link, cred)
+		}
+		return strict && slices.Contains(credential.Secrets(l), w.Key)
+	})
+}
+
+// announced says that the live Linkerd Link names the credential.
+func (a *admission) announced(link object.Key, cred *linkerd.Credential) bool {
+	body, _ := a.side.Seen.Body(link)
+	_, entries := linkerd.Announced(body)
+	return slices.Contains(entries, linkerd.CredentialEntry(cred.Print))
+}

@@ -1,0 +1,213 @@
+// Package rights answers: which rights does an account need in a cluster?
+package rights
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Rules are those of RBAC by namespace, in a fixed order; those of the namespace "" are for the whole cluster.
+type Rules map[string][]rbacv1.PolicyRule
+
+// Duty is what an account has rights for.
+type Duty string
+
+// Duties.
+const (
+	Reading Duty = "reading" // what is needed to tell how all stands
+	Writing Duty = "writing" // that, and all that steps write but for Telling and Sweeping
+	// Telling has Linkerd's destination controller start anew with a credential that changed. RBAC grants that by the right to change all of
+	// its Deployment, so it is for accounts that admission policies confine.
+	Telling  Duty = "telling"
+	Sweeping Duty = "sweeping" // taking away mirrors that Linkerd's controllers leave, in all namespaces
+	// Wide is Writing with all Secrets of the control plane's namespace: those for clusters that are not declared yet, and with
+	// them the key of Linkerd's issuer. RBAC grants by names that are known, or all.
+	Wide Duty = "writing, wide"
+)
+
+// For gives what an account needs in a cluster for some duties, and nothing more: from what is watched there and what ends hold.
+// Only what the fleet declares is known here, not what former declarations left.
+func For(w state.Snapshot, c fleet.Cluster, r plan.Renderer, duties ...Duty) (Rules, error) {
+	g := granting{rules: map[thing][]string{}}
+	for _, d := range duties {
+		switch d {
+		case Telling:
+			if told := linkerd.Destination(c.Spec.Linkerd); len(w.Discovering(c.Name)) > 0 || slices.Contains(duties, Wide) {
+				g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "patch")
+			}
+		case Sweeping:
+			g.grant(thing{kind: "Service"}, "get", "patch", "delete")
+			g.grant(thing{kind: "Endpoints"}, "get", "delete")
+		default:
+			if err := g.works(w, c, r, d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g.all(), nil
+}
+
+// works grants what reading or writing needs.
+func (g granting) works(w state.Snapshot, c fleet.Cluster, r plan.Renderer, d Duty) error {
+	watches, err := plan.Watches(w, c, r, object.Observation{})
+	if err != nil {
+		return err
+	}
+	for _, one := range watches {
+		g.reads(one)
+	}
+	held := g.held(w, c, r)
+	for _, t := range held {
+		g.grant(t, "get") // a diff asks for single ones again
+	}
+	if d == Writing || d == Wide {
+		g.writes(c, held)
+		g.controlPlane(w, c, d == Wide)
+	}
+	return nil
+}
+
+// Sweeps says that links from a cluster need Sweeping in their ordinary life: linkwright takes members out of federated Services, and nobody
+// may be there to take the mirrors of an External link away. Other links need it only if their controller does not do that in time.
+func Sweeps(w state.Snapshot, c fleet.Cluster) bool {
+	_, out, _ := w.Declared(c.Name)
+	return slices.ContainsFunc(out, func(l fleet.Link) bool {
+		return l.Spec.Controller.Mode == api.External || l.Spec.Federates()
+	})
+}
+
+// thing is what rules are about; names are sorted and joined.
+type thing struct{ namespace, group, kind, names string }
+
+type granting struct{ rules map[thing][]string } // verbs
+
+func (g granting) grant(t thing, verbs ...string) {
+	g.rules[t] = append(g.rules[t], verbs...)
+}
+
+func (g granting) changes(t thing) { g.grant(t, "create", "patch", "delete") }
+
+func (g granting) reads(w object.Watch) {
+	names := slices.Sorted(slices.Values(w.Names))
+	t := thing{w.Namespace, w.Group, w.Kind, strings.Join(names, ",")}
+	switch {
+	case len(names) > 0:
+		g.grant(t, "get", "list", "watch")
+	default:
+		g.grant(t, "list", "watch")
+	}
+}
+
+// held are the kinds that ends hold in the cluster, and those that its overlay brings in.
+func (g granting) held(w state.Snapshot, c fleet.Cluster, r plan.Renderer) (out []thing) {
+	for _, k := range render.Kinds() {
+		for scope, namespace := range map[render.Scope]string{
+			render.Multicluster: c.Spec.Linkerd.MulticlusterNamespace, render.Access: object.AccessNamespace, render.ClusterWide: "",
+		} {
+			if k.Scope&scope != 0 {
+				out = append(out, thing{namespace: namespace, group: k.Group, kind: k.Kind})
+			}
+		}
+	}
+	for _, e := range plan.Extras(w, c, r) {
+		out = append(out, thing{namespace: e.Namespace, group: e.Group, kind: e.Kind})
+	}
+	return out
+}
+
+func (g granting) writes(c fleet.Cluster, held []thing) {
+	for _, t := range held {
+		g.changes(t)
+	}
+	g.changes(thing{namespace: object.AccessNamespace, kind: inventory.Watch().Kind})
+	roles := []string{linkerd.LocalAccessRole, linkerd.RemoteAccessRole}
+	slices.Sort(roles)
+	g.grant(thing{"", rbacv1.GroupName, "ClusterRole", strings.Join(roles, ",")}, "bind")
+	mc := c.Spec.Linkerd.MulticlusterNamespace
+	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "get", "delete")
+	g.grant(thing{namespace: mc, kind: "Endpoints"}, "get", "delete") // the probe's: they outlive its Service
+	// Held only to be granted, without escalate, to the controllers of links; and what issues tokens of accounts of ours. All but the
+	// control plane's Secrets is granted ahead of the first link.
+	g.grant(thing{namespace: mc, group: linkerd.Group, kind: "Link/status"}, "update", "patch")
+	g.grant(thing{namespace: mc, group: "coordination.k8s.io", kind: "Lease"}, "create", "update", "patch")
+	g.grant(thing{namespace: object.AccessNamespace, kind: "ServiceAccount/token"}, "create")
+}
+
+// controlPlane adds the Secrets of the control plane's namespace, by name or, if wide, all of them, and a look at the Deployment that is
+// told of their changes.
+func (g granting) controlPlane(w state.Snapshot, c fleet.Cluster, wide bool) {
+	var names []string
+	for _, name := range w.Discovering(c.Name) {
+		names = append(names, linkerd.Credentials(name))
+	}
+	if slices.Sort(names); len(names) == 0 && !wide {
+		return
+	}
+	secrets := thing{c.Spec.Linkerd.Namespace, "", "Secret", strings.Join(names, ",")}
+	if wide {
+		secrets.names = ""
+		g.grant(secrets, "get", "list", "watch")
+	}
+	g.changes(secrets)
+	told := linkerd.Destination(c.Spec.Linkerd)
+	g.grant(thing{told.Namespace, told.Group, told.Kind, told.Name}, "get", "list", "watch")
+}
+
+// all puts what has the same verbs into one rule.
+func (g granting) all() Rules {
+	type alike struct{ namespace, group, names, verbs string }
+	resources := map[alike][]string{}
+	for t, verbs := range g.rules {
+		if g.covered(t, verbs) {
+			continue
+		}
+		verbs = slices.SortedFunc(slices.Values(verbs), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+		a := alike{t.namespace, t.group, t.names, strings.Join(slices.Compact(verbs), ",")}
+		resources[a] = append(resources[a], resourceOf(t))
+	}
+	out := Rules{}
+	for _, a := range slices.SortedFunc(maps.Keys(resources), func(a, b alike) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(slices.Min(resources[a]), slices.Min(resources[b])), cmp.Compare(a.names, b.names))
+	}) {
+		rule := rbacv1.PolicyRule{APIGroups: []string{a.group}, Resources: slices.Sorted(slices.Values(resources[a])), Verbs: strings.Split(a.verbs, ",")}
+		if a.names != "" {
+			rule.ResourceNames = strings.Split(a.names, ",")
+		}
+		out[a.namespace] = append(out[a.namespace], rule)
+	}
+	return out
+}
+
+// covered says that names add nothing to what is granted of all.
+func (g granting) covered(t thing, verbs []string) bool {
+	all := t
+	all.names = ""
+	return t.names != "" && !slices.ContainsFunc(verbs, func(v string) bool { return !slices.Contains(g.rules[all], v) })
+}
+
+// rank orders verbs as people write them.
+func rank(verb string) int {
+	return slices.Index([]string{"get", "list", "watch", "create", "update", "patch", "delete", "bind"}, verb)
+}
+
+// resourceOf is the plural of a kind, as API servers build it, with the subresource.
+func resourceOf(t thing) string {
+	kind, sub, _ := strings.Cut(t.kind, "/")
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: t.group, Kind: kind})
+	return strings.TrimSuffix(plural.Resource+"/"+sub, "/")
+}

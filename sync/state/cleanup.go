@@ -1,0 +1,43 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// Owed is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
+// as soon as it can be read, however late that is.
+type Owed struct {
+	Link  api.Pair
+	Since time.Time // when it became the last that is left of its link
+	Left  string    // what that is, in words
+}
+
+// Owed tells what a cluster owes, sorted by link. What is declared again is no debt.
+func (s Snapshot) Owed(name api.ClusterName) (out []Owed) {
+	for _, d := range s.Debts[name] {
+		if !s.Linked(d.Link()) {
+			out = append(out, Owed{Link: d.Link(), Since: d.Since, Left: Remains(s.Owner, object.End{Cluster: name, Link: d.Link()})})
+		}
+	}
+	return out
+}
+
+// Remains says what an end leaves in a cluster that nobody can read.
+func Remains(owner string, end object.End) string {
+	if where := inventory.Key(owner, end); end.IsSource() {
+		return fmt.Sprintf("Linkerd Link %s, its controller, rights and credentials, the mirrors that it made, and %s", end.Link.Target, where)
+	}
+	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: owner + "." + string(end.Link.Source)}
+	return fmt.Sprintf("%s, its Secrets, ClusterRoleBinding %s.%s, and %s", account, object.AccessNamespace, account.Name, inventory.Key(owner, end))
+}
+
+// Silent says that a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
+func Silent(side Cluster) bool {
+	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == reason.Unreachable || side.Err.Code == reason.Timeout)
+}

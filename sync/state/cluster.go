@@ -1,0 +1,82 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Cluster is one cluster as last seen. Known is false until its first complete observation; Err then
+// says why. Looked is what was asked for: what no watch of it covers is unknown, not absent.
+type Cluster struct {
+	Known      bool
+	Err        *object.Reason
+	Answered   bool // it gave an answer, though it could not be read as a whole
+	Seen       object.Observation
+	Looked     []object.Watch
+	Everything bool // simulated: whatever is not in Seen is not there
+	Facts      linkerd.Facts
+	StandIns   map[api.ClusterName]linkerd.Facts // by second names, of a cluster that nobody reads; nil: they are read live
+	// Gap says why admission policies do not confine linkwright's account there; empty: they do. Anyone: it is no ServiceAccount, so
+	// that none could.
+	Gap    string
+	Anyone bool
+	Pass   int // in which it was read by requests, or could not be
+	// Stale is since when it cannot be read, though it could before; zero: it can, or nobody knows since when.
+	Stale time.Time
+}
+
+// As are the facts of the cluster by one of its names: a second name has a gateway of its own.
+func (s Cluster) As(c *fleet.Cluster) linkerd.Facts {
+	if c.Spec.SameAs == "" {
+		return s.Facts
+	}
+	if facts, ok := s.StandIns[c.Name]; ok {
+		return facts
+	}
+	return s.Facts.By(c.Spec, s.Seen)
+}
+
+// View is a link with both its ends as seen: all that is decided about a pair is a function of it.
+type View struct {
+	Link           fleet.Link
+	Source, Target Cluster
+	Proof          *Proof         // of its credential; nil: none was tried yet
+	Undiscovered   *object.Reason // why the source's control plane has no credential, and its Link names no selector that takes one; nil: it may have
+}
+
+// Saw says whether the key was looked for, and may be read: only then does "not seen" mean "not there". Namespaced
+// watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
+func (s Cluster) Saw(k object.Key) bool {
+	if !s.Known || s.Everything {
+		return s.Known
+	}
+	for _, w := range s.Looked {
+		if w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && covers(w, k) {
+			return s.Seen.Hides(k) == nil
+		}
+	}
+	return false
+}
+
+func covers(w object.Watch, k object.Key) bool {
+	if w.Namespace != "" && w.Namespace != k.Namespace {
+		return false
+	}
+	return len(w.Names) == 0 || slices.Contains(w.Names, k.Name)
+}
+
+// Proof is what trying a link's credential gave: requests to the target as Linkerd's readers make them, with the bytes that they
+// are to read, sent by this process and not from the source's pods.
+type Proof struct {
+	Print  string         // of what was tried: address, CA and login
+	At     time.Time      // when
+	Why    *object.Reason // what did not pass; nil: all did
+	Blocks bool           // the target refuses it, or its certificate does not fit: its readers would fare no better
+	Next   time.Time      // when it is to be tried again; zero: never
+}

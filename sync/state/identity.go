@@ -1,0 +1,208 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+// Identities are a snapshot and the answer, for each of its clusters, whether it is the one that its name means. They keep what they found
+// out, and serve one goroutine.
+type Identities struct {
+	Snapshot
+	known map[api.ClusterName]*object.Reason // nil: the cluster is the one that its name means
+}
+
+// Identify gives the identities of a snapshot.
+func Identify(s Snapshot) *Identities {
+	return &Identities{Snapshot: s, known: map[api.ClusterName]*object.Reason{}}
+}
+
+// Unidentified says why a cluster is not known to be the one its name means; nil: it is. What another cluster
+// shows is no fact about that name: nothing is written there, and nothing rendered, issued or concluded
+// from it elsewhere. The checks in order:
+//
+//	not read                         unknown is not absent
+//	no identity                      it must be told from others
+//	two names for one cluster        neither counts; but see renamed and owner
+//	another cluster than remembered  until people accept it
+//	other namespaces of Linkerd      while it holds anything of ours
+//	a base of another name           until people accept it
+func (i *Identities) Unidentified(name api.ClusterName) *object.Reason {
+	why, ok := i.known[name]
+	if !ok {
+		why = i.identify(name)
+		i.known[name] = why
+	}
+	return why
+}
+
+func (i *Identities) identify(name api.ClusterName) *object.Reason {
+	if why := i.unidentified(name, i.shared(i.Clusters[name].Facts.UID)); why != nil {
+		return why
+	}
+	if why := i.relocated(name); why != nil {
+		return why
+	}
+	if i.Accepted[name] == i.Clusters[name].Facts.UID {
+		return nil
+	}
+	return i.renamedBase(name)
+}
+
+// relocated says that a cluster, in which a base still is, is declared with other namespaces of Linkerd than those it had when that was
+// written, or nil.
+func (i *Identities) relocated(name api.ClusterName) *object.Reason {
+	c, _, _ := i.Declared(name)
+	base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen)
+	if c == nil || !found || base.Linkerd == c.Spec.Linkerd || base.Linkerd == (api.Linkerd{}) {
+		return nil
+	}
+	return OtherNamespaces(name, fmt.Sprintf("was written to with spec.linkerd {namespace: %s, multiclusterNamespace: %s}",
+		base.Linkerd.Namespace, base.Linkerd.MulticlusterNamespace))
+}
+
+// OtherNamespaces refuses a cluster that is declared with other namespaces of Linkerd than those it has; why says how that is known.
+func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
+	return object.Because(reason.NamespaceChanged, "cluster %s %s, and is declared with other namespaces now: put the former ones back; "+
+		"to move, declare state: Leaving with them, and the new ones once nothing is left there", name, why)
+}
+
+// shared says that several names have the identity: only then is it asked which, since that is to look at all of them.
+func (i *Identities) shared(uid string) bool {
+	if i.Twins == nil {
+		i.Twins = i.Twinned()
+	}
+	return i.Twins[uid]
+}
+
+// Twinned counts the identities for Twins; never nil.
+func (s Snapshot) Twinned() map[string]bool {
+	once, twins := make(map[string]bool, len(s.Clusters)), map[string]bool{}
+	for _, side := range s.Clusters {
+		if uid := side.Facts.UID; side.Known && once[uid] {
+			twins[uid] = true
+		} else if side.Known {
+			once[uid] = true
+		}
+	}
+	return twins
+}
+
+// unidentified is all of that but the base's name. Without shared there is no other name for the cluster.
+func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Reason {
+	side := i.Clusters[name]
+	uid := side.Facts.UID
+	switch {
+	case !side.Known && side.Err != nil:
+		return side.Err
+	case !side.Known:
+		return object.Because(reason.Unknown, "cluster %s has not been read yet", name)
+	case uid == "":
+		return object.Because(reason.NoIdentity, "namespace kube-system is missing: its uid identifies the cluster")
+	}
+	owner := api.ClusterName("")
+	if known := i.UIDs[name]; shared || known != "" && known != uid {
+		owner = i.owner(name, uid)
+	}
+	if owner != "" {
+		return object.Because(reason.SameCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
+			name, owner, uid, owner)
+	}
+	if shared {
+		if twin := i.twin(name, uid); twin != "" {
+			return i.twins(name, twin, uid)
+		}
+	}
+	if i.Accepted[name] == uid {
+		return nil
+	}
+	if known := i.UIDs[name]; known != "" && known != uid {
+		return object.Because(reason.ClusterChanged, "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: %s",
+			uid, known, i.Command(fmt.Sprintf("accept cluster %s=%s", name, uid)))
+	}
+	return nil
+}
+
+// twins refuses two names of one cluster.
+func (i *Identities) twins(name, twin api.ClusterName, uid string) *object.Reason {
+	former, now := twin, name
+	if i.HasLeft(name) {
+		former, now = name, twin
+	}
+	if !i.HasLeft(former) {
+		return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration, or declare one of them as a second name of the other (spec.sameAs)",
+			name, twin, uid)
+	}
+	return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): a cluster gets another name without interruption if that is its second name first (spec.sameAs); "+
+		"to unlink all that is linked by the name %s at once, and link it anew: %s", name, twin, uid, former, i.Command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
+}
+
+// renamedBase finds a base that describes the cluster by another name, of which this one is no second name.
+func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
+	base, found, err := inventory.Base(i.Owner, i.Clusters[name].Seen)
+	switch {
+	case err != nil:
+		return object.Because(reason.Inventory, "%v", err)
+	case found && base.End.Cluster != name && !slices.Contains(base.Names, name):
+		return object.Because(reason.ClusterRenamed, "this cluster was written to as %s: declare it by that name, and %s as its second one (spec.sameAs); "+
+			"to unlink all that is linked by the name %s at once, and link it anew: %s",
+			base.End.Cluster, name, base.End.Cluster, i.Command(fmt.Sprintf("accept cluster %s=%s", name, i.Clusters[name].Facts.UID)))
+	}
+	return nil
+}
+
+// Confirmed says that a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
+func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
+	side := s.Clusters[name]
+	if !side.Known || side.Facts.UID != uid || s.UIDs[name] != uid {
+		return false
+	}
+	if base, found := inventory.ReadBase(s.Owner, side.Seen); found {
+		return base.End.Cluster == name
+	}
+	for other, known := range s.UIDs {
+		if other != name && known == uid {
+			return false // it may be the former name, which is still to be handed over
+		}
+	}
+	return true
+}
+
+// owner is the declared cluster to which the access of another name leads by mistake: the record has its identity by that name, or, if it does
+// not know that one, the base there does. Only the name with the wrong access is then in doubt. Empty: none.
+func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterName) {
+	if i.UIDs[name] == uid {
+		return ""
+	}
+	for other, known := range i.UIDs {
+		if known == uid && other != name && i.IsCluster(other) && (owner == "" || other < owner) {
+			owner = other
+		}
+	}
+	if base, found := inventory.ReadBase(i.Owner, i.Clusters[name].Seen); owner == "" && found && base.End.Cluster != name {
+		if was := base.End.Cluster; i.IsCluster(was) && i.UIDs[was] == "" && i.Clusters[was].Facts.UID == uid {
+			return was
+		}
+	}
+	return owner
+}
+
+// twin gives another name with the same identity, the first in order; the former name of a cluster that
+// has its new one as a second name, or by people's leave, is none, nor is the new one of that, nor is a name whose access leads here by mistake.
+func (i *Identities) twin(name api.ClusterName, uid string) api.ClusterName {
+	var found []api.ClusterName
+	for other, side := range i.Clusters {
+		if other != name && side.Known && side.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
+			found = append(found, other)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
+}

@@ -1,0 +1,118 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// TargetEnd is the target's end of a declared link: it is in the cluster of which the target may be a second name.
+func TargetEnd(l fleet.Link) object.End {
+	return object.End{Cluster: l.Target.Canonical(), Link: l.Pair()}
+}
+
+// Other is the cluster in which the other end of a link is, by the name that it has now.
+func (s Snapshot) Other(end object.End) api.ClusterName {
+	if end.IsSource() {
+		return s.Holder(end.Link)
+	}
+	return s.Today(end.Link.Source)
+}
+
+// OtherOf is other, or empty for a base.
+func (s Snapshot) OtherOf(end object.End) api.ClusterName {
+	if end.IsBase() {
+		return ""
+	}
+	return s.Other(end)
+}
+
+// Holder is the cluster in which the target's end of a link is: its target, by today's name, or the cluster of which that is a second name,
+// as it is declared or as the cluster itself tells.
+func (s Snapshot) Holder(link api.Pair) api.ClusterName {
+	if s.Remembered(link.Target) {
+		return s.Today(link.Target)
+	}
+	var found []api.ClusterName
+	for name, side := range s.Clusters {
+		if name != link.Source && !s.Renamed(name) && s.tellsOf(link, name, side) {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return link.Target
+	}
+	return slices.Min(found)
+}
+
+// tellsOf says that a cluster records the target's end of a link, or the target as a second name of its own.
+func (s Snapshot) tellsOf(link api.Pair, name api.ClusterName, side Cluster) bool {
+	if _, recorded := inventory.Of(s.Owner, object.End{Cluster: name, Link: link}, side.Seen); recorded {
+		return true
+	}
+	base, found := inventory.ReadBase(s.Owner, side.Seen)
+	return found && slices.Contains(base.Names, link.Target)
+}
+
+// renamed says that a departed name's cluster is declared, and was accepted, under another: the one that it gives. What it
+// holds by the old name is handed over there.
+func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
+	side := s.Clusters[name]
+	if !side.Known || side.Facts.UID == "" || !s.HasLeft(name) {
+		return "", false
+	}
+	for _, other := range s.named(side.Facts.UID) {
+		if !s.HasLeft(other) && s.accepts(other) {
+			return other, true
+		}
+	}
+	return "", false
+}
+
+// Today is the name that a cluster has now, other than a second one.
+func (s Snapshot) Today(name api.ClusterName) api.ClusterName {
+	if c, _, _ := s.Declared(name); c != nil {
+		return c.Canonical()
+	}
+	if now, renamed := s.renamed(name); renamed {
+		return now
+	}
+	return name
+}
+
+// Renamed says that a name was given up for another.
+func (s Snapshot) Renamed(name api.ClusterName) bool {
+	_, renamed := s.renamed(name)
+	return renamed
+}
+
+// named gives all names under which a cluster was read, in order.
+func (s Snapshot) named(uid string) (out []api.ClusterName) {
+	for name, side := range s.Clusters {
+		if side.Known && side.Facts.UID == uid {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// accepts says that a cluster has its name by people's leave, or had it when it was last written to, also as a second one: its base says so.
+func (s Snapshot) accepts(name api.ClusterName) bool {
+	side := s.Clusters[name]
+	if s.Accepted[name] == side.Facts.UID {
+		return true
+	}
+	base, ok := inventory.ReadBase(s.Owner, side.Seen)
+	return ok && (base.End.Cluster == name || slices.Contains(base.Names, name))
+}
+
+// Remembered says that a name is declared, or stands in the record of clusters: any other was never written to.
+func (s Snapshot) Remembered(name api.ClusterName) bool {
+	c, _, _ := s.Declared(name)
+	_, recorded := s.UIDs[name]
+	return c != nil || recorded || s.HasLeft(name)
+}

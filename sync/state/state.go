@@ -1,0 +1,144 @@
+// Package state answers: what is known of all clusters at one moment, and which cluster does a name mean?
+package state
+
+import (
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+)
+
+// Snapshot is everything known at one moment. A cluster that was never read completely has no known Side. Nobody changes what a snapshot
+// holds: whoever knows more makes another one.
+type Snapshot struct {
+	object.Installation // its Namespace is that of the record in the management cluster, as commands need it; empty: the usual one
+	Declarations
+	Record
+	Options
+	Process
+	Results
+	Takeover
+	Clusters map[api.ClusterName]Cluster
+	Twins    map[string]bool // identities that several known sides show; nil: they are counted
+	// Pass numbers the reading of clusters, all at once and by requests: what cannot be taken back is not decided on a Side
+	// of another one.
+	Pass int
+	Now  time.Time
+}
+
+// Declarations are what Git declares.
+type Declarations struct {
+	Fleet    *fleet.Fleet
+	Departed []fleet.Cluster // of the record, but no longer declared
+	// Barred are the commits after which the fleet's must not be applied, as bases carry them, with the reason.
+	Barred map[api.Commit]*object.Reason
+}
+
+// Record is what the management cluster remembers, and what people decided.
+type Record struct {
+	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
+	UIDs, Accepted map[api.ClusterName]string
+	// Debts are what clusters still hold of removed links; Forget are clusters that people give up, once they are declared no more.
+	Debts  map[api.ClusterName][]inventory.Debt
+	Forget map[api.ClusterName]bool
+	// Guard limits what a revision may remove.
+	Guard Guard
+	// Suspended are people's decisions of the kind Suspend; what is over counts no more.
+	Suspended []inventory.Decision
+}
+
+// Guard is what the record says of removals, and by what the process itself limits them.
+type Guard struct {
+	Limits    *inventory.Limits // nil: not known yet
+	Approvals []inventory.Approval
+	Denied    *inventory.Denial        // nil: nothing is
+	Retiring  map[api.ClusterName]bool // clusters whose removal was let through
+	Cap       *api.PruneLimits         // nil: only declarations limit
+}
+
+// Process is what this process writes, and how it runs.
+type Process struct {
+	Term int64
+	// Elsewhere are clusters that other processes write: their terms are no fence to us.
+	Elsewhere map[api.ClusterName]bool
+	// Probe has credentials tried of clusters that are not written here, too.
+	Probe bool
+	// Once has no rate limit hold conditions back: a sync that runs once ends when it has persisted what it knows.
+	Once bool
+}
+
+// Options are how people set an installation.
+type Options struct {
+	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
+	Grace time.Duration
+	// RequireConfinement has nothing written to clusters whose admission policies do not confine linkwright's account.
+	RequireConfinement bool
+}
+
+// Results are what came of former steps, in this process.
+type Results struct {
+	// Fresh are stand-ins, or credentials not yet seen in place.
+	Fresh map[api.Pair]linkerd.Credential
+	// Proofs are what trying credentials gave, by link; nil: nobody tries them here.
+	Proofs map[api.Pair]Proof
+	// Contested are objects that others changed again and again, as often as they were corrected; Immutable are those of
+	// which the server refused the last write for good.
+	Contested map[api.ClusterName]map[object.Key]Contest
+	Immutable map[api.ClusterName]map[object.Key]Refusal
+	// Failing are the ends of which a write failed when their cluster was last reconciled: they change for as long as it does.
+	Failing map[api.ClusterName]map[object.End]bool
+	// Followed is when a link was last changed for nothing but its target's facts, since the fleet's commit is applied.
+	Followed map[api.Pair]time.Time
+}
+
+// Contest is an object that others change whenever it is corrected: it is left alone until then, and Times tells how
+// often it was corrected in vain.
+type Contest struct {
+	Until time.Time
+	Times int
+}
+
+// Refusal is what the server said of one write. It tells of that object as it was wanted and as it was live, and of nothing
+// that came after either. An immutable field stays one whatever else of the object changes; a list item of others may go.
+type Refusal struct {
+	object.Refusal
+	Digest uint64        // of the object that was wanted
+	Was    object.Record // of the object that was live
+}
+
+// Takeover is what people ask for in place of ordinary steps: to adopt what others made for links, or to release what is ours.
+type Takeover struct {
+	Adopt   map[api.Pair]bool // links; nil: nothing is adopted
+	Rules   AdoptRules
+	Release *Releasing // nil: nothing is released
+}
+
+// AdoptRules widen what may be adopted.
+type AdoptRules struct {
+	// From is another installation that is gone: what carries its mark may be adopted, too.
+	From string
+	// Managed lets that be adopted, too, which Argo CD or Flux say they keep.
+	Managed bool
+}
+
+// Releasing says what is given up, without deleting it: links, declared or not, and with All what clusters hold beside them.
+type Releasing struct {
+	Links map[api.Pair]bool
+	All   bool
+}
+
+// Has says that a link is given up.
+func (r *Releasing) Has(p api.Pair) bool { return r.All || r.Links[p] }
+
+// Touches says that something may be given up in a cluster.
+func (r *Releasing) Touches(s Snapshot, name api.ClusterName) bool {
+	for link := range r.Links {
+		if link.Source == name || s.Holder(link) == name {
+			return true
+		}
+	}
+	return r.All
+}

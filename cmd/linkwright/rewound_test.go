@@ -179,6 +179,8 @@ func (r *rewoundLab) underDaemon() {
 	r.eventually("the head is not in force", told("linkwright_source_head_in_force 0"))
 	r.drifts() // a write, too
 	r.eventually("drift is repaired", r.repaired)
+	// A write shows before the server has answered it, which is when it is in the server's log.
+	r.eventually("the write is in the server's log", func() bool { return r.writes()-before >= 2 })
 	if n := r.writes() - before; n != 2 {
 		r.t.Errorf("while the head is refused: %d writes, want one of ours", n-1)
 	}

@@ -102,13 +102,14 @@ func (s *sweep) keepLinks() {
 // another installation with the same declarations makes nothing but what has its own name, and takes nothing else away: what
 // is the other's is occupied, and nothing is fought over.
 func (s *sweep) another(plain, clusters string) {
+	s.must(exitDone, []string{"1 link in place"}, "sync") // until it is ready
 	before := s.snapshot()
 	others := func() map[string]string {
 		now := s.snapshot()
 		maps.DeleteFunc(now, func(k, _ string) bool { return strings.Contains(k, "blue") })
 		return now
 	}
-	s.must(exitPartial, []string{"Occupied", "another installation's"}, "sync", "--owner", "blue", "--wait", "2s")
+	s.must(exitPartial, []string{"Occupied", "another installation's"}, "sync", "--owner", "blue", "--wait", "10s")
 	if diff := cmp.Diff(before, others()); diff != "" {
 		s.t.Errorf("blue changed what is not its own: -before +after\n%s", diff)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	gosync "sync"
 	"testing"
 	"testing/fstest"
@@ -27,7 +28,7 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// bed is three real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
+// bed is real clusters, dressed as Linkerd's, with a mirror controller's stand-in in each.
 type bed struct {
 	*testbed.Bed
 	t      *testing.T
@@ -36,20 +37,24 @@ type bed struct {
 
 var names = []string{"east", "north", "west"}
 
-func newBed(t *testing.T) *bed {
+// newBed is of all names, if none are given.
+func newBed(t *testing.T, of ...string) *bed {
 	t.Helper()
-	return bedApart(t, nil)
+	if len(of) == 0 {
+		of = names
+	}
+	return bedApart(t, of, nil)
 }
 
 // bedApart is a bed whose clusters' clocks go ahead of ours.
-func bedApart(t *testing.T, ahead map[string]time.Duration) *bed {
+func bedApart(t *testing.T, of []string, ahead map[string]time.Duration) *bed {
 	t.Helper()
 	t.Parallel()
 	testbed.Need(t)
 	if len(ahead) > 0 {
 		testbed.NeedClock(t)
 	}
-	b, err := testbed.Start(t.Context(), testbed.Options{Names: names, Ahead: ahead})
+	b, err := testbed.Start(t.Context(), testbed.Options{Names: of, Ahead: ahead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +64,8 @@ func bedApart(t *testing.T, ahead map[string]time.Duration) *bed {
 		}
 	})
 	out := &bed{Bed: b, t: t}
-	for i, c := range b.Clusters {
-		out.dress(c, i)
+	for _, c := range b.Clusters {
+		out.dress(c, slices.Index(names, c.Name))
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, len(b.Clusters))

@@ -24,7 +24,7 @@ const bound = `, credentials: {mode: Bound, ttl: 200h}`
 // TestBound: a token that expires is issued once, revoked by deleting what it is bound to, and replaced; no mode of a
 // link leaves its source without a token, and no token is shown.
 func TestBound(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, "east", "west")
 	d, log := &text{}, &bytes.Buffer{}
 	l := b.loop(d, agent)
 	l.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -35,7 +35,7 @@ type chaos struct {
 // way. What else is shown elsewhere: trust anchors that are rotated half (TestDaemon), a clock that is put right (TestSkewedClocks),
 // clusters that give no answer (TestDeadClusters).
 func TestChaos(t *testing.T) {
-	b := bedApart(t, map[string]time.Duration{"east": apart, "west": -apart})
+	b := bedApart(t, names, map[string]time.Duration{"east": apart, "west": -apart})
 	c := &chaos{&daemon{bed: b}, &text{interval: "1s"}, filepath.Join(t.TempDir(), "kubeconfig")}
 	c.leads("east")
 	c.decl.set(c.declared("east"))

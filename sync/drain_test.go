@@ -22,7 +22,7 @@ import (
 
 // TestDrain: an unlink has the link's own controller take its mirrors away before that is stopped, where it can.
 func TestDrain(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, "east", "west")
 	d := &text{}
 	l := b.loop(d, agent)
 	shared := testbed.Exported{Namespace: "default", Name: "shared", Labels: map[string]string{"mirror.linkerd.io/federated": "member"}}

@@ -22,7 +22,7 @@ const vault = `, credentials: {mode: Existing, secretRef: {name: vault-east}}`
 // TestExisting: a secret manager writes the credential of west→east, of an account of its own; linkwright uses it, never
 // writes it, and takes its own away once it is in use.
 func TestExisting(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, "east", "west")
 	d, log := &text{}, &bytes.Buffer{}
 	l := b.loop(d, agent)
 	l.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -21,7 +21,7 @@ import (
 // TestMoves: inventories that were lost or restored by a backup tool, and a controller that changes hands, on real
 // clusters with running links: nothing is deleted, and no controller is rolled.
 func TestMoves(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, "east", "west")
 	d := &text{}
 	l := b.loop(d, agent)
 	shared := testbed.Exported{Namespace: "default", Name: "shared", Labels: map[string]string{testbed.FederatedLabel: "member"}}

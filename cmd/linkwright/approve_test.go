@@ -18,7 +18,7 @@ const strict = "prune: {maxLinks: 0%, minAllowed: 0}"
 // merged, by the hash that its preview names without any cluster.
 func TestApprove(t *testing.T) {
 	t.Parallel()
-	l := labOf(t, []string{"east", "west"})
+	l := newLab(t, "east", "west")
 	declared, retired := l.clusters()+link("west", "east", "")+policy(strict), l.clusters()+policy(strict)
 	l.commit(declared)
 	l.must(exitDone, []string{"1 link in place"}, "sync")

@@ -34,9 +34,10 @@ type lab struct {
 	program string // empty: as it is released
 }
 
-// newLab has one cluster more, in which there is no Linkerd.
-func newLab(t *testing.T, dressed ...string) *lab { return labOf(t, dressed, "bare") }
+// newLab is of clusters that have Linkerd.
+func newLab(t *testing.T, dressed ...string) *lab { return labOf(t, dressed) }
 
+// labOf has more clusters, in which there is none.
 func labOf(t *testing.T, dressed []string, more ...string) *lab {
 	t.Helper()
 	testbed.Need(t)

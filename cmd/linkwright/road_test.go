@@ -20,7 +20,7 @@ import (
 // TestRoad runs the commands one after the other against two dressed clusters and one without Linkerd.
 func TestRoad(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, "east", "west")
+	l := labOf(t, []string{"east", "west"}, "bare")
 	t.Run("nothing to read", func(t *testing.T) { l.t = t; l.nothingToRead() })
 	l.commit(l.clusters() + link("west", "east", ""))
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })

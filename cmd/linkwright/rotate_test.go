@@ -15,7 +15,7 @@ import (
 // that one. One that expires stays, unless it is to be revoked.
 func TestRotate(t *testing.T) {
 	t.Parallel()
-	l := labOf(t, []string{"east", "west"})
+	l := newLab(t, "east", "west")
 	l.program = raced()
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ", credentials: {mode: Bound}"))
 	l.must(exitDone, []string{"2 links in place"}, "sync")

@@ -18,7 +18,7 @@ import (
 
 func newSweep(t *testing.T, b *book) *sweep {
 	t.Helper()
-	s := &sweep{lab: labOf(t, []string{"east", "west"}), book: b, proxies: map[string]*faultproxy.Proxy{}, listen: freeAddress(t)}
+	s := &sweep{lab: newLab(t, "east", "west"), book: b, proxies: map[string]*faultproxy.Proxy{}, listen: freeAddress(t)}
 	for name, at := range map[string]string{"east": "east", "west": "west", "home": "west"} {
 		s.proxies[name] = s.through(name, at)
 	}

@@ -31,7 +31,7 @@ type takeovers struct {
 // writes, killed, or paused, and Git that is down.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	l := &takeovers{lab: labOf(t, []string{"east", "north", "west"})}
+	l := &takeovers{lab: newLab(t, "east", "north", "west")}
 	l.commit(l.clusters() + l.cluster("north") + link("west", "east", "") + link("east", "west", "") + link("north", "east", "") + policy("interval: 1h"))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -80,7 +80,7 @@ func (l *lab) bare(args ...string) (int, string) {
 // TestToldWithoutRepository: inventories alone tell how links stand; nothing is written by who asks.
 func TestToldWithoutRepository(t *testing.T) {
 	t.Parallel()
-	l := labOf(t, []string{"east", "west"})
+	l := newLab(t, "east", "west")
 	if code, out := l.bare("status"); code != exitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright") || !strings.Contains(out, "linkwright-fleet") {
 		t.Errorf("before anything: %d %s", code, out)
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // slice is how many a test of every day plays, race detector and all.
-const slice = 150
+const slice = 60
 
 // number is that of an environment variable.
 func number(t *testing.T, name string, otherwise uint64) uint64 {

@@ -10,6 +10,7 @@ import (
 
 // Writes fail, clusters go down and come back: the link comes to stand all the same, and to be gone.
 func TestConvergesThroughFailures(t *testing.T) {
+	unraced(t)
 	three := []api.ClusterName{"east", "north", "west"}
 	links := linkDoc("west", "east", all) + linkDoc("east", "west", "") + linkDoc("west", "north", all)
 	for seed := range uint64(8) {

@@ -69,6 +69,7 @@ func TestUndiscoveredGoes(t *testing.T) {
 // What is hidden later, and may be there, blocks the ends that need it, and no others; nothing of them is written or taken away, by
 // whatever is declared, until it is seen again.
 func TestHiddenBlocksWhatNeedsIt(t *testing.T) {
+	unraced(t)
 	three := []api.ClusterName{"east", "north", "west"}
 	mesh := linkDoc("west", "east", all) + linkDoc("east", "west", all) + linkDoc("north", "east", all)
 	out, in := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}, object.End{Cluster: "west", Link: api.Pair{Source: "east", Target: "west"}}

@@ -53,6 +53,7 @@ func (s *sim) keep(step Step) {
 
 // A cluster whose removal is denied stays, though its links to another end begin to leave: since that one was approved, or leaves.
 func TestDeniedClustersStay(t *testing.T) {
+	unraced(t)
 	names := []api.ClusterName{"a", "b", "c", "d", "e"}
 	leaving := map[api.ClusterName]string{"d": ", state: Leaving"}
 	a := []inventory.Unit{{Kind: inventory.UnitCluster, Cluster: "a"}}

@@ -39,6 +39,7 @@ func (s *sim) charge(step Step) {
 
 // A commit drops x out of its mesh while most clusters are down. They come back one after the other, and x loses no more than its share.
 func TestReturningClustersTakeNoMore(t *testing.T) {
+	unraced(t)
 	s := meshed(t, meshWithX...)
 	s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
 	s.down = map[api.ClusterName]bool{"b": true, "c": true, "d": true, "x": true}
@@ -67,6 +68,7 @@ func TestReturningClustersTakeNoMore(t *testing.T) {
 
 // What is approved while a cluster is down counts no more against what is removed later.
 func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
+	unraced(t)
 	s := meshed(t, meshWithX...)
 	s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))
 	s.down = map[api.ClusterName]bool{"x": true}
@@ -102,6 +104,7 @@ func withoutLinks(names []api.ClusterName, without ...string) (docs string) {
 
 // Two commits, each within its limits, remove links of a cluster that is down. When it is back, what it still holds of them goes.
 func TestDebtsAreNotJudgedAgain(t *testing.T) {
+	unraced(t)
 	s := meshed(t, meshWithX...)
 	s.down = map[api.ClusterName]bool{"x": true}
 	for _, links := range [][]string{{"a/x", "x/a"}, {"a/x", "x/a", "b/x"}} {
@@ -130,6 +133,7 @@ func TestDebtsAreNotJudgedAgain(t *testing.T) {
 
 // A link that was removed while its target was down, and made anew, is judged when it is removed again.
 func TestALinkMadeAnewIsNoDebt(t *testing.T) {
+	unraced(t)
 	s := meshed(t, meshWithX...)
 	s.down = map[api.ClusterName]bool{"x": true}
 	s.world.Fleet = declare(t, meshWithX, withoutLinks(meshWithX, "x/a"))
@@ -195,6 +199,7 @@ func TestMirrorsThatWereHidden(t *testing.T) {
 // An approval lets each link go once: one that is declared again, and removed again, is judged again. So is one that was restored before
 // it began. That holds also while another link of the approval waits for a cluster that is down.
 func TestAnApprovalLetsALinkGoOnce(t *testing.T) {
+	unraced(t)
 	for name, began := range map[string]bool{"it has begun": true, "it has not": false} {
 		s := meshed(t, meshWithX...)
 		s.world.Fleet = declare(t, meshWithX, meshOf("a", "b", "c", "d"))

@@ -183,6 +183,7 @@ func TestTurnsRefused(t *testing.T) {
 
 // A process that dies after any write of a rotation, again and again, comes to the same end, and the source's token is good all along.
 func TestTurnsCrash(t *testing.T) {
+	unraced(t)
 	for _, spec := range []string{"", all, bound, all + bound} {
 		whole := rotated(t, spec, nil)
 		for seed := range uint64(25) {

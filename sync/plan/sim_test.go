@@ -291,3 +291,13 @@ func (s *sim) names(c api.ClusterName) []string {
 	}
 	return out
 }
+
+// unraced leaves a test that plans long on one goroutine out of short runs, which are those with the race detector: there it takes ten
+// times as long.
+func unraced(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine works long: make unraced runs it")
+	}
+	t.Parallel()
+}

@@ -46,6 +46,7 @@ func moments(t *testing.T, f func(s *sim, c api.ClusterName)) {
 
 // Before a step's Next and Retry nothing but what is seen can change it: nobody need ask again.
 func TestSameStepBeforeNext(t *testing.T) {
+	unraced(t)
 	random, later := rand.New(rand.NewPCG(1, 2)), 0
 	moments(t, func(s *sim, c api.ClusterName) {
 		w := s.now()
@@ -110,6 +111,7 @@ func sinceless(t *testing.T, w state.Snapshot, s Step) Step {
 
 // The order in which links are declared decides nothing.
 func TestSameStepInAnyOrder(t *testing.T) {
+	unraced(t)
 	four := []api.ClusterName{"east", "north", "south", "west"}
 	var links []string
 	for _, source := range four {

@@ -167,6 +167,7 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 
 // A declaration that comes back in the middle of an unlink restores the link.
 func TestDeclaredAgain(t *testing.T) {
+	unraced(t)
 	for steps := range 9 {
 		s := linked(t, all)
 		before := s.names("west")

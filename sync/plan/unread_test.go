@@ -28,6 +28,7 @@ func aged(w state.Snapshot, old ...api.ClusterName) state.Snapshot {
 // Nothing is taken away on the word of a side that was not read in this pass, whichever of the two it is; all that is not,
 // is done. Once those are read that are asked for, the step is as ever.
 func TestTakesOnlyWhatWasJustRead(t *testing.T) {
+	unraced(t)
 	three := []api.ClusterName{"east", "north", "west"}
 	links := linkDoc("west", "east", all) + linkDoc("east", "west", "") + linkDoc("west", "north", all)
 	asked := 0
@@ -101,6 +102,7 @@ func records(t *testing.T, seen object.Observation, c object.Change) bool {
 
 // A fleet in which nothing is to be taken away never asks, however old its sides are; what is repaired does not either.
 func TestSteadyFleetNeverAsks(t *testing.T) {
+	unraced(t)
 	for name, rest := range rests() {
 		s := rest(t)
 		for _, c := range s.world.Fleet.Clusters {

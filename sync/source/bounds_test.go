@@ -41,7 +41,10 @@ func packOf(t *testing.T, count int, objects ...packed) []byte {
 	var b bytes.Buffer
 	b.WriteString("PACK\x00\x00\x00\x02")
 	b.Write(binary.BigEndian.AppendUint32(nil, uint32(count))) //nolint:gosec // a small number
-	z := zlib.NewWriter(&b)
+	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)          // some packs are large
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range objects {
 		size := len(o.data)
 		if o.claim > 0 {
@@ -68,6 +71,16 @@ func packOf(t *testing.T, count int, objects ...packed) []byte {
 	return append(b.Bytes(), sum[:]...)
 }
 
+// unraced leaves a test that reads much on one goroutine out of short runs, which are those with the race detector: there it takes
+// ten times as long.
+func unraced(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine works long: make unraced runs it")
+	}
+	t.Parallel()
+}
+
 // zeros are so many bytes and then the end.
 func zeros(n int64) io.Reader { return io.LimitReader(endless{}, n) }
 
@@ -84,6 +97,7 @@ func times(n int, o packed) (out []packed) {
 
 // Each bound of one fetch, at it and beyond it.
 func TestSurveyBounds(t *testing.T) {
+	unraced(t)
 	const (
 		file  = "the commit holds a file of more than 64 MiB"
 		whole = "the commit holds more than 512 MiB"
@@ -138,6 +152,7 @@ func commits(n int) (out []packed) {
 
 // What lies between two commits is held in memory, as long as it is not too much.
 func TestLineageBounds(t *testing.T) {
+	unraced(t)
 	const words = "there is too much between the two commits"
 	base := commits(1)[0]
 	large := packed{kind: plumbing.CommitObject, data: append(bytes.Clone(base.data), 'm')}

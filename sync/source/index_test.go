@@ -46,6 +46,7 @@ func TestIndexBeginsTooLate(t *testing.T) {
 
 // A pack that would keep an indexer busy for long does so no longer than we are patient.
 func TestIndexEndsWithItsContext(t *testing.T) {
+	unraced(t)
 	var large [2][]byte
 	for i := range large {
 		large[i] = append(make([]byte, 60<<20), byte(i))

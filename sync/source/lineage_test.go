@@ -40,6 +40,7 @@ func chained(n int) ([]packed, plumbing.Hash) {
 
 // A server chooses how long a chain is; it must not choose how deep we go, nor how much we hold.
 func TestLineageOfAChain(t *testing.T) {
+	unraced(t)
 	const n = 100_000
 	defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
 	chain, first := chained(n)
@@ -54,6 +55,7 @@ func TestLineageOfAChain(t *testing.T) {
 
 // A small delta may ask for much: what comes of it counts.
 func TestLineageCountsWhatDeltasComeTo(t *testing.T) {
+	unraced(t)
 	base := commits(1)[0]
 	base.data = base.data[:1<<19]
 	pack := []packed{base}

@@ -223,8 +223,8 @@ func TestPlaceAndNamespace(t *testing.T) {
 		"second tree":      {bytes.Replace(plain, []byte(end), []byte("tree 1\n"+end), 1), `second field "tree"`},
 		"of X.509":         {with(plain, "gpgsig", []byte("-----BEGIN SIGNED MESSAGE-----\n-----END SIGNED MESSAGE-----\n"), end), "neither"},
 		"cut off":          {with(plain, "gpgsig", good[:len(good)/2], end), "not one block"},
-		"of version 2":     {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lHAAAAAQ"), []byte("U1NIU0lHAAAAAg"), 1), end), "of version 2"},
-		"no base64":        {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lH"), []byte("U1NIU0lH!"), 1), end), "no base64"},
+		"of version 2":     {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lHAAAAAQ"), []byte("U1NIU0lHAAAAAg"), 1), end), "signature version 2"},
+		"no base64":        {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lH"), []byte("U1NIU0lH!"), 1), end), "invalid PEM block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := k.Commit(tt.raw)

@@ -98,9 +98,9 @@ func TestTrimBase(t *testing.T) {
 // Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
 // begun goes on in a source, and waits in a target for its source.
 func TestClosedPeer(t *testing.T) {
-	closed := Peer{Known: true, Closed: &object.Reason{Code: reason.Suspended}, Refused: &object.Reason{Code: PruneLimitExceeded}}
+	closed := Peer{State: PeerHolds, Closed: &object.Reason{Code: reason.Suspended}, Refused: &object.Reason{Code: PruneLimitExceeded}}
 	gone := closed
-	gone.Gone, gone.Refused = true, nil
+	gone.State, gone.Refused = PeerAbsent, nil
 	tests := []struct {
 		name  string
 		end   object.End

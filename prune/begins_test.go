@@ -33,9 +33,9 @@ func TestTargetUnheard(t *testing.T) {
 		held    bool
 	}{
 		"it answers":                {peer: Peer{Unread: unread}, held: true},
-		"its inventory is broken":   {peer: Peer{Alive: true, Unread: unread}, held: true},
+		"its inventory is broken":   {peer: Peer{State: PeerUnjudged, Unread: unread}, held: true},
 		"it answers, and has begun": {peer: Peer{Unread: unread}, leaving: true},
-		"dead":                      {peer: Peer{Dead: true}},
+		"dead":                      {peer: Peer{State: PeerDead}},
 		"nobody can ask":            {},
 	} {
 		in := input(source, perLink(), all())

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -25,12 +24,12 @@ func Drains(o object.Object, seen object.Observation) bool {
 }
 
 // drainedBy adds what a declared end would lose by the changed selectors of its Links.
-func (in Input) drainedBy(t taking, want object.Wanted) taking {
+func (j judgement) drainedBy(t taking, want object.Wanted) taking {
 	for _, o := range want.Objects {
-		if Drains(o, in.Seen) {
-			body, _ := in.Seen.Body(o.Key)
+		if Drains(o, j.Seen) {
+			body, _ := j.Seen.Body(o.Key)
 			t.keys = append(t.keys, o.Key)
-			t.mirrors = linkerd.SelectorsIn(o.Body).Lost(linkerd.SelectorsIn(body), in.Mirrors()[t.end.Link.Target], in.Seen)
+			t.mirrors = linkerd.SelectorsIn(o.Body).Lost(linkerd.SelectorsIn(body), j.Mirrors()[t.end.Link.Target], j.Seen)
 		}
 	}
 	return t
@@ -48,32 +47,32 @@ type drain struct {
 	since, until time.Time
 }
 
-func (in Input) drainOf(inv inventory.Inventory, peer Peer) drain {
-	d := drain{end: inv.End, since: inv.Since, until: inv.Since.Add(in.Policy.Prune.Deadline())}
-	if peer.Alive && !in.revoked(inv, peer) && in.within(d.until) && len(in.Mirrors()[inv.End.Link.Target].Pods) > 0 {
-		d.links = in.drainable(inv)
+func (u unlink) drain() drain {
+	d := drain{end: u.inv.End, since: u.inv.Since, until: u.inv.Since.Add(u.Policy.Prune.Deadline())}
+	if u.peer.State.answers() && !u.revoked() && u.within(d.until) && len(u.made().Pods) > 0 {
+		d.links = u.drainable()
 	}
 	return d
 }
 
 // revoked says that the account by which the link's controller reached its target is gone: it can drain nothing. A credential
 // that others wrote may still be good, whatever is left of ours.
-func (in Input) revoked(inv inventory.Inventory, peer Peer) bool {
-	return peer.gone() && inv.Has(linkerd.MirrorSecret(in.Linkerd, inv.End.Link.Target))
+func (u unlink) revoked() bool {
+	return u.peer.State.gone() && u.inv.Has(linkerd.MirrorSecret(u.Linkerd, u.inv.End.Link.Target))
 }
 
 // within says that a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.
-func (in Input) within(until time.Time) bool {
-	left := until.Sub(in.Now)
-	return left > 0 && left <= 2*in.Policy.Prune.Deadline()
+func (u unlink) within(until time.Time) bool {
+	left := until.Sub(u.Now)
+	return left > 0 && left <= 2*u.Policy.Prune.Deadline()
 }
 
 // drainable are the recorded Links that a controller may still act on, and that are ours to write.
-func (in Input) drainable(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(only(inv, in.link(inv.End)), func(k object.Key) bool {
-		r := in.Seen.Record(k)
-		body, whole := in.Seen.Body(k)
-		return !in.Saw(k) || !whole || in.needs(k) || r.Mark != object.Ours || r.Going || heldOpen(k, r, body)
+func (u unlink) drainable() []object.Key {
+	return slices.DeleteFunc(only(u.inv, u.link(u.inv.End)), func(k object.Key) bool {
+		r := u.Seen.Record(k)
+		body, whole := u.Seen.Body(k)
+		return !u.Saw(k) || !whole || u.needs(k) || r.Mark != object.Ours || r.Going || heldOpen(k, r, body)
 	})
 }
 
@@ -85,15 +84,15 @@ func heldOpen(k object.Key, r object.Record, live object.Body) bool {
 }
 
 // empty takes the selectors from Links, and nothing else.
-func (in Input) empty(end object.End, links []object.Key) (out []object.Change) {
+func (l Live) empty(end object.End, links []object.Key) (out []object.Change) {
 	for _, k := range links {
-		body, _ := in.Seen.Body(k)
+		body, _ := l.Seen.Body(k)
 		o, ok := emptied(k, body)
-		if !ok || !Drains(o, in.Seen) {
+		if !ok || !Drains(o, l.Seen) {
 			continue
 		}
 		out = append(out, object.Change{
-			End: end, Action: object.Drain, Key: k, Object: o, Was: in.Seen.Record(k), Fenced: true,
+			End: end, Action: object.Drain, Key: k, Object: o, Was: l.Seen.Record(k), Fenced: true,
 			Why: object.Reason{Code: Draining, Message: "no longer declared: Linkerd's controller takes its mirrors away"},
 		})
 	}
@@ -112,16 +111,16 @@ func emptied(k object.Key, live object.Body) (object.Object, bool) {
 }
 
 // selectors is a drain's first gate, and mirrorsLeft its second.
-func (in Input) selectors(d drain) gate {
-	return gate{name: "selectors", left: func() ([]object.Change, []object.Key) { return in.empty(d.end, d.links), nil }}
+func (l Live) selectors(d drain) gate {
+	return gate{name: "selectors", left: func() ([]object.Change, []object.Key) { return l.empty(d.end, d.links), nil }}
 }
 
-func (in Input) mirrorsLeft(d drain) gate {
+func (l Live) mirrorsLeft(d drain) gate {
 	left := func() ([]object.Change, []object.Key) {
 		if len(d.links) == 0 {
 			return nil, nil
 		}
-		m := in.Mirrors()[d.end.Link.Target]
+		m := l.Mirrors()[d.end.Link.Target]
 		return nil, slices.Concat(m.Selected(), m.Endpoints)
 	}
 	return gate{name: "drain", left: left, drain: d}

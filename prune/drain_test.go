@@ -25,7 +25,7 @@ const choosing = `{"apiVersion":"multicluster.linkerd.io/v1alpha3","kind":"Link"
 	`"federatedServiceSelector":{"matchLabels":{"c":"d"}},"remoteDiscoverySelector":{"matchExpressions":[{"key":"e","operator":"Exists"}]},"later":12345678901234567890},` +
 	`"status":{"mirrorServices":[]}}`
 
-func served() Peer { return Peer{Known: true, Alive: true} }
+func served() Peer { return Peer{State: PeerHolds} }
 
 // draining is the source of a link whose drain is under way, or begins, at noon.
 func draining(recorded []object.Key) Input {
@@ -250,7 +250,7 @@ func TestDrainsOnce(t *testing.T) {
 // ours it may log in still.
 func TestNoDrainWithoutAccess(t *testing.T) {
 	revoked := served()
-	revoked.Gone = true
+	revoked.State = PeerCleared
 	own := slices.DeleteFunc(perLink(), func(k object.Key) bool { return k == mirrorSecret || k == planeSecret })
 	for name, tt := range map[string]struct {
 		recorded []object.Key

@@ -12,7 +12,7 @@ import (
 
 // guard refuses ends, each with a reason; it sees everything that one commit would take from a cluster.
 // An empty or unreadable tree, a tree without a Cluster and a vanished path never get here: they make no fleet.
-type guard func(Input, []taking) map[object.End]*object.Reason
+type guard func(judgement, []taking) map[object.End]*object.Reason
 
 // taking is what one end would lose, gates included. An unlink that began is not among them: it is
 // finished, never judged again.
@@ -30,14 +30,22 @@ func guards() []guard {
 	}
 }
 
-// Judge gives the ends that may not lose anything now; the first guard that refuses an end names the reason.
-func Judge(in Input) map[object.End]*object.Reason { return in.index().judge() }
+// judgement is what guards ask: what a cluster's ends hold, and what people decided.
+type judgement struct {
+	holdings
+	Rules
+}
 
-func (in Input) judge() map[object.End]*object.Reason {
-	all := in.takings()
+func (in Input) judgement() judgement { return judgement{newHoldings(in.Live, in.Ends), in.Rules} }
+
+// Judge gives the ends that may not lose anything now; the first guard that refuses an end names the reason.
+func Judge(in Input) map[object.End]*object.Reason { return in.judgement().refused() }
+
+func (j judgement) refused() map[object.End]*object.Reason {
+	all := j.takings()
 	refused := map[object.End]*object.Reason{}
 	for _, g := range guards() {
-		for end, why := range g(in, all) {
+		for end, why := range g(j, all) {
 			if refused[end] == nil {
 				refused[end] = why
 			}
@@ -47,13 +55,13 @@ func (in Input) judge() map[object.End]*object.Reason {
 }
 
 // takings are what ends would lose that is still to be judged.
-func (in Input) takings() (all []taking) {
-	for _, inv := range in.Recorded {
-		want, declared := in.Wanted[inv.End]
+func (j judgement) takings() (all []taking) {
+	for _, inv := range j.Recorded {
+		want, declared := j.Wanted[inv.End]
 		if inv.Leaving && !declared || declared && want.Held != nil {
 			continue
 		}
-		if t := in.drainedBy(taking{end: inv.End, keys: in.judged(inv)}, want); len(t.keys) > 0 {
+		if t := j.drainedBy(taking{end: inv.End, keys: j.judged(inv)}, want); len(t.keys) > 0 {
 			all = append(all, t)
 		}
 	}
@@ -61,27 +69,27 @@ func (in Input) takings() (all []taking) {
 }
 
 // judged is what of an end guards judge.
-func (in Input) judged(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(in.going(inv), func(k object.Key) bool { return in.Retired[k] && !in.Seen.Record(k).Keep })
+func (j judgement) judged(inv inventory.Inventory) []object.Key {
+	return slices.DeleteFunc(j.going(inv), func(k object.Key) bool { return j.Retired[k] && !j.Seen.Record(k).Keep })
 }
 
 // policyAllows: only Sync takes anything away.
-func policyAllows(in Input, all []taking) map[object.End]*object.Reason {
-	if p := in.Policy.Prune.Policy; p == api.UpsertOnly || p == api.CreateOnly {
+func policyAllows(j judgement, all []taking) map[object.End]*object.Reason {
+	if p := j.Policy.Prune.Policy; p == api.UpsertOnly || p == api.CreateOnly {
 		return refuseAll(all, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
 	}
 	return nil
 }
 
 // withinLimits: a revision over a limit takes nothing away, in no cluster. What is declared to leave goes all the same.
-func withinLimits(in Input, all []taking) map[object.End]*object.Reason {
+func withinLimits(j judgement, all []taking) map[object.End]*object.Reason {
 	out := map[object.End]*object.Reason{}
 	for _, t := range all {
-		if in.Removal == nil || in.leaves(t.end) {
+		if j.Removal == nil || j.leaves(t.end) {
 			continue
 		}
-		_, declared := in.Wanted[t.end]
-		if why := in.Removal().Denies(t.end, declared); why != nil {
+		_, declared := j.Wanted[t.end]
+		if why := j.Removal().Denies(t.end, declared); why != nil {
 			out[t.end] = why
 		}
 	}
@@ -89,17 +97,17 @@ func withinLimits(in Input, all []taking) map[object.End]*object.Reason {
 }
 
 // leaves says that people declared a cluster of the end to leave, and so asked for its removal.
-func (in Input) leaves(end object.End) bool {
-	return in.Leaving[end.Cluster] || in.Leaving[end.Link.Source] || in.Leaving[end.Link.Target]
+func (r Rules) leaves(end object.End) bool {
+	return r.Leaving[end.Cluster] || r.Leaving[end.Link.Source] || r.Leaving[end.Link.Target]
 }
 
 // noObjectKept: one object that people marked to be kept keeps its whole end.
-func noObjectKept(in Input, all []taking) map[object.End]*object.Reason {
+func noObjectKept(j judgement, all []taking) map[object.End]*object.Reason {
 	out := map[object.End]*object.Reason{}
 	for _, t := range all {
 		var kept []string
 		for _, k := range t.all() {
-			if in.Seen.Record(k).Keep {
+			if j.Seen.Record(k).Keep {
 				kept = append(kept, k.String())
 			}
 		}

@@ -86,7 +86,7 @@ func TestLeavingIsNotJudged(t *testing.T) {
 	r.Keep = true
 	record(&in.Seen, kept, r)
 	refused := &object.Reason{Code: reason.Kept}
-	for _, v := range Select(in, answer(Peer{Known: true, Refused: refused})) {
+	for _, v := range Select(in, answer(Peer{State: PeerHolds, Refused: refused})) {
 		if v.Refused != nil || len(v.Go) == 0 {
 			t.Errorf("%s: %s", v.End, told(v))
 		}
@@ -209,7 +209,7 @@ func TestFirstGuardNames(t *testing.T) {
 func TestBeginsOnlyTogether(t *testing.T) {
 	refused := &object.Reason{Code: PruneLimitExceeded, Message: "too much"}
 	for _, end := range []object.End{source, target} {
-		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{Known: true, Gone: true, Refused: refused})
+		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Refused: refused})
 		if v.Refused == nil || v.Refused.Code != PruneLimitExceeded || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
 			t.Errorf("%s: %s", end, told(v))
 		}

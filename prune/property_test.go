@@ -37,11 +37,12 @@ func universe() []object.Key {
 func randomScene(r *rand.Rand) scene {
 	s := scene{unseen: map[object.Key]bool{}, peers: map[object.End]Peer{}}
 	s.in = Input{
-		Linkerd: api.Cluster{}.WithDefaults().Linkerd, Wanted: map[object.End]object.Wanted{},
-		Saw:     func(k object.Key) bool { return !s.unseen[k] },
-		Mirrors: found(map[api.ClusterName]linkerd.Mirror{}),
-		Policy:  api.SyncPolicy{}.WithDefaults(),
-		Leaving: map[api.ClusterName]bool{"west": r.IntN(8) == 0, "north": r.IntN(4) == 0},
+		Live: Live{
+			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(k object.Key) bool { return !s.unseen[k] },
+			Mirrors: found(map[api.ClusterName]linkerd.Mirror{}),
+		},
+		Ends:  Ends{Wanted: map[object.End]object.Wanted{}},
+		Rules: Rules{Policy: api.SyncPolicy{}.WithDefaults(), Leaving: map[api.ClusterName]bool{"west": r.IntN(8) == 0, "north": r.IntN(4) == 0}},
 	}
 	for _, k := range universe() {
 		s.unseen[k] = r.IntN(8) == 0
@@ -95,7 +96,7 @@ func (s *scene) end(r *rand.Rand, end object.End) {
 	case 3:
 		s.in.Wanted[end] = object.Wanted{End: end, Held: &object.Reason{Code: "Held"}}
 	}
-	peer := Peer{Known: r.IntN(4) > 0, Gone: r.IntN(2) == 0}
+	peer := Peer{State: []PeerState{PeerUnheard, PeerDead, PeerUnjudged, PeerHolds, PeerHolds, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
 	if r.IntN(4) == 0 {
 		peer.Refused = &object.Reason{Code: reason.Kept}
 	}
@@ -201,7 +202,7 @@ func (s *scene) early(inv inventory.Inventory) string {
 	switch {
 	case inv.End.IsBase() && len(s.in.Recorded) > 1:
 		return "the base goes before links"
-	case inv.End.IsBase() || peer.Known && peer.Gone:
+	case inv.End.IsBase() || peer.State.gone():
 	case peer.Closed != nil && (!inv.Leaving || !inv.End.IsSource()):
 		return "the other end is closed"
 	}

@@ -78,7 +78,7 @@ func TestPassedOn(t *testing.T) {
 	in := input(source, sorted(linkKey, mirrorSecret), linkerd.Mirror{})
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: renamed, Entries: sorted(linkKey)})
 	in.Wanted[renamed] = object.Wanted{End: renamed, Objects: []object.Object{{Key: linkKey}}}
-	for _, v := range Select(in, answer(Peer{Known: true})) {
+	for _, v := range Select(in, answer(Peer{State: PeerHolds})) {
 		if v.End == source && (told(v) != "delete Secret cluster-credentials-east" || v.Next.Has(linkKey)) {
 			t.Errorf("source: %s, next %v", told(v), v.Next.Entries)
 		}
@@ -86,7 +86,7 @@ func TestPassedOn(t *testing.T) {
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	in.Recorded[0] = inventory.Inventory{End: target, Entries: sorted(account), Leaving: true}
 	record(&in.Seen, account, ours(account))
-	for _, v := range Select(in, answer(Peer{Known: true})) {
+	for _, v := range Select(in, answer(Peer{State: PeerHolds})) {
 		if v.End == target && v.Waiting == nil {
 			t.Errorf("target: %s", told(v))
 		}

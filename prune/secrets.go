@@ -12,32 +12,32 @@ import (
 
 // controlPlaneSecret goes last, and only when no Service is resolved through it any more: proxies would
 // keep stale endpoints, or be answered NotFound (LINKERD.md §4, §10).
-func (in Input) controlPlaneSecret(end object.End, keys []object.Key) gate {
-	secret := linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+func (h holdings) controlPlaneSecret(end object.End, keys []object.Key) gate {
+	secret := linkerd.ControlPlaneSecret(h.Linkerd, end.Link.Target)
 	if !slices.Contains(keys, secret) {
 		return gate{left: func() ([]object.Change, []object.Key) { return nil, nil }}
 	}
-	g := in.entries(end, "credential of the control plane", []object.Key{secret})
+	g := h.entries(end, "credential of the control plane", []object.Key{secret})
 	itself := g.left
 	g.left = func() ([]object.Change, []object.Key) {
 		take, wait := itself()
-		if through := in.Mirrors()[end.Link.Target].Resolved(); len(take) > 0 && len(through) > 0 {
+		if through := h.Mirrors()[end.Link.Target].Resolved(); len(take) > 0 && len(through) > 0 {
 			return nil, through
 		}
 		return take, wait
 	}
-	g.tell = in.resolving(end, secret)
+	g.tell = h.resolving(end, secret)
 	return g
 }
 
 // resolving tells which Services keep the control plane's secret, and who takes those away; nil: they are not what is waited for.
-func (in Input) resolving(end object.End, secret object.Key) func([]object.Key) *object.Reason {
+func (h holdings) resolving(end object.End, secret object.Key) func([]object.Key) *object.Reason {
 	return func(left []object.Key) *object.Reason {
 		if slices.Contains(left, secret) {
 			return nil
 		}
 		who := "the link's controller takes them away; delete what it leaves"
-		if len(in.Mirrors()[end.Link.Target].Pods) == 0 {
+		if len(h.Mirrors()[end.Link.Target].Pods) == 0 {
 			who = "no controller of the link is seen that would take them away: have it run (where it is your chart's, list the link among its controllers), or delete them"
 		}
 		return object.Because(Waiting, "%s stays while Services are resolved through it: %s; %s", secret, first(left), who)
@@ -59,14 +59,14 @@ func first(keys []object.Key) string {
 }
 
 // credentials are the mirror's of one link.
-func (in Input) credentials(end object.End, keys []object.Key) []object.Key {
-	mirror, plane := linkerd.MirrorSecret(in.Linkerd, end.Link.Target), linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+func (l Live) credentials(end object.End, keys []object.Key) []object.Key {
+	mirror, plane := linkerd.MirrorSecret(l.Linkerd, end.Link.Target), linkerd.ControlPlaneSecret(l.Linkerd, end.Link.Target)
 	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return k != mirror || k == plane })
 }
 
 // but leaves out the credentials of both kinds, which have gates of their own.
-func (in Input) but(end object.End, keys []object.Key) []object.Key {
-	mirror, plane := linkerd.MirrorSecret(in.Linkerd, end.Link.Target), linkerd.ControlPlaneSecret(in.Linkerd, end.Link.Target)
+func (l Live) but(end object.End, keys []object.Key) []object.Key {
+	mirror, plane := linkerd.MirrorSecret(l.Linkerd, end.Link.Target), linkerd.ControlPlaneSecret(l.Linkerd, end.Link.Target)
 	return slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return k == mirror || k == plane })
 }
 

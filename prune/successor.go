@@ -13,11 +13,11 @@ import (
 const WaitingForSuccessor = reason.WaitingForSuccessor
 
 // succeeds says why what an end holds must stay for now.
-func (in Input) succeeds(end object.End) *object.Reason {
-	if in.Successor == nil {
+func (h holdings) succeeds(end object.End) *object.Reason {
+	if h.Successor == nil {
 		return nil
 	}
-	return in.Successor(end)
+	return h.Successor(end)
 }
 
 // replaces says that a controller, which a declared end no longer wants, did its work, and that something else is to do it now. What
@@ -27,13 +27,13 @@ func replaces(surplus []object.Key) bool {
 }
 
 // trims is the order in which a declared end loses what it no longer wants: who could write by it stops first.
-func (in Input) trims(end object.End, surplus []object.Key) []gate {
-	rest := in.but(end, surplus)
+func (h holdings) trims(end object.End, surplus []object.Key) []gate {
+	rest := h.but(end, surplus)
 	return []gate{
-		in.entries(end, "replaced controller", stopping(rest)),
-		in.entries(end, "undeclared objects", rest),
-		in.entries(end, "credentials", in.credentials(end, surplus)),
-		in.controlPlaneSecret(end, surplus),
+		h.entries(end, "replaced controller", stopping(rest)),
+		h.entries(end, "undeclared objects", rest),
+		h.entries(end, "credentials", h.credentials(end, surplus)),
+		h.controlPlaneSecret(end, surplus),
 	}
 }
 
@@ -45,24 +45,24 @@ func stopping(keys []object.Key) []object.Key {
 }
 
 // going is surplus, but for what is released: that stays, and no guard counts it.
-func (in Input) going(inv inventory.Inventory) []object.Key {
-	frees := in.frees(inv.End)
-	return slices.DeleteFunc(in.surplus(inv), frees)
+func (h holdings) going(inv inventory.Inventory) []object.Key {
+	frees := h.frees(inv.End)
+	return slices.DeleteFunc(h.surplus(inv), frees)
 }
 
 // frees says which surplus of an end is given up to the user's chart: the parts of a controller, by the names that the
 // chart uses too, in the namespace where it would look for them.
-func (in Input) frees(end object.End) func(object.Key) bool {
-	_, external := in.External[end]
+func (h holdings) frees(end object.End) func(object.Key) bool {
+	_, external := h.External[end]
 	return func(k object.Key) bool {
-		target, ok := linkerd.TargetOf(in.Linkerd, k)
+		target, ok := linkerd.TargetOf(h.Linkerd, k)
 		return external && ok && target == end.Link.Target && k.Kind != "Link" && k.Kind != "Secret"
 	}
 }
 
 // releases gives up what the user's chart runs from now on.
-func (in Input) releases(inv inventory.Inventory) (out []object.Change) {
-	to, external := in.External[inv.End]
+func (h holdings) releases(inv inventory.Inventory) (out []object.Change) {
+	to, external := h.External[inv.End]
 	if !external {
 		return nil
 	}
@@ -70,9 +70,9 @@ func (in Input) releases(inv inventory.Inventory) (out []object.Change) {
 	if !to.IsZero() {
 		why.Message = "the link's controller is declared External: given up to release " + to.Name + " of Helm in namespace " + to.Namespace
 	}
-	frees := in.frees(inv.End)
-	for _, k := range in.surplus(inv) {
-		if r := in.Seen.Record(k); frees(k) && in.Saw(k) && !r.Going {
+	frees := h.frees(inv.End)
+	for _, k := range h.surplus(inv) {
+		if r := h.Seen.Record(k); frees(k) && h.Saw(k) && !r.Going {
 			out = append(out, Release(object.Change{End: inv.End, Key: k, Was: r, Why: why}, to))
 		}
 	}
@@ -81,18 +81,15 @@ func (in Input) releases(inv inventory.Inventory) (out []object.Change) {
 
 // passed says that a link goes on under another name of its source: all that its controller wrote by is wanted by another
 // end, and nothing but what that does not want is taken.
-func (in Input) passed(end object.End) bool { return end.IsSource() && in.needs(in.link(end)) }
+func (u unlink) passed() bool { return u.inv.End.IsSource() && u.needs(u.link(u.inv.End)) }
 
 // pass leaves an end to another that wants what it holds. What that does not want goes as from an end that is declared.
-func (in Input) pass(v Verdict, inv inventory.Inventory) Verdict {
-	frees := in.frees(inv.End)
-	v.Going, v.Go = in.going(inv), in.releases(inv)
-	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return in.handed(inv.End, k) || in.gone(k) })
-	v = v.through(append(in.trims(inv.End, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return in.needs(k) || frees(k) })), in.handover(inv)))
+func (u unlink) pass(v Verdict) Verdict {
+	end, frees := u.inv.End, u.frees(u.inv.End)
+	v.Going, v.Go = u.going(u.inv), u.releases(u.inv)
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return u.handed(end, k) || u.gone(k) })
+	surplus := slices.DeleteFunc(slices.Clone(u.inv.Entries), func(k object.Key) bool { return u.needs(k) || frees(k) })
+	v = v.through(append(u.trims(end, surplus), u.handover(u.inv)))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }
-
-// stays says why an unlink does not begin yet, or does not go on: a link that is declared again by another name of a cluster
-// stays as one that is declared again.
-func (in Input) stays(inv inventory.Inventory) *object.Reason { return in.succeeds(inv.End) }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -32,41 +31,56 @@ type gate struct {
 	tell func(left []object.Key) *object.Reason
 }
 
-// leave takes an undeclared end away, one gate at a time.
-func (in Input) leave(inv inventory.Inventory, peer Peer, refused *object.Reason) Verdict {
-	v := Verdict{End: inv.End, Next: inv, Going: in.surplus(inv)}
-	if v.Refused = begins(inv, peer, refused); v.Refused != nil {
+// unlink takes one undeclared end away, one gate at a time.
+type unlink struct {
+	judgement
+	inv  inventory.Inventory
+	peer Peer
+}
+
+// made is what Linkerd's controller made for the link.
+func (u unlink) made() linkerd.Mirror { return u.Mirrors()[u.inv.End.Link.Target] }
+
+func (u unlink) leave(refused *object.Reason) Verdict {
+	inv := u.inv
+	v := Verdict{End: inv.End, Next: inv, Going: u.surplus(inv)}
+	if v.Refused = begins(inv, u.peer, refused); v.Refused != nil {
 		return v
 	}
-	if v.Waiting = in.stays(inv); v.Waiting != nil {
+	if v.Waiting = u.stays(); v.Waiting != nil {
 		return v
 	}
-	if v.Waiting = in.unheard(inv, peer); v.Waiting != nil {
-		return v
-	}
-	if v.Waiting = in.unseen(inv); v.Waiting != nil {
-		return v
-	}
-	if in.passed(inv.End) {
-		return in.pass(v, inv)
+	if u.passed() {
+		return u.pass(v)
 	}
 	if !inv.Leaving && !inv.End.IsSource() && len(v.Going) == 0 { // nothing goes: it does not begin to leave
-		if handing := v.through([]gate{in.handover(inv)}); handing.Waiting != nil {
+		if handing := v.through([]gate{u.handover(inv)}); handing.Waiting != nil {
 			return handing
 		}
 	}
-	v.Next = v.Next.Leave(in.Now)
-	v.Next = v.Next.Settle(nil, in.done(inv.End))
+	v.Next = v.Next.Leave(u.Now)
+	v.Next = v.Next.Settle(nil, u.done())
 	if !inv.End.IsSource() {
-		v = in.awaitSource(v, peer)
+		v = u.awaitSource(v)
 		if v.Waiting != nil {
 			return v
 		}
 	}
-	inv.Since = v.Next.Since
-	v = v.through(append(in.gates(inv, peer), in.handover(inv)))
+	u.inv.Since = v.Next.Since
+	v = v.through(append(u.gates(), u.handover(u.inv)))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
+}
+
+// stays says why an unlink does not begin yet, or does not go on. A link that is declared again by another name of a cluster stays as
+// one that is declared again.
+func (u unlink) stays() *object.Reason {
+	for _, why := range []*object.Reason{u.succeeds(u.inv.End), u.unheard(), u.unseen()} {
+		if why != nil {
+			return why
+		}
+	}
+	return nil
 }
 
 // begins: once begun, an unlink is finished, never judged again.
@@ -74,7 +88,7 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 	switch {
 	case inv.Leaving:
 		return nil
-	case peer.Closed != nil && !peer.gone():
+	case peer.Closed != nil && !peer.State.gone():
 		return object.Because(peer.Closed.Code, "the link's other end may not go: %s", peer.Closed.Message)
 	case refused != nil:
 		return refused
@@ -84,20 +98,18 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 	return nil
 }
 
-func (p Peer) gone() bool { return p.Known && p.Gone }
-
 // unheard: an end does not begin while nobody knows what the guards of the other say. A dead source begins its grace; a dead
 // target, or one that nobody can ask, has no say: mirrors of it serve nobody.
-func (in Input) unheard(inv inventory.Inventory, peer Peer) *object.Reason {
+func (u unlink) unheard() *object.Reason {
 	switch {
-	case inv.Leaving || peer.Known || peer.Dead:
+	case u.inv.Leaving || u.peer.State.Known() || u.peer.State == PeerDead:
 		return nil
-	case !inv.End.IsSource():
-		return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", inv.End.Link.Source)
-	case peer.Unread != nil:
+	case !u.inv.End.IsSource():
+		return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", u.inv.End.Link.Source)
+	case u.peer.Unread != nil:
 		return object.Because(WaitingForTarget,
 			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: %s (%s: %s)",
-			inv.End.Link.Target, in.In.Command("abandon "+string(inv.End.Link.Target)), peer.Unread.Code, peer.Unread.Message)
+			u.inv.End.Link.Target, u.In.Command("abandon "+string(u.inv.End.Link.Target)), u.peer.Unread.Code, u.peer.Unread.Message)
 	}
 	return nil
 }
@@ -105,18 +117,18 @@ func (in Input) unheard(inv inventory.Inventory, peer Peer) *object.Reason {
 // unseen: an end does not begin while something of it was not looked for: nobody knows whether people want that kept. Inventories
 // say what is looked for. One that was lost is written again first: by it all of the end is found, also what nothing else tells of
 // (seed 89042095), and judged.
-func (in Input) unseen(inv inventory.Inventory) *object.Reason {
+func (u unlink) unseen() *object.Reason {
 	switch {
-	case inv.Leaving:
+	case u.inv.Leaving:
 		return nil
-	case inv.Was.IsZero():
+	case u.inv.Was.IsZero():
 		return object.Because(Waiting, "its inventory was lost: before the link is removed, linkwright writes the inventory again and reads all that it lists")
 	}
-	for _, k := range in.surplus(inv) {
-		if why := in.Seen.Hides(k); why != nil {
+	for _, k := range u.surplus(u.inv) {
+		if why := u.Seen.Hides(k); why != nil {
 			return why
 		}
-		if !in.Saw(k) {
+		if !u.Saw(k) {
 			return object.Because(Waiting, "%s was not looked for yet: until it is, nobody knows whether the link may go", k)
 		}
 	}
@@ -125,24 +137,24 @@ func (in Input) unseen(inv inventory.Inventory) *object.Reason {
 
 // awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant: since it was
 // found dead first, and was not heard after that. If the source's end is gone, nothing is waited for, and no moment is kept.
-func (in Input) awaitSource(v Verdict, peer Peer) Verdict {
+func (u unlink) awaitSource(v Verdict) Verdict {
 	source := v.End.Link.Source
-	if !peer.Dead {
+	if u.peer.State != PeerDead {
 		v.Next.Since = time.Time{}
 	}
 	switch {
-	case peer.gone():
-	case peer.Closed != nil:
-		v.Waiting = object.Because(peer.Closed.Code, "its access stays until cluster %s has removed its end of the link: %s", source, peer.Closed.Message)
-	case peer.Dead:
+	case u.peer.State.gone():
+	case u.peer.Closed != nil:
+		v.Waiting = object.Because(u.peer.Closed.Code, "its access stays until cluster %s has removed its end of the link: %s", source, u.peer.Closed.Message)
+	case u.peer.State == PeerDead:
 		if v.Next.Since.IsZero() {
-			v.Next.Since = in.Now.UTC().Truncate(time.Second)
+			v.Next.Since = u.Now.UTC().Truncate(time.Second)
 		}
-		if until := v.Next.Since.Add(in.Grace); in.Now.Before(until) {
+		if until := v.Next.Since.Add(u.Grace); u.Now.Before(until) {
 			v.Grace, v.Waiting = until, object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--access-grace %s)",
-				source, until.UTC().Format(time.RFC3339), in.Grace)
+				source, until.UTC().Format(time.RFC3339), u.Grace)
 		}
-	case !peer.Known:
+	case !u.peer.State.Known():
 		v.Waiting = object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", source)
 	default:
 		v.Waiting = object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", source)
@@ -150,32 +162,21 @@ func (in Input) awaitSource(v Verdict, peer Peer) Verdict {
 	return v
 }
 
-// account is that of a link's controller: an end that recorded one like it runs the controller itself.
-func (in Input) account(end object.End) object.Key {
-	return object.Key{Kind: "ServiceAccount", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
-}
-
-func (in Input) deployment(end object.End) object.Key {
-	return object.Key{Group: "apps", Kind: "Deployment", Namespace: in.Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
-}
-
-func (in Input) link(end object.End) object.Key { return linkerd.LinkKey(in.Linkerd, end.Link.Target) }
-
 // done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
 // until what its controller left is swept: without it the next step would take the controller for the
 // user's. A Link stays until no mirror is seen (onceMore).
-func (in Input) done(end object.End) func(object.Key) bool {
-	m := in.Mirrors()[end.Link.Target]
+func (u unlink) done() func(object.Key) bool {
+	end, m := u.inv.End, u.made()
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
 	return func(k object.Key) bool {
 		switch {
-		case in.needs(k):
-			return in.handed(end, k) || in.gone(k)
-		case !end.IsSource() || !in.gone(k):
-			return in.gone(k)
-		case k == in.account(end):
+		case u.needs(k):
+			return u.handed(end, k) || u.gone(k)
+		case !end.IsSource() || !u.gone(k):
+			return u.gone(k)
+		case k == u.account(end):
 			return swept
-		case k == in.link(end):
+		case k == u.link(end):
 			return !m.Left()
 		}
 		return true
@@ -184,26 +185,26 @@ func (in Input) done(end object.End) func(object.Key) bool {
 
 // gates is the order of an unlink at one end (LINKERD.md's derived order): who made the mirrors takes them away, and
 // stops; what is left of them goes, then what they were made with, and the credential of the control plane last.
-func (in Input) gates(inv inventory.Inventory, peer Peer) []gate {
-	end, target := inv.End, inv.End.Link.Target
+func (u unlink) gates() []gate {
+	inv, end := u.inv, u.inv.End
 	if !end.IsSource() {
-		return []gate{in.entries(end, "access", inv.Entries)}
+		return []gate{u.entries(end, "access", inv.Entries)}
 	}
-	d := in.drainOf(inv, peer)
-	link := in.entries(end, "Linkerd Link", only(inv, in.link(end)))
-	rest := in.entries(end, "objects of the link", in.but(end, inv.Entries))
-	credentials := in.entries(end, "credentials", in.credentials(end, inv.Entries))
-	left := in.Mirrors()[target]
+	d := u.drain()
+	link := u.entries(end, "Linkerd Link", only(inv, u.link(end)))
+	rest := u.entries(end, "objects of the link", u.but(end, inv.Entries))
+	credentials := u.entries(end, "credentials", u.credentials(end, inv.Entries))
+	left := u.made()
 	last := []gate{
-		in.leftovers(inv, "probe endpoints", left.Probe), in.leftovers(inv, "lease", left.Lease),
-		credentials, in.controlPlaneSecret(end, inv.Entries),
+		u.leftovers("probe endpoints", left.Probe), u.leftovers("lease", left.Lease),
+		credentials, u.controlPlaneSecret(end, inv.Entries),
 	}
-	if inv.Has(in.account(end)) && !in.handedOver(end) {
-		return append([]gate{in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), in.pods(end), in.mirrors(inv), link, rest}, last...)
+	if inv.Has(u.account(end)) && !u.handedOver(end) {
+		return append([]gate{u.selectors(d), u.mirrorsLeft(d), u.workloads(inv), u.pods(), u.mirrors(), link, rest}, last...)
 	}
 	// The user's chart runs the controller, or did, or nobody knows: without its Link it stops. Pods that end are waited for.
 	return append([]gate{
-		in.selectors(d), in.mirrorsLeft(d), in.workloads(inv), link, in.mirrors(inv), in.onceMore(inv), rest, in.ending(end),
+		u.selectors(d), u.mirrorsLeft(d), u.workloads(inv), link, u.mirrors(), u.onceMore(), rest, u.ending(),
 	}, last...)
 }
 
@@ -235,95 +236,36 @@ func (g gate) waits(left []object.Key) *object.Reason {
 	return object.Because(Waiting, "%s: %d not gone yet, the first is %s", g.name, len(left), left[0])
 }
 
-// entries takes recorded keys.
-func (in Input) entries(end object.End, name string, keys []object.Key) gate {
-	return gate{name: name, tell: in.hides, left: func() ([]object.Change, []object.Key) {
-		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return in.needs(k) || in.gone(k) })
-		return in.takes(end, left, object.Reason{Code: reason.Undeclared, Message: "no longer declared"})
-	}}
-}
-
-// hides says that something that is waited for may not be read, or nil.
-func (in Input) hides(left []object.Key) *object.Reason {
-	for _, k := range left {
-		if why := in.Seen.Hides(k); why != nil {
-			return why
-		}
-	}
-	return nil
-}
-
-// handedOver says that the user's chart runs the controller that was ours, or one that `linkerd multicluster link` made
-// still runs beside it: its pods do not go, and the lease and the probe's Endpoints are its own.
-func (in Input) handedOver(end object.End) bool {
-	legacy := in.deployment(end)
-	legacy.Name = linkerd.LegacyController(end.Link.Target)
-	return in.theirs(in.deployment(end)) || in.theirs(legacy)
-}
-
-// workloads stops the link's controller, where it is ours.
-func (in Input) workloads(inv inventory.Inventory) gate {
-	var keys []object.Key
-	for _, k := range inv.Entries {
-		if k.Kind == "Deployment" || k.Kind == "PodDisruptionBudget" {
-			keys = append(keys, k)
-		}
-	}
-	return in.entries(inv.End, "controller", keys)
-}
-
 // pods waits for what a stopped controller could still write.
-func (in Input) pods(end object.End) gate {
-	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, in.Mirrors()[end.Link.Target].Pods }}
+func (u unlink) pods() gate {
+	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, u.made().Pods }}
 }
 
 // ending waits for the pods of a controller that is not ours while all of them are being deleted: they still write what is swept
 // behind this gate.
-func (in Input) ending(end object.End) gate {
+func (u unlink) ending() gate {
 	return gate{name: "controller", left: func() ([]object.Change, []object.Key) {
-		pods := in.Mirrors()[end.Link.Target].Pods
-		if in.staying(pods) {
+		pods := u.made().Pods
+		if u.staying(pods) {
 			return nil, nil
 		}
 		return nil, pods
 	}}
 }
 
-// staying says that a pod is not about to end.
-func (in Input) staying(pods []object.Key) bool {
-	return slices.ContainsFunc(pods, func(k object.Key) bool { return !in.Seen.Record(k).Going })
-}
-
-// theirs says that an object is live and not ours.
-func (in Input) theirs(k object.Key) bool {
-	r := in.Seen.Record(k)
-	return !r.IsZero() && r.Mark != object.Ours
-}
-
-// relinked says that somebody else links a target now, from whichever namespace: the labels of mirrors tell of their target, and not of
-// the Link that they were made for, so they are theirs, or serve them.
-func (in Input) relinked(target api.ClusterName) bool {
-	for k, r := range in.Seen.Kind(linkerd.Group, "Link") {
-		if k.Name == string(target) && r.Mark != object.Ours {
-			return true
-		}
-	}
-	return false
-}
-
 // mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
 // our inventory says that we unlink it, and no Link of that name remains that is not ours, in any namespace.
-func (in Input) mirrors(inv inventory.Inventory) gate {
-	end := inv.End
+func (u unlink) mirrors() gate {
+	end := u.inv.End
 	return gate{name: "mirrors", left: func() ([]object.Change, []object.Key) {
-		if in.relinked(end.Link.Target) {
+		if u.relinked(end.Link.Target) {
 			return nil, nil
 		}
-		m := in.Mirrors()[end.Link.Target]
+		m := u.made()
 		swept := object.Reason{Code: reason.Swept, Message: "mirror of an unlinked cluster"}
-		take, wait := in.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
+		take, wait := u.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {
-			take = append(take, Quit(end, f, in.Seen))
+			take = append(take, Quit(end, f, u.Seen))
 		}
 		return take, wait
 	}}
@@ -332,40 +274,28 @@ func (in Input) mirrors(inv inventory.Inventory) gate {
 // onceMore lets a second look follow the one that found no mirror, since nothing waits for the pods of a
 // controller that is not ours: the gone Link leaves the inventory on the first, and the gate opens on the
 // next, after the mirrors' own was judged again.
-func (in Input) onceMore(inv inventory.Inventory) gate {
+func (u unlink) onceMore() gate {
 	return gate{name: "second look for mirrors", left: func() ([]object.Change, []object.Key) {
-		if in.relinked(inv.End.Link.Target) {
+		if u.relinked(u.inv.End.Link.Target) {
 			return nil, nil
 		}
-		return nil, only(inv, in.link(inv.End))
+		return nil, only(u.inv, u.link(u.inv.End))
 	}}
 }
 
 // leftovers takes what Linkerd's controller wrote by names that only this link uses, on the proof of mirrors:
 // a controller of somebody else's Link uses the same names, and so does one that the user's chart still runs.
-func (in Input) leftovers(inv inventory.Inventory, name string, keys []object.Key) gate {
+func (u unlink) leftovers(name string, keys []object.Key) gate {
 	return gate{name: name, left: func() ([]object.Change, []object.Key) {
-		if in.theirs(in.link(inv.End)) || in.handedOver(inv.End) || in.staying(in.Mirrors()[inv.End.Link.Target].Pods) || !in.Saw(in.deployment(inv.End)) {
+		if u.theirs(u.link(u.inv.End)) || u.handedOver(u.inv.End) || u.staying(u.made().Pods) || !u.Saw(u.deployment(u.inv.End)) {
 			return nil, nil
 		}
 		keys := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
 			service := object.Key{Kind: "Service", Namespace: k.Namespace, Name: k.Name}
-			return k.Kind == "Endpoints" && in.theirs(service)
+			return k.Kind == "Endpoints" && u.theirs(service)
 		})
-		return in.takesForeign(inv.End, keys, object.Reason{Code: reason.Swept, Message: "left by the controller of an unlinked cluster"})
+		return u.takesForeign(u.inv.End, keys, object.Reason{Code: reason.Swept, Message: "left by the controller of an unlinked cluster"})
 	}}
-}
-
-func (in Input) takesForeign(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
-	for _, k := range keys {
-		r := in.Seen.Record(k)
-		if r.Going {
-			wait = append(wait, k)
-			continue
-		}
-		out = append(out, object.Change{End: end, Action: object.Delete, Key: k, Was: r, Why: why})
-	}
-	return out, wait
 }
 
 // Quit takes the target out of a federated Service, which goes only when it has no member left.

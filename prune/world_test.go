@@ -65,12 +65,12 @@ func written() object.Record { return object.Record{UID: "uid of the inventory",
 // input is a cluster that has recorded one end, all of it live and looked for.
 func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input {
 	in := Input{
-		Linkerd:  api.Cluster{}.WithDefaults().Linkerd,
-		Wanted:   map[object.End]object.Wanted{},
-		Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: written()}},
-		Saw:      func(object.Key) bool { return true },
-		Mirrors:  found(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
-		Policy:   api.SyncPolicy{}.WithDefaults(),
+		Live: Live{
+			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(object.Key) bool { return true },
+			Mirrors: found(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
+		},
+		Ends:  Ends{Wanted: map[object.End]object.Wanted{}, Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: written()}}},
+		Rules: Rules{Policy: api.SyncPolicy{}.WithDefaults()},
 	}
 	for _, k := range recorded {
 		record(&in.Seen, k, ours(k))
@@ -84,7 +84,7 @@ func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input 
 	return in
 }
 
-func settled() Peer { return Peer{Known: true, Gone: true} }
+func settled() Peer { return Peer{State: PeerAbsent} }
 
 func answer(p Peer) func(object.End) Peer { return func(object.End) Peer { return p } }
 

@@ -225,7 +225,7 @@ func (a *admission) unread(end object.End) (why *object.Reason, look []api.Clust
 // owes is the other end of a link whose last end here goes, while nobody knows how that stands.
 func (a *admission) owes(end object.End) []object.End {
 	own, _ := a.record(end)
-	if a.peer(own).Known {
+	if a.peer(own).State.Known() {
 		return nil
 	}
 	return []object.End{{Cluster: a.Other(end), Link: end.Link}}

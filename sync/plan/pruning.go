@@ -29,9 +29,14 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 	side := p.Clusters[name]
 	l := p.Spec(name).Linkerd
 	in := prune.Input{
-		Linkerd: l, Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded,
-		Seen: side.Seen, Saw: side.Saw, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Now: p.Now, Grace: p.Grace, In: p.Installation,
-		Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
+		Live: prune.Live{
+			Linkerd: l, Seen: side.Seen, Saw: side.Saw,
+			Mirrors: sync.OnceValue(func() map[api.ClusterName]linkerd.Mirror { return linkerd.MirrorsOf(l, side.Seen) }),
+		},
+		Ends: prune.Ends{Wanted: make(map[object.End]object.Wanted, len(wanted)), Recorded: recorded},
+		Rules: prune.Rules{
+			In: p.Installation, Policy: p.Policy(), Leaving: map[api.ClusterName]bool{name: p.Leaves(name)}, Removal: p.removal, Grace: p.Grace, Now: p.Now,
+		},
 	}
 	for _, inv := range in.Recorded {
 		if inv.End.IsBase() {
@@ -42,7 +47,6 @@ func (p *pruning) input(name api.ClusterName, wanted []object.Wanted, recorded [
 	for _, w := range wanted {
 		in.Wanted[w.End] = w
 	}
-	in.Removal = p.removal
 	in.Retired, in.External = p.retired(in), p.external(name, in)
 	in.Successor = func(end object.End) *object.Reason {
 		_, declared := in.Wanted[end]
@@ -99,12 +103,15 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	end := own.End
 	at := p.Other(end)
 	if !p.Remembered(at) || p.abandoned(at) {
-		return prune.Peer{Known: true, Gone: true}
+		return prune.Peer{State: prune.PeerAbsent}
 	}
 	here := object.End{Cluster: at, Link: end.Link}
 	side, closed := p.Clusters[at], p.closed(here)
 	if why := p.Unidentified(at); why != nil {
-		peer := prune.Peer{Dead: p.dead(here), Unread: unreadable(side), Closed: closed}
+		peer := prune.Peer{Unread: unreadable(side), Closed: closed}
+		if p.dead(here) {
+			peer.State = prune.PeerDead
+		}
 		if why.Code == reason.SameCluster && p.HasLeft(at) { // its cluster is declared by another name: people may not know that this one ends
 			peer.Unread = why
 		}
@@ -116,26 +123,26 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	}
 	if own.Leaving { // it is not judged again, and with it all that its peer's cluster holds
 		if _, there := inventory.Of(p.Owner, far, side.Seen); there {
-			return prune.Peer{Known: true, Alive: true, Closed: closed}
+			return prune.Peer{State: prune.PeerHolds, Closed: closed}
 		}
 	}
 	recorded, err := p.Inventories(at)
 	if err != nil {
-		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(reason.Inventory, "%v", err)}
+		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Inventory, "%v", err)}
 	}
 	in := p.input(at, p.wants(at), p.Rebuilt(at, recorded, ignore))
 	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
 	if i < 0 {
-		return prune.Peer{Known: true, Gone: true, Alive: true, Closed: closed}
+		return prune.Peer{State: prune.PeerCleared, Closed: closed}
 	}
 	refused := prune.Judge(in)[far]
 	if refused == nil {
 		refused = p.grantable(at, unseen(side, in.Recorded[i]))
 	}
 	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
-		return prune.Peer{Alive: true, Closed: closed, Unread: object.Because(prune.Waiting, "its inventory of the link was lost, and is written again first")}
+		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(prune.Waiting, "its inventory of the link was lost, and is written again first")}
 	}
-	return prune.Peer{Known: true, Alive: true, Refused: refused, Closed: closed}
+	return prune.Peer{State: prune.PeerHolds, Refused: refused, Closed: closed}
 }
 
 // ignore is for whom stray objects are no matter.

@@ -239,10 +239,10 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 		b.t.Fatal(err)
 	}
 	return &sync.Loop{
-		Owner: "linkwright", Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
+		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
 		Home:     sync.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
-		Patience: time.Minute, Explain: cluster.Explain, Tries: cluster.Trier{},
+		Explain: cluster.Explain, Tries: cluster.Trier{},
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}
 }

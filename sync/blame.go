@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -12,7 +13,7 @@ import (
 func (r *reconcile) blame() {
 	failed := map[object.End]object.Outcome{}
 	for _, o := range r.outcomes {
-		if _, known := failed[o.Change.End]; !known && o.Err != nil && !untried(o) {
+		if _, known := failed[o.Change.End]; !known && o.Err != nil && !apply.Untried(o) {
 			failed[o.Change.End] = o
 		}
 	}

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,20 +27,20 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 	}
 	both := make([]*engine, 2)
 	for i := range both {
-		both[i] = newEngine(&Loop{Owner: "linkwright", Home: Home{Cluster: home, Namespace: "linkwright"}}, 1)
-		both[i].board.fleet = &fleet.Fleet{}
+		both[i] = newEngine(&Loop{Options: Options{Owner: "linkwright"}, Home: Home{Cluster: home, Namespace: "linkwright"}}, 1)
+		both[i].store.Enter(&fleet.Fleet{}, inventory.Record{})
 	}
 	mine, other = both[0], both[1]
-	record, err := mine.board.recall(t.Context())
+	record, err := mine.record.recall(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine.board.setRecord(record)
-	err = mine.board.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(decisions...); return true })
+	mine.record.set(record)
+	err = mine.record.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(decisions...); return true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if something, _ := other.board.decides(t.Context()); something != (len(decisions) > 0) {
+	if something, _ := other.record.decides(t.Context()); something != (len(decisions) > 0) {
 		t.Fatal("the other does not see them")
 	}
 	return mine, other
@@ -53,15 +54,15 @@ func TestStrikeKeepsWhatIsNew(t *testing.T) {
 	again.At = at.Add(time.Second)
 	gone := inventory.Decision{Kind: inventory.Reconcile, Cluster: "west", By: "alice", At: at}
 	mine, other := recordedWith(t, former, gone)
-	err := other.board.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(again, more); return true })
+	err := other.record.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(again, more); return true })
 	if err != nil {
 		t.Fatal(err)
 	}
 	mine.strike(t.Context(), []inventory.Decision{former, gone})
-	if something, _ := other.board.decides(t.Context()); !something {
+	if something, _ := other.record.decides(t.Context()); !something {
 		t.Error("nothing was struck off")
 	}
-	if diff := cmp.Diff([]inventory.Decision{again, more}, other.board.lastRecord().Decisions); diff != "" {
+	if diff := cmp.Diff([]inventory.Decision{again, more}, other.store.Record.Last().Decisions); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -76,46 +77,20 @@ func TestStrikesOnlyWhoReconciles(t *testing.T) {
 		mine, other := recordedWith(t, over)
 		only(mine.loop)
 		mine.strike(t.Context(), nil)
-		if something, _ := other.board.decides(t.Context()); something != (name == "reconciles") {
+		if something, _ := other.record.decides(t.Context()); something != (name == "reconciles") {
 			t.Errorf("who %s removed something: %t", name, something)
 		}
-	}
-}
-
-// Flags count before the record; what cannot be acted upon, or is over, does not count.
-func TestDecide(t *testing.T) {
-	l := &Loop{Accepted: map[api.ClusterName]string{"east": "flag"}, Forget: map[api.ClusterName]bool{"north": true}, Allowed: []api.Commit{"0123456"}}
-	commit := api.Commit("0123456789012345678901234567890123456789")
-	got := l.decide([]inventory.Decision{
-		{Kind: inventory.AcceptCluster, Cluster: "east", UID: "record"},
-		{Kind: inventory.AcceptCluster, Cluster: "west", UID: "w"},
-		{Kind: inventory.AcceptCluster, Cluster: "south"},
-		{Kind: inventory.AbandonCluster, Cluster: "south"},
-		{Kind: inventory.AllowNonFastForward, Revision: commit},
-		{Kind: inventory.AllowNonFastForward, Revision: "main"},
-		{Kind: inventory.Suspend, Cluster: "east", Until: time.Now().Add(-time.Second)},
-		{Kind: inventory.Suspend, Cluster: "west"},
-		{Kind: inventory.Reconcile, Cluster: "west"},
-	})
-	want := decided{
-		accepted:  map[api.ClusterName]string{"east": "flag", "west": "w"},
-		abandoned: map[api.ClusterName]bool{"north": true, "south": true},
-		allowed:   []api.Commit{"0123456", commit},
-		suspended: []inventory.Decision{{Kind: inventory.Suspend, Cluster: "west"}},
-	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(decided{})); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
 // A cluster that a person suspended counts no more against a head, as one that is declared so.
 func TestSuspendedConcernsNoHead(t *testing.T) {
 	mine, _ := recordedWith(t, inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob"})
-	b, f := mine.board, &fleet.Fleet{}
-	if b.concerns(f, "west") || !b.concerns(f, "east") {
-		t.Errorf("concerned: west %t, east %t; want east alone", b.concerns(f, "west"), b.concerns(f, "east"))
+	h, f := mine.history, &fleet.Fleet{}
+	if h.concerns(f, "west") || !h.concerns(f, "east") {
+		t.Errorf("concerned: west %t, east %t; want east alone", h.concerns(f, "west"), h.concerns(f, "east"))
 	}
-	if w := (state.Snapshot{Record: state.Record{Suspended: b.world().Suspended}, Now: time.Now()}); !w.Suspends("west") {
+	if w := (state.Snapshot{Record: state.Record{Suspended: mine.store.Snapshot().Suspended}, Now: time.Now()}); !w.Suspends("west") {
 		t.Error("it is not planned with")
 	}
 }
@@ -129,11 +104,11 @@ func TestUrged(t *testing.T) {
 		return inventory.Decision{Kind: inventory.Reconcile, Cluster: name, By: "a"}
 	}
 	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "east", By: "a"}
-	tt.board.record.Decisions = []inventory.Decision{abandon, reconcile("gone"), reconcile("north"), reconcile("west")}
+	tt.store.SetRecord(inventory.Record{Decisions: []inventory.Decision{abandon, reconcile("gone"), reconcile("north"), reconcile("west")}})
 	key := object.Key{Kind: "Service", Name: "x"}
-	tt.board.corrected["west"] = map[object.Key]*correction{key: {until: time.Now().Add(time.Hour), pause: time.Hour}}
-	tt.board.derived.contested = nil
-	if len(tt.board.world().Contested["west"]) != 1 {
+	drift := object.Outcome{Change: object.Change{Action: object.Update, Key: key, Why: object.Reason{Code: reason.Drift}}}
+	tt.store.Correct("west", slices.Repeat([]object.Outcome{drift}, 10), nil)
+	if len(tt.store.Snapshot().Contested["west"]) != 1 {
 		t.Fatal("nothing is left alone")
 	}
 	urged := tt.urge()
@@ -145,7 +120,7 @@ func TestUrged(t *testing.T) {
 			t.Errorf("%s: due %t, read by requests %t; want both %t", name, w.isDue(), w.since == tt.round.number, want)
 		}
 	}
-	if left := tt.board.world().Contested["west"]; len(left) > 0 {
+	if left := tt.store.Snapshot().Contested["west"]; len(left) > 0 {
 		t.Errorf("still left alone: %v", left)
 	}
 	if tt.usedUp(t.Context(), reconcile("west"), urged) {
@@ -154,7 +129,7 @@ func TestUrged(t *testing.T) {
 	if tt.workers["west"].done = true; !tt.usedUp(t.Context(), reconcile("west"), urged) {
 		t.Error("it is not done after its turn")
 	}
-	tt.board.fleet = &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}}
+	tt.store.Enter(&fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}}, inventory.Record{})
 	for polled, want := range map[error]bool{nil: true, errors.New("the repository is down"): false} {
 		if got := tt.usedUp(t.Context(), abandon, ended(urged, polled)); got != want {
 			t.Errorf("abandoned and declared, polled %v: done %t, want %t", polled, got, want)
@@ -170,14 +145,14 @@ func TestForgottenWithDecision(t *testing.T) {
 	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "north", By: "bob"}
 	stays := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "west", By: "bob"}
 	mine, _ := recordedWith(t, abandon, stays)
-	err := mine.board.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.Known{UID: "n"}; return true })
+	err := mine.record.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.Known{UID: "n"}; return true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mine.board.forget(t.Context(), "north"); err != nil {
+	if err := mine.record.forget(t.Context(), "north"); err != nil {
 		t.Fatal(err)
 	}
-	got := mine.board.lastRecord()
+	got := mine.store.Record.Last()
 	if diff := cmp.Diff([]inventory.Decision{stays}, got.Decisions); diff != "" || len(got.Clusters) > 0 {
 		t.Errorf("-want +got\n%s\n%v", diff, got.Clusters)
 	}
@@ -186,7 +161,7 @@ func TestForgottenWithDecision(t *testing.T) {
 // The record gets an identity that people accepted also where there is nothing to write in the cluster: else the decision would stay.
 func TestAcceptedIsRecorded(t *testing.T) {
 	mine, _ := recordedWith(t)
-	err := mine.board.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["east"] = inventory.Known{UID: "former"}; return true })
+	err := mine.record.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["east"] = inventory.Known{UID: "former"}; return true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,15 +170,15 @@ func TestAcceptedIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
-	mine.board.sides.set("east", state.Cluster{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})})
+	mine.store.PutCluster("east", state.Cluster{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
 	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
-		u := &reconcile{loop: mine.loop, board: mine.board, cluster: fleet.Cluster{Name: "east"}}
+		u := &reconcile{shared: mine.shared, cluster: fleet.Cluster{Name: "east"}}
 		u.step = plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}
 		if err := u.keepRecord(t.Context(), "now"); err != nil {
 			t.Fatal(err)
 		}
-		if got := mine.board.lastRecord().Clusters["east"].UID; (got == "now") != (refused == nil) {
+		if got := mine.store.Record.Last().Clusters["east"].UID; (got == "now") != (refused == nil) {
 			t.Errorf("refused: %v: the record has %s", refused, got)
 		}
 	}
@@ -213,11 +188,11 @@ func TestAcceptedIsRecorded(t *testing.T) {
 func TestAllowedIsOver(t *testing.T) {
 	d := inventory.Decision{Kind: inventory.AllowNonFastForward, Revision: "0123456789012345678901234567890123456789", By: "alice", At: time.Now().Add(-8 * 24 * time.Hour)}
 	mine, other := recordedWith(t, d)
-	if allowed := mine.board.allowed(); len(allowed) > 0 {
+	if allowed := mine.store.Record.Allowed(); len(allowed) > 0 {
 		t.Errorf("still allowed: %v", allowed)
 	}
 	mine.strike(t.Context(), nil)
-	if something, _ := other.board.decides(t.Context()); !something || len(other.board.lastRecord().Decisions) > 0 {
-		t.Errorf("left: %v", other.board.lastRecord().Decisions)
+	if something, _ := other.record.decides(t.Context()); !something || len(other.store.Record.Last().Decisions) > 0 {
+		t.Errorf("left: %v", other.store.Record.Last().Decisions)
 	}
 }

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +11,14 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // watched is what moves in clusters; nobody tells it.
@@ -27,17 +32,20 @@ func (w watched) Take() map[api.ClusterName]object.Moves { return w }
 func atRest(names ...api.ClusterName) *engine {
 	l := &Loop{Changes: watched{}}
 	e := newEngine(l, 1)
-	e.board.fleet = &fleet.Fleet{}
-	e.board.good = e.board.fleet
+	f := &fleet.Fleet{}
+	for _, name := range names {
+		f.Clusters = append(f.Clusters, fleet.Cluster{Name: name})
+	}
+	e.store.Enter(f, inventory.Record{})
+	e.store.Accept(f)
 	e.mode = open
 	for _, name := range names {
-		e.board.table[name] = &report.Cluster{Name: name}
-		e.board.sides.set(name, state.Cluster{Known: true})
+		e.store.PutCluster(name, state.Cluster{Known: true}, e.store.Declared.Epoch())
 	}
-	now, _ := e.board.view(e.board.epoch)
+	now, _ := e.store.View(e.store.Declared.Epoch())
 	for _, name := range names {
 		s := plan.Step{Cluster: name}
-		e.workers[name] = &worker{cluster: fleet.Cluster{Name: name}, last: last{step: s, basis: now.basis(s), state: finished}}
+		e.workers[name] = &worker{cluster: fleet.Cluster{Name: name}, last: last{step: s, basis: now.Basis(s), state: finished}}
 	}
 	return e
 }
@@ -51,17 +59,24 @@ func (e *engine) runs(name api.ClusterName, pending bool) *reconcile {
 	w.schedule = schedule{}
 	w.run = &run{round: e.round.number, pending: pending, cut: func(error) {}}
 	w.run.hear()
-	t := task{began: time.Now(), round: e.round.number, epoch: e.board.epoch, how: byWatches}
-	return &reconcile{loop: e.loop, board: e.board, cluster: w.cluster, run: w.run, task: t, result: result{stage: planned, moves: e.board.moves}}
+	t := task{began: time.Now(), round: e.round.number, epoch: e.store.Declared.Epoch(), how: byWatches}
+	return &reconcile{shared: e.shared, cluster: w.cluster, run: w.run, task: t, result: result{stage: planned, moves: e.viewed().Moves}}
 }
 
-func (b *board) viewed(t *testing.T) view {
-	t.Helper()
-	v, ok := b.view(b.now())
+// viewed is a view that is never given back.
+func (e *engine) viewed() store.View {
+	v, ok := e.store.View(e.store.Declared.Epoch())
 	if !ok {
-		t.Fatal("nothing is in force")
+		panic("nothing is in force")
 	}
 	return v
+}
+
+// row is what is reported of a cluster.
+func (e *engine) row(name api.ClusterName) plan.Step {
+	r, _ := e.store.SoFar(-1)
+	i := slices.IndexFunc(r.Clusters, func(c report.Cluster) bool { return c.Name == name })
+	return r.Clusters[i].Step
 }
 
 var probeEnd = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
@@ -86,7 +101,7 @@ func TestRepairsAreLookedAt(t *testing.T) {
 	}{
 		"drift":                 {"Drift", nil, repaired},
 		"more than that":        {"Desired", nil, unfinished},
-		"drift, and one failed": {"Drift", errSkipped, unfinished},
+		"drift, and one failed": {"Drift", apply.ErrSkipped, unfinished},
 	} {
 		e := atRest("west")
 		w := e.workers["west"]
@@ -94,13 +109,15 @@ func TestRepairsAreLookedAt(t *testing.T) {
 		if w.last.state != tt.state || !w.pending || e.over() {
 			t.Errorf("%s: %s, pending %v, over %v", name, w.last.state, w.pending, e.over())
 		}
-		if tt.code == "Drift" && tt.err == nil && len(e.board.corrected["west"]) != 1 {
-			t.Errorf("%s: it is no correction", name)
+		again := object.Outcome{Change: object.Change{Action: object.Update, Key: probe, Why: object.Reason{Code: reason.Drift}}}
+		e.store.Correct("west", slices.Repeat([]object.Outcome{again}, store.Often), nil)
+		if counted := len(e.store.Snapshot().Contested["west"]) == 1; counted != (tt.code == "Drift" && tt.err == nil) {
+			t.Errorf("%s: counted as a correction: %v", name, counted)
 		}
 		if tt.state != repaired {
 			continue
 		}
-		if row := e.board.table["west"].Step.Rows[0]; row.Standing != plan.InPlace || w.writes > 0 {
+		if row := e.row("west").Rows[0]; row.Standing != plan.InPlace || w.writes > 0 {
 			t.Errorf("%s: told as %s, after %d reconciles that wrote", name, row.Standing, w.writes)
 		}
 		if at := w.starts(); !at.After(time.Now()) || at.After(time.Now().Add(coalesce)) {
@@ -131,12 +148,12 @@ func TestRoundsBesideDrift(t *testing.T) {
 	if !e.over() {
 		t.Error("the round waits for a cluster that does not answer")
 	}
-	if _ = e.closeRound(); e.board.table["west"].Step.Refused == nil {
+	if _ = e.closeRound(); e.row("west").Refused == nil {
 		t.Error("nobody is told that west does not answer")
 	}
 	r.step = plan.Step{Cluster: "west"}
 	e.end(t.Context(), r)
-	if why := e.board.table["west"].Step.Refused; why != nil {
+	if why := e.row("west").Refused; why != nil {
 		t.Errorf("it answers again, and it is told: %v", why)
 	}
 }
@@ -155,14 +172,14 @@ func TestExhaustedUntilTheNextRound(t *testing.T) {
 		if e.take(); w.isDue() {
 			t.Errorf("%s: it is reconciled for what moves", name)
 		}
-		failed := wrote(e, "Drift", errSkipped)
+		failed := wrote(e, "Drift", apply.ErrSkipped)
 		if e.take(); w.isDue() {
 			t.Errorf("%s: it is reconciled for what moves meanwhile", name)
 		}
 		if e.end(t.Context(), failed); !e.over() {
 			t.Errorf("%s: the round goes on for what moved during the last reconcile", name)
 		}
-		if now := e.board.viewed(t); e.settled(w, now) {
+		if now := e.viewed(); w.settled(now) {
 			t.Errorf("%s: the next round passes it over", name)
 		}
 		w.begin()
@@ -196,7 +213,7 @@ func TestSteadyEdits(t *testing.T) {
 				i++
 			}
 		}
-		third := len(keys) * often / 3
+		third := len(keys) * store.Often / 3
 		r.asked()
 		r.wholly("west")
 		edits(third)
@@ -221,7 +238,7 @@ func TestSteadyEdits(t *testing.T) {
 func TestWhomAReconcileWakes(t *testing.T) {
 	for _, tt := range []struct{ moved, done, want bool }{{false, true, false}, {true, true, true}, {false, false, true}} {
 		e := atRest("west", "east")
-		e.board.waiting["east"] = []api.ClusterName{"west"}
+		e.store.Results.SetStep("east", plan.Step{Cluster: "east", Look: []api.ClusterName{"west"}})
 		e.workers["west"].done = tt.done
 		r := e.runs("west", false)
 		r.moved, r.step = tt.moved, plan.Step{Cluster: "west"}
@@ -241,7 +258,7 @@ func TestNoMoveIsLost(t *testing.T) {
 		o := object.Object{Key: probe}
 		edit := object.Observation{}.Edit()
 		edit.Put(probe, object.Record{UID: "1", Mark: object.Ours}, o.Body)
-		e.board.sides.set("west", state.Cluster{Known: true, Seen: edit.Observation()})
+		e.store.PutCluster("west", state.Cluster{Known: true, Seen: edit.Observation()}, e.store.Declared.Epoch())
 		w := e.workers["west"]
 		w.read, w.ended, w.rest = current, time.Now(), time.Now().Add(time.Minute)
 		e.loop.Changes = watched{"west": {Keys: []object.Key{k}}}
@@ -309,8 +326,7 @@ func TestOutdatedStepIsPlannedAgain(t *testing.T) {
 		r := wrote(e, "Drift", nil)
 		r.step.Changes, r.outcomes = nil, nil
 		if outdated {
-			e.board.moves++
-			e.board.shown.set("east", shown{moved: e.board.moves})
+			e.store.PutCluster("east", state.Cluster{Known: true, Facts: linkerd.Facts{UID: "another"}}, e.store.Declared.Epoch())
 		}
 		if e.end(t.Context(), r); e.workers["west"].isDue() != outdated {
 			t.Errorf("outdated %t: due %t", outdated, e.workers["west"].isDue())

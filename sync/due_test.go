@@ -7,18 +7,25 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/store"
 )
+
+// declared is a store of a fleet with a policy.
+func declared(p api.SyncPolicy) *store.Store {
+	s := store.New(store.Settings{})
+	s.Enter(&fleet.Fleet{Policy: p.WithDefaults()}, inventory.Record{})
+	return s
+}
 
 // The next sync begins when the policy says so, or once the time of a decision is over.
 func TestAgain(t *testing.T) {
 	l, now := &Loop{}, time.Now()
-	b := newBoard(l, 1)
-	b.fleet = &fleet.Fleet{Policy: api.SyncPolicy{Interval: "1h"}.WithDefaults()}
+	s := declared(api.SyncPolicy{Interval: "1h"})
 	for _, tt := range []struct{ until, least, most time.Duration }{
 		{0, 54 * time.Minute, time.Hour}, {20 * time.Minute, 20 * time.Minute, 20 * time.Minute}, {-time.Minute, 54 * time.Minute, time.Hour}, {2 * time.Hour, 54 * time.Minute, time.Hour},
 	} {
-		b.record.Decisions = []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east", Until: now.Add(tt.until)}}
-		if got := l.again(b, now).Sub(now); got < tt.least || got > tt.most {
+		s.SetRecord(inventory.Record{Decisions: []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east", Until: now.Add(tt.until)}}})
+		if got := l.again(s, now).Sub(now); got < tt.least || got > tt.most {
 			t.Errorf("a decision until %v: again after %v, want %v to %v", tt.until, got, tt.least, tt.most)
 		}
 	}
@@ -35,12 +42,10 @@ func TestSpread(t *testing.T) {
 		}
 	}
 	l, now, seen := &Loop{}, time.Now(), map[time.Time]bool{}
-	b := newBoard(l, 1)
+	interval, schedule := declared(api.SyncPolicy{Interval: "1h"}), declared(api.SyncPolicy{Schedule: "0 * * * *"})
 	for range 20 {
-		b.fleet = &fleet.Fleet{Policy: api.SyncPolicy{Interval: "1h"}.WithDefaults()}
-		seen[l.again(b, now)] = true
-		b.fleet = &fleet.Fleet{Policy: api.SyncPolicy{Schedule: "0 * * * *"}.WithDefaults()}
-		if got, want := l.again(b, now), b.fleet.Policy.Next(now); !got.Equal(want) {
+		seen[l.again(interval, now)] = true
+		if got, want := l.again(schedule, now), schedule.Declared.Policy().Next(now); !got.Equal(want) {
 			t.Errorf("a schedule: got %v, want %v", got, want)
 		}
 	}

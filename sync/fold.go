@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// fold has the board show what a single pass wrote, without reading the cluster again: the answer to each write is the object
+// fold has the store show what a single pass wrote, without reading the cluster again: the answer to each write is the object
 // as the server holds it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is
 // looked at again. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
 //
@@ -35,7 +35,7 @@ func (r *reconcile) fold(ctx context.Context, side state.Cluster) {
 		return
 	}
 	side.Seen, side.Pass = wrote.edit.Observation(), 0
-	moved, ok := r.board.put(r.cluster.Name, side, r.epoch)
+	moved, ok := r.store.PutCluster(r.cluster.Name, side, r.epoch)
 	r.moved, r.kept = r.moved || moved, ok
 }
 
@@ -49,8 +49,8 @@ func (r *reconcile) unfoldable(o object.Outcome) bool {
 // sees says that a side shows all that is to be looked at by now: what other clusters show adds credentials to it. What the
 // cluster itself has recorded since was looked for before it was written.
 func (r *reconcile) sees() bool {
-	near := r.board.near(r.cluster.Name)
-	side := r.board.side(r.cluster.Name)
+	near := r.store.Near(r.cluster.Name)
+	side := r.store.Clusters.Last(r.cluster.Name)
 	if !side.Known || len(near.Clusters) == 0 {
 		return true
 	}

@@ -129,7 +129,7 @@ func (h *hub) process(daemon bool) (*sync.Loop, func()) {
 		h.t.Fatal(err)
 	}
 	l := &sync.Loop{
-		Owner: "linkwright", Declared: h, Clusters: p, Home: sync.Home{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
+		Options: sync.Options{Owner: "linkwright"}, Declared: h, Clusters: p, Home: sync.Home{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
 		Renderer: render.New("linkwright"), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Log: slog.New(slog.DiscardHandler),
 	}
 	if daemon {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -23,8 +24,8 @@ func (j *journal) tell(r report.Report, err error) {
 
 // wrote logs the writes to a cluster. What was not tried is none.
 func (l *Loop) wrote(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) {
-	if slices.ContainsFunc(outcomes, unbegun) {
-		outcomes = slices.DeleteFunc(slices.Clone(outcomes), unbegun)
+	if slices.ContainsFunc(outcomes, apply.NotBegun) {
+		outcomes = slices.DeleteFunc(slices.Clone(outcomes), apply.NotBegun)
 	}
 	logged(l.Log, report.Written(cluster, commit, l.advised(outcomes)))
 }

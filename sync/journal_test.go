@@ -21,12 +21,12 @@ func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		logged := journal{log: slog.New(slog.NewTextHandler(&out, nil))}
-		e := newEngine(&Loop{Owner: "linkwright", Clusters: far{}}, 1)
+		e := newEngine(&Loop{Options: Options{Owner: "linkwright"}, Clusters: far{}}, 1)
 		defer e.queue.ShutDown()
 		p := newReporter(e, func(r report.Report, err error) { logged.tell(r, err) })
 		pass := report.Report{Commit: "a", Head: "b", Polled: time.Now(), Clusters: []report.Cluster{{Name: "west"}}}
 		between := func() {
-			e.board.version++
+			e.store.Results.Open(report.Report{})
 			p.meanwhile()
 		}
 		p.report(pass, errors.New("the history was rewound"))

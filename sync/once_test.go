@@ -150,24 +150,26 @@ func TestOnceTakesByRequests(t *testing.T) {
 // term begins by reading all at once.
 func TestSees(t *testing.T) {
 	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
-		b := newBoard(r.loop(), 1)
-		b.loop.Changes = r
-		b.fleet = r.fleet
+		l := r.loop()
+		l.Changes = r
+		u := &reconcile{shared: newShared(l, 1)}
+		s := u.store
+		s.Enter(r.fleet, inventory.Record{})
 		west, _ := r.fleet.Cluster("west")
-		u := &reconcile{loop: b.loop, board: b, cluster: *west}
-		looked, err := plan.Watches(b.near("west"), *west, u.loop.Renderer, object.Observation{})
+		u.cluster = *west
+		looked, err := plan.Watches(s.Near("west"), *west, u.loop.Renderer, object.Observation{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.put("west", state.Cluster{Known: true, Looked: looked}, b.now())
-		b.put("east", state.Cluster{Known: true}, b.now())
+		s.PutCluster("west", state.Cluster{Known: true, Looked: looked}, s.Declared.Epoch())
+		s.PutCluster("east", state.Cluster{Known: true}, s.Declared.Epoch())
 		if !u.sees() {
 			t.Error("nothing more is to be looked at")
 		}
 		token := object.Object{Key: object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}}
 		e := object.Observation{}.Edit()
 		e.Put(token.Key, object.Written(token), object.Body{})
-		b.put("east", state.Cluster{Known: true, Seen: e.Observation()}, b.now())
+		s.PutCluster("east", state.Cluster{Known: true, Seen: e.Observation()}, s.Declared.Epoch())
 		if u.sees() {
 			t.Error("the target has a token from a former mode: the source's Secret is to be looked at")
 		}

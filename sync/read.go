@@ -2,8 +2,6 @@ package sync
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +18,7 @@ import (
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
 // us read is hidden, unless nothing could be decided without it (see plan.Watches).
 func (r *reconcile) side(ctx context.Context) state.Cluster {
-	looked := r.board.looked(r.cluster.Name)
+	looked := r.store.Clusters.Watched(r.cluster.Name)
 	side := state.Cluster{Looked: looked}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
 		if r.how == byWatches {
@@ -47,8 +45,8 @@ func (r *reconcile) side(ctx context.Context) state.Cluster {
 // tell gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
 // are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
 func (r *reconcile) tell(side *state.Cluster) {
-	last, spec := r.board.factual(r.cluster.Name)
-	alike := last.Known && spec == sumOf(r.cluster.Spec)
+	last := r.store.Clusters.Last(r.cluster.Name)
+	alike := last.Known && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
 	case alike && side.Seen.Is(last.Seen):
 		side.Facts, side.Gap, side.Anyone = last.Facts, last.Gap, last.Anyone
@@ -56,17 +54,9 @@ func (r *reconcile) tell(side *state.Cluster) {
 	case alike && tellSame(r.cluster.Spec, last.Seen, side.Seen):
 		side.Facts = last.Facts
 	default:
-		side.Facts = r.board.configs.FactsOf(r.cluster.Spec, side.Seen.Server, side.Seen)
+		side.Facts = r.decoder.configs.FactsOf(r.cluster.Spec, side.Seen.Server, side.Seen)
 	}
-	side.Gap, side.Anyone = r.board.gap(r.cluster.Spec, side.Seen)
-}
-
-func sumOf(c api.Cluster) sum {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return sum{} // a declaration that was loaded from YAML: it encodes
-	}
-	return sha256.Sum256(text)
+	side.Gap, side.Anyone = r.decoder.gap(r.cluster.Spec, side.Seen)
 }
 
 // tellSame says that two looks at a cluster that is declared so tell the same facts.
@@ -150,12 +140,12 @@ func (r *reconcile) live(ctx context.Context, conn Cluster, side *state.Cluster)
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
 func (r *reconcile) watches(side *state.Cluster, ledger object.Observation) bool {
-	looked, err := plan.Watches(r.board.near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
+	looked, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because(reason.Inventory, "%v", err)
 		return false
 	}
-	side.Looked = r.board.share(looked, side.Looked)
+	side.Looked = r.store.Clusters.Share(looked, side.Looked)
 	return true
 }
 
@@ -163,7 +153,7 @@ func (r *reconcile) watches(side *state.Cluster, ledger object.Observation) bool
 func (r *reconcile) judge(ctx context.Context, side state.Cluster) {
 	base, ok := inventory.ReadBase(r.loop.Owner, side.Seen)
 	if ok && r.loop.guards(r.cluster.Name) {
-		_ = r.board.ask(ctx, r.board.commit(), base.Commit) // the answer is in the world that is planned from
+		_ = r.history.ask(ctx, r.store.Declared.Commit(), base.Commit) // the answer is in the world that is planned from
 	}
 }
 

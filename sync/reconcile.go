@@ -11,7 +11,9 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // how says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
@@ -47,36 +49,46 @@ const (
 type task struct {
 	began    time.Time
 	round    int
-	epoch    int // of the board
+	epoch    int // of what is declared
 	how      how
 	onlyRead bool
-	current  bool // the board shows the cluster as it is: it need not be read
+	current  bool // the store has the cluster as it is: it need not be read
 }
 
 // result is what became of a reconcile.
 type result struct {
 	stage    stage
-	known    bool // the cluster could be read
-	asked    bool // the cluster was asked how it is
-	kept     bool // the board shows it as the reconcile left it
+	answer   answer
+	kept     bool // the store has it as the reconcile left it
 	moved    bool // what other clusters' steps depend on
 	took     took
 	step     plan.Step
-	basis    basis
-	moves    int // of the board when the step was planned
+	basis    store.Basis
+	moves    int // of clusters when the step was planned
 	outcomes []object.Outcome
 	issued   []api.ClusterName // have a token that they did not have
 	err      error             // of the record: nothing was written
 }
 
+// answer says what the cluster answered when it was asked how it is.
+//
+//	""       it was not asked
+//	Unknown  it could not be read
+//	Known    it was read
+type answer string
+
+const (
+	unknown answer = "Unknown"
+	known   answer = "Known"
+)
+
 // took is how long a reconcile took.
 type took struct{ read, plan time.Duration }
 
 // reconcile is one reconcile of one cluster: read, plan, write. It runs in a goroutine of its own, and touches nothing of the engine but
-// the board.
+// the store.
 type reconcile struct {
-	loop    *Loop
-	board   *board
+	shared
 	cluster fleet.Cluster
 	run     *run // of which it uses the sign of life alone
 	task
@@ -93,7 +105,7 @@ func (r *reconcile) do(ctx context.Context) {
 	if (!r.current || !r.sees()) && !r.look(ctx) {
 		return
 	}
-	v, ok := r.board.view(r.epoch)
+	v, ok := r.store.View(r.epoch)
 	if !ok {
 		r.stage = overtaken
 		return
@@ -103,13 +115,13 @@ func (r *reconcile) do(ctx context.Context) {
 }
 
 // perform plans the step and does it.
-func (r *reconcile) perform(ctx context.Context, v view) {
+func (r *reconcile) perform(ctx context.Context, v store.View) {
 	began := time.Now()
 	r.step = plan.Cluster(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
-	r.took.plan, r.basis, r.moves = time.Since(began), v.basis(r.step), v.moves
+	r.took.plan, r.basis, r.moves = time.Since(began), v.Basis(r.step), v.Moves
 	side := v.Clusters[r.cluster.Name]
 	given, yields := plan.GiveUp(v.Snapshot, r.step)
-	r.board.done(v)
+	r.store.Return(v)
 	if r.kept = r.how == byRequests && side.Known; !r.loop.writes(r.cluster.Name) {
 		return
 	}
@@ -123,19 +135,21 @@ func (r *reconcile) perform(ctx context.Context, v view) {
 	r.kept = r.kept && failed == 0
 }
 
-// look reads the cluster, and puts what it shows on the board; false: other declarations came meanwhile.
+// look reads the cluster, and puts it into the store; false: other declarations came meanwhile.
 func (r *reconcile) look(ctx context.Context) bool {
 	began := time.Now()
-	r.asked = true
 	side := r.side(ctx)
-	r.took.read, r.known = time.Since(began), side.Known
+	r.took.read, r.answer = time.Since(began), unknown
+	if side.Known {
+		r.answer = known
+	}
 	r.run.hear()
-	moved, ok := r.board.put(r.cluster.Name, side, r.epoch)
+	moved, ok := r.store.PutCluster(r.cluster.Name, side, r.epoch)
 	if r.moved = moved; !ok {
 		r.stage = overtaken
 		return false
 	}
-	r.board.specify(r.cluster.Name, sumOf(r.cluster.Spec))
+	r.store.Clusters.SetReadBy(r.cluster.Name, r.cluster.Spec)
 	return true
 }
 
@@ -145,11 +159,11 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 		r.err = r.keepRecord(ctx, uid)
 		return
 	}
-	if r.err = r.board.remember(ctx, r.cluster, uid, r.step); r.err != nil {
+	if r.err = r.record.remember(ctx, r.cluster, uid, r.step); r.err != nil {
 		return
 	}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
-		r.outcomes = act(ctx, heard{conn, r.run}, r.step)
+		r.outcomes = apply.Step(ctx, heard{conn, r.run}, r.step)
 		return nil
 	})
 	if err != nil {
@@ -159,7 +173,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 
 // forbidden says that the account may do none of the writes, by its rights or by admission: those of later phases were skipped for that.
 func (r *reconcile) forbidden() bool {
-	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, errSkipped) })
+	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
 		return o.Err == nil || !slices.Contains([]reason.Code{object.Forbidden, object.NotAdmitted}, r.loop.why(o.Err).Code)
 	}
@@ -182,24 +196,24 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 // writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
 // identity that people replaced.
 func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
-	if err := r.board.keepJudged(ctx, r.step.Judged); err != nil {
+	if err := r.record.keepJudged(ctx, r.step.Judged); err != nil {
 		return err
 	}
-	switch known, recorded := r.board.lastRecord().Clusters[r.cluster.Name]; {
+	switch known, recorded := r.store.Record.Last().Clusters[r.cluster.Name]; {
 	case r.step.Left():
 		return r.forget(ctx)
 	case len(r.step.Paid) > 0:
-		return r.board.acquit(ctx, r.cluster.Name, r.step.Paid)
+		return r.record.acquit(ctx, r.cluster.Name, r.step.Paid)
 	case (!recorded || known.UID != uid) && r.step.Refused == nil && r.holds():
-		return r.board.remember(ctx, r.cluster, uid, r.step)
+		return r.record.remember(ctx, r.cluster, uid, r.step)
 	}
 	return nil
 }
 
 // forget strikes the cluster off the record.
 func (r *reconcile) forget(ctx context.Context) error {
-	err := r.board.forget(ctx, r.cluster.Name)
-	if err == nil && r.board.isStruckOff(r.cluster.Name) {
+	err := r.record.forget(ctx, r.cluster.Name)
+	if err == nil && r.store.Declared.IsStruckOff(r.cluster.Name) {
 		r.stage = struckOff
 	}
 	return err
@@ -207,7 +221,7 @@ func (r *reconcile) forget(ctx context.Context) error {
 
 // holds says that a base of ours is seen in the cluster.
 func (r *reconcile) holds() bool {
-	_, found := inventory.ReadBase(r.loop.Owner, r.board.side(r.cluster.Name).Seen)
+	_, found := inventory.ReadBase(r.loop.Owner, r.store.Clusters.Last(r.cluster.Name).Seen)
 	return found
 }
 
@@ -220,7 +234,7 @@ func (r *reconcile) issue(ctx context.Context) {
 		}
 		token, err := r.loop.Clusters.Token(ctx, r.cluster.Name, n.Request)
 		if err == nil {
-			r.board.issued(n.Link, token)
+			r.store.Credentials.Issue(n.Link, token)
 			r.issued = append(r.issued, n.Link.Source)
 			continue
 		}

@@ -36,22 +36,21 @@ func (g gated) Write(ctx context.Context, c object.Change) (object.Record, error
 
 const manyNew = 100
 
-// remembering is a board whose clusters are all new, and one of which is being written down; the rest wait for that.
-func remembering(first context.Context, t *testing.T) (*board, gated, *errgroup.Group) {
+// remembering is a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
+func remembering(first context.Context, t *testing.T) (*recordKeeper, gated, *errgroup.Group) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
 	g := gated{home, make(chan struct{}, manyNew), make(chan struct{})}
-	b := newBoard(&Loop{Owner: "linkwright", Home: Home{Cluster: g, Namespace: "linkwright"}}, 1)
-	var err error
-	if b.record, err = b.recall(t.Context()); err != nil { //nolint:contextcheck // only the first has a time of its own
+	k := newShared(&Loop{Options: Options{Owner: "linkwright"}, Home: Home{Cluster: g, Namespace: "linkwright"}}, 1).record
+	if _, err := k.enter(t.Context(), &fleet.Fleet{}); err != nil { //nolint:contextcheck // only the first has a time of its own
 		t.Fatal(err)
 	}
 	remember := func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("c%d", i)
-		return b.remember(ctx, fleet.Cluster{Name: api.ClusterName(name)}, "uid of "+name, plan.Step{})
+		return k.remember(ctx, fleet.Cluster{Name: api.ClusterName(name)}, "uid of "+name, plan.Step{})
 	}
 	var all errgroup.Group
 	all.Go(func() error { return remember(first, 0) })
@@ -62,16 +61,16 @@ func remembering(first context.Context, t *testing.T) (*board, gated, *errgroup.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for waiting := 0; waiting < manyNew-1; <-tick.C {
-		b.mu.Lock()
-		waiting = len(b.amends)
-		b.mu.Unlock()
+		k.mu.Lock()
+		waiting = len(k.amends)
+		k.mu.Unlock()
 	}
-	return b, g, &all
+	return k, g, &all
 }
 
-func (b *board) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
+func (k *recordKeeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 	t.Helper()
-	r, err := b.loop.readRecord(t.Context(), b.loop.Home.Cluster.Observe, inventory.Record{})
+	r, err := k.loop.readRecord(t.Context(), k.loop.Home.Cluster.Observe, inventory.Record{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +79,12 @@ func (b *board) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 
 // Clusters that are new at once are written down in two writes: the first, and all that came while that was under way.
 func TestRecordGathers(t *testing.T) {
-	b, g, all := remembering(t.Context(), t)
+	k, g, all := remembering(t.Context(), t)
 	close(g.open)
 	if err := all.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(b.recorded(t)); got != manyNew || len(g.writes) != 1 {
+	if got := len(k.recorded(t)); got != manyNew || len(g.writes) != 1 {
 		t.Errorf("%d clusters are recorded, want %d; %d writes after the first, want one", got, manyNew, len(g.writes))
 	}
 }
@@ -93,13 +92,13 @@ func TestRecordGathers(t *testing.T) {
 // Whose time is over fails alone.
 func TestRecordWithoutTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b, g, all := remembering(ctx, t)
+	k, g, all := remembering(ctx, t)
 	cancel()
 	close(g.open)
 	if err := all.Wait(); !errors.Is(err, context.Canceled) {
 		t.Errorf("the first: %v", err)
 	}
-	got := b.recorded(t)
+	got := k.recorded(t)
 	if _, first := got["c0"]; len(got) != manyNew-1 && (len(got) != manyNew || !first) {
 		t.Errorf("%d clusters are recorded", len(got))
 	}
@@ -107,10 +106,9 @@ func TestRecordWithoutTheFirst(t *testing.T) {
 
 // Another process wrote meanwhile: what it knows of its clusters stays, and all of ours comes beside it.
 func TestRecordOfTwoProcesses(t *testing.T) {
-	b, g, all := remembering(t.Context(), t)
-	other := newBoard(&Loop{Owner: "linkwright", Home: Home{Cluster: g.Cluster, Namespace: "linkwright"}}, 1)
-	var err error
-	if other.record, err = other.recall(t.Context()); err != nil {
+	k, g, all := remembering(t.Context(), t)
+	other := newShared(&Loop{Options: Options{Owner: "linkwright"}, Home: Home{Cluster: g.Cluster, Namespace: "linkwright"}}, 1).record
+	if _, err := other.enter(t.Context(), &fleet.Fleet{}); err != nil {
 		t.Fatal(err)
 	}
 	theirs := inventory.Known{UID: "theirs"}.Owing(time.Now(), api.Pair{Source: "a", Target: "other"})
@@ -121,7 +119,7 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 	if err := all.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.recorded(t); len(got) != manyNew+1 || len(got["other"].Debts) != 1 {
+	if got := k.recorded(t); len(got) != manyNew+1 || len(got["other"].Debts) != 1 {
 		t.Errorf("%d clusters are recorded, want %d; the other's is %+v", len(got), manyNew+1, got["other"])
 	}
 }

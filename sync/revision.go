@@ -14,57 +14,57 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// noting is what was written down of revisions, and warned of, during this leadership.
-type noting struct {
+// revisions writes down which revision is applied.
+type revisions struct {
+	shared
 	last    inventory.Revision
 	waiting *amendment // that is to be written with the first cluster's identity; nil: none
 	outages int        // polls in a row that found no commit
-	warned  bool       // of clusters to be abandoned that nobody knows
 }
 
 // note writes down which revision is applied, which was observed, and why that one is not applied, if that is news. Before the first
-// cluster is written down it waits for that: both are one write. See flush.
-func (e *engine) note(ctx context.Context, head polled, err error) {
-	why, known := e.board.unapplied(head, err)
-	if !e.loop.remembersRevisions() || !known {
+// cluster is written down it waits for that: both are one write. See flush. A daemon asks again before it calls something an outage.
+func (n *revisions) note(ctx context.Context, head polled, daemon bool, err error) {
+	why, known := n.unapplied(head, err)
+	if !n.loop.remembersRevisions() || !known {
 		return
 	}
-	if e.noting.outages++; head.Commit != "" || head.err == nil {
-		e.noting.outages = 0
+	if n.outages++; head.Commit != "" || head.err == nil {
+		n.outages = 0
 	}
-	if e.noting.outages == 1 && e.daemon() {
+	if n.outages == 1 && daemon {
 		return // a daemon asks again before it calls that an outage
 	}
-	next := e.board.revisions(why)
-	if record := e.board.lastRecord(); next.Stands(e.noting.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
+	next := n.now(why)
+	if record := n.store.Record.Last(); next.Stands(n.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
 		return // also if another process has noted something else since: each notes what is news to it
 	}
-	e.noting.last = next
+	n.last = next
 	a := &amendment{change: func(r *inventory.Record) bool {
 		if !r.Revision.IsZero() && r.Revision.Stands(next) {
 			return false
 		}
-		r.Revision = next.Noted(e.loop.Holder, time.Now())
+		r.Revision = next.Noted(n.loop.Holder, time.Now())
 		return true
 	}}
-	e.board.gather(a)
-	e.noting.waiting = a
-	if good, _ := e.board.inForce(); good == nil || len(e.board.lastRecord().Clusters) > 0 {
-		e.flush(ctx)
+	n.record.gather(a)
+	n.waiting = a
+	if good, _ := n.store.Declared.InForce(); good == nil || len(n.store.Record.Last().Clusters) > 0 {
+		n.flush(ctx)
 	}
 }
 
 // flush writes what waits, if nobody did. What fails is written with the next pass.
-func (e *engine) flush(ctx context.Context) {
-	a := e.noting.waiting
+func (n *revisions) flush(ctx context.Context) {
+	a := n.waiting
 	if a == nil || ctx.Err() != nil {
 		return
 	}
-	e.noting.waiting = nil
-	err := e.board.amend(ctx, func(*inventory.Record) bool { return false })
+	n.waiting = nil
+	err := n.record.amend(ctx, func(*inventory.Record) bool { return false })
 	if err = errors.Join(err, a.err); err != nil {
-		e.noting.last = inventory.Revision{}
-		e.loop.Log.Warn("the revision was not written down", "why", err)
+		n.last = inventory.Revision{}
+		n.loop.Log.Warn("the revision was not written down", "why", err)
 	}
 }
 
@@ -74,22 +74,20 @@ func (l *Loop) remembersRevisions() bool {
 }
 
 // unapplied says why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
-func (b *board) unapplied(head polled, err error) (*object.Reason, bool) {
-	if good, _ := b.inForce(); good != nil && head.err == nil && good.Commit == head.Commit {
+func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
+	if good, _ := n.store.Declared.InForce(); good != nil && head.err == nil && good.Commit == head.Commit {
 		return nil, true
 	}
 	why := unapplied(head, err)
 	return why, why != nil
 }
 
-// revisions are those of a pass whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
-func (b *board) revisions(why *object.Reason) inventory.Revision {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	next := inventory.Revision{Observed: b.head, Why: why}
-	if b.good != nil {
-		next.Applied = b.good.Commit
-		next.Links, next.Suspended, next.SuspendedLinks = writtenBy(b.good)
+// now are those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
+func (n *revisions) now(why *object.Reason) inventory.Revision {
+	next := inventory.Revision{Observed: n.store.Declared.Observe(""), Why: why}
+	if good, _ := n.store.Declared.InForce(); good != nil {
+		next.Applied = good.Commit
+		next.Links, next.Suspended, next.SuspendedLinks = writtenBy(good)
 	}
 	return next
 }
@@ -133,7 +131,7 @@ func unapplied(head polled, why error) *object.Reason {
 	return nil
 }
 
-// RefusedHead says that the head may not be applied after what was applied before.
+// RefusedHead says that the head may not be applied after what was applied beforn.
 type RefusedHead struct{ error }
 
 func (r RefusedHead) Unwrap() error { return r.error }

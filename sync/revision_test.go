@@ -52,10 +52,11 @@ func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	l := &Loop{Owner: "linkwright", Holder: "pod", Home: Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
+	l := &Loop{Options: Options{Owner: "linkwright", Holder: "pod"}, Home: Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
 	tt := newEngine(l, 1)
-	tt.board.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
-	tt.board.good, tt.board.head = &fleet.Fleet{Commit: "a"}, "a"
+	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
+	tt.store.Accept(&fleet.Fleet{Commit: "a"})
+	tt.store.Declared.Observe("a")
 	home.Requests()
 	return tt, home
 }
@@ -74,24 +75,24 @@ func TestNote(t *testing.T) {
 		}
 	}
 	tt.patience = grace
-	tt.note(ctx, applied("a"), nil)
+	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
 	count(1, "the first")
-	tt.note(ctx, polled{err: lost}, lost)
-	tt.note(ctx, applied("a"), nil)
+	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
 	count(0, "one poll in vain")
-	tt.note(ctx, polled{err: lost}, lost)
-	tt.note(ctx, polled{err: lost}, lost)
-	tt.note(ctx, polled{err: errors.New("other words")}, lost)
+	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
+	tt.revisions.note(ctx, polled{err: errors.New("other words")}, tt.daemon(), lost)
 	count(1, "an outage")
-	if r := tt.board.lastRecord().Revision; r.Observed != "a" || r.Why == nil || r.Why.Code != inventory.RepositoryNotRead {
+	if r := tt.store.Record.Last().Revision; r.Observed != "a" || r.Why == nil || r.Why.Code != inventory.RepositoryNotRead {
 		t.Errorf("an outage: %+v", r)
 	}
-	tt.note(ctx, applied("a"), nil)
+	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
 	count(1, "it is over")
-	r := tt.board.lastRecord()
+	r := tt.store.Record.Last()
 	r.Revision = inventory.Revision{Applied: "b"}.Noted("another process", r.Revision.Since)
-	tt.board.setRecord(r)
-	tt.note(ctx, applied("a"), nil)
+	tt.store.SetRecord(r)
+	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
 	count(0, "another process says otherwise, and that is no news here")
 
 	for name, change := range map[string]func(*Loop){
@@ -100,40 +101,41 @@ func TestNote(t *testing.T) {
 	} {
 		tt, home = noted(t)
 		change(tt.loop)
-		tt.note(ctx, applied("a"), nil)
-		tt.flush(ctx)
+		tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)
+		tt.revisions.flush(ctx)
 		count(0, name)
 	}
 	tt, home = noted(t)
-	tt.note(ctx, polled{err: lost}, lost)
+	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
 	count(1, "a sync in vain")
 }
 
 // The first revision waits for the first cluster that is written down: that is one write. What could not be written is tried again.
 func TestNoteTogether(t *testing.T) {
 	tt, home := noted(t)
-	tt.board.setRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})
-	tt.note(t.Context(), applied("a"), nil)
+	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{}})
+	tt.revisions.note(t.Context(), applied("a"), tt.daemon(), nil)
 	if n := len(home.Requests()); n != 0 {
 		t.Errorf("before any cluster: %d requests", n)
 	}
-	if err := tt.board.remember(t.Context(), fleet.Cluster{Name: "east"}, "1", plan.Step{}); err != nil {
+	if err := tt.record.remember(t.Context(), fleet.Cluster{Name: "east"}, "1", plan.Step{}); err != nil {
 		t.Fatal(err)
 	}
-	tt.flush(t.Context())
-	if r := tt.board.lastRecord(); len(r.Clusters) != 1 || r.Revision.Applied != "a" || strings.Join(memcluster.Written(home.Requests()), "; ") != "create ConfigMap linkwright/linkwright-fleet" {
+	tt.revisions.flush(t.Context())
+	if r := tt.store.Record.Last(); len(r.Clusters) != 1 || r.Revision.Applied != "a" || strings.Join(memcluster.Written(home.Requests()), "; ") != "create ConfigMap linkwright/linkwright-fleet" {
 		t.Errorf("together: %+v", r)
 	}
 	home.Fault(func(f *memcluster.Faults) { f.Down = true })
-	tt.note(t.Context(), applied("b"), errors.New("it is nothing about revisions"))
-	tt.board.head, tt.board.good = "b", &fleet.Fleet{Commit: "b"}
-	tt.note(t.Context(), applied("b"), nil)
+	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), errors.New("it is nothing about revisions"))
+	tt.store.Accept(&fleet.Fleet{Commit: "b"})
+	tt.store.Declared.Observe("b")
+	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
 	home.Fault(func(f *memcluster.Faults) { f.Down = false })
 	home.Requests()
-	tt.note(t.Context(), applied("b"), nil)
-	tt.note(t.Context(), applied("b"), nil)
-	if n := len(memcluster.Written(home.Requests())); n != 1 || tt.board.lastRecord().Revision.Applied != "b" {
-		t.Errorf("after a write that failed: %d writes, %+v", n, tt.board.lastRecord().Revision)
+	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
+	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
+	if n := len(memcluster.Written(home.Requests())); n != 1 || tt.store.Record.Last().Revision.Applied != "b" {
+		t.Errorf("after a write that failed: %d writes, %+v", n, tt.store.Record.Last().Revision)
 	}
 }
 

@@ -17,9 +17,11 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // rig is a daemon over clusters in memory, inside a bubble.
@@ -80,7 +82,9 @@ func (r *rig) Next(context.Context) (Declaration, error) {
 	return Declaration{Commit: r.fleet.Commit, Fleet: r.fleet}, nil
 }
 
-func (*rig) At(context.Context, api.Commit) (Declaration, error) { return Declaration{}, errSkipped }
+func (*rig) At(context.Context, api.Commit) (Declaration, error) {
+	return Declaration{}, apply.ErrSkipped
+}
 
 func (*rig) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
@@ -129,9 +133,9 @@ func newRig(t *testing.T, o memcluster.Options, links string) *rig {
 // loop is that of a process that was just started, and reads by requests.
 func (r *rig) loop() *Loop {
 	return &Loop{
-		Owner: "linkwright", Declared: r, Clusters: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
+		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
 		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Refused: cluster.Refused,
-		Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -264,7 +268,7 @@ func (r *rig) ours(name api.ClusterName) (out []object.Key) {
 			out = append(out, k)
 		}
 	}
-	if len(out) < 50/often {
+	if len(out) < 50/store.Often {
 		r.t.Fatalf("only %d objects: %v", len(out), out)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // Run is one period of leadership: sync after sync until ctx ends, and what watches and the clock ask for between them. poke asks for a
@@ -35,7 +36,7 @@ func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish
 		p.opens()
 		if r, err := e.sync(ctx, head, w.news); ctx.Err() == nil {
 			p.report(r, err)
-			e.between(ctx, w.news, l.again(e.board, start))
+			e.between(ctx, w.news, l.again(e.store, start))
 		}
 		if w.stop(); w.found() {
 			head = w.head
@@ -134,14 +135,14 @@ func (w *watch) found() bool {
 }
 
 // again is when the next sync begins: as the policy says, or earlier if the time of a decision is over before, which is removed then.
-func (l *Loop) again(b *board, start time.Time) time.Time {
-	policy := b.policy()
+func (l *Loop) again(s *store.Store, start time.Time) time.Time {
+	policy := s.Declared.Policy()
 	next := policy.Next(start)
 	if every, ok := policy.Every(); ok {
 		next = start.Add(spread(every, rand.Float64())) //nolint:gosec // it spreads load, and guards nothing
 	}
 	now := time.Now()
-	for _, d := range b.lastRecord().Decisions {
+	for _, d := range s.Record.Last().Decisions {
 		if d.Until.After(now) {
 			next = soonest(next, d.Until)
 		}

@@ -65,6 +65,21 @@ func (s *script) At(_ context.Context, commit api.Commit) (Declaration, error) {
 
 func (s *script) Follows(context.Context, api.Commit, api.Commit, []api.Commit) error { return nil }
 
+// empty is a cluster that holds nothing, and takes every write.
+type empty struct{}
+
+func (empty) Observe(context.Context, []object.Watch) (object.Observation, error) {
+	return object.Observation{}, nil
+}
+
+func (empty) Live(context.Context, []object.Watch) (object.Observation, error) {
+	return object.Observation{}, nil
+}
+
+func (empty) Write(context.Context, object.Change) (object.Record, error) {
+	return object.Record{}, nil
+}
+
 // far is clusters that answer after a while, and nothing.
 type far struct{ takes time.Duration }
 
@@ -72,7 +87,7 @@ func (far) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { 
 
 func (f far) WithCluster(_ context.Context, _ api.ClusterName, do func(Cluster) error) error {
 	time.Sleep(f.takes)
-	return do(&hand{})
+	return do(empty{})
 }
 
 func (far) Token(context.Context, api.ClusterName, object.TokenRequest) (object.Secret, error) {
@@ -84,8 +99,8 @@ func daemon(t *testing.T, s *script, c Clusters, f func(poke chan struct{}, begu
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &Loop{
-			Owner: "linkwright", Declared: s, Clusters: c, Home: Home{Cluster: &hand{}, Namespace: "linkwright"},
-			Renderer: render.Renderer{Owner: "linkwright"}, Patience: time.Minute, Log: slog.New(slog.DiscardHandler),
+			Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: s, Clusters: c, Home: Home{Cluster: empty{}, Namespace: "linkwright"},
+			Renderer: render.Renderer{Owner: "linkwright"}, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		start, poke, ended := time.Now(), make(chan struct{}, 1), make(chan error)
@@ -237,7 +252,7 @@ func TestNewsEndWaiting(t *testing.T) {
 				e.mu.Lock()
 				w.pending = false
 				e.mu.Unlock()
-				e.tell()
+				e.progress.tell()
 			})
 			if tt.news {
 				time.AfterFunc(3*time.Second, func() { close(news) })

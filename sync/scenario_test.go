@@ -194,12 +194,13 @@ func (s *scenario) at(name string) *memcluster.Cluster {
 func (s *scenario) loop(watches bool) *sync.Loop {
 	s.open()
 	l := &sync.Loop{
-		Owner: object.DefaultOwner, Holder: "pod", Declared: s.history, Clusters: reached{s.set},
+		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
+		Declared: s.history, Clusters: reached{s.set},
 		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
-		Forget: s.forget, Grace: s.grace, Patience: s.patience, Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}
-	l.ReadOnly = s.observes
+	l.ReadOnly, l.Forget = s.observes, s.forget
 	if watches {
 		l.Changes, l.Recorded = s.set, s.recorded
 	}

@@ -31,22 +31,22 @@ func (s *Standby) Observe(ctx context.Context) {
 	quiet := *s.loop // who leads acts on decisions, and logs them
 	quiet.ReadOnly, quiet.Log = true, slog.New(slog.DiscardHandler)
 	e := newEngine(&quiet, 0)
-	e.board.before = s.watching
-	defer func() { s.watching = e.board.watching() }()
+	e.store.Clusters.SetWatches(s.watching)
+	defer func() { s.watching = e.store.Clusters.Watches() }()
 	defer e.start(ctx)()
 	for ctx.Err() == nil {
 		start := time.Now()
 		if head := s.loop.poll(ctx); head.err == nil {
 			s.held = head.Fleet
 		}
-		if s.held != nil && ctx.Err() == nil && e.board.declare(ctx, s.held) == nil {
-			e.board.forgetSides()
+		if s.held != nil && ctx.Err() == nil && e.declare(ctx, s.held) == nil {
+			e.store.Clusters.Forget()
 			e.enroll()
 			e.meet()
 		}
 		next := start.Add(time.Minute)
 		if s.held != nil {
-			next = s.loop.again(e.board, start)
+			next = s.loop.again(e.store, start)
 		}
 		select {
 		case <-ctx.Done():
@@ -58,11 +58,12 @@ func (s *Standby) Observe(ctx context.Context) {
 // Lead is one period of leadership, of that number: see Loop.Run.
 func (s *Standby) Lead(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	e := newEngine(s.loop, leadership)
-	e.held, e.board.before = s.held, s.watching
+	e.held = s.held
+	e.store.Clusters.SetWatches(s.watching)
 	err := s.loop.run(ctx, e, poke, publish)
-	if good, _ := e.board.inForce(); good != nil {
+	if good, _ := e.store.Declared.InForce(); good != nil {
 		s.held = good
 	}
-	s.watching = e.board.watching()
+	s.watching = e.store.Clusters.Watches()
 	return err
 }

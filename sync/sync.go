@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // Declaration is what one commit declares, whole, with warnings; without a fleet, the problems that prevent it.
@@ -76,55 +77,55 @@ type Home struct {
 // ErrInvalid means that the declarations have errors; the report's problems say which.
 var ErrInvalid = errors.New("the declarations are invalid")
 
-// Loop runs passes over a fleet. Its fields are set once.
+// Loop runs syncs over a fleet. Its fields are set once.
 type Loop struct {
-	Owner    string
+	Options
 	Declared Declared
 	Clusters Clusters
 	Home     Home
 	Renderer plan.Renderer
 	Policies []plan.Policy
-	// Only names the clusters to write; empty: all. All are read.
-	Only []api.ClusterName
-	// Holder names this process where the home cluster remembers revisions; empty: it does not apply any.
-	Holder string
-	// ReadOnly plans and reports, and writes nothing anywhere.
-	ReadOnly bool
-	// Accepted confirms identities: name → kube-system uid. This, Forget and Allowed are for one sync: what people decide while a
-	// daemon runs stands in the record.
-	Accepted map[api.ClusterName]string
-	// Forget gives clusters up that are declared no more and cannot be read: nobody looks for what they hold any more.
-	Forget map[api.ClusterName]bool
-	// Cap limits what a revision may remove, whatever is declared; nil: nothing does.
-	Cap *api.PruneLimits
-	// Allowed are commits that may be applied although history went back.
-	Allowed []api.Commit
-	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
-	Grace time.Duration
-	// Adopt has passes adopt what others made for these links, by Rules, and do nothing else; nil: ordinary passes.
-	Adopt map[api.Pair]bool
-	Rules state.AdoptRules
-	// Release has passes give up what it names, and do nothing else; nil: ordinary passes.
-	Release *state.Releasing
-	// Patience is how long a pass waits for what must happen by itself: tokens, pods, mirrors.
-	Patience time.Duration
 	Log      *slog.Logger
 	// Changes tells what moves in clusters that are watched; nil: every read asks them.
 	Changes Changes
 	// Recorded is told whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
-	// Probe, with ReadOnly, tries credentials all the same, of all clusters: to be told of, and not before they are written.
-	Probe bool
-	// Tries tries credentials before they are handed to Linkerd; nil: none is tried.
+	// Tries verifies credentials before they are handed to Linkerd; nil: none is verified.
 	Tries Trier
-	// Confined is the account that admission policies must confine, but for its name in each cluster and the namespace of links there.
-	Confined confine.Account
-	// RequireConfinement has nothing written to clusters in which they do not.
-	RequireConfinement bool
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 	// Refused says why an error of a write says that the object is never changed like that; false: it says something else.
 	Refused func(error) (object.Refusal, bool)
+}
+
+// Options are what people ask for.
+type Options struct {
+	Owner string
+	// Holder names this process where the management cluster remembers revisions; empty: it does not apply any.
+	Holder string
+	// Only names the clusters to write; empty: all. All are read.
+	Only []api.ClusterName
+	// ReadOnly plans and reports, and writes nothing anywhere.
+	ReadOnly bool
+	// Probe, with ReadOnly, verifies credentials all the same, of all clusters: to be told of, and not before they are written.
+	Probe bool
+	// Overrides are for one sync: what people decide while a daemon runs stands in the record.
+	store.Overrides
+	// Takeover has syncs adopt what others made for links, or release what linkwright made, and do nothing else; empty: ordinary syncs.
+	state.Takeover
+	// Grace is for how long a source that gives no answer keeps its access to the target of a removed link; zero: not at all.
+	Grace time.Duration
+	// Patience is how long a sync waits for what must happen by itself: tokens, pods, mirrors.
+	Patience time.Duration
+	Confinement
+}
+
+// Confinement is how admission policies confine linkwright in clusters.
+type Confinement struct {
+	// Confined is the account that they must confine, but for its name in each cluster and the namespace of links there.
+	Confined confine.Account
+	// RequireConfinement has nothing written to clusters in which they do not.
+	RequireConfinement bool
 }
 
 // Once makes one sync: it ends when no cluster has anything left to do, or what is left must be waited
@@ -150,13 +151,13 @@ func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, erro
 	}
 	e := newEngine(l, leadership)
 	defer e.start(ctx)()
-	if err := e.board.declare(ctx, d.Fleet); err != nil {
+	if err := e.declare(ctx, d.Fleet); err != nil {
 		return state.Snapshot{}, err
 	}
 	e.enroll()
 	e.strangers()
 	e.meet()
-	return e.board.world(), nil
+	return e.store.Snapshot(), nil
 }
 
 // invalid is ErrInvalid with every problem on a line of its own.

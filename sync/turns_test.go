@@ -13,7 +13,9 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // An unchanged fleet costs no request, pass after pass, and its rows are told again.
@@ -275,8 +277,8 @@ func TestContested(t *testing.T) {
 			}
 			return len(memcluster.Written(r.asked()))
 		}
-		if n := fight(12); n != often+1 {
-			t.Errorf("%d writes for 12 edits, want %d", n, often+1)
+		if n := fight(12); n != store.Often+1 {
+			t.Errorf("%d writes for 12 edits, want %d", n, store.Often+1)
 		}
 		last := r.told()
 		if c := last[len(last)-1].Counts(); c.InPlace == 12 {
@@ -301,15 +303,15 @@ func TestForbiddenWrites(t *testing.T) {
 		errs []error
 		want bool
 	}{
-		{[]error{code(object.Forbidden), errSkipped}, true},
+		{[]error{code(object.Forbidden), apply.ErrSkipped}, true},
 		{[]error{code(object.NotAdmitted)}, true},
 		{[]error{code(object.Forbidden), code(object.NotAdmitted)}, true},
 		{[]error{code(object.NotAdmitted), code("Invalid")}, false},
 		{[]error{code(object.Forbidden), nil}, false},
-		{[]error{errSkipped}, false},
+		{[]error{apply.ErrSkipped}, false},
 		{nil, false},
 	} {
-		u := &reconcile{loop: loop}
+		u := &reconcile{shared: shared{loop: loop}}
 		for _, err := range tt.errs {
 			u.outcomes = append(u.outcomes, object.Outcome{Err: err})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // Trier tries logins, in bounded time.
@@ -31,6 +32,10 @@ const (
 // verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
 // keeps neither a cluster's reconciles nor other credentials waiting.
 type verifier struct {
+	loop    *Loop
+	store   *store.Store
+	look    func(api.ClusterName) // asks for a reconcile
+	tell    func()                // tells a round that something went on
 	running gosync.WaitGroup
 
 	mu    gosync.Mutex
@@ -54,50 +59,47 @@ type verified struct {
 	refused bool
 }
 
-func newVerifier() *verifier {
-	return &verifier{queue: map[string][]plan.Try{}, under: map[string]verifying{}, fails: map[api.Pair]int{}}
+func newVerifier(l *Loop, s *store.Store, look func(api.ClusterName), tell func()) *verifier {
+	return &verifier{loop: l, store: s, look: look, tell: tell, queue: map[string][]plan.Try{}, under: map[string]verifying{}, fails: map[api.Pair]int{}}
 }
 
-// verify has the credentials of a step verified. What is asked for already is not asked for again. e.mu is held.
-func (e *engine) verify(ctx context.Context, step plan.Step) {
-	if !e.loop.tries() || !e.loop.Probe && !e.loop.writes(step.Cluster) {
+// verify has the credentials of a step verified. What is asked for already is not asked for again.
+func (v *verifier) verify(ctx context.Context, step plan.Step) {
+	if !v.loop.tries() || !v.loop.Probe && !v.loop.writes(step.Cluster) {
 		return
 	}
-	e.verifier.add(step.Tries)
-	e.verifyNext(ctx)
+	v.add(step.Tries)
+	v.next(ctx)
 }
 
-// verifyNext begins what may begin.
-func (e *engine) verifyNext(ctx context.Context) {
-	e.verifier.begin(ctx, func(inner context.Context, t plan.Try) {
-		why, refused := e.loop.Tries.Try(inner, t.Trial)
-		e.verified(verified{t, why, refused})
-		e.verifyNext(ctx)
+// next begins what may begin.
+func (v *verifier) next(ctx context.Context) {
+	v.begin(ctx, func(inner context.Context, t plan.Try) {
+		why, refused := v.loop.Tries.Try(inner, t.Trial)
+		v.end(verified{t, why, refused})
+		v.next(ctx)
 	})
 }
 
-// verified takes over what came of a verification. If an address gives no answer, others that wait for it need not ask.
-func (e *engine) verified(r verified) {
-	e.prove(r)
-	for _, t := range e.verifier.done(r) {
-		e.prove(verified{t, r.why, false})
+// end takes over what came of a verification. If an address gives no answer, others that wait for it need not ask.
+func (v *verifier) end(r verified) {
+	v.prove(r)
+	for _, t := range v.done(r) {
+		v.prove(verified{t, r.why, false})
 	}
-	e.tell()
+	v.tell()
 }
 
-// prove puts it on the board, and has the source reconciled if that is news, or is tried again.
-func (e *engine) prove(r verified) {
+// prove puts it into the store, and has the source reconciled if that is news, or is tried again.
+func (v *verifier) prove(r verified) {
 	proof := state.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
-	again := e.verifier.again(r)
-	if e.loop.Changes != nil { // who runs once tries once
+	again := v.again(r)
+	if v.loop.Changes != nil { // who runs once tries once
 		proof.Next = proof.At.Add(again)
 	}
-	if news := e.board.prove(r.Link, proof); !news && proof.Next.IsZero() {
-		return
+	if news := v.store.Credentials.Prove(r.Link, proof); news || !proof.Next.IsZero() {
+		v.look(r.Link.Source) // its step says when it is tried again
 	}
-	e.mu.Lock() // its step says when it is tried again
-	defer e.mu.Unlock()
-	e.want(r.Link.Source)
 }
 
 // add takes over what is to be verified.
@@ -193,13 +195,3 @@ func (v *verifier) stop() {
 
 // tries says that credentials are verified.
 func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
-
-// prove takes over what came of a verification, and says whether it is another verdict than before.
-func (b *board) prove(link api.Pair, now state.Proof) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	was, tried := b.proofs.at[link]
-	b.proofs.set(link, now)
-	return !tried || was.Print != now.Print || was.Blocks != now.Blocks || (was.Why == nil) != (now.Why == nil) ||
-		was.Why != nil && *was.Why != *now.Why
-}

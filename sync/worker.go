@@ -7,12 +7,29 @@ import (
 
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // coalesce is the least time between two reconciles of a cluster that watches ask for: what moves meanwhile is looked at together.
 const coalesce = 100 * time.Millisecond
 
-// worker reconciles one cluster. All of it is guarded by engine.mu, but for the sign of life of its run.
+const (
+	// Reconciles that wrote, of one cluster in one round: who still writes then fights with somebody. Tokens of other
+	// clusters may come one by one, so each adds some.
+	maxWrites, writesPerPeer = 60, 2
+
+	maxFails = 3           // reconciles with a failed write, before the next round tries again
+	again    = time.Second // after a reconcile whose writes failed
+	// Between two looks at what does not come; each look in vain doubles the time.
+	hasty, patient = 100 * time.Millisecond, 10 * time.Second
+	// calm is how long a cluster is not planned after a plan that wrote nothing, in times of what that took.
+	calm = 9
+
+	// maxTimes is how often a cluster is read by requests in one round because others must know for certain.
+	maxTimes = 20
+)
+
+// worker reconciles one cluster. All of it is guarded by scheduler.mu, but for the sign of life of its run.
 type worker struct {
 	cluster fleet.Cluster
 	gone    bool // declared no more
@@ -34,7 +51,7 @@ type schedule struct {
 	urgent  bool      // something of ours moved since the last one began
 }
 
-// readState says how far the board shows a cluster as it is.
+// readState says how far the store has a cluster as it is.
 //
 //	Unread    it is to be read before it is planned; what moves in a cluster makes it so
 //	Current   it was read just now, or is known by what was written
@@ -86,7 +103,7 @@ func (r *run) lastHeard() time.Time { return time.Unix(0, r.heard.Load()) }
 // last is what a worker's last reconcile left.
 type last struct {
 	step  plan.Step
-	basis basis // of step
+	basis store.Basis // of step
 	state lastState
 }
 
@@ -153,6 +170,64 @@ func (w *worker) fail(began time.Time) {
 	}
 	w.fails++
 	w.pause = time.Now().Add(again)
+}
+
+// count adds a reconcile to what the worker did in this round, and says how long it rests.
+func (w *worker) count(r *reconcile, written, failed int) {
+	w.rest = time.Time{}
+	w.repairs++
+	if w.last.state != repaired {
+		w.repairs = 0
+	}
+	switch {
+	case w.last.state == repaired:
+		w.fails = 0
+	case written > 0:
+		w.writes++
+		w.fails, w.pause = 0, time.Time{}
+	case failed > 0:
+		w.fail(r.began)
+	case r.loop.Changes != nil && w.urgent:
+		w.hurry()
+	case r.loop.Changes != nil:
+		w.rest = time.Now().Add(calm * r.took.plan)
+	}
+}
+
+// exhausted says that the cluster gets no more reconciles in this round, in which so many clusters are.
+func (w *worker) exhausted(clusters int) bool {
+	return w.fails >= maxFails || w.writes >= mostWrites(clusters)
+}
+
+func mostWrites(clusters int) int { return maxWrites + writesPerPeer*clusters }
+
+// requests has the cluster read by requests for the rest of a round; false: it was often enough.
+func (w *worker) requests(round int) bool {
+	if w.asked {
+		return true
+	}
+	if w.times >= maxTimes {
+		return false
+	}
+	w.asked, w.since = true, round
+	w.times++
+	return true
+}
+
+// busy says that a round waits for the worker, unless its cluster counts as one that does not answer; stopped: the round was told to end.
+func (w *worker) busy(stopped, straggles bool) bool {
+	if w.run != nil {
+		return (w.run.pending || w.pending || stopped) && !straggles
+	}
+	return !stopped && !w.gone && w.pending
+}
+
+// settled says that a reconcile of the cluster, which is watched, would change nothing: the last one left nothing to do, and all it was
+// planned from is as it was.
+func (w *worker) settled(now store.View) bool {
+	s := w.last.step
+	return w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known &&
+		!past(s.Next, now.Now) && !past(s.Retry, now.Now) && now.Basis(s) == w.last.basis
 }
 
 func later(a, b time.Time) time.Time {

@@ -21,14 +21,14 @@ func TestRequestsEndWithTheirRound(t *testing.T) {
 	e := atRest("asked", "waits")
 	asked, waits := e.workers["asked"], e.workers["waits"]
 	waits.awaits = map[*worker]bool{asked: true}
-	if e.round.number = 1; !e.requests(asked) || asked.since != 1 {
+	if e.round.number = 1; !asked.requests(e.round.number) || asked.since != 1 {
 		t.Fatalf("asked in round %d", asked.since)
 	}
 	if err := e.closeRound(); err != nil {
 		t.Fatal(err)
 	}
 	e.round.number = 2
-	if !e.requests(asked) || asked.since != 2 || len(waits.awaits) > 0 {
+	if !asked.requests(e.round.number) || asked.since != 2 || len(waits.awaits) > 0 {
 		t.Errorf("asked in round %d, %d are waited for", asked.since, len(waits.awaits))
 	}
 }
@@ -46,15 +46,15 @@ func TestAStepAwaitsWhatItAskedFor(t *testing.T) {
 		if west.isDue() || len(west.awaits) == 0 || e.over() {
 			t.Errorf("before %s was read: due %t, over %t", name, west.isDue(), e.over())
 		}
-		if w := e.workers[name]; !w.isDue() || e.howToRead(w) != forDeletion {
-			t.Errorf("%s: due %t, read %s", name, w.isDue(), e.howToRead(w))
+		if w := e.workers[name]; !w.isDue() || e.round.how(w, e.loop.Changes != nil) != forDeletion {
+			t.Errorf("%s: due %t, read %s", name, w.isDue(), e.round.how(w, e.loop.Changes != nil))
 		}
 		r := e.runs(name, true)
-		r.how, r.asked, r.step = forDeletion, true, plan.Step{Cluster: name}
+		r.how, r.answer, r.step = forDeletion, known, plan.Step{Cluster: name}
 		e.end(t.Context(), r)
 	}
-	if !west.isDue() || e.howToRead(west) != forDeletion {
-		t.Errorf("afterwards: due %t, read %s", west.isDue(), e.howToRead(west))
+	if !west.isDue() || e.round.how(west, e.loop.Changes != nil) != forDeletion {
+		t.Errorf("afterwards: due %t, read %s", west.isDue(), e.round.how(west, e.loop.Changes != nil))
 	}
 }
 
@@ -68,7 +68,7 @@ func TestQuietBesideOneThatHangs(t *testing.T) {
 		"one of a cluster that hangs":                   {true, true, true},
 	} {
 		e := atRest("west", "read")
-		e.patience, e.round.answered, e.round.number, e.board.pass = grace, true, 1, 1
+		e.patience, e.round.answered, e.round.number = grace, true, e.store.NextRound()
 		e.workers["read"].since = 1
 		e.runs("west", tt.pending)
 		if tt.silent {
@@ -93,7 +93,7 @@ func TestTriesBeforeThePauseIsOver(t *testing.T) {
 			fails()
 			time.Sleep(again / (4 * maxFails))
 		}
-		if w.fails != 1 || e.exhausted(w) || !w.alarm.Equal(first.Add(again)) {
+		if w.fails != 1 || w.exhausted(1) || !w.alarm.Equal(first.Add(again)) {
 			t.Errorf("within one pause: %d failures, the next try %v after the first", w.fails, w.alarm.Sub(first))
 		}
 		for i := range maxFails - 1 {
@@ -102,7 +102,7 @@ func TestTriesBeforeThePauseIsOver(t *testing.T) {
 				t.Errorf("after the pause: %d failures, want %d", w.fails, i+2)
 			}
 		}
-		if !e.exhausted(w) {
+		if !w.exhausted(1) {
 			t.Errorf("%d failures, each after a pause, end nothing", w.fails)
 		}
 		e.queue.ShutDown()
@@ -156,7 +156,7 @@ func TestVerifyGoesOn(t *testing.T) {
 	w := e.workers["west"]
 	for i, why := range []*object.Reason{nil, nil, object.Because(reason.Forbidden, "no"), object.Because(reason.Forbidden, "no")} {
 		w.schedule = schedule{}
-		e.prove(verified{Try: plan.Try{Link: api.Pair{Source: "west", Target: "east"}, Print: "p"}, why: why})
+		e.verifier.prove(verified{Try: plan.Try{Link: api.Pair{Source: "west", Target: "east"}, Print: "p"}, why: why})
 		if !w.isDue() {
 			t.Errorf("after verification %d nobody asks when the next one is", i+1)
 		}

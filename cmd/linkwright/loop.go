@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/setup"
 	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // common are the flags of every command that reads clusters.
@@ -80,9 +81,9 @@ func (f *common) open(ctx context.Context, stderr io.Writer, more ...func() erro
 	}
 	e, err := setup.New(ctx, setup.Options{
 		Access: f.home.access(log), Home: cfg, Source: src, Loader: k.Loader, Dir: f.git.dir(), Images: f.home.images,
-		Loop: sync.Loop{
-			Only: f.home.onlyNames(), Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Grace: f.home.grace, Cap: f.home.pruneCap,
-			RequireConfinement: f.home.requireConfinement,
+		Sync: sync.Options{
+			Only: f.home.onlyNames(), Grace: f.home.grace, Confinement: sync.Confinement{RequireConfinement: f.home.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Forget: f.home.forgotten(), Allowed: allowed, Cap: f.home.pruneCap},
 		},
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ func TestLocksAreInOneOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer clusters.Close(t.Context())
-	e := &Engine{Clusters: clusters, Loop: &sync.Loop{Owner: "us"}}
+	e := &Engine{Clusters: clusters, Loop: &sync.Loop{Options: sync.Options{Owner: "us"}}}
 	tests := []struct {
 		only []api.ClusterName
 		want []string

@@ -20,8 +20,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// Options say what is wired. Loop holds what people ask for: Only, Accepted, Forget, Allowed, Grace, Cap, RequireConfinement; all else of it
-// is filled in.
+// Options say what is wired. Of Sync, the owner and the account that policies confine are filled in.
 type Options struct {
 	Access access.Options
 	Home   *rest.Config     // of the management cluster
@@ -29,7 +28,7 @@ type Options struct {
 	Loader *declared.Loader // closed with the Engine
 	Dir    string           // of the declarations in their repository
 	Images []string         // prefixes of images that links may name
-	Loop   sync.Loop
+	Sync   sync.Options
 }
 
 // Engine is a loop with its connections.
@@ -46,15 +45,15 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Loop: &o.Loop, Source: o.Source, Clusters: c, Loader: o.Loader}
-	l, owner, namespace := e.Loop, o.Access.Owner, o.Access.Namespace
-	l.Owner, l.Clusters, l.Home, l.Log = owner, c, sync.Home{Cluster: c.Home(), Namespace: namespace}, o.Access.Log
-	l.Declared = &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: object.Installation{Owner: owner, Namespace: namespace}}
-	l.Renderer = Renderer(owner, o.Images, o.Loader)
-	l.Policies = []plan.Policy{plan.Suspend, plan.PrunePolicy}
-	l.Confined = confine.Account{Home: namespace, Images: o.Images}
-	l.Tries, l.Explain, l.Refused = c.Trier(), cluster.Explain, cluster.Refused
-	return e, nil
+	of := object.Installation{Owner: o.Access.Owner, Namespace: o.Access.Namespace}
+	l := &sync.Loop{
+		Options: o.Sync, Clusters: c, Home: sync.Home{Cluster: c.Home(), Namespace: of.Namespace}, Log: o.Access.Log,
+		Declared: &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: of},
+		Renderer: Renderer(of.Owner, o.Images, o.Loader), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
+		Tries: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,
+	}
+	l.Owner, l.Confined = of.Owner, confine.Account{Home: of.Namespace, Images: o.Images}
+	return &Engine{Loop: l, Source: o.Source, Clusters: c, Loader: o.Loader}, nil
 }
 
 // Renderer renders what an installation may write, with overlays applied.

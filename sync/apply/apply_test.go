@@ -1,4 +1,4 @@
-package sync
+package apply
 
 import (
 	"context"
@@ -23,14 +23,6 @@ type hand struct {
 	wrote []string
 	fails map[string]error
 	begun func(ctx context.Context, name string) // called inside a write
-}
-
-func (*hand) Observe(context.Context, []object.Watch) (object.Observation, error) {
-	return object.Observation{}, nil
-}
-
-func (h *hand) Live(ctx context.Context, w []object.Watch) (object.Observation, error) {
-	return h.Observe(ctx, w)
 }
 
 func (h *hand) Write(ctx context.Context, c object.Change) (object.Record, error) {
@@ -78,7 +70,7 @@ func TestActStopsWhatBuildsOnAFailure(t *testing.T) {
 	}
 	for _, tt := range tests {
 		h := &hand{fails: map[string]error{tt.fails: errors.New("no")}}
-		out := act(t.Context(), h, step())
+		out := Step(t.Context(), h, step())
 		got := map[string]bool{}
 		for _, name := range h.wrote {
 			got[name] = true
@@ -109,7 +101,7 @@ func TestActEndsWhatHasBegun(t *testing.T) {
 			}
 		}
 	}}
-	out := act(ctx, h, step())
+	out := Step(ctx, h, step())
 	if !slices.Equal(h.wrote, []string{"base"}) {
 		t.Errorf("wrote %v", h.wrote)
 	}
@@ -131,7 +123,7 @@ func TestActIsWide(t *testing.T) {
 		}
 		h := &hand{begun: func(context.Context, string) { time.Sleep(time.Second) }}
 		start := time.Now()
-		if out := act(t.Context(), h, s); len(out) != 2*wide || len(h.wrote) != 2*wide {
+		if out := Step(t.Context(), h, s); len(out) != 2*wide || len(h.wrote) != 2*wide {
 			t.Errorf("%d outcomes, %d writes", len(out), len(h.wrote))
 		}
 		if took := time.Since(start); took != 2*time.Second {
@@ -150,12 +142,12 @@ func TestActDrains(t *testing.T) {
 		h := &hand{begun: func(inner context.Context, _ string) { <-inner.Done() }}
 		time.AfterFunc(time.Second, stop)
 		start := time.Now()
-		out := act(ctx, h, step())
+		out := Step(ctx, h, step())
 		if took := time.Since(start); took != time.Second+drain {
 			t.Errorf("it took %v, want %v after a second", took, drain)
 		}
 		for _, o := range out[1:] {
-			if !untried(o) {
+			if !Untried(o) {
 				t.Errorf("%s: %v, although it was not tried", o.Change.Key, o.Err)
 			}
 		}

@@ -1,4 +1,5 @@
-package sync
+// Package apply answers: in which order are the writes of a step made, and which are not, because an earlier one failed?
+package apply
 
 import (
 	"context"
@@ -16,33 +17,39 @@ import (
 // wide is how many writes one cluster gets at once; how many of them are under way together is the connection's own matter.
 const wide = 128
 
-// errSkipped: an earlier write of the same end failed, and this one builds on it.
-var errSkipped = errors.New("not tried: an earlier write of this end failed")
+// ErrSkipped means that an earlier write of the same end failed, and that this one builds on it.
+var ErrSkipped = errors.New("not tried: an earlier write of this end failed")
 
-// errEnded: the turn was to begin nothing more.
+// errEnded means that nothing more was to begin.
 var errEnded = errors.New("not tried")
 
-// act does one step; it is the only writer. What is ahead goes first: our namespace and the base one after the other, and a
+// Writer writes to one cluster. Writes are idempotent; deleting the absent succeeds. Many may be asked for at once.
+type Writer interface {
+	Write(ctx context.Context, c object.Change) (object.Record, error)
+}
+
+// Step makes the writes of a step, and gives what became of each. Once ctx has ended nothing more begins, and what has begun may take
+// drain to end. What is ahead goes first: our namespace and the base one after the other, and a
 // failure there stops all of the cluster; then inventories at once, each of which its own end builds on. Then phase by
 // phase over all ends, an end stopping at its first failure.
-func act(ctx context.Context, c Cluster, s plan.Step) []object.Outcome {
-	a := &actor{conn: c, failed: map[object.End]bool{}, outcomes: make([]object.Outcome, 0, s.Writes())}
+func Step(ctx context.Context, to Writer, s plan.Step) []object.Outcome {
+	w := &writer{to: to, failed: map[object.End]bool{}, outcomes: make([]object.Outcome, 0, s.Writes())}
 	base, inventories := s.Ahead, []object.Change(nil)
 	if i := slices.IndexFunc(s.Ahead, func(c object.Change) bool { return !c.End.IsBase() }); i >= 0 {
 		base, inventories = s.Ahead[:i], s.Ahead[i:]
 	}
 	for _, ch := range base {
-		a.all(ctx, []object.Change{ch})
-		a.stopped = a.stopped || a.failed[ch.End]
+		w.all(ctx, []object.Change{ch})
+		w.stopped = w.stopped || w.failed[ch.End]
 	}
-	a.all(ctx, inventories)
+	w.all(ctx, inventories)
 	for len(s.Changes) > 0 {
 		n := together(s.Changes)
-		a.all(ctx, s.Changes[:n])
+		w.all(ctx, s.Changes[:n])
 		s.Changes = s.Changes[n:]
 	}
-	a.all(ctx, s.After)
-	return a.outcomes
+	w.all(ctx, s.After)
+	return w.outcomes
 }
 
 // together counts the leading changes of one phase, deletes apart from applies.
@@ -56,43 +63,43 @@ func together(changes []object.Change) int {
 	return len(changes)
 }
 
-// actor writes to one cluster.
-type actor struct {
-	conn     Cluster
+// writer makes the writes of one step.
+type writer struct {
+	to       Writer
 	stopped  bool
 	failed   map[object.End]bool
 	outcomes []object.Outcome
 }
 
 // all does changes that do not build on each other; outcomes keep their order.
-func (a *actor) all(ctx context.Context, changes []object.Change) {
+func (w *writer) all(ctx context.Context, changes []object.Change) {
 	out := make([]object.Outcome, len(changes))
 	var todo []*object.Outcome
 	for i, ch := range changes {
 		out[i].Change = ch
-		if a.stopped || a.failed[ch.End] {
-			out[i].Err = errSkipped
+		if w.stopped || w.failed[ch.End] {
+			out[i].Err = ErrSkipped
 			continue
 		}
 		todo = append(todo, &out[i])
 	}
-	a.each(ctx, todo)
+	w.each(ctx, todo)
 	for _, o := range out {
 		if o.Err != nil {
-			a.failed[o.Change.End] = true
+			w.failed[o.Change.End] = true
 		}
 	}
-	a.outcomes = append(a.outcomes, out...)
+	w.outcomes = append(w.outcomes, out...)
 }
 
 // each writes them, in a few goroutines that go on: one for each would have its stack grow as deep as a request each time.
-func (a *actor) each(ctx context.Context, todo []*object.Outcome) {
+func (w *writer) each(ctx context.Context, todo []*object.Outcome) {
 	var next atomic.Int64
 	var g sync.WaitGroup
 	for range min(wide, len(todo)) {
 		g.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
-				todo[i].Now, todo[i].Err = a.write(ctx, todo[i].Change)
+				todo[i].Now, todo[i].Err = w.write(ctx, todo[i].Change)
 			}
 		})
 	}
@@ -105,7 +112,7 @@ const drain = 4 * time.Second
 
 // write begins nothing once ctx has ended, but lets what has begun come to its end; what waits for its turn in the connection
 // has begun.
-func (a *actor) write(ctx context.Context, c object.Change) (object.Record, error) {
+func (w *writer) write(ctx context.Context, c object.Change) (object.Record, error) {
 	if ctx.Err() != nil {
 		return object.Record{}, fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
 	}
@@ -113,5 +120,24 @@ func (a *actor) write(ctx context.Context, c object.Change) (object.Record, erro
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(drain, cancel) })
 	defer stop()
-	return a.conn.Write(inner, c)
+	return w.to.Write(inner, c)
+}
+
+// Untried says that a write was not made because its step was cut short, or an earlier one failed.
+func Untried(o object.Outcome) bool { return NotBegun(o) || errors.Is(o.Err, context.Canceled) }
+
+// NotBegun says that a write was not begun, for whatever reason.
+func NotBegun(o object.Outcome) bool {
+	return errors.Is(o.Err, errEnded) || errors.Is(o.Err, ErrSkipped)
+}
+
+// Failed are the ends of which a write failed.
+func Failed(outcomes []object.Outcome) map[object.End]bool {
+	failed := map[object.End]bool{}
+	for _, o := range outcomes {
+		if o.Err != nil && !Untried(o) {
+			failed[o.Change.End] = true
+		}
+	}
+	return failed
 }

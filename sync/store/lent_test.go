@@ -1,20 +1,20 @@
-package sync
+package store
 
 import (
 	"maps"
 	"testing"
 )
 
-// What was handed out stays as it was, whatever is done to the shelf; what nobody has seen is not copied.
-func TestShelf(t *testing.T) {
+// What was handed out stays as it was, whatever is done to the map; what nobody has seen is not copied.
+func TestSharedMap(t *testing.T) {
 	even := func(k, _ int) bool { return k%2 == 0 }
-	for name, do := range map[string]func(*shelf[int, int]){
-		"set":   func(s *shelf[int, int]) { s.set(1, 10) },
-		"add":   func(s *shelf[int, int]) { s.set(3, 3) },
-		"drop":  func(s *shelf[int, int]) { s.drop(even) },
-		"clear": func(s *shelf[int, int]) { s.clear() },
+	for name, do := range map[string]func(*sharedMap[int, int]){
+		"set":   func(s *sharedMap[int, int]) { s.set(1, 10) },
+		"add":   func(s *sharedMap[int, int]) { s.set(3, 3) },
+		"drop":  func(s *sharedMap[int, int]) { s.drop(even) },
+		"clear": func(s *sharedMap[int, int]) { s.clear() },
 	} {
-		var s shelf[int, int]
+		var s sharedMap[int, int]
 		s.set(1, 1)
 		s.set(2, 2)
 		seen := s.all()
@@ -30,7 +30,7 @@ func TestShelf(t *testing.T) {
 			t.Errorf("%s, again: what was handed out is %v, was %v", name, seen, was)
 		}
 	}
-	var s shelf[int, int]
+	var s sharedMap[int, int]
 	s.set(1, 1)
 	if s.drop(even) {
 		t.Error("it dropped what is not there")
@@ -41,8 +41,8 @@ func TestShelf(t *testing.T) {
 }
 
 // What is lent stays as it was until it is given back, and is not copied after that.
-func TestShelfLends(t *testing.T) {
-	var s shelf[int, int]
+func TestSharedMapLends(t *testing.T) {
+	var s sharedMap[int, int]
 	s.set(1, 1)
 	first, loan := s.lend()
 	s.set(1, 2)

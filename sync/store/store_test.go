@@ -1,4 +1,4 @@
-package sync
+package store
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -23,12 +24,12 @@ func TestIssuedIsForgotten(t *testing.T) {
 		"mode Existing":    {fmt.Sprintf(link, api.GroupVersion, api.Existing), 0},
 		"undeclared":       {"", 0},
 	} {
-		b := newBoard(&Loop{}, 1)
-		b.issued(api.Pair{Source: "west", Target: "east"}, object.NewSecret([]byte("token")))
-		b.fleet = load(t, tt.links)
-		b.put("east", state.Cluster{}, b.now())
-		if len(b.fresh.at) != tt.want {
-			t.Errorf("%s: %d tokens are remembered, want %d", name, len(b.fresh.at), tt.want)
+		s := New(Settings{})
+		s.Credentials.Issue(api.Pair{Source: "west", Target: "east"}, object.NewSecret([]byte("token")))
+		s.Enter(load(t, tt.links), inventory.Record{})
+		s.PutCluster("east", state.Cluster{}, s.Declared.Epoch())
+		if len(s.Credentials.issued.at) != tt.want {
+			t.Errorf("%s: %d tokens are remembered, want %d", name, len(s.Credentials.issued.at), tt.want)
 		}
 	}
 }

@@ -1,23 +1,23 @@
-package sync
+package store
 
 import "maps"
 
-// shelf is a map that is handed out as it is: whoever has it sees it stay so, since it is copied before it changes. What is
+// sharedMap is a map that is handed out as it is: whoever has it sees it stay so, since it is copied before it changes. What is
 // lent is given back, and need not be copied after that. Its zero value is empty.
-type shelf[K comparable, V any] struct {
+type sharedMap[K comparable, V any] struct {
 	at   map[K]V // to read; it changes by the methods alone
 	out  bool    // it was handed out since it was copied
 	lent *int    // how many have it on loan; nil: nobody since it was copied
 }
 
 // all hands it out.
-func (s *shelf[K, V]) all() map[K]V {
+func (s *sharedMap[K, V]) all() map[K]V {
 	s.out = true
 	return s.at
 }
 
 // lend hands it out until its borrower counts one down.
-func (s *shelf[K, V]) lend() (map[K]V, *int) {
+func (s *sharedMap[K, V]) lend() (map[K]V, *int) {
 	if s.lent == nil {
 		s.lent = new(int)
 	}
@@ -25,13 +25,13 @@ func (s *shelf[K, V]) lend() (map[K]V, *int) {
 	return s.at, s.lent
 }
 
-func (s *shelf[K, V]) set(k K, v V) {
+func (s *sharedMap[K, V]) set(k K, v V) {
 	s.own()
 	s.at[k] = v
 }
 
 // drop takes out what is gone, and says whether something was.
-func (s *shelf[K, V]) drop(gone func(K, V) bool) bool {
+func (s *sharedMap[K, V]) drop(gone func(K, V) bool) bool {
 	for k, v := range s.at {
 		if gone(k, v) {
 			s.own()
@@ -43,10 +43,10 @@ func (s *shelf[K, V]) drop(gone func(K, V) bool) bool {
 }
 
 // clear empties it.
-func (s *shelf[K, V]) clear() { *s = shelf[K, V]{} }
+func (s *sharedMap[K, V]) clear() { *s = sharedMap[K, V]{} }
 
 // own has nobody else see the map.
-func (s *shelf[K, V]) own() {
+func (s *sharedMap[K, V]) own() {
 	if s.at == nil {
 		s.at = map[K]V{}
 	}

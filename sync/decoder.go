@@ -6,6 +6,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/confine"
+	"github.com/linkwright/linkwright/render/linkerd"
 )
 
 // confinement keeps, for each account and multicluster namespace, which admission policies confine it: there are few, and many clusters.
@@ -30,13 +31,20 @@ func (c *confinement) expect(a confine.Account, mc string) confine.Expected {
 	return made
 }
 
+// decoder keeps what was decoded of clusters, which are alike.
+type decoder struct {
+	loop        *Loop
+	configs     linkerd.Configs
+	confinement confinement
+}
+
 // gap says why admission policies do not confine linkwright's account in a cluster that was just read; anyone: it is no ServiceAccount.
-func (b *board) gap(c api.Cluster, seen object.Observation) (gap string, anyone bool) {
-	template := b.loop.Confined
-	template.Owner = b.loop.Owner
+func (d *decoder) gap(c api.Cluster, seen object.Observation) (gap string, anyone bool) {
+	template := d.loop.Confined
+	template.Owner = d.loop.Owner
 	account, ok := template.As(seen.User)
 	if !ok {
 		return "linkwright's login there is no ServiceAccount, and admission policies confine only such", true
 	}
-	return b.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(seen), false
+	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(seen), false
 }

@@ -1,0 +1,179 @@
+package sync
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// ending is what follows from a reconcile that has ended, for its worker and for others. scheduler.mu is held in all of its methods.
+type ending struct {
+	*scheduler
+	w *worker
+	r *reconcile
+}
+
+// takeOver has a worker go on after a reconcile.
+func (e ending) takeOver(ctx context.Context) {
+	switch {
+	case e.mode == reading && e.r.round != e.round.number && e.r.answer != known: // it began in an earlier round: it is tried once more
+		e.store.Clusters.ForgetOne(e.w.cluster.Name)
+	case e.r.stage == overtaken || e.r.epoch != e.store.Declared.Epoch():
+		e.want(e.w.cluster.Name)
+	case e.r.stage == read:
+		e.w.read = e.w.read.after(true)
+		e.want(e.w.cluster.Name)
+		e.stir()
+	case e.r.err != nil:
+		e.round.failed, e.w.last.state = e.r.err, unfinished
+		e.w.alarm = soonest(e.w.alarm, time.Now().Add(again))
+		if e.round.open {
+			e.mode = closed // nothing can be written any more
+		}
+	default:
+		e.after(ctx)
+	}
+}
+
+// after takes over a step that was done.
+func (e ending) after(ctx context.Context) {
+	state := e.r.left()
+	if state == repaired {
+		e.r.step = e.r.step.Repaired()
+	}
+	e.r.blame()
+	e.w.last = last{step: e.loop.bare(e.r.step), basis: e.r.basis, state: state}
+	e.store.Results.SetStep(e.w.cluster.Name, e.r.step)
+	if e.r.stage == struckOff {
+		e.w.gone, e.w.done = true, true // what moves there is no concern of ours any more
+		return
+	}
+	e.w.read = e.w.read.after(e.r.kept)
+	e.verifier.verify(ctx, e.r.step)
+	e.next()
+	if e.r.round == e.round.number {
+		e.w.done = true
+	}
+	if e.store.Outdated(e.r.step, e.r.epoch, e.r.moves) { // a peer that was read meanwhile did not know that this cluster's step waits for it
+		e.want(e.w.cluster.Name)
+	}
+	e.request()
+}
+
+// next says when the cluster is reconciled again: at once while it writes, after a pause where that failed, and when the step says
+// that something waited for may have happened.
+func (e ending) next() {
+	written, failed := tally(e.r.outcomes)
+	e.w.count(e.r, written, failed)
+	if written > 0 || e.r.moved {
+		e.backoff.Forget(e.w.cluster.Name)
+	}
+	switch {
+	case e.w.exhausted(len(e.workers)):
+	case e.w.last.state == repaired:
+		e.w.hurry()
+		e.need(e.w, e.r.run.pending && e.w.repairs < 2)
+	case written > 0:
+		e.want(e.w.cluster.Name)
+	case failed > 0:
+		e.w.alarm, e.w.pending = soonest(e.w.alarm, e.w.pause), true
+	default:
+		e.wait()
+	}
+	e.stir()
+	if e.w.writes >= mostWrites(len(e.workers)) {
+		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
+			"still not as declared after %d turns that wrote: somebody else keeps changing the same objects", e.w.writes))
+	}
+}
+
+// wait has the cluster reconciled when its step may differ by the clock. The round waits for what comes before its deadline. A daemon
+// comes back later for the rest.
+func (e ending) wait() {
+	s, now := e.r.step, time.Now()
+	if !s.Next.IsZero() {
+		at := later(s.Next, now.Add(e.backoff.When(e.w.cluster.Name)))
+		if before := s.Next.Before(e.round.deadline); before || e.daemon() {
+			e.w.alarm, e.w.pending = soonest(e.w.alarm, at), e.w.pending || before && at.Before(e.round.deadline)
+		}
+	}
+	if !e.daemon() {
+		return
+	}
+	for _, at := range s.Moments() {
+		if at.After(now) && at != s.Next {
+			e.w.alarm = soonest(e.w.alarm, at)
+		}
+	}
+}
+
+// stir asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
+// for.
+func (e ending) stir() {
+	for _, other := range e.r.issued {
+		e.want(other)
+	}
+	if !e.r.moved && e.w.done {
+		return
+	}
+	for _, other := range e.store.Neighbours(e.r.cluster.Name, e.r.moved) {
+		e.want(other)
+	}
+}
+
+// request obeys a step that must not decide on what watches show: the clusters that it names are read by requests in this round, and
+// then it is planned again.
+func (e ending) request() {
+	e.answered()
+	if len(e.r.step.Look) == 0 || e.w.exhausted(len(e.workers)) {
+		return
+	}
+	e.w.awaits = map[*worker]bool{}
+	for _, name := range e.r.step.Look {
+		peer := e.worker(name)
+		if peer == nil || !peer.requests(e.round.number) || peer == e.w {
+			continue
+		}
+		e.w.awaits[peer] = true
+		e.now(peer)
+	}
+	if e.w.asked && len(e.w.awaits) == 0 {
+		e.now(e.w)
+	}
+}
+
+// answered asks for those that waited for a cluster to be read by requests.
+func (e ending) answered() {
+	if e.r.how == byWatches || e.r.answer == "" || e.r.round != e.round.number {
+		return
+	}
+	e.w.asked = false
+	for _, other := range e.workers {
+		if !other.awaits[e.w] {
+			continue
+		}
+		if delete(other.awaits, e.w); len(other.awaits) == 0 {
+			e.now(other)
+		}
+	}
+}
+
+// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+func (l *Loop) bare(s plan.Step) plan.Step {
+	s.Tries = nil
+	if l.writes(s.Cluster) {
+		s.Ahead, s.Changes, s.After = nil, nil, nil
+		return s
+	}
+	for _, part := range []*[]object.Change{&s.Ahead, &s.Changes, &s.After} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i].Object = object.Object{}
+		}
+	}
+	return s
+}

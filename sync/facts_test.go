@@ -1,0 +1,74 @@
+package sync
+
+import (
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// factual is a reconcile of east, of which so much is known by a declaration.
+func factual(known state.Cluster, spec api.Cluster) *reconcile {
+	u := &reconcile{shared: newShared(&Loop{}, 1), cluster: fleet.Cluster{Name: "east", Spec: spec}}
+	u.store.Enter(&fleet.Fleet{Clusters: []fleet.Cluster{u.cluster}}, inventory.Record{})
+	u.store.PutCluster("east", known, u.store.Declared.Epoch())
+	u.store.Clusters.SetReadBy("east", spec)
+	return u
+}
+
+// Facts are decoded anew when what they are read from changes, or how the cluster is declared, and at no other time.
+func TestFactsAreReused(t *testing.T) {
+	spec := api.Cluster{APIServer: "https://a"}.WithDefaults()
+	seen := func(uid, root string) object.Observation {
+		e := object.Observation{}.Edit()
+		e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: uid}, object.Body{})
+		e.Put(object.Key{Kind: "ConfigMap", Namespace: "kube-system", Name: "kube-root-ca.crt"}, object.Record{UID: "x"}, object.NewBody([]byte(`{"data":{"ca.crt":"`+root+`"}}`)))
+		return e.Observation()
+	}
+	served := seen("uid", "ca")
+	served.Unserved = []string{"Link.v1alpha3.multicluster.linkerd.io"}
+	moved := seen("uid", "ca")
+	moved.Server = "https://elsewhere"
+	elsewhere := spec
+	elsewhere.APIServer = "https://b"
+	for name, tt := range map[string]struct {
+		spec  api.Cluster
+		seen  object.Observation
+		known bool
+		reuse bool
+	}{
+		"as it was":         {spec, seen("uid", "ca"), true, true},
+		"another identity":  {spec, seen("other", "ca"), true, false},
+		"another CA":        {spec, seen("uid", "cb"), true, false},
+		"another kind gone": {spec, served, true, false},
+		"another address":   {spec, moved, true, false},
+		"declared anew":     {elsewhere, seen("uid", "ca"), true, false},
+		"unknown before":    {spec, seen("uid", "ca"), false, false},
+	} {
+		u := factual(state.Cluster{Known: tt.known, Seen: seen("uid", "ca"), Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, spec)
+		u.cluster.Spec = tt.spec
+		side := state.Cluster{Seen: tt.seen}
+		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {
+			t.Errorf("%s: reused %v, want %v", name, side.Facts.Version, tt.reuse)
+		}
+		if side.Gap == "of before" { // another observation: who we are is asked anew
+			t.Errorf("%s: whether policies confine linkwright is told by what was seen before", name)
+		}
+	}
+}
+
+// Watches that nothing changed in give the very same observation, which tells the same.
+func TestSameObservation(t *testing.T) {
+	e := object.Observation{}.Edit()
+	e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: "u"}, object.Body{})
+	same := e.Observation()
+	u := factual(state.Cluster{Known: true, Seen: same, Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, api.Cluster{}.WithDefaults())
+	side := state.Cluster{Seen: same}
+	if u.tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
+		t.Errorf("it was looked at again: %q, %q", side.Gap, side.Facts.Version)
+	}
+}

@@ -1,0 +1,175 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	gosync "sync"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/store"
+)
+
+// history judges which commits may be applied, by what clusters carry.
+type history struct {
+	loop   *Loop
+	store  *store.Store
+	asking gosync.Mutex // held while whether one commit follows another is asked
+}
+
+// refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
+// What is in force and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
+func (h *history) refusal(ctx context.Context, f *fleet.Fleet) error {
+	good, _ := h.store.Declared.InForce()
+	if good != nil && good.Commit == f.Commit && h.store.Declared.Rooted(h.carried(f)) != "" {
+		return nil
+	}
+	if err := h.judge(ctx, f); err != nil {
+		return err
+	}
+	return h.blind(ctx, f)
+}
+
+// judge asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
+// was in force and carried counts also while no cluster that carries it can be read.
+func (h *history) judge(ctx context.Context, f *fleet.Fleet) error {
+	carried := h.carried(f)
+	if last := h.store.Declared.Rooted(carried); last != "" && carried[last] == nil {
+		carried[last] = nil
+	}
+	var first error
+	for _, last := range slices.Sorted(maps.Keys(carried)) {
+		if err := h.ask(ctx, f.Commit, last); err != nil && first == nil {
+			first = fmt.Errorf("because of what was applied in %s: %w", some(carried[last]), err)
+		}
+	}
+	return first
+}
+
+// some names the first clusters.
+func some(names []api.ClusterName) string {
+	switch slices.Sort(names); len(names) {
+	case 0:
+		return "clusters that cannot be read now"
+	case 1:
+		return "cluster " + string(names[0])
+	}
+	return fmt.Sprintf("cluster %s and %d more", names[0], len(names)-1)
+}
+
+// carried are the commits that bases carry in the clusters that we guard, with those. Where the fleet suspends all that is
+// in a cluster, it would apply nothing.
+func (h *history) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
+	out := map[api.Commit][]api.ClusterName{}
+	for name, last := range h.store.Carried() {
+		if h.concerns(f, name) {
+			out[last] = append(out[last], name)
+		}
+	}
+	return out
+}
+
+// guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
+func (l *Loop) guards(name api.ClusterName) bool {
+	return len(l.Only) == 0 || slices.Contains(l.Only, name)
+}
+
+// concerns says that a fleet would be applied in a cluster whose history is ours to guard.
+func (h *history) concerns(f *fleet.Fleet, name api.ClusterName) bool {
+	c, declared := f.Cluster(name)
+	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name)
+}
+
+// ask says whether a commit may be applied after another; of a pass, each pair is asked about once.
+func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
+	if commit == "" || last == "" || commit == last {
+		return nil
+	}
+	if err, known := h.store.Declared.Answer(commit, last); known {
+		return err
+	}
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	if err, known := h.store.Declared.Answer(commit, last); known {
+		return err
+	}
+	err := h.loop.Declared.Follows(ctx, commit, last, h.store.Record.Allowed())
+	h.store.Declared.SetAnswer(commit, last, err)
+	return err
+}
+
+// lookAgain has clusters that could not be read tried again before anybody writes, as long as what is in force was seen in
+// no cluster: what they carry may speak against it.
+func (h *history) lookAgain() {
+	good, _ := h.store.Declared.InForce()
+	if good == nil || h.store.Declared.Rooted(h.carried(good)) != "" {
+		return
+	}
+	h.store.Clusters.ForgetUnread()
+}
+
+// blind says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
+// commit, and one that the home record names could not be read. Where none can be read, nothing would be applied either:
+// the fleet may be in force, and is judged anew with the first that can.
+func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
+	carried := h.carried(f)
+	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Rooted(carried) != "" {
+		return nil
+	}
+	w, read := h.store.Snapshot(), false
+	var unread []api.ClusterName
+	for name, side := range w.Clusters {
+		_, recorded := w.UIDs[name]
+		switch {
+		case !h.concerns(f, name):
+		case side.Known:
+			read = true
+		case recorded:
+			unread = append(unread, name)
+		}
+	}
+	if !read || len(unread) == 0 {
+		return nil
+	}
+	if err := h.loop.Declared.Follows(ctx, f.Commit, "", h.store.Record.Allowed()); err != nil {
+		return fmt.Errorf("because nobody knows what was applied in %s, which cannot be read: %w", some(unread), err)
+	}
+	return nil
+}
+
+// guarded is how many clusters that the home record names are ours to guard.
+func (h *history) guarded() (n int) {
+	for name := range h.store.Record.Last().Clusters {
+		if h.loop.guards(name) {
+			n++
+		}
+	}
+	return n
+}
+
+// most is the commit that more than half of so many clusters carry; empty: none.
+func most(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
+	for last, names := range carried {
+		if 2*len(names) > of {
+			return last
+		}
+	}
+	return ""
+}
+
+// everywhere says that all clusters of the record carry the commit in force, and that this is a commit or descends from it.
+func (h *history) everywhere(ctx context.Context, commit api.Commit) bool {
+	good, _ := h.store.Declared.InForce()
+	if good == nil || good.Commit == "" {
+		return false
+	}
+	applied := h.store.Carried()
+	for name := range h.store.Record.Last().Clusters {
+		if last := applied[name]; !h.store.Clusters.Last(name).Known || last != "" && last != good.Commit {
+			return false
+		}
+	}
+	return good.Commit == commit || h.loop.Declared.Follows(ctx, good.Commit, commit, nil) == nil
+}

@@ -1,0 +1,296 @@
+package sync
+
+import (
+	"context"
+	"slices"
+	gosync "sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/apply"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// mode says what a reconcile may do when its turn in the queue comes.
+//
+//	Closed   nothing begins: it is being decided what applies, or the round is told to end
+//	Reading  clusters that were not read yet are read, and nothing else
+//	Open     clusters are read, planned and written
+//
+// A sync goes from Closed to Reading and back while it decides what applies, and then to Open. It goes to Closed early when it is
+// overtaken by news. A daemon opens again between two syncs.
+type mode string
+
+const (
+	closed  mode = "Closed"
+	reading mode = "Reading"
+	open    mode = "Open"
+)
+
+// scheduler decides when a cluster is reconciled. A work queue holds the names of clusters that are to be looked at. They come from four
+// places: a sync, which asks for every cluster that is not settled; watches; the moments that a cluster's own last step named; and a peer
+// that published something else, or answered a request. A name in the queue carries no meaning but "look at this cluster".
+type scheduler struct {
+	shared
+	queue    workqueue.TypedDelayingInterface[api.ClusterName]
+	backoff  workqueue.TypedRateLimiter[api.ClusterName] // of what is waited for in vain
+	patience time.Duration                               // of a daemon, with clusters that do not answer while others do; zero: all are waited for
+	progress progress
+	verifier *verifier
+
+	mu      gosync.Mutex // guards what is below
+	mode    mode
+	workers map[api.ClusterName]*worker
+	round   round
+}
+
+func newScheduler(l *Loop, leadership int64) *scheduler {
+	s := &scheduler{
+		shared: newShared(l, leadership), mode: closed, workers: map[api.ClusterName]*worker{},
+		queue:    workqueue.NewTypedDelayingQueue[api.ClusterName](),
+		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](hasty, patient),
+		progress: make(chan struct{}, 1),
+	}
+	s.verifier = newVerifier(l, s.store, s.look, s.progress.tell)
+	return s
+}
+
+// progress tells a round that something went on. It need not know what.
+type progress chan struct{}
+
+func (p progress) tell() {
+	select {
+	case p <- struct{}{}:
+	default:
+	}
+}
+
+// look asks for a reconcile of a cluster.
+func (s *scheduler) look(name api.ClusterName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.want(name)
+}
+
+// take asks for the clusters in which something moved. What others write is looked at when the cluster had its rest.
+func (s *scheduler) take() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, moves := range s.loop.Changes.Take() {
+		w := s.worker(name)
+		if w == nil {
+			continue
+		}
+		if w.read = w.read.moved(); moves.All || s.store.Concerned(name, moves.Keys) {
+			w.hurry()
+		}
+		s.need(w, w.pending || !w.last.finished())
+	}
+}
+
+// setMode sets what reconciles may do, and asks for all that are due.
+func (s *scheduler) setMode(m mode) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode = m
+	for _, w := range s.workers {
+		s.enqueue(w)
+	}
+}
+
+// cut has what is under way begin nothing more. What was not begun is no failure.
+func (s *scheduler) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.workers {
+		if w.run != nil {
+			w.run.short = true
+			w.run.cut(nil)
+		}
+	}
+}
+
+// interrupt has what is under way begin nothing more, since time is up: what was not begun is told.
+func (s *scheduler) interrupt(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.workers {
+		if w.run != nil {
+			w.run.cut(why)
+		}
+	}
+}
+
+// enroll has a worker for each declared cluster, and begins a round. One of a cluster that is declared no more ends with what it has
+// under way.
+func (s *scheduler) enroll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.round = newRound(s.store.NextRound(), s.loop.Patience)
+	declared := map[api.ClusterName]fleet.Cluster{}
+	for _, c := range s.store.Declared.All() {
+		declared[c.Name] = c
+		if s.workers[c.Name] == nil {
+			s.workers[c.Name] = &worker{}
+		}
+	}
+	for name, w := range s.workers {
+		c, ok := declared[name]
+		switch {
+		case ok:
+			w.cluster, w.gone = c, false
+		case w.run == nil:
+			delete(s.workers, name)
+		default:
+			w.gone = true
+		}
+		w.begin()
+		s.backoff.Forget(name)
+	}
+}
+
+// worker gives the worker of a declared cluster; nil: there is none. s.mu is held.
+func (s *scheduler) worker(name api.ClusterName) *worker {
+	if w := s.workers[name]; w != nil && !w.gone {
+		return w
+	}
+	return nil
+}
+
+// want asks for a reconcile of a cluster now, and has the round wait for it. s.mu is held.
+func (s *scheduler) want(name api.ClusterName) {
+	if w := s.worker(name); w != nil {
+		s.need(w, true)
+	}
+}
+
+// need asks for a reconcile now; pending: the round waits for it. One that gets no more reconciles in this round is had with the
+// next. s.mu is held.
+func (s *scheduler) need(w *worker, pending bool) {
+	if w.exhausted(len(s.workers)) {
+		w.last.state = owed
+		return
+	}
+	w.pending = w.pending || pending
+	w.due = soonest(w.due, time.Now())
+	s.enqueue(w)
+}
+
+// enqueue puts a worker's cluster into the queue for when its next reconcile begins, if it wants one. s.mu is held.
+func (s *scheduler) enqueue(w *worker) {
+	if at := w.starts(); !at.IsZero() {
+		s.queue.AddAfter(w.cluster.Name, time.Until(at))
+	} else if s.mode == reading {
+		s.queue.Add(w.cluster.Name)
+	}
+}
+
+// now has a worker begin a reconcile now, exhausted or not: another one waits for it. s.mu is held.
+func (s *scheduler) now(w *worker) {
+	w.due, w.pending = soonest(w.due, time.Now()), true
+	s.enqueue(w)
+}
+
+// begin begins a reconcile of a cluster; nil: none is due, or may begin now. The context is its own.
+func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile, context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.worker(name)
+	if w == nil || w.run != nil || !s.mayBegin(ctx, w) {
+		return nil, nil
+	}
+	now := time.Now()
+	if s.mode == open && past(w.alarm, now) {
+		s.ring(w)
+	}
+	t := task{
+		began: now, round: s.round.number, epoch: s.store.Declared.Epoch(), how: s.round.how(w, s.loop.Changes != nil), onlyRead: s.mode == reading,
+		current: w.read == current && w.since != s.round.number,
+	}
+	inner, cut := context.WithCancelCause(ctx)
+	w.run = &run{round: t.round, pending: w.pending, cut: cut}
+	w.run.hear()
+	w.read, w.schedule = unread, schedule{ended: w.ended}
+	if w.last.state == owed {
+		w.last.state = unfinished
+	}
+	return &reconcile{shared: s.shared, cluster: w.cluster, run: w.run, task: t}, inner
+}
+
+// mayBegin says that a reconcile of the cluster may begin now. s.mu is held.
+func (s *scheduler) mayBegin(ctx context.Context, w *worker) bool {
+	switch s.mode {
+	case reading:
+		first := !s.store.Clusters.Has(w.cluster.Name) && !s.round.tried[w]
+		if first {
+			s.round.tried[w] = true
+		}
+		return first
+	case open:
+		at := w.starts()
+		if at.After(time.Now()) {
+			s.enqueue(w)
+			return false
+		}
+		return !at.IsZero() && ctx.Err() == nil
+	}
+	return false
+}
+
+// ring has a worker whose time has come read its cluster, and with it the peers that its ends wait for: where nothing is watched, those
+// must be read again, too. s.mu is held.
+func (s *scheduler) ring(w *worker) {
+	if s.loop.Changes != nil {
+		return
+	}
+	w.read = outdated
+	for _, row := range w.last.step.Rows {
+		if row.Standing != plan.Waiting && row.Standing != plan.Held || row.End.IsBase() {
+			continue
+		}
+		if peer := s.worker(row.Other); peer != nil && peer != w {
+			peer.read = outdated
+			s.now(peer)
+		}
+	}
+}
+
+// urgeCluster has a cluster read by requests in this round.
+func (s *scheduler) urgeCluster(name api.ClusterName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.worker(name); w != nil {
+		if s.store.Corrections.Pardon(name); w.requests(s.round.number) {
+			s.now(w)
+		}
+	}
+}
+
+// daemon says that the engine goes on after a round.
+func (s *scheduler) daemon() bool { return s.patience > 0 }
+
+// end takes over what became of a reconcile.
+func (s *scheduler) end(ctx context.Context, r *reconcile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.progress.tell()
+	w := s.workers[r.cluster.Name]
+	w.run.cut(nil)
+	if w.run.short {
+		r.outcomes = slices.DeleteFunc(r.outcomes, apply.Untried)
+	}
+	w.run, w.ended = nil, time.Now()
+	if r.answer == known {
+		s.round.answer(r.took.read)
+	}
+	s.loop.wrote(r.cluster.Name, r.step.Commit, r.outcomes)
+	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
+	s.store.Results.Add(r.cluster.Name, s.loop.advised(r.outcomes))
+	if !w.gone {
+		ending{s, w, r}.takeOver(ctx)
+		s.enqueue(w)
+	}
+}

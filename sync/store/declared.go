@@ -1,0 +1,229 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// Declared is what Git declares. The round that chooses a revision writes it.
+type Declared struct {
+	mu        *sync.Mutex
+	fleet     *fleet.Fleet // declared now: the one in force, or one that is being judged
+	good      *fleet.Fleet // in force; nil: none is yet
+	since     time.Time    // when good's commit was put in force during this leadership
+	root      api.Commit   // good's, once a cluster was seen to carry it
+	head      api.Commit   // the newest that was seen
+	departed  []fleet.Cluster
+	struckOff map[api.ClusterName]bool // of departed: in the record no more
+	epoch     int                      // of fleet: another one, another epoch
+	answers   map[[2]api.Commit]error  // of this round: whether the first may be applied after the second
+	barred    map[api.Commit]*object.Reason
+	version   int // of answers; barred is made of them
+}
+
+// enter has a fleet declared. d.mu is held.
+func (d *Declared) enter(f *fleet.Fleet, departed []fleet.Cluster) {
+	if d.fleet != f {
+		d.epoch++
+	}
+	d.fleet, d.departed, d.struckOff, d.barred = f, departed, map[api.ClusterName]bool{}, nil
+	d.version++
+}
+
+// Commit is that of the declared fleet.
+func (d *Declared) Commit() api.Commit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fleet.Commit
+}
+
+// Epoch numbers what is declared.
+func (d *Declared) Epoch() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.epoch
+}
+
+// Observe notes which commit is the newest, and gives it: the last one, if none could be read.
+func (d *Declared) Observe(head api.Commit) api.Commit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.head = cmp.Or(head, d.head)
+	return d.head
+}
+
+// All are the declared clusters, and those of the record that are declared no more.
+func (d *Declared) All() []fleet.Cluster {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.all()
+}
+
+func (d *Declared) all() []fleet.Cluster { return slices.Concat(d.fleet.Clusters, d.departed) }
+
+// Policy is the declared one; without a declaration, the default.
+func (d *Declared) Policy() api.SyncPolicy {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fleet == nil {
+		return api.SyncPolicy{}.WithDefaults()
+	}
+	return d.fleet.Policy
+}
+
+// Declares says that a cluster is declared now.
+func (d *Declared) Declares(name api.ClusterName) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.fleet.Cluster(name)
+	return ok
+}
+
+// Names are the second names of a cluster.
+func (d *Declared) Names(name api.ClusterName) []api.ClusterName {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fleet == nil {
+		return nil
+	}
+	return d.fleet.Names(name)
+}
+
+// HasLeft says that a cluster of the record is declared no more.
+func (d *Declared) HasLeft(name api.ClusterName) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.hasLeft(name)
+}
+
+func (d *Declared) hasLeft(name api.ClusterName) bool {
+	return slices.ContainsFunc(d.departed, func(c fleet.Cluster) bool { return c.Name == name })
+}
+
+// StrikeOff notes that a cluster is in the record no more. It is looked at no more, if nobody declares it.
+func (d *Declared) StrikeOff(name api.ClusterName) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hasLeft(name) {
+		d.struckOff[name] = true
+	}
+}
+
+// IsStruckOff says that a cluster is looked at no more.
+func (d *Declared) IsStruckOff(name api.ClusterName) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.struckOff[name]
+}
+
+// accept puts a fleet in force, and says whether its commit is another one. d.mu is held.
+func (d *Declared) accept(f *fleet.Fleet) (another bool) {
+	if another = d.good == nil || d.good.Commit != f.Commit; another {
+		d.since, d.root = time.Now(), ""
+	}
+	d.good = f
+	return another
+}
+
+// Withdraw takes a commit that may not be applied out of force. No cluster was seen to carry it, so nothing is lost with it.
+func (d *Declared) Withdraw(commit api.Commit) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.good != nil && d.good.Commit == commit {
+		d.good, d.root, d.since = nil, "", time.Time{}
+	}
+}
+
+// InForce is the fleet that is, and since when in this leadership; nil: none yet.
+func (d *Declared) InForce() (*fleet.Fleet, time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.good, d.since
+}
+
+// Applied is the declared fleet, if it is in force; nil: it is being judged.
+func (d *Declared) Applied() *fleet.Fleet {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.applied()
+}
+
+func (d *Declared) applied() *fleet.Fleet {
+	if d.fleet != d.good {
+		return nil
+	}
+	return d.good
+}
+
+// Plant notes that the commit in force was seen in clusters.
+func (d *Declared) Plant(commit api.Commit) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.root = commit
+}
+
+// Rooted is the commit in force, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
+func (d *Declared) Rooted(carried map[api.Commit][]api.ClusterName) api.Commit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.good == nil {
+		return ""
+	}
+	if carried[d.good.Commit] != nil {
+		d.root = d.good.Commit
+	}
+	return d.root
+}
+
+// Answer says whether a commit may be applied after another, if that was asked in this round.
+func (d *Declared) Answer(commit, last api.Commit) (err error, known bool) { //nolint:revive // the error is the value
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err, known = d.answers[[2]api.Commit{commit, last}]
+	return err, known
+}
+
+// SetAnswer notes it.
+func (d *Declared) SetAnswer(commit, last api.Commit, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answers[[2]api.Commit{commit, last}] = err
+	d.barred = nil
+	d.version++
+}
+
+// ForgetAnswers lets what was not known be asked again. Who answers remembers what was.
+func (d *Declared) ForgetAnswers() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forgetAnswers()
+}
+
+func (d *Declared) forgetAnswers() {
+	if len(d.answers) > 0 {
+		clear(d.answers)
+		d.barred = nil
+		d.version++
+	}
+}
+
+// bars are the commits that the declared fleet may not be applied after, as far as that was asked. Nobody changes it. d.mu is held.
+func (d *Declared) bars() map[api.Commit]*object.Reason {
+	if d.barred != nil {
+		return d.barred
+	}
+	d.barred = map[api.Commit]*object.Reason{}
+	for of, err := range d.answers {
+		if of[0] == d.fleet.Commit && err != nil {
+			d.barred[of[1]] = object.Because(plan.Rewound, "%v", err)
+		}
+	}
+	return d.barred
+}

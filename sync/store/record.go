@@ -1,0 +1,99 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// Record is what the management cluster remembers. Who writes it there sets it, and the round that reads it anew.
+type Record struct {
+	mu        *sync.Mutex
+	overrides Overrides
+	last      inventory.Record
+	remembers state.Record // made of last and decided; nobody changes it
+	decided   decided
+	version   int // how often it changed
+}
+
+// decided is what follows from decisions of the record and from overrides. Nobody changes it.
+type decided struct {
+	accepted  map[api.ClusterName]string
+	abandoned map[api.ClusterName]bool
+	allowed   []api.Commit
+	suspended []inventory.Decision
+}
+
+// decide adds decisions to overrides, which count before them.
+func decide(o Overrides, all []inventory.Decision) decided {
+	now := time.Now()
+	d := decided{accepted: map[api.ClusterName]string{}, abandoned: map[api.ClusterName]bool{}, allowed: slices.Clone(o.Allowed)}
+	for _, one := range all {
+		switch {
+		case !one.Active(now):
+		case one.Kind == inventory.AcceptCluster:
+			d.accepted[one.Cluster] = one.UID
+		case one.Kind == inventory.AbandonCluster:
+			d.abandoned[one.Cluster] = true
+		case one.Kind == inventory.AllowNonFastForward:
+			d.allowed = append(d.allowed, one.Revision)
+		case one.Kind == inventory.Suspend:
+			d.suspended = append(d.suspended, one)
+		}
+	}
+	maps.Copy(d.accepted, o.Accepted)
+	maps.Copy(d.abandoned, o.Forget)
+	return d
+}
+
+// set takes a record over. r.mu is held.
+func (r *Record) set(now inventory.Record) {
+	if !slices.Equal(r.last.Decisions, now.Decisions) {
+		r.decided = decide(r.overrides, now.Decisions)
+		r.version++
+	}
+	if r.last.Was != now.Was {
+		r.version++
+	}
+	r.last = now
+	r.remembers = state.Record{
+		UIDs: make(map[api.ClusterName]string, len(now.Clusters)), Debts: map[api.ClusterName][]inventory.Debt{},
+		Accepted: r.decided.accepted, Forget: r.decided.abandoned, Suspended: r.decided.suspended,
+		Guard: state.Guard{Limits: now.Limits, Approvals: now.Approvals, Denied: now.Denied, Retiring: map[api.ClusterName]bool{}, Cap: r.overrides.Cap},
+	}
+	for name, k := range now.Clusters {
+		r.remembers.UIDs[name] = k.UID
+		if k.Leaving {
+			r.remembers.Guard.Retiring[name] = true
+		}
+		if len(k.Debts) > 0 {
+			r.remembers.Debts[name] = k.Debts
+		}
+	}
+}
+
+// Last is the record as it was read or written last. Nobody changes its maps.
+func (r *Record) Last() inventory.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
+
+// Allowed are the commits that people let be applied, whatever was applied before.
+func (r *Record) Allowed() []api.Commit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.decided.allowed
+}
+
+// Suspends says that a person's decision suspends all that is in a cluster.
+func (r *Record) Suspends(name api.ClusterName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return state.Snapshot{Record: state.Record{Suspended: r.decided.suspended}, Now: time.Now()}.Suspends(name)
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Results are what reports list. The reconcile of a cluster writes its row, and the round what is listed beside the clusters.
+type Results struct {
+	mu        *sync.Mutex
+	rows      map[api.ClusterName]*report.Cluster
+	waiting   map[api.ClusterName][]api.ClusterName // for whom the step of a row waits
+	elsewhere map[api.ClusterName]bool              // of rows: written by other processes; nobody changes it
+	opened    report.Report                         // what is reported of the round under way, beside its clusters
+	version   int                                   // another one with each change of what is reported
+	reported  int                                   // the version that Rows gave last
+}
+
+// enter has a row for each cluster, of which only what was done and is not reported yet is kept. r.mu is held.
+func (r *Results) enter(clusters []fleet.Cluster, writes func(api.ClusterName) bool) {
+	rows := map[api.ClusterName]*report.Cluster{}
+	for _, c := range clusters {
+		rows[c.Name] = &report.Cluster{Name: c.Name}
+		if row := r.rows[c.Name]; row != nil {
+			rows[c.Name].Outcomes = row.Outcomes
+		}
+	}
+	r.rows, r.elsewhere = rows, map[api.ClusterName]bool{}
+	for name := range rows {
+		r.elsewhere[name] = writes == nil || !writes(name)
+	}
+	clear(r.waiting)
+	r.version++
+}
+
+// Open notes what is reported of a round that begins.
+func (r *Results) Open(of report.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opened = of
+	r.version++
+}
+
+// SetStep has a cluster's row be as a step leaves the cluster.
+func (r *Results) SetStep(name api.ClusterName, step plan.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.rows[name]
+	if row == nil {
+		return
+	}
+	if !alike(row.Step, step) {
+		r.version++
+	}
+	row.Step = step
+	if r.waiting[name] = waits(step); r.waiting[name] == nil {
+		delete(r.waiting, name)
+	}
+}
+
+// Add adds what became of a reconcile's writes. Failures are those of the last reconcile: what an earlier one could not do was planned
+// again since, or is no longer wanted.
+func (r *Results) Add(name api.ClusterName, outcomes []object.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.rows[name]
+	if row == nil {
+		return
+	}
+	before := len(row.Outcomes)
+	done := slices.DeleteFunc(row.Outcomes, func(o object.Outcome) bool { return o.Err != nil })
+	if row.Outcomes = append(done, outcomes...); len(outcomes) > 0 || len(done) < before {
+		r.version++
+	}
+}
+
+// Strip takes what a step wanted written out of each row.
+func (r *Results) Strip(bare func(plan.Step) plan.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range r.rows {
+		row.Step = bare(row.Step)
+	}
+}
+
+// Refuse says of a cluster's row why it is not to be relied on.
+func (r *Results) Refuse(name api.ClusterName, why *object.Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if row := r.rows[name]; row != nil {
+		row.Step.Refused = why
+		r.version++
+	}
+}
+
+// Skip notes that there is nothing to report: no fleet applies.
+func (r *Results) Skip() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reported = r.version
+}
+
+// Reported is the version that was reported last.
+func (r *Results) Reported() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reported
+}
+
+// Rows gives what is to be reported, in name order. What was done is reported once: nothing of it is kept.
+func (s *Store) Rows() []report.Cluster {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Results.reported = s.Results.version
+	out, w := make([]report.Cluster, 0, len(s.Results.rows)), s.bare()
+	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
+		row := *s.Results.rows[name]
+		row.Debts, row.Applied = w.Owed(name), s.Clusters.shown.at[name].commit
+		out = append(out, row)
+		s.Results.rows[name].Outcomes = nil
+	}
+	return out
+}
+
+// SoFar is how all stands while a round is under way, unless that is the version that is known, and its version. What was done is
+// reported, and reported again at the end of the round.
+func (s *Store) SoFar(known int) (report.Report, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Results.version == known {
+		return report.Report{}, known
+	}
+	r := s.Results.opened
+	r.Between, r.Syncing, r.At = true, true, time.Now()
+	if good := s.Declared.good; good != nil {
+		r.Commit, r.Since = good.Commit, s.Declared.since
+	}
+	if s.Declared.fleet == nil {
+		return r, s.Results.version
+	}
+	r.Clusters = make([]report.Cluster, 0, len(s.Results.rows))
+	w := s.bare()
+	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
+		row := *s.Results.rows[name]
+		row.Outcomes, row.Debts = slices.Clone(row.Outcomes), w.Owed(name)
+		if row.Step.Cluster == "" && row.Step.Refused == nil {
+			row.Step = unread(s.Declared.fleet, row)
+		}
+		r.Clusters = append(r.Clusters, row)
+	}
+	return r, s.Results.version
+}
+
+// unread says of a cluster that was not read yet in a round that nobody knows how its links are.
+func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
+	why := object.Because(reason.Unknown, "cluster %s was not looked at yet", c.Name)
+	s := plan.Step{Refused: why}
+	for _, l := range slices.Concat(f.Out(c.Name), f.In(c.Name)) {
+		s.Rows = append(s.Rows, plan.Row{End: object.End{Cluster: c.Name, Link: l.Pair()}, Standing: report.Unknown, Why: why})
+	}
+	return s
+}
+
+// alike says that reports of two steps tell the same of a cluster.
+func alike(a, b plan.Step) bool {
+	same := func(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) &&
+		slices.EqualFunc(a.Rows, b.Rows, func(a, b plan.Row) bool {
+			return a.End == b.End && a.Standing == b.Standing && same(a.Why, b.Why)
+		})
+}
+
+// waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are
+// kept until they are no longer used.
+func waits(s plan.Step) []api.ClusterName {
+	out := slices.Clone(s.Look)
+	for _, r := range s.Rows {
+		if r.Leaving || r.Why != nil && r.Why.Code == credential.InUse {
+			out = append(out, r.Other)
+		}
+	}
+	return out
+}

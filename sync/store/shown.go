@@ -1,0 +1,109 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// sum is a short word for something that is only compared.
+type sum = [sha256.Size]byte
+
+// sumOf is that of a declaration.
+func sumOf(c api.Cluster) sum {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return sum{} // a declaration that was loaded from YAML: it encodes
+	}
+	return sha256.Sum256(text)
+}
+
+// shown is what others depend on in a cluster.
+type shown struct {
+	sum    sum
+	commit api.Commit // that its base carries: it counts where it is barred
+	moved  int        // Clusters.moves when others' steps could differ by it last
+}
+
+// shownBy sums up what of a side other clusters depend on: facts, its gateways by second names, whether it was read or gives no answer, tokens, what
+// inventories hold, and the credentials that it uses, which must not lose their tokens. Which commit and term its base carries
+// is none of that, but for the commits that are barred.
+//
+// What a Linkerd Link tells is decoded once for each version of it: last is what was decoded of the side before, next of this
+// one.
+func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announcements) (out shown, next announcements) {
+	var buf bytes.Buffer
+	next = make(announcements, len(last))
+	facts, err := json.Marshal(s.Facts)
+	fmt.Fprintln(&buf, names)
+	fmt.Fprintln(&buf, s.Known, s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
+	base := inventory.Key(owner, object.End{})
+	for k, body := range s.Seen.Bodies() {
+		switch {
+		case !shows(k):
+		case k == base:
+			out.commit = showBase(&buf, owner, s.Seen)
+		case k.Kind != "Link":
+			fmt.Fprintln(&buf, k)
+			buf.Write(body.Bytes())
+		default:
+			next[k] = last.of(k, body)
+			said := next[k].said
+			fmt.Fprintln(&buf, k)
+			buf.Write(said[:])
+		}
+	}
+	out.sum = sha256.Sum256(buf.Bytes())
+	return out, next
+}
+
+// byNames are a cluster's gateways by its second names.
+func byNames(f *fleet.Fleet, name api.ClusterName, s state.Cluster) (out []linkerd.Gateway) {
+	if f == nil || !s.Known {
+		return nil
+	}
+	for _, second := range f.Names(name) {
+		c, _ := f.Cluster(second)
+		out = append(out, s.As(c).Gateway)
+	}
+	return out
+}
+
+// showBase writes what others read of a base, and gives its commit.
+func showBase(to *bytes.Buffer, owner string, seen object.Observation) api.Commit {
+	inv, _, err := inventory.Base(owner, seen)
+	fmt.Fprintln(to, "base", inv.End, inv.Names, inv.Leaving, err)
+	for _, k := range inv.Entries {
+		fmt.Fprintln(to, k)
+	}
+	return inv.Commit
+}
+
+// shows says that other clusters' steps depend on an object, see shownBy.
+func shows(k object.Key) bool {
+	return k.Namespace == object.AccessNamespace || k.Kind == "Secret" || k.Kind == "Link"
+}
+
+// announcements are what Linkerd Links tell of credentials, by key.
+type announcements map[object.Key]announcement
+
+type announcement struct {
+	body object.Body // of which it was decoded
+	said sum
+}
+
+func (a announcements) of(k object.Key, body object.Body) announcement {
+	if known, ok := a[k]; ok && known.body.Equal(body) {
+		return known
+	}
+	secret, entries := linkerd.Announced(body)
+	return announcement{body, sha256.Sum256(fmt.Appendln(nil, secret, entries))}
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// What a Link tells is decoded once for each version of it: what was remembered of another version tells nothing.
+func TestShownByFollowsLinks(t *testing.T) {
+	link := func(credential string) state.Cluster {
+		body := fmt.Sprintf(`{"spec": {"clusterCredentialsSecret": "east", "excludedAnnotations": ["linkwright.dev/credential-%s"]}}`, credential)
+		return state.Cluster{Seen: object.NewObservation(nil, object.Layer{Group: "multicluster.linkerd.io", Kind: "Link", Items: []object.Item{
+			{Namespace: "linkerd-multicluster", Name: "east", Body: object.NewBody([]byte(body))},
+		}})}
+	}
+	first, known := shownBy("", link("one"), nil, nil)
+	if again, _ := shownBy("", link("one"), nil, known); again != first {
+		t.Error("the same side shows something else")
+	}
+	if next, _ := shownBy("", link("two"), nil, known); next == first {
+		t.Error("a Link that tells of another credential shows the same")
+	}
+	if afresh, _ := shownBy("", link("two"), nil, nil); afresh == first {
+		t.Error("without memory, too")
+	}
+}
+
+var errRefused = errors.New("refused")
+
+var settings = Settings{
+	Installation: object.Installation{Owner: object.DefaultOwner},
+	Refused:      func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
+}
+
+// declare puts a fleet in force.
+func declare(s *Store, f *fleet.Fleet) {
+	s.Enter(f, inventory.Record{})
+	s.Accept(f)
+}
+
+// based is a side whose base is so.
+func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
+	t.Helper()
+	i := inventory.Inventory{End: object.End{Cluster: "east"}, Commit: "c1", Term: 1, Entries: []object.Key{{Kind: "Service", Namespace: "n", Name: "one"}}}
+	change(&i)
+	o, err := i.Object(object.DefaultOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := object.Observation{}.Edit()
+	e.Put(o.Key, object.Written(o), o.Body)
+	return state.Cluster{Known: true, Seen: e.Observation()}
+}
+
+// Neighbours have a turn when what a base holds changes, or whose it is, or that it can be read; not for each commit and term,
+// unless it is a commit that bars or no longer does.
+func TestShownOfBases(t *testing.T) {
+	const bad = api.Commit("bad")
+	same := func(*inventory.Inventory) {}
+	commit := func(c api.Commit) func(*inventory.Inventory) { return func(i *inventory.Inventory) { i.Commit = c } }
+	for name, tt := range map[string]struct {
+		before, after func(*inventory.Inventory)
+		moved         bool
+	}{
+		"nothing":            {same, same, false},
+		"commit and term":    {same, func(i *inventory.Inventory) { i.Commit, i.Term = "c2", 2 }, false},
+		"entries":            {same, func(i *inventory.Inventory) { i.Entries[0].Name = "two" }, true},
+		"leaving":            {same, func(i *inventory.Inventory) { i.Leaving = true }, true},
+		"name":               {same, func(i *inventory.Inventory) { i.End.Cluster = "other" }, true},
+		"to a barred commit": {same, commit(bad), true},
+		"of a barred commit": {commit(bad), same, true},
+		"still barred":       {commit(bad), func(i *inventory.Inventory) { i.Commit, i.Term = bad, 2 }, false},
+	} {
+		s := New(settings)
+		declare(s, load(t, ""))
+		s.Declared.SetAnswer(s.Declared.Commit(), bad, errRefused)
+		s.PutCluster("east", based(t, tt.before), s.Declared.Epoch())
+		if moved, _ := s.PutCluster("east", based(t, tt.after), s.Declared.Epoch()); moved != tt.moved {
+			t.Errorf("%s: moved %v, want %v", name, moved, tt.moved)
+		}
+	}
+}
+
+// A base that cannot be read any more shows something else, whoever made it so.
+func TestShownOfForeignBases(t *testing.T) {
+	side := based(t, func(*inventory.Inventory) {})
+	key := inventory.Key(object.DefaultOwner, object.End{})
+	body, _ := side.Seen.Body(key)
+	for name, change := range map[string]func(*object.Edit){
+		"another's": func(e *object.Edit) { e.Put(key, object.Record{UID: "x", Mark: object.Theirs}, body) },
+		"garbage":   func(e *object.Edit) { e.Put(key, side.Seen.Record(key), object.NewBody([]byte("]"))) },
+	} {
+		e := side.Seen.Edit()
+		change(e)
+		first, _ := shownBy(object.DefaultOwner, side, nil, nil)
+		if next, _ := shownBy(object.DefaultOwner, state.Cluster{Known: true, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
+			t.Errorf("%s: it shows the same", name)
+		}
+	}
+}
+
+// What a step is planned from is another basis once a neighbour's commit is barred, although other clusters barred it before.
+func TestBasisOfBarred(t *testing.T) {
+	s := New(settings)
+	declare(s, load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east}\n"))
+	of := func() Basis {
+		v, ok := s.View(s.Declared.Epoch())
+		if !ok {
+			t.Fatal("no view")
+		}
+		return v.Basis(plan.Step{Cluster: "west"})
+	}
+	s.PutCluster("east", based(t, func(*inventory.Inventory) {}), s.Declared.Epoch())
+	first := of()
+	s.PutCluster("east", based(t, func(i *inventory.Inventory) { i.Commit = "c2" }), s.Declared.Epoch())
+	if of() != first {
+		t.Error("another commit is another basis")
+	}
+	s.Declared.SetAnswer(s.Declared.Commit(), "bad", errRefused) // as other clusters carry it
+	first = of()
+	if s.PutCluster("east", based(t, func(i *inventory.Inventory) { i.Commit = "bad" }), s.Declared.Epoch()); of() == first {
+		t.Error("a barred commit is no other basis")
+	}
+}
+
+// A world that was handed out stays as it was, whatever happens in the store since.
+func TestWorldStays(t *testing.T) {
+	s := New(settings)
+	declare(s, load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east, credentials: {mode: Bound}}\n"))
+	link := api.Pair{Source: "west", Target: "east"}
+	s.PutCluster("east", state.Cluster{Known: true}, s.Declared.Epoch())
+	s.Credentials.Issue(link, object.NewSecret([]byte("token")))
+	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: object.Key{Kind: "Service", Name: "probe"}, End: object.End{Cluster: "east"}}}
+	s.Correct("east", []object.Outcome{refused}, map[object.End]bool{refused.Change.End: true})
+	w := s.Snapshot()
+	s.PutCluster("east", state.Cluster{Known: true, Pass: 7}, s.Declared.Epoch())
+	s.PutCluster("west", state.Cluster{}, s.Declared.Epoch())
+	s.Credentials.Issue(link, object.NewSecret([]byte("another")))
+	s.Declared.SetAnswer(s.Declared.Commit(), "x", errRefused)
+	s.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "uid"}}})
+	s.Correct("east", []object.Outcome{{Change: refused.Change}}, map[object.End]bool{})
+	switch {
+	case len(w.Clusters) != 1 || w.Clusters["east"].Pass != 0:
+		t.Errorf("sides: %v", w.Clusters)
+	case string(w.Fresh[link].Token.Bytes()) != "token":
+		t.Error("another token")
+	case len(w.UIDs)+len(w.Barred) > 0:
+		t.Errorf("remembered %v, barred %v", w.UIDs, w.Barred)
+	case len(w.Immutable["east"]) != 1:
+		t.Errorf("immutable: %v", w.Immutable)
+	case !w.Failing["east"][refused.Change.End]:
+		t.Errorf("failing: %v", w.Failing)
+	}
+	if now := s.Snapshot(); len(now.Failing["east"]) > 0 || len(now.Clusters) != 2 || len(now.UIDs) != 1 || len(now.Immutable["east"]) != 0 || string(now.Fresh[link].Token.Bytes()) != "another" {
+		t.Errorf("and now: %v %v %v", now.Clusters, now.UIDs, now.Immutable)
+	}
+}
+
+// Which commits are carried is known again once a base, an identity or what is remembered is another one.
+func TestAppliedFollows(t *testing.T) {
+	s := New(settings)
+	declare(s, load(t, ""))
+	read := func(uid string, commit api.Commit) {
+		side := based(t, func(i *inventory.Inventory) { i.Commit = commit })
+		side.Facts.UID = uid
+		s.PutCluster("east", side, s.Declared.Epoch())
+	}
+	remember := func(version, uid string) {
+		s.SetRecord(inventory.Record{Was: object.Record{UID: "r", ResourceVersion: version}, Clusters: map[api.ClusterName]inventory.Known{"east": {UID: uid}}})
+	}
+	for _, tt := range []struct {
+		name string
+		do   func()
+		want api.Commit
+	}{
+		{"nothing was read", func() {}, ""},
+		{"a base", func() { read("uid", "c1") }, "c1"},
+		{"another commit", func() { read("uid", "c2") }, "c2"},
+		{"another cluster is remembered", func() { remember("1", "other") }, ""},
+		{"this one is", func() { remember("2", "uid") }, "c2"},
+		{"another cluster is read", func() { read("other", "c2") }, ""},
+		{"and this one again", func() { read("uid", "c2") }, "c2"},
+		{"another name for it", func() {
+			s.PutCluster("west", state.Cluster{Known: true, Facts: linkerd.Facts{UID: "uid"}}, s.Declared.Epoch())
+		}, "c2"},
+		{"and none is remembered by it", func() { remember("3", "") }, ""},
+		{"which is dropped", func() { s.Clusters.ForgetOne("west") }, "c2"},
+		{"all is forgotten", s.Clusters.Forget, ""},
+	} {
+		tt.do()
+		if got := s.Carried()["east"]; got != tt.want {
+			t.Errorf("%s: east carries %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// That two names are one cluster is seen as soon as they show it, and forgotten when one of them does no more: whatever is
+// planned with it would be written to the wrong cluster.
+func TestTwinsAreSeen(t *testing.T) {
+	s := New(settings)
+	declare(s, load(t, ""))
+	twins := func() int {
+		v, ok := s.View(s.Declared.Epoch())
+		if !ok {
+			t.Fatal("no view")
+		}
+		s.Return(v)
+		return len(v.Twins)
+	}
+	show := func(name api.ClusterName, uid string) {
+		s.PutCluster(name, state.Cluster{Known: true, Facts: linkerd.Facts{UID: uid}}, s.Declared.Epoch())
+	}
+	show("east", "one")
+	if show("west", "two"); twins() != 0 {
+		t.Fatal("two clusters are one")
+	}
+	if show("west", "one"); twins() != 1 {
+		t.Error("one cluster is two")
+	}
+	if s.Clusters.ForgetOne("west"); twins() != 0 {
+		t.Error("a cluster that is not known is still another one")
+	}
+	show("west", "one")
+	if s.PutCluster("west", state.Cluster{}, s.Declared.Epoch()); twins() != 0 {
+		t.Error("a cluster that cannot be read is still another one")
+	}
+}

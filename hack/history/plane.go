@@ -270,8 +270,10 @@ func (p *plane) applied(c object.Change, was *thing, when int) *thing {
 			p.older = append(p.older, was)
 		}
 	}
-	late := p.spoilt != when // it is recorded no more, and nobody took the inventory: a process that hung writes it
-	t.orphan = was == nil && c.Key.Kind == "Secret" && c.Key.Namespace == cp && !p.records(c.End, c.Key) && (late || p.last(t))
+	late := p.spoilt != when                                                                      // it is recorded no more, and nobody took the inventory: a process that hung writes it
+	found := c.Key.Kind != extraKey(mc).Kind && (c.Key.Kind != "Secret" || c.Key.Namespace != cp) // by its mark: its kind is looked at anyway
+	secret := c.Key.Kind == "Secret" && p.last(t)
+	t.orphan = was == nil && !found && !p.records(c.End, c.Key) && (late || secret)
 	p.note(c, t, when)
 	return t
 }

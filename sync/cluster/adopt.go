@@ -27,14 +27,14 @@ func makers() []string {
 }
 
 // former says that a manager is one of the makers, or another installation of linkwright.
-func (c *Client) former(manager string) bool {
+func (c *writer) former(manager string) bool {
 	ours := object.DefaultOwner
 	return manager != c.manager() && (slices.Contains(makers(), manager) || manager == ours || strings.HasPrefix(manager, ours+"-"))
 }
 
 // adopt puts marks on what others made, in one patch, and only on exactly what was seen: with the marks, our entry of the
 // managed fields takes over those of the object's makers.
-func (c *Client) adopt(ctx context.Context, ch object.Change) (object.Record, error) {
+func (c *writer) adopt(ctx context.Context, ch object.Change) (object.Record, error) {
 	m, err := c.metadata(ctx, ch)
 	if err != nil {
 		return object.Record{}, err
@@ -54,7 +54,7 @@ func (c *Client) adopt(ctx context.Context, ch object.Change) (object.Record, er
 }
 
 // adopting is the patch of an adoption of an object with such metadata.
-func (c *Client) adopting(ctx context.Context, ch object.Change, m *metav1.ObjectMeta) (*rest.Request, error) {
+func (c *writer) adopting(ctx context.Context, ch object.Change, m *metav1.ObjectMeta) (*rest.Request, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (c *Client) adopting(ctx context.Context, ch object.Change, m *metav1.Objec
 }
 
 // inherit gives managed fields in which our own entry holds those of the makers, and our marks.
-func (c *Client) inherit(entries []metav1.ManagedFieldsEntry, version string) ([]metav1.ManagedFieldsEntry, error) {
+func (c *writer) inherit(entries []metav1.ManagedFieldsEntry, version string) ([]metav1.ManagedFieldsEntry, error) {
 	var o metav1.PartialObjectMetadata
 	names := sets.New[string]()
 	for _, e := range entries {
@@ -107,7 +107,7 @@ func (c *Client) inherit(entries []metav1.ManagedFieldsEntry, version string) ([
 }
 
 // applied says that an entry is that of our applies.
-func (c *Client) applied(e metav1.ManagedFieldsEntry) bool {
+func (c *writer) applied(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == c.manager() && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
@@ -133,7 +133,7 @@ func fieldsOf(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-func (c *Client) metadata(ctx context.Context, ch object.Change) (*metav1.ObjectMeta, error) {
+func (c *reader) metadata(ctx context.Context, ch object.Change) (*metav1.ObjectMeta, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
 		return nil, err

@@ -176,7 +176,7 @@ func (e *noAnswer) Unwrap() error { return e.last }
 
 // probe asks the cluster whether it is there, again and again while the breaker is open, until ctx ends. Feeds wait for
 // it, so that a cluster that is down is asked once at a time.
-func (c *Client) probe(ctx context.Context) {
+func (c *watcher) probe(ctx context.Context) {
 	for {
 		select {
 		case <-c.breaker.opened:

@@ -48,8 +48,20 @@ func (o Options) withDefaults() Options {
 }
 
 // Client reads and writes one cluster. It is safe for concurrent use and holds nothing but connections, what discovery
-// told, and what the watches of Live show.
+// told, and what the watches of Live show. Each layer embeds the one below it:
+//
+//	conn      sends requests, and decodes what they answer
+//	mapper    knows where kinds are served
+//	reader    reads: Observe
+//	watcher   keeps watches open: Live
+//	writer    writes; it is beside the watcher, which Client tells of each write
 type Client struct {
+	*watcher
+	writer *writer
+}
+
+// conn is the connections to one cluster.
+type conn struct {
 	rest    rest.Interface
 	direct  *direct
 	streams *http.Client // rest's, for answers that do not end
@@ -59,14 +71,30 @@ type Client struct {
 	owner   string
 	by      object.Installation // as commands that errors name give it
 	timeout time.Duration
-	kinds   kinds
 	turns   chan struct{} // holds one for each write under way
 	breaker breaker
-	feeds   *feeds
 }
 
+// mapper knows where kinds are served.
+type mapper struct {
+	*conn
+	kinds kinds
+}
+
+// reader reads all of what is asked for, or nothing.
+type reader struct{ *mapper }
+
+// watcher keeps watches open, and what they show.
+type watcher struct {
+	*reader
+	feeds *feeds
+}
+
+// writer makes changes. It does not know what watches show.
+type writer struct{ *reader }
+
 // manager is our field manager.
-func (c *Client) manager() string { return object.Manager(c.owner) }
+func (c *conn) manager() string { return object.Manager(c.owner) }
 
 // close ends the watches and gives up idle connections; a request still under way keeps its own until it ends.
 func (c *Client) close() {

@@ -48,7 +48,7 @@ func Refused(err error) (object.Refusal, bool) {
 
 // judged is the error of an apply, with what is known of its cause. Of a refusal for duplicates alone it asks who else has
 // items in the list, which takes one request.
-func (c *Client) judged(ctx context.Context, ch object.Change, err error) error {
+func (c *writer) judged(ctx context.Context, ch object.Change, err error) error {
 	field := duplicate(err)
 	if field == "" || ch.Was.IsZero() || ch.Action != object.Update && ch.Action != object.Drain {
 		return superseded(ch, err)
@@ -123,7 +123,7 @@ func twice(of any, leaf []string) bool {
 }
 
 // others are the managers of items of a list that are not ours.
-func (c *Client) others(entries []metav1.ManagedFieldsEntry, item []string) ([]string, error) {
+func (c *writer) others(entries []metav1.ManagedFieldsEntry, item []string) ([]string, error) {
 	by := map[string]bool{}
 	for _, e := range entries {
 		set, err := fieldsOf(e)

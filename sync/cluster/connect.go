@@ -42,12 +42,13 @@ func connect(cfg *rest.Config, o Options) (*Client, error) {
 		return nil, err
 	}
 	streams := &http.Client{Transport: client.Transport, CheckRedirect: follow}
-	c := &Client{
+	c := &conn{
 		rest: r, direct: newDirect(cfg, r.Get().URL(), streams), streams: streams, http: own,
-		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: make(chan struct{}, inFlight), feeds: newFeeds(o.notify),
+		server: cfg.Host, user: userOf(cfg), owner: o.Owner, by: object.Installation{Owner: o.Owner, Namespace: o.Namespace}, timeout: o.Timeout, turns: make(chan struct{}, inFlight),
 	}
-	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), c.feeds.turnedOver
-	return c, nil
+	read, feeds := &reader{&mapper{conn: c}}, newFeeds(o.notify)
+	c.breaker.opened, c.breaker.told = make(chan struct{}, 1), feeds.turnedOver
+	return &Client{watcher: &watcher{reader: read, feeds: feeds}, writer: &writer{read}}, nil
 }
 
 // follow follows no redirect: a cluster may not have us ask other addresses of our network. No API server redirects what we ask.

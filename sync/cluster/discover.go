@@ -97,7 +97,7 @@ func (k *kinds) forget(gv schema.GroupVersion) { k.set(gv, nil) }
 
 // resolve finds kinds, asking the server about each group and version of which one is not known.
 // What is not in the result is not served: every question was answered.
-func (c *Client) resolve(ctx context.Context, of []schema.GroupVersionKind) (map[schema.GroupVersionKind]resource, error) {
+func (c *mapper) resolve(ctx context.Context, of []schema.GroupVersionKind) (map[schema.GroupVersionKind]resource, error) {
 	var ask []schema.GroupVersion
 	for _, kind := range of {
 		if _, ok := c.kinds.find(kind); !ok && !slices.Contains(ask, kind.GroupVersion()) {
@@ -125,7 +125,7 @@ func (c *Client) resolve(ctx context.Context, of []schema.GroupVersionKind) (map
 }
 
 // locate finds a kind in any version; false: complete discovery does not serve it.
-func (c *Client) locate(ctx context.Context, of schema.GroupKind) (resource, bool, error) {
+func (c *mapper) locate(ctx context.Context, of schema.GroupKind) (resource, bool, error) {
 	if r, ok := c.kinds.anyVersion(of); ok {
 		return r, true, nil
 	}
@@ -149,7 +149,7 @@ func (c *Client) locate(ctx context.Context, of schema.GroupKind) (resource, boo
 // discover asks for one group and version alone, so that somebody else's broken API is not our
 // concern. A 404 is believed only when the list of groups, too, knows nothing of it: any proxy can
 // say 404.
-func (c *Client) discover(ctx context.Context, gv schema.GroupVersion) (map[string]resource, error) {
+func (c *mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]resource, error) {
 	var list metav1.APIResourceList
 	root := resource{GroupVersionKind: gv.WithKind("")}.path("", "")
 	err := c.ask(ctx, root[:len(root)-1], &list)
@@ -172,7 +172,7 @@ func (c *Client) discover(ctx context.Context, gv schema.GroupVersion) (map[stri
 }
 
 // absent is nil when the group list confirms that the version is not served.
-func (c *Client) absent(ctx context.Context, gv schema.GroupVersion) error {
+func (c *mapper) absent(ctx context.Context, gv schema.GroupVersion) error {
 	versions, err := c.versions(ctx, gv.Group)
 	switch {
 	case err != nil:
@@ -184,7 +184,7 @@ func (c *Client) absent(ctx context.Context, gv schema.GroupVersion) error {
 }
 
 // versions of a group, the preferred one first; none: the group does not exist.
-func (c *Client) versions(ctx context.Context, group string) ([]string, error) {
+func (c *mapper) versions(ctx context.Context, group string) ([]string, error) {
 	if group == "" {
 		return []string{"v1"}, nil
 	}
@@ -208,7 +208,7 @@ func (c *Client) versions(ctx context.Context, group string) ([]string, error) {
 	return slices.DeleteFunc(versions, func(v string) bool { return v == "" }), nil
 }
 
-func (c *Client) ask(ctx context.Context, path []string, into any) error {
+func (c *conn) ask(ctx context.Context, path []string, into any) error {
 	raw, err := rawJSON(ctx, lead(c.rest.Get(), path))
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 
 // run keeps a feed until ctx ends. What fails is tried again after a pause; while the cluster does not answer at all,
 // nothing is tried here.
-func (c *Client) run(ctx context.Context, f *feed) {
+func (c *watcher) run(ctx context.Context, f *feed) {
 	for fails := 0; ctx.Err() == nil; {
 		c.breaker.wait(ctx)
 		begun := time.Now()
@@ -52,7 +52,7 @@ func (c *Client) run(ctx context.Context, f *feed) {
 
 // feed reads the scope where it was not yet, and gives the watch of what becomes of it. It gives none, and no error, where
 // going on is all there is to do.
-func (c *Client) feed(ctx context.Context, f *feed) (*stream, error) {
+func (c *watcher) feed(ctx context.Context, f *feed) (*stream, error) {
 	r, ok, err := c.served(ctx, f.scope)
 	if err != nil {
 		return nil, err
@@ -76,14 +76,14 @@ func (c *Client) feed(ctx context.Context, f *feed) (*stream, error) {
 }
 
 // ended closes a watch, and says what its end means.
-func (c *Client) ended(ctx context.Context, f *feed, s *stream, err error) error {
+func (c *watcher) ended(ctx context.Context, f *feed, s *stream, err error) error {
 	s.close()
 	f.torn = time.Since(s.begun) < watchFor-early
 	return c.gone(ctx, s.as.resource, f, broke(f, c.expired(f, err)))
 }
 
 // expired has everything listed again where the server does not remember where the feed is: that is no error.
-func (c *Client) expired(f *feed, err error) error {
+func (c *watcher) expired(f *feed, err error) error {
 	if !isExpired(err) {
 		return err
 	}
@@ -99,7 +99,7 @@ func broke(f *feed, err error) error {
 }
 
 // gone looks for the kind anew where its resource is not there any more; err is nil where it is not served now.
-func (c *Client) gone(ctx context.Context, r resource, f *feed, err error) error {
+func (c *watcher) gone(ctx context.Context, r resource, f *feed, err error) error {
 	if !unserved(err) {
 		return err
 	}
@@ -112,7 +112,7 @@ func (c *Client) gone(ctx context.Context, r resource, f *feed, err error) error
 }
 
 // served asks where a kind is, one feed after the other, since the answer is about all kinds of its group.
-func (c *Client) served(ctx context.Context, s scope) (resource, bool, error) {
+func (c *watcher) served(ctx context.Context, s scope) (resource, bool, error) {
 	if !enter(ctx, c.feeds.finds) {
 		return resource{}, false, ctx.Err()
 	}
@@ -132,7 +132,7 @@ func (c *Client) served(ctx context.Context, s scope) (resource, bool, error) {
 }
 
 // poll reads a scope, again after writes of ours, until it is time to try whether it may be watched by now.
-func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
+func (c *watcher) poll(ctx context.Context, r resource, f *feed) error {
 	for end := time.Now().Add(pollEvery); ; {
 		if err := c.reread(ctx, r, f); err != nil {
 			return fmt.Errorf("read %s: %w", f.scope, err)
@@ -146,7 +146,7 @@ func (c *Client) poll(ctx context.Context, r resource, f *feed) error {
 }
 
 // reread reads a scope: one object, or a list.
-func (c *Client) reread(ctx context.Context, r resource, f *feed) error {
+func (c *watcher) reread(ctx context.Context, r resource, f *feed) error {
 	if f.scope.name == "" {
 		return c.relist(ctx, r, f)
 	}
@@ -172,7 +172,7 @@ func idle(ctx context.Context, d time.Duration, again <-chan struct{}) bool {
 }
 
 // tail begins a watch from where the feed is; where that is nowhere, it lists before.
-func (c *Client) tail(ctx context.Context, r resource, f *feed) (*stream, error) {
+func (c *watcher) tail(ctx context.Context, r resource, f *feed) (*stream, error) {
 	if err := c.doubt(ctx, r, f); err != nil {
 		return nil, fmt.Errorf("list %s: %w", f.scope, err)
 	}
@@ -193,7 +193,7 @@ func (c *Client) tail(ctx context.Context, r resource, f *feed) (*stream, error)
 
 // doubt has everything listed again where a watch was torn and the server is not as far any more as the feed is: its etcd
 // was restored from a backup. A watch from there would be answered, and show nothing until the server is as far again.
-func (c *Client) doubt(ctx context.Context, r resource, f *feed) error {
+func (c *watcher) doubt(ctx context.Context, r resource, f *feed) error {
 	if f.at == "" || !f.torn {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (c *Client) doubt(ctx context.Context, r resource, f *feed) error {
 	return err
 }
 
-func (c *Client) relist(ctx context.Context, r resource, f *feed) error {
+func (c *watcher) relist(ctx context.Context, r resource, f *feed) error {
 	if !enter(ctx, c.feeds.lists) {
 		return ctx.Err()
 	}
@@ -223,7 +223,7 @@ func (c *Client) relist(ctx context.Context, r resource, f *feed) error {
 }
 
 // begin begins a watch. An API server that is not ready for it yet, as for a kind that was just installed, says when.
-func (c *Client) begin(ctx context.Context, r resource, f *feed) (*stream, error) {
+func (c *watcher) begin(ctx context.Context, r resource, f *feed) (*stream, error) {
 	deadline := time.Now().Add(c.timeout)
 	for {
 		s, err := c.watch(ctx, r, f.scope, f.at)
@@ -237,7 +237,7 @@ func (c *Client) begin(ctx context.Context, r resource, f *feed) (*stream, error
 
 // take applies events until there are no more. A watch may end whenever the server, or what is between, wants: whether
 // the cluster is there shows the next try. Only of a connection that stays silent that is known already.
-func (c *Client) take(f *feed, s *stream) error {
+func (c *watcher) take(f *feed, s *stream) error {
 	for {
 		raw, err := s.wait()
 		if err == nil {
@@ -259,7 +259,7 @@ func overOrBroken(err error) error {
 }
 
 // event takes what a watch told.
-func (c *Client) event(f *feed, s *stream, raw []byte) error {
+func (c *watcher) event(f *feed, s *stream, raw []byte) error {
 	e, err := s.event(raw)
 	if err != nil {
 		return err

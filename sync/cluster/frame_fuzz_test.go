@@ -39,7 +39,7 @@ func frames(f *testing.F, form string) {
 
 // taken reads the first event of a watch.
 func taken(raw []byte, form string, as reading) (event, error) {
-	s := &stream{client: &Client{owner: object.DefaultOwner}, as: as}
+	s := &stream{conn: &conn{owner: object.DefaultOwner}, as: as}
 	err := s.decode(&http.Response{Header: http.Header{"Content-Type": {form}}, Body: io.NopCloser(bytes.NewReader(raw))})
 	if err != nil {
 		return event{}, err
@@ -56,7 +56,7 @@ func FuzzEvent(f *testing.F) {
 	frames(f, "json")
 	f.Add([]byte(`{"typ\u0065":"ADDED","object":{},"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7","labels":{"a\"}":"\\"}}}}`))
 	f.Add([]byte(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`))
-	as := reading{resource: resource{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}, depth: object.Whole}
+	as := reading{resource: resource{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}, extent: extent{depth: object.Whole}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, err := taken(raw, runtime.ContentTypeJSON, as)
 		want, body, wrong := decodedEvent(raw)

@@ -28,7 +28,7 @@ const (
 const pageSize = 500
 
 // list reads all pages; a list that expired between two of them is begun once more.
-func (c *Client) list(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) list(ctx context.Context, r resource, s scope) (look, error) {
 	l, err := c.pages(ctx, r, s)
 	if isExpired(err) {
 		l, err = c.pages(ctx, r, s)
@@ -36,7 +36,7 @@ func (c *Client) list(ctx context.Context, r resource, s scope) (look, error) {
 	return l, err
 }
 
-func (c *Client) pages(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) pages(ctx context.Context, r resource, s scope) (look, error) {
 	read, as := c.metaPage, s.reading(r)
 	if as.whole() {
 		read = c.wholePage
@@ -95,17 +95,12 @@ func whole(list metav1.ListMeta, asked string) error {
 // reading says what an item is and how much of it is kept.
 type reading struct {
 	resource
-	depth  object.Depth
-	health bool
-	spec   bool
+	extent
 }
 
-func (s scope) reading(r resource) reading { return reading{r, s.depth, s.health, s.spec} }
+func (s scope) reading(r resource) reading { return reading{r, s.extent} }
 
-// whole says that all of the object is asked for, whatever of it is kept.
-func (as reading) whole() bool { return as.depth == object.Whole || as.health || as.spec }
-
-func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
+func (c *reader) metaPage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
 	got, err := req.SetHeader("Accept", acceptMetaList).Do(ctx).Get()
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
@@ -125,7 +120,7 @@ func (c *Client) metaPage(ctx context.Context, req *rest.Request, as reading) ([
 	return items, list.ListMeta, nil
 }
 
-func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (object.Item, error) {
+func (c *conn) metaItem(m *metav1.ObjectMeta, as reading) (object.Item, error) {
 	if m.Name == "" {
 		return object.Item{}, errors.New("the answer has an object without name")
 	}
@@ -141,7 +136,7 @@ func (c *Client) metaItem(m *metav1.ObjectMeta, as reading) (object.Item, error)
 	return it, err
 }
 
-func (c *Client) wholePage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
+func (c *reader) wholePage(ctx context.Context, req *rest.Request, as reading) ([]object.Item, metav1.ListMeta, error) {
 	raw, err := rawJSON(ctx, req)
 	if err != nil {
 		return nil, metav1.ListMeta{}, err
@@ -203,7 +198,7 @@ func checked(raw []byte) error {
 }
 
 // wholeItem is checkedItem for what was not checked yet.
-func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
+func (c *conn) wholeItem(raw []byte, as reading) (object.Item, error) {
 	if err := checked(raw); err != nil {
 		return object.Item{}, fmt.Errorf("decode object: %w", err)
 	}
@@ -212,7 +207,7 @@ func (c *Client) wholeItem(raw []byte, as reading) (object.Item, error) {
 
 // checkedItem keeps of an object, which is known to be JSON, as much as is asked for: of all of it no managed fields, which are
 // the record's.
-func (c *Client) checkedItem(raw []byte, as reading) (object.Item, error) {
+func (c *conn) checkedItem(raw []byte, as reading) (object.Item, error) {
 	parts, ok := object.Parts(raw)
 	if !ok {
 		return object.Item{}, errors.New("decode object: it is no JSON object")
@@ -274,7 +269,7 @@ func bareMeta(raw []byte) []byte {
 
 // item is an object reduced. It keeps nothing of what it was decoded from: its own strings share one allocation, and that
 // of a namespace is one for all.
-func (c *Client) item(m *metav1.ObjectMeta) object.Item {
+func (c *conn) item(m *metav1.ObjectMeta) object.Item {
 	it := object.Item{Namespace: unique.Make(m.Namespace).Value(), Record: object.Reduce(m, c.owner)}
 	r := &it.Record
 	all := m.Name + r.UID + r.ResourceVersion
@@ -284,7 +279,7 @@ func (c *Client) item(m *metav1.ObjectMeta) object.Item {
 }
 
 // get reads a single object; an absent one is simply not seen.
-func (c *Client) get(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) get(ctx context.Context, r resource, s scope) (look, error) {
 	it, err := c.one(ctx, s.reading(r), object.Key{Namespace: s.namespace, Name: s.name})
 	if missing(err) == s.name {
 		return look{}, nil
@@ -293,7 +288,7 @@ func (c *Client) get(ctx context.Context, r resource, s scope) (look, error) {
 }
 
 // one reads an object; of the key only namespace and name are asked.
-func (c *Client) one(ctx context.Context, as reading, key object.Key) (object.Item, error) {
+func (c *reader) one(ctx context.Context, as reading, key object.Key) (object.Item, error) {
 	req := lead(c.rest.Get(), as.path(key.Namespace, key.Name))
 	if as.whole() {
 		raw, err := rawJSON(ctx, req)

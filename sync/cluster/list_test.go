@@ -18,7 +18,7 @@ func TestWholeItem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := reading{resource{GroupVersionKind: schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}}, object.Whole, true, false}
+	as := reading{resource{GroupVersionKind: schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}}, extent{object.Whole, true, false}}
 	const raw = `{ "metadata": {"name":"n","managedFields":[{"manager":"x"}],"namespace":"s", "uid":"u","resourceVersion":"7","generation":2},"kind":"Other",` +
 		`"spec":{"text":"a\u003cb \"}","list":[1.50,{}]},"status":{"observedGeneration":1}}`
 	it, err := c.wholeItem([]byte(raw), as)

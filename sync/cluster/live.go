@@ -25,10 +25,9 @@ const (
 
 // feeds is what watches kept open show of a cluster.
 type feeds struct {
-	turn   chan struct{} // capacity 1: one Live at a time
-	finds  chan struct{} // capacity 1: discovery by feeds, so that they ask for a group and version once
-	lists  chan struct{} // lists at once
-	notify func()        // of moves
+	turn  chan struct{} // capacity 1: one Live at a time
+	finds chan struct{} // capacity 1: discovery by feeds, so that they ask for a group and version once
+	lists chan struct{} // lists at once
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -39,17 +38,29 @@ type feeds struct {
 	seen    *object.Observation // what is to be shown while nothing changes; nil: to be made
 	failed  bool                // the last Live gave an error
 	turned  chan struct{}       // closed when a feed may stand otherwise; nil: nobody waits
-	moved   map[object.Key]struct{}
-	all     bool
-	writes  uint64
-	writing map[object.Key]int
-	held    map[object.Key]struct{} // moved while it was being written
+	moves   moves
+	writes  writes
+}
+
+// moves are what is to be told.
+type moves struct {
+	notify func() // it must not block
+	keys   map[object.Key]struct{}
+	all    bool // of more than manyMoves keys, or of what nobody can tell
+}
+
+// writes are ours. What moves of an object while it is being written may be that write: nobody knows before it ended.
+type writes struct {
+	ended  uint64                  // how many
+	under  map[object.Key]int      // way
+	moving map[object.Key]struct{} // moved meanwhile
 }
 
 func newFeeds(notify func()) *feeds {
 	return &feeds{
-		turn: make(chan struct{}, 1), finds: make(chan struct{}, 1), lists: make(chan struct{}, atOnce), notify: notify,
-		open: map[scope]*feed{}, moved: map[object.Key]struct{}{}, writing: map[object.Key]int{}, held: map[object.Key]struct{}{},
+		turn: make(chan struct{}, 1), finds: make(chan struct{}, 1), lists: make(chan struct{}, atOnce), open: map[scope]*feed{},
+		moves:  moves{notify: notify, keys: map[object.Key]struct{}{}},
+		writes: writes{under: map[object.Key]int{}, moving: map[object.Key]struct{}{}},
 	}
 }
 
@@ -57,7 +68,7 @@ func newFeeds(notify func()) *feeds {
 // waits until every one of them is complete and has shown every write of this client that succeeded, at most the
 // timeout of one request. While one is broken, or the cluster does not answer, it fails at once and asks nothing. While
 // nothing changes it gives the same observation again. It keeps the list of watches, which nobody may change any more.
-func (c *Client) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+func (c *watcher) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if !enter(ctx, c.feeds.turn) {
@@ -66,7 +77,7 @@ func (c *Client) Live(ctx context.Context, watches []object.Watch) (object.Obser
 	defer leave(c.feeds.turn)
 	c.feedOn(ctx, watches)
 	for {
-		seen, turned, err := c.feeds.look(c)
+		seen, turned, err := c.feeds.look(c.reader)
 		if turned == nil {
 			return seen, err
 		}
@@ -91,7 +102,7 @@ func enter(ctx context.Context, places chan struct{}) bool {
 func leave(places chan struct{}) { <-places }
 
 // feedOn starts and stops feeds until they are those that are asked for, and has kinds looked for again.
-func (c *Client) feedOn(ctx context.Context, watches []object.Watch) {
+func (c *watcher) feedOn(ctx context.Context, watches []object.Watch) {
 	l := c.feeds
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +171,7 @@ func (l *feeds) close() {
 }
 
 // look gives the observation, or what is broken, or the channel to wait for.
-func (l *feeds) look(c *Client) (seen object.Observation, turned <-chan struct{}, err error) {
+func (l *feeds) look(c *reader) (seen object.Observation, turned <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := c.breaker.open(); err != nil {
@@ -218,7 +229,7 @@ func (l *feeds) shown() []look {
 	for i, s := range l.scopes {
 		f := l.open[s]
 		f.shared = true
-		looks[i] = look{items: slices.Clip(f.items), unserved: f.condition == absent, polled: f.condition == polled, hidden: f.condition == hidden}
+		looks[i] = look{items: slices.Clip(f.items), condition: f.condition}
 	}
 	return looks
 }
@@ -252,7 +263,7 @@ func (l *feeds) stand(f *feed, how condition, err error) {
 		return
 	}
 	if l.seen = nil; was != trying || l.failed {
-		l.tellAll()
+		l.moves.tellAll()
 	}
 }
 
@@ -315,25 +326,26 @@ func (l *feeds) judge(f *feed, was, now *object.Item, at string) {
 	d, ours := f.due[key]
 	switch {
 	case alike(was, now) && !f.scope.versions:
-	case l.writing[key] > 0:
-		l.held[key] = struct{}{}
+	case l.writes.under[key] > 0:
+		l.writes.moving[key] = struct{}{}
 	case ours && d.explains(was, now, at) && !l.failed: // else somebody may have given up waiting for it
 	default:
-		l.tell(key)
+		l.moves.tell(key)
 	}
 }
 
-func (l *feeds) tell(key object.Key) {
-	if l.moved[key] = struct{}{}; len(l.moved) > manyMoves {
-		l.tellAll()
+// tell tells of one object.
+func (m *moves) tell(key object.Key) {
+	if m.keys[key] = struct{}{}; len(m.keys) > manyMoves {
+		m.tellAll()
 		return
 	}
-	l.notify()
+	m.notify()
 }
 
-func (l *feeds) tellAll() {
-	l.all, l.moved = true, map[object.Key]struct{}{}
-	l.notify()
+func (m *moves) tellAll() {
+	m.all, m.keys = true, map[object.Key]struct{}{}
+	m.notify()
 }
 
 // broke or healed as a whole.
@@ -341,7 +353,7 @@ func (l *feeds) turnedOver() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) > 0 {
-		l.tellAll()
+		l.moves.tellAll()
 	}
 	l.turns()
 }
@@ -350,10 +362,10 @@ func (l *feeds) turnedOver() {
 func (l *feeds) take() (object.Moves, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m := object.Moves{All: l.all}
+	m := object.Moves{All: l.moves.all}
 	if !m.All {
-		m.Keys = slices.SortedFunc(maps.Keys(l.moved), object.Key.Compare)
+		m.Keys = slices.SortedFunc(maps.Keys(l.moves.keys), object.Key.Compare)
 	}
-	l.all, l.moved = false, map[object.Key]struct{}{} // its memory goes with it
+	l.moves.all, l.moves.keys = false, map[object.Key]struct{}{} // its memory goes with it
 	return m, m.All || len(m.Keys) > 0
 }

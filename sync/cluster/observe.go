@@ -20,7 +20,7 @@ const atOnce = 8
 // It asks by one paged LIST per kind and namespace (and selector), or one GET per name, each as deep as any watch
 // wants it. Each object counts once, with its deepest body.
 // The error names every kind and namespace that the server refused.
-func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
+func (c *reader) Observe(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	scopes := unite(watches)
 	found, err := c.find(ctx, scopes)
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Ob
 	err = each(ctx, len(scopes), func(ctx context.Context, i int) error {
 		l, err := c.look(ctx, found, scopes[i])
 		if scopes[i].mayHide && apierrors.IsForbidden(err) {
-			l, err = look{hidden: true}, nil
+			l, err = look{condition: hidden}, nil
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", scopes[i], err)
@@ -46,15 +46,13 @@ func (c *Client) Observe(ctx context.Context, watches []object.Watch) (object.Ob
 
 // look is what one scope showed, in order, at a resourceVersion of the list.
 type look struct {
-	items    []object.Item
-	at       string
-	unserved bool
-	polled   bool // nobody lets us watch it
-	hidden   bool // nobody lets us read it
+	items     []object.Item
+	at        string
+	condition condition // complete, polled, absent or hidden
 }
 
 // find tells where the kinds are served; one without a version in any. What is not in it is not served.
-func (c *Client) find(ctx context.Context, scopes []scope) (map[schema.GroupVersionKind]resource, error) {
+func (c *mapper) find(ctx context.Context, scopes []scope) (map[schema.GroupVersionKind]resource, error) {
 	var exact, loose []schema.GroupVersionKind
 	for _, s := range scopes {
 		if s.kind.Version == "" {
@@ -80,10 +78,10 @@ func (c *Client) find(ctx context.Context, scopes []scope) (map[schema.GroupVers
 }
 
 // look reads one scope. A resource that is gone since discovery is looked up once more.
-func (c *Client) look(ctx context.Context, found map[schema.GroupVersionKind]resource, s scope) (look, error) {
+func (c *reader) look(ctx context.Context, found map[schema.GroupVersionKind]resource, s scope) (look, error) {
 	r, ok := found[s.kind]
 	if !ok {
-		return look{unserved: true}, nil
+		return look{condition: absent}, nil
 	}
 	l, err := c.read(ctx, r, s)
 	if !unserved(err) {
@@ -95,7 +93,7 @@ func (c *Client) look(ctx context.Context, found map[schema.GroupVersionKind]res
 		return look{}, err
 	}
 	if r, ok = again[s.kind]; !ok {
-		return look{unserved: true}, nil
+		return look{condition: absent}, nil
 	}
 	return c.read(ctx, r, s)
 }
@@ -120,7 +118,7 @@ func missing(err error) string {
 	return status.Status().Details.Name
 }
 
-func (c *Client) read(ctx context.Context, r resource, s scope) (look, error) {
+func (c *reader) read(ctx context.Context, r resource, s scope) (look, error) {
 	if err := s.fits(r); err != nil {
 		return look{}, err
 	}
@@ -131,28 +129,27 @@ func (c *Client) read(ctx context.Context, r resource, s scope) (look, error) {
 }
 
 // merge unites the looks: of one object the deepest counts, and the scopes are in that order.
-func (c *Client) merge(scopes []scope, looks []look) object.Observation {
+func (c *reader) merge(scopes []scope, looks []look) object.Observation {
 	var unserved []string
 	var unwatched []object.Key
-	var hidden []object.Hidden
+	var hides []object.Hidden
 	layers := make([]object.Layer, len(looks))
 	for i, l := range looks {
-		if l.unserved {
+		switch l.condition {
+		case absent:
 			unserved = append(unserved, scopes[i].called())
-		}
-		if l.polled {
+		case polled:
 			unwatched = append(unwatched, scopes[i].key())
-		}
-		if l.hidden {
-			hidden = append(hidden, scopes[i].hidden(c.by))
+		case hidden:
+			hides = append(hides, scopes[i].hidden(c.by))
 		}
 		layers[i] = object.Layer{Group: scopes[i].kind.Group, Kind: scopes[i].kind.Kind, Items: l.items}
 	}
 	slices.Sort(unserved)
 	slices.SortFunc(unwatched, object.Key.Compare)
 	seen := object.NewObservation(slices.Compact(unserved), layers...)
-	slices.SortFunc(hidden, object.Hidden.Compare)
-	seen.Server, seen.User, seen.Unwatched, seen.Hidden = c.server, c.user, unwatched, slices.Compact(hidden)
+	slices.SortFunc(hides, object.Hidden.Compare)
+	seen.Server, seen.User, seen.Unwatched, seen.Hidden = c.server, c.user, unwatched, slices.Compact(hides)
 	return seen
 }
 

@@ -11,7 +11,7 @@ import (
 // server-side dry run; zero for a delete; for a replace the body as it is wanted, since a dry run
 // cannot delete first. Neither holds managed fields. Nothing is written.
 func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next object.Body, err error) {
-	was, err = c.live(ctx, ch)
+	was, err = c.writer.live(ctx, ch)
 	if err != nil {
 		return object.Body{}, object.Body{}, fmt.Errorf("read %s: %w", ch.Key, err)
 	}
@@ -23,26 +23,26 @@ func (c *Client) Preview(ctx context.Context, ch object.Change) (was, next objec
 	case object.Replace:
 		return was, ch.Object.Body, nil
 	}
-	next, err = c.rehearse(ctx, ch)
+	next, err = c.writer.rehearse(ctx, ch)
 	if err != nil {
 		return object.Body{}, object.Body{}, fmt.Errorf("dry run: %s %s: %w", ch.Action, ch.Key, withoutValues(ch, err))
 	}
 	return was, next, nil
 }
 
-func (c *Client) live(ctx context.Context, ch object.Change) (object.Body, error) {
+func (c *writer) live(ctx context.Context, ch object.Change) (object.Body, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
 		return object.Body{}, err
 	}
-	it, err := c.one(ctx, reading{resource: r, depth: object.Whole}, ch.Key)
+	it, err := c.one(ctx, reading{resource: r, extent: extent{depth: object.Whole}}, ch.Key)
 	if missing(err) == ch.Key.Name {
 		return object.Body{}, nil
 	}
 	return it.Body, err
 }
 
-func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
+func (c *writer) rehearse(ctx context.Context, ch object.Change) (object.Body, error) {
 	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return object.Body{}, err
@@ -55,6 +55,6 @@ func (c *Client) rehearse(ctx context.Context, ch object.Change) (object.Body, e
 	if err != nil {
 		return object.Body{}, err
 	}
-	it, err := c.wholeItem(raw, reading{resource: r, depth: object.Whole})
+	it, err := c.wholeItem(raw, reading{resource: r, extent: extent{depth: object.Whole}})
 	return it.Body, err
 }

@@ -40,7 +40,7 @@ func irreplaceable(k object.Key) bool {
 
 // replace leaves a gap in which the object does not exist. An object that something still holds after
 // goneWait is left as it is, being deleted: the next pass sees it so.
-func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, error) {
+func (c *writer) replace(ctx context.Context, ch object.Change) (object.Record, error) {
 	if irreplaceable(ch.Key) {
 		return object.Record{}, errIrreplaceable
 	}
@@ -62,7 +62,7 @@ func (c *Client) replace(ctx context.Context, ch object.Change) (object.Record, 
 
 // keepFromHelm annotates what was made anew as the object before it was: else the next upgrade of its release would delete it.
 // It is a merge patch, because an annotation that an apply holds goes with the next apply, which does not name it.
-func (c *Client) keepFromHelm(ctx context.Context, ch object.Change, uid string) (object.Record, error) {
+func (c *writer) keepFromHelm(ctx context.Context, ch object.Change, uid string) (object.Record, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
 		return object.Record{}, err
@@ -83,7 +83,7 @@ func (c *Client) keepFromHelm(ctx context.Context, ch object.Change, uid string)
 
 // remove deletes exactly what was seen; gone says that the name is free already. An absent object, or
 // a kind that is not served, is a success.
-func (c *Client) remove(ctx context.Context, ch object.Change) (gone bool, err error) {
+func (c *writer) remove(ctx context.Context, ch object.Change) (gone bool, err error) {
 	if ch.Was.IsZero() {
 		return false, errUnseen
 	}
@@ -102,7 +102,7 @@ func (c *Client) remove(ctx context.Context, ch object.Change) (gone bool, err e
 	return c.delete(ctx, r, ch)
 }
 
-func (c *Client) delete(ctx context.Context, r resource, ch object.Change) (gone bool, err error) {
+func (c *writer) delete(ctx context.Context, r resource, ch object.Change) (gone bool, err error) {
 	background, uid := metav1.DeletePropagationBackground, types.UID(ch.Was.UID)
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
@@ -126,7 +126,7 @@ func (c *Client) delete(ctx context.Context, r resource, ch object.Change) (gone
 	return err == nil && gone, nil
 }
 
-func (c *Client) awaitGone(ctx context.Context, ch object.Change) error {
+func (c *writer) awaitGone(ctx context.Context, ch object.Change) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWait)
 	defer cancel()
 	tick := time.NewTicker(goneLook)

@@ -53,7 +53,7 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, depth: depth}
+	s := scope{place: place{kind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace: "linkerd-multicluster"}, extent: extent{depth: depth}}
 	f := &feed{scope: s, condition: complete, due: map[object.Key]due{}}
 	c.feeds.open[s], c.feeds.scopes = f, []scope{s}
 	before := heap()
@@ -75,7 +75,7 @@ func retained(tb testing.TB, objects int, listed bool, depth object.Depth) float
 	}
 	all = look{}
 	c.feeds.take()
-	seen, _, err := c.feeds.look(c)
+	seen, _, err := c.feeds.look(c.reader)
 	if err != nil || seen.Len() != objects {
 		tb.Fatalf("got %d objects and %v, want %d", seen.Len(), err, objects)
 	}

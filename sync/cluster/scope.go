@@ -13,10 +13,18 @@ import (
 // scope is what one read is about, and what of it is kept.
 type scope struct {
 	place
-	depth            object.Depth
-	versions, health bool // as of a watch
-	spec, mayHide    bool
+	extent
+	versions, mayHide bool // as of a watch
 }
+
+// extent is how much of an object is kept, as a watch says it.
+type extent struct {
+	depth        object.Depth
+	health, spec bool
+}
+
+// whole says that all of an object is asked for, whatever of it is kept.
+func (e extent) whole() bool { return e.depth == object.Whole || e.health || e.spec }
 
 // place is a kind in a namespace, narrowed by a label selector, or one object of it.
 type place struct {
@@ -68,8 +76,8 @@ func first(a, b bool) int {
 // scopesOf gives one for a watch, or one for each of its names; these have no use for its selector.
 func scopesOf(w object.Watch) []scope {
 	s := scope{
-		place: place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
-		depth: w.Depth, versions: w.Versions, health: w.Health, spec: w.Spec, mayHide: w.MayHide,
+		place:  place{kind: schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}, namespace: w.Namespace},
+		extent: extent{w.Depth, w.Health, w.Spec}, versions: w.Versions, mayHide: w.MayHide,
 	}
 	if len(w.Names) == 0 {
 		s.selector = w.Selector

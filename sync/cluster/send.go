@@ -13,7 +13,7 @@ import (
 const inFlight = 16
 
 // send has a write wait for its turn, as turn does.
-func (c *Client) send(ctx context.Context, req *rest.Request) (rest.Result, error) {
+func (c *conn) send(ctx context.Context, req *rest.Request) (rest.Result, error) {
 	if err := req.Error(); err != nil {
 		return rest.Result{}, err
 	}
@@ -22,7 +22,7 @@ func (c *Client) send(ctx context.Context, req *rest.Request) (rest.Result, erro
 
 // turn waits until fewer than inFlight writes are under way, and sends one. What client-go sends again belongs to it, within the
 // client's timeout in all.
-func (c *Client) turn(ctx context.Context, do func(context.Context) rest.Result) (rest.Result, error) {
+func (c *conn) turn(ctx context.Context, do func(context.Context) rest.Result) (rest.Result, error) {
 	select {
 	case c.turns <- struct{}{}:
 		defer func() { <-c.turns }()

@@ -28,7 +28,7 @@ const watchFor = 8 * time.Minute
 
 // stream is a watch that the server answered.
 type stream struct {
-	client *Client
+	conn   *conn
 	as     reading
 	begun  time.Time
 	body   *ration
@@ -49,7 +49,7 @@ var errLate = errors.New("no answer")
 
 // watch begins one after the resourceVersion from. Its answer must begin in time; what comes then is bounded by nothing
 // but ctx and the pings of the connection.
-func (c *Client) watch(ctx context.Context, r resource, s scope, from string) (*stream, error) {
+func (c *watcher) watch(ctx context.Context, r resource, s scope, from string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(c.timeout, func() {
 		cancel(fmt.Errorf("%w within %s: %w", errLate, c.timeout, context.DeadlineExceeded))
@@ -62,7 +62,7 @@ func (c *Client) watch(ctx context.Context, r resource, s scope, from string) (*
 		cancel(err)
 		return nil, err
 	}
-	out := &stream{client: c, as: s.reading(r), begun: time.Now(), cancel: cancel}
+	out := &stream{conn: c.conn, as: s.reading(r), begun: time.Now(), cancel: cancel}
 	if err := out.decode(answer); err != nil {
 		cancel(err)
 		return nil, errors.Join(err, answer.Body.Close())
@@ -71,7 +71,7 @@ func (c *Client) watch(ctx context.Context, r resource, s scope, from string) (*
 }
 
 // askWatch asks itself, since a request of client-go takes a lost connection for a watch without events.
-func (c *Client) askWatch(ctx context.Context, r resource, s scope, from string) (*http.Response, error) {
+func (c *watcher) askWatch(ctx context.Context, r resource, s scope, from string) (*http.Response, error) {
 	req := s.narrow(lead(c.rest.Get(), r.path(s.namespace, ""))).Timeout(0).
 		Param("watch", "true").Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", from).Param("timeoutSeconds", strconv.Itoa(int(watchFor.Seconds())))
@@ -247,7 +247,7 @@ func (s *stream) decodeItem(e *event, raw []byte) (err error) {
 	if e.at = m.ResourceVersion; e.kind == watch.Bookmark {
 		return nil
 	}
-	e.item, err = s.client.metaItem(&m.ObjectMeta, s.as)
+	e.item, err = s.conn.metaItem(&m.ObjectMeta, s.as)
 	return err
 }
 
@@ -278,9 +278,9 @@ func (s *stream) decodeWhole(e *event, raw []byte) (err error) {
 		e.at = mark.Metadata.ResourceVersion
 		return err
 	}
-	read := s.client.checkedItem
+	read := s.conn.checkedItem
 	if s.codec != nil { // what was around it was no JSON
-		read = s.client.wholeItem
+		read = s.conn.wholeItem
 	}
 	e.item, err = read(raw, s.as)
 	e.at = e.item.Record.ResourceVersion

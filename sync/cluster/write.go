@@ -41,7 +41,7 @@ func (c *Client) Write(ctx context.Context, ch object.Change) (object.Record, er
 	return now, nil
 }
 
-func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, error) {
+func (c *writer) write(ctx context.Context, ch object.Change) (object.Record, error) {
 	switch ch.Action {
 	case object.Create, object.Update, object.Drain:
 		return c.patch(ctx, ch)
@@ -62,7 +62,7 @@ func (c *Client) write(ctx context.Context, ch object.Change) (object.Record, er
 	return ch.Was, nil
 }
 
-func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, error) {
+func (c *writer) patch(ctx context.Context, ch object.Change) (object.Record, error) {
 	m, err := c.apply(ctx, ch)
 	if err != nil {
 		return object.Record{}, c.judged(ctx, ch, err)
@@ -71,7 +71,7 @@ func (c *Client) patch(ctx context.Context, ch object.Change) (object.Record, er
 }
 
 // apply sends a change, and gives the metadata of the object after it.
-func (c *Client) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectMeta, err error) {
+func (c *writer) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectMeta, err error) {
 	p, err := c.patchOf(ctx, ch)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c *Client) apply(ctx context.Context, ch object.Change) (m *metav1.ObjectM
 	return metaOf(answer)
 }
 
-func (c *Client) sendForMeta(ctx context.Context, req *rest.Request) (*metav1.ObjectMeta, error) {
+func (c *conn) sendForMeta(ctx context.Context, req *rest.Request) (*metav1.ObjectMeta, error) {
 	answer, err := c.send(ctx, req.SetHeader("Accept", acceptMeta))
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func vacant(ch object.Change) bool {
 }
 
 // patchOf makes the PATCH of a change.
-func (c *Client) patchOf(ctx context.Context, ch object.Change) (patching, error) {
+func (c *writer) patchOf(ctx context.Context, ch object.Change) (patching, error) {
 	r, err := c.target(ctx, ch)
 	if err != nil {
 		return patching{}, err
@@ -136,7 +136,7 @@ func (c *Client) patchOf(ctx context.Context, ch object.Change) (patching, error
 }
 
 // guarded is the body on the wire: as it is, or with preconditions in its metadata.
-func (c *Client) guarded(ch object.Change) ([]byte, error) {
+func (c *writer) guarded(ch object.Change) ([]byte, error) {
 	body := ch.Object.Body.Bytes()
 	switch {
 	case vacant(ch):
@@ -150,7 +150,7 @@ func (c *Client) guarded(ch object.Change) ([]byte, error) {
 }
 
 // target is where a change goes. The version of its object counts; without one, any.
-func (c *Client) target(ctx context.Context, ch object.Change) (resource, error) {
+func (c *mapper) target(ctx context.Context, ch object.Change) (resource, error) {
 	group := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
 	if ch.Object.Version == "" {
 		r, ok, err := c.locate(ctx, group)

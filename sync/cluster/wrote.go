@@ -10,7 +10,7 @@ import (
 // known does a change so that feeds know it for ours.
 func (c *Client) known(ctx context.Context, ch object.Change) (object.Record, error) {
 	c.feeds.underway(ch.Key)
-	now, err := c.write(ctx, ch)
+	now, err := c.writer.write(ctx, ch)
 	c.breaker.note(ctx, err)
 	c.feeds.wrote(ch, now, err)
 	return now, err
@@ -20,27 +20,27 @@ func (c *Client) known(ctx context.Context, ch object.Change) (object.Record, er
 func (l *feeds) underway(key object.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.writing[key]++
+	l.writes.under[key]++
 }
 
 // written counts the writes that ended.
 func (l *feeds) written() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.writes
+	return l.writes.ended
 }
 
 // wrote notes for every feed what it has yet to show, and tells what moved meanwhile by others.
 func (l *feeds) wrote(ch object.Change, now object.Record, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.writes++
-	if l.writing[ch.Key]--; l.writing[ch.Key] <= 0 {
-		delete(l.writing, ch.Key)
+	l.writes.ended++
+	if l.writes.under[ch.Key]--; l.writes.under[ch.Key] <= 0 {
+		delete(l.writes.under, ch.Key)
 	}
-	_, foreign := l.held[ch.Key]
-	delete(l.held, ch.Key)
-	d := due{number: l.writes, version: now.ResourceVersion}
+	_, foreign := l.writes.moving[ch.Key]
+	delete(l.writes.moving, ch.Key)
+	d := due{number: l.writes.ended, version: now.ResourceVersion}
 	if ch.Action == object.Delete {
 		d.version, d.uid = ch.Was.ResourceVersion, ch.Was.UID
 	}
@@ -48,7 +48,7 @@ func (l *feeds) wrote(ch object.Change, now object.Record, err error) {
 		foreign = l.owe(ch, d) && foreign
 	}
 	if foreign {
-		l.tell(ch.Key)
+		l.moves.tell(ch.Key)
 	}
 }
 

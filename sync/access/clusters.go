@@ -34,30 +34,40 @@ type Options struct {
 
 // Clusters opens connections by what declarations say of access. Reconciles of a sync that is over may still use it.
 type Clusters struct {
-	options  Options
+	*connections
 	homeCfg  *rest.Config
-	home     *Home
-	registry *cluster.Registry
 	traffic  *traffic
-	moves    chan struct{} // capacity 1: something is to be taken
 	recorded chan struct{} // capacity 1: something in the management cluster moved, such as the record
-	grace    time.Duration // of Follow, for connections that are exchanged
+}
+
+// accesses are where declared clusters are reached.
+type accesses struct {
+	options Options
+	home    *Home
 
 	following gosync.Mutex    // held while it is found out what the declared accesses lead to
 	want      []fleet.Cluster // following
 	mu        gosync.Mutex
 	entries   map[api.ClusterName]*entry // those declared; mu
-	elsewhere map[api.ClusterName]bool   // exchanged between syncs, and not taken yet; mu
-	exchanges gosync.WaitGroup           // that Follow began
+}
+
+// connections are made by accesses, and exchanged once these lead elsewhere.
+type connections struct {
+	*accesses
+	registry  *cluster.Registry
+	grace     time.Duration            // of Follow, for connections that are exchanged
+	exchanges gosync.WaitGroup         // that Follow began
+	moves     chan struct{}            // capacity 1: something is to be taken
+	elsewhere map[api.ClusterName]bool // exchanged between syncs, and not taken yet; accesses.mu
 }
 
 // entry is one declared cluster.
 type entry struct {
-	place                           // as it was found last; clusters.mu
-	controlPlane string             // namespace of Linkerd's; clusters.mu
+	place                           // as it was found last; accesses.mu
+	controlPlane string             // namespace of Linkerd's; accesses.mu
 	turn         gosync.Mutex       // held while the connection is made or exchanged: the place that was found last is what remains
-	begun        int                // exchanges, so far; clusters.mu
-	end          context.CancelFunc // of the last of them; nil: there was none; clusters.mu
+	begun        int                // exchanges, so far; accesses.mu
+	end          context.CancelFunc // of the last of them; nil: there was none; accesses.mu
 }
 
 // Open connects to the management cluster, and to no other yet. An error is about its configuration.
@@ -77,8 +87,11 @@ func Open(ctx context.Context, management *rest.Config, o Options) (*Clusters, e
 
 func newClusters(o Options) *Clusters {
 	return &Clusters{
-		options: o, traffic: newTraffic(), moves: make(chan struct{}, 1), recorded: make(chan struct{}, 1), grace: exchangeGrace,
-		entries: map[api.ClusterName]*entry{}, elsewhere: map[api.ClusterName]bool{},
+		connections: &connections{
+			accesses: &accesses{options: o, entries: map[api.ClusterName]*entry{}},
+			grace:    exchangeGrace, moves: make(chan struct{}, 1), elsewhere: map[api.ClusterName]bool{},
+		},
+		traffic: newTraffic(), recorded: make(chan struct{}, 1),
 	}
 }
 
@@ -197,7 +210,7 @@ func accessSecrets(of []fleet.Cluster) (names []string) {
 }
 
 // look finds out where the accesses lead to now, and gives the clusters for which that is new; for who holds following.
-func (c *Clusters) look(ctx context.Context) (out []api.ClusterName) {
+func (c *accesses) look(ctx context.Context) (out []api.ClusterName) {
 	found := make([]bool, len(c.want))
 	Each(len(c.want), func(i int) { found[i] = c.moved(ctx, c.want[i]) })
 	for i, w := range c.want {
@@ -209,7 +222,7 @@ func (c *Clusters) look(ctx context.Context) (out []api.ClusterName) {
 }
 
 // declare forgets clusters that are not wanted any more, and ends the exchanges of their connections; for who holds following.
-func (c *Clusters) declare() {
+func (c *accesses) declare() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.entries
@@ -244,7 +257,7 @@ func Each(n int, f func(i int)) {
 
 // moved says whether a cluster's access leads elsewhere than before. One that could not be read leaves the connection that
 // there is: only what is known to be missing or wrong ends it.
-func (c *Clusters) moved(ctx context.Context, w fleet.Cluster) bool {
+func (c *accesses) moved(ctx context.Context, w fleet.Cluster) bool {
 	e, was := c.entry(w.Name)
 	now := c.find(ctx, w.Spec.Access, was)
 	if _, silent := errors.AsType[unread](now.err); silent && was.cfg != nil {
@@ -263,7 +276,7 @@ func alike(a, b error) bool {
 }
 
 // entry gives a declared cluster and its place; nil: it is not declared.
-func (c *Clusters) entry(name api.ClusterName) (*entry, place) {
+func (c *accesses) entry(name api.ClusterName) (*entry, place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[name]
@@ -274,7 +287,7 @@ func (c *Clusters) entry(name api.ClusterName) (*entry, place) {
 }
 
 // failures says which clusters have no connection, and why.
-func (c *Clusters) failures() map[api.ClusterName]error {
+func (c *accesses) failures() map[api.ClusterName]error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := map[api.ClusterName]error{}
@@ -287,7 +300,7 @@ func (c *Clusters) failures() map[api.ClusterName]error {
 }
 
 // reach gives where a cluster is, or why it cannot be reached.
-func (c *Clusters) reach(name api.ClusterName) (place, error) {
+func (c *accesses) reach(name api.ClusterName) (place, error) {
 	_, at := c.entry(name)
 	if at.err == nil && at.cfg == nil { // not declared any more, or not looked at yet
 		return place{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)

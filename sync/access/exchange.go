@@ -14,7 +14,7 @@ const exchangeGrace = 2 * time.Second
 
 // turnTo exchanges connections, and returns once that is done or grace is over. A server that does not answer delays only
 // what is under way by itself then: the connection that there is stays in use.
-func (c *Clusters) turnTo(ctx context.Context, moved []api.ClusterName) {
+func (c *connections) turnTo(ctx context.Context, moved []api.ClusterName) {
 	var late atomic.Bool
 	done := make(chan struct{}, len(moved))
 	for _, name := range moved {
@@ -40,7 +40,7 @@ func (c *Clusters) turnTo(ctx context.Context, moved []api.ClusterName) {
 
 // exchange makes a cluster's connection that of the place that was found last. Until it is complete, the one that there is
 // stays in use. An exchange that is under way ends: where it leads to counts no more.
-func (c *Clusters) exchange(ctx context.Context, name api.ClusterName) {
+func (c *connections) exchange(ctx context.Context, name api.ClusterName) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	e, number := c.begin(name, end)
@@ -64,7 +64,7 @@ func (c *Clusters) exchange(ctx context.Context, name api.ClusterName) {
 
 // unusable says that an exchange failed since nobody could be reached so, and notes that; one that was ended is only to be found
 // as new when it is looked at next.
-func (c *Clusters) unusable(ctx context.Context, e *entry, number int, err error) bool {
+func (c *connections) unusable(ctx context.Context, e *entry, number int, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -79,7 +79,7 @@ func (c *Clusters) unusable(ctx context.Context, e *entry, number int, err error
 }
 
 // begin counts an exchange and ends the one before; nil: the cluster is not declared.
-func (c *Clusters) begin(name api.ClusterName, end context.CancelFunc) (*entry, int) {
+func (c *connections) begin(name api.ClusterName, end context.CancelFunc) (*entry, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[name]
@@ -92,7 +92,7 @@ func (c *Clusters) begin(name api.ClusterName, end context.CancelFunc) (*entry, 
 	return e, e.begun
 }
 
-// overtaken ends the exchange that was begun last; for who holds clusters.mu.
+// overtaken ends the exchange that was begun last; for who holds accesses.mu.
 func (e *entry) overtaken() {
 	if e.end != nil {
 		e.end()
@@ -100,7 +100,7 @@ func (e *entry) overtaken() {
 }
 
 // leave closes a connection for all that begins from now on. What is under way in it ends by itself, and nobody waits for it.
-func (c *Clusters) leave(ctx context.Context, name api.ClusterName) {
+func (c *connections) leave(ctx context.Context, name api.ClusterName) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	_ = c.registry.Stop(ctx, name) // it says that calls are under way, or that there is no connection

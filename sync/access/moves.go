@@ -9,16 +9,16 @@ import (
 )
 
 // Moved implements sync.Changes.
-func (c *Clusters) Moved() <-chan struct{} { return c.moves }
+func (c *connections) Moved() <-chan struct{} { return c.moves }
 
 // Recorded has a word in it once something in the management cluster moved, such as the record.
 func (c *Clusters) Recorded() <-chan struct{} { return c.recorded }
 
 // ObjectsMoved has a word in it once something that is watched in a cluster moved, for who does not Attend.
-func (c *Clusters) ObjectsMoved() <-chan struct{} { return c.registry.Moved() }
+func (c *connections) ObjectsMoved() <-chan struct{} { return c.registry.Moved() }
 
 // Take implements sync.Changes. A cluster whose access leads elsewhere has moved as a whole.
-func (c *Clusters) Take() map[api.ClusterName]object.Moves {
+func (c *connections) Take() map[api.ClusterName]object.Moves {
 	out := c.registry.Take()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,20 +50,20 @@ func (c *Clusters) Attend(ctx context.Context) {
 }
 
 // again looks at the accesses of all that is followed.
-func (c *Clusters) again(ctx context.Context) []api.ClusterName {
+func (c *accesses) again(ctx context.Context) []api.ClusterName {
 	c.following.Lock()
 	defer c.following.Unlock()
 	return c.look(ctx)
 }
 
 // follow exchanges a connection between passes.
-func (c *Clusters) follow(ctx context.Context, name api.ClusterName) {
+func (c *connections) follow(ctx context.Context, name api.ClusterName) {
 	c.exchange(ctx, name)
 	c.tellMoved(name)
 }
 
 // tellMoved says that a cluster moved as a whole.
-func (c *Clusters) tellMoved(name api.ClusterName) {
+func (c *connections) tellMoved(name api.ClusterName) {
 	c.mu.Lock()
 	c.elsewhere[name] = true
 	c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *Clusters) tellMoved(name api.ClusterName) {
 }
 
 // tell says that something moved; many that were not heard yet are one.
-func (c *Clusters) tell() { tellTo(c.moves) }
+func (c *connections) tell() { tellTo(c.moves) }
 
 func tellTo(heard chan<- struct{}) {
 	select {

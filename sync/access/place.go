@@ -30,7 +30,7 @@ type place struct {
 const inCluster = "in the cluster"
 
 // find gives where an access leads to: was, where that is still so.
-func (c *Clusters) find(ctx context.Context, a api.Access, was place) place {
+func (c *accesses) find(ctx context.Context, a api.Access, was place) place {
 	switch {
 	case a.InCluster && was.stamp == inCluster:
 		return was
@@ -49,7 +49,7 @@ func (c *Clusters) find(ctx context.Context, a api.Access, was place) place {
 	return place{err: errors.New("access names nothing")}
 }
 
-func (c *Clusters) fromFile(k api.KubeconfigFile, was place) place {
+func (c *accesses) fromFile(k api.KubeconfigFile, was place) place {
 	if !c.options.AllowPaths {
 		return place{err: fmt.Errorf("access.kubeconfig %s: files of this machine count only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
 	}
@@ -68,7 +68,7 @@ func (c *Clusters) fromFile(k api.KubeconfigFile, was place) place {
 	return place{stamp: stamp, cfg: cfg, err: err}
 }
 
-func (c *Clusters) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
+func (c *accesses) fromSecret(ctx context.Context, s api.SecretKey, was place) place {
 	key := c.home.Key("Secret", s.Name)
 	of, entry, _ := strings.Cut(was.stamp, "/")
 	if entry != s.Key {

@@ -93,14 +93,14 @@ func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (u
 }
 
 // declared are the clusters that are followed.
-func (c *Clusters) declared() []fleet.Cluster {
+func (c *accesses) declared() []fleet.Cluster {
 	c.following.Lock()
 	defer c.following.Unlock()
 	return slices.Clone(c.want)
 }
 
 // Own is what was found out of a cluster's access, if `cluster add` made it; else nil.
-func (c *Clusters) Own(name api.ClusterName) *Own {
+func (c *accesses) Own(name api.ClusterName) *Own {
 	_, at := c.entry(name)
 	return at.own
 }

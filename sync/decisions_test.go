@@ -170,7 +170,7 @@ func TestAcceptedIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
-	mine.store.PutCluster("east", state.Cluster{Known: true, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
+	mine.store.PutCluster("east", state.Cluster{Reading: state.Read, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
 	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
 		u := &reconcile{shared: mine.shared, cluster: fleet.Cluster{Name: "east"}}

@@ -40,7 +40,7 @@ func atRest(names ...api.ClusterName) *engine {
 	e.store.Accept(f)
 	e.mode = open
 	for _, name := range names {
-		e.store.PutCluster(name, state.Cluster{Known: true}, e.store.Declared.Epoch())
+		e.store.PutCluster(name, state.Cluster{Reading: state.Read}, e.store.Declared.Epoch())
 	}
 	now, _ := e.store.View(e.store.Declared.Epoch())
 	for _, name := range names {
@@ -258,7 +258,7 @@ func TestNoMoveIsLost(t *testing.T) {
 		o := object.Object{Key: probe}
 		edit := object.Observation{}.Edit()
 		edit.Put(probe, object.Record{UID: "1", Mark: object.Ours}, o.Body)
-		e.store.PutCluster("west", state.Cluster{Known: true, Seen: edit.Observation()}, e.store.Declared.Epoch())
+		e.store.PutCluster("west", state.Cluster{Reading: state.Read, Seen: edit.Observation()}, e.store.Declared.Epoch())
 		w := e.workers["west"]
 		w.read, w.ended, w.rest = current, time.Now(), time.Now().Add(time.Minute)
 		e.loop.Changes = watched{"west": {Keys: []object.Key{k}}}
@@ -326,7 +326,7 @@ func TestOutdatedStepIsPlannedAgain(t *testing.T) {
 		r := wrote(e, "Drift", nil)
 		r.step.Changes, r.outcomes = nil, nil
 		if outdated {
-			e.store.PutCluster("east", state.Cluster{Known: true, Facts: linkerd.Facts{UID: "another"}}, e.store.Declared.Epoch())
+			e.store.PutCluster("east", state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: "another"}}, e.store.Declared.Epoch())
 		}
 		if e.end(t.Context(), r); e.workers["west"].isDue() != outdated {
 			t.Errorf("outdated %t: due %t", outdated, e.workers["west"].isDue())

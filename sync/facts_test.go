@@ -49,7 +49,7 @@ func TestFactsAreReused(t *testing.T) {
 		"declared anew":     {elsewhere, seen("uid", "ca"), true, false},
 		"unknown before":    {spec, seen("uid", "ca"), false, false},
 	} {
-		u := factual(state.Cluster{Known: tt.known, Seen: seen("uid", "ca"), Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, spec)
+		u := factual(state.Cluster{Reading: map[bool]state.Reading{true: state.Read}[tt.known], Seen: seen("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
 		u.cluster.Spec = tt.spec
 		side := state.Cluster{Seen: tt.seen}
 		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {
@@ -66,7 +66,7 @@ func TestSameObservation(t *testing.T) {
 	e := object.Observation{}.Edit()
 	e.Put(object.Key{Kind: "Namespace", Name: "kube-system"}, object.Record{UID: "u"}, object.Body{})
 	same := e.Observation()
-	u := factual(state.Cluster{Known: true, Seen: same, Gap: "of before", Facts: linkerd.Facts{Version: "as it was"}}, api.Cluster{}.WithDefaults())
+	u := factual(state.Cluster{Reading: state.Read, Seen: same, Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, api.Cluster{}.WithDefaults())
 	side := state.Cluster{Seen: same}
 	if u.tell(&side); side.Gap != "of before" || side.Facts.Version != "as it was" {
 		t.Errorf("it was looked at again: %q, %q", side.Gap, side.Facts.Version)

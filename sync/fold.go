@@ -51,7 +51,7 @@ func (r *reconcile) unfoldable(o object.Outcome) bool {
 func (r *reconcile) sees() bool {
 	near := r.store.Near(r.cluster.Name)
 	side := r.store.Clusters.Last(r.cluster.Name)
-	if !side.Known || len(near.Clusters) == 0 {
+	if !side.Known() || len(near.Clusters) == 0 {
 		return true
 	}
 	looked, err := plan.Watches(near, r.cluster, r.loop.Renderer, side.Seen)

@@ -124,7 +124,7 @@ func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
 		_, recorded := w.UIDs[name]
 		switch {
 		case !h.concerns(f, name):
-		case side.Known:
+		case side.Known():
 			read = true
 		case recorded:
 			unread = append(unread, name)
@@ -167,7 +167,7 @@ func (h *history) everywhere(ctx context.Context, commit api.Commit) bool {
 	}
 	applied := h.store.Carried()
 	for name := range h.store.Record.Last().Clusters {
-		if last := applied[name]; !h.store.Clusters.Last(name).Known || last != "" && last != good.Commit {
+		if last := applied[name]; !h.store.Clusters.Last(name).Known() || last != "" && last != good.Commit {
 			return false
 		}
 	}

@@ -161,15 +161,15 @@ func TestSees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.PutCluster("west", state.Cluster{Known: true, Looked: looked}, s.Declared.Epoch())
-		s.PutCluster("east", state.Cluster{Known: true}, s.Declared.Epoch())
+		s.PutCluster("west", state.Cluster{Reading: state.Read, Looked: looked}, s.Declared.Epoch())
+		s.PutCluster("east", state.Cluster{Reading: state.Read}, s.Declared.Epoch())
 		if !u.sees() {
 			t.Error("nothing more is to be looked at")
 		}
 		token := object.Object{Key: object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}}
 		e := object.Observation{}.Edit()
 		e.Put(token.Key, object.Written(token), object.Body{})
-		s.PutCluster("east", state.Cluster{Known: true, Seen: e.Observation()}, s.Declared.Epoch())
+		s.PutCluster("east", state.Cluster{Reading: state.Read, Seen: e.Observation()}, s.Declared.Epoch())
 		if u.sees() {
 			t.Error("the target has a token from a former mode: the source's Secret is to be looked at")
 		}

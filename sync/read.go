@@ -27,7 +27,7 @@ func (r *reconcile) side(ctx context.Context) state.Cluster {
 		return r.observe(ctx, conn, &side)
 	})
 	if err != nil {
-		failed := state.Cluster{Looked: looked, Err: r.loop.why(err), Answered: side.Answered} // its watches stay as they are
+		failed := state.Cluster{Looked: looked, Err: r.loop.why(err), Reading: side.Reading} // its watches stay as they are
 		if r.how != byWatches {
 			failed.Pass = r.round
 		}
@@ -37,7 +37,7 @@ func (r *reconcile) side(ctx context.Context) state.Cluster {
 		return side // its inventories say nothing
 	}
 	r.tell(&side)
-	side.Known = true
+	side.Reading = state.Read
 	r.judge(ctx, side)
 	return side
 }
@@ -46,7 +46,7 @@ func (r *reconcile) side(ctx context.Context) state.Cluster {
 // are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
 func (r *reconcile) tell(side *state.Cluster) {
 	last := r.store.Clusters.Last(r.cluster.Name)
-	alike := last.Known && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
+	alike := last.Known() && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
 	case alike && side.Seen.Is(last.Seen):
 		side.Facts, side.Gap, side.Anyone = last.Facts, last.Gap, last.Anyone
@@ -83,7 +83,7 @@ func (r *reconcile) observe(ctx context.Context, conn Cluster, side *state.Clust
 	if err != nil || !r.watches(side, ledger) {
 		return err
 	}
-	side.Answered = true
+	side.Reading = state.Answered
 	rest, err := conn.Observe(ctx, side.Looked[len(plan.Ledger()):])
 	side.Seen = with(rest, ledger)
 	if older := linkerd.OlderWatches(rest); err == nil && len(older) > 0 {

@@ -122,7 +122,7 @@ func (r *reconcile) perform(ctx context.Context, v store.View) {
 	side := v.Clusters[r.cluster.Name]
 	given, yields := plan.GiveUp(v.Snapshot, r.step)
 	r.store.Return(v)
-	if r.kept = r.how == byRequests && side.Known; !r.loop.writes(r.cluster.Name) {
+	if r.kept = r.how == byRequests && side.Known(); !r.loop.writes(r.cluster.Name) {
 		return
 	}
 	r.write(ctx, side.Facts.UID)
@@ -140,7 +140,7 @@ func (r *reconcile) look(ctx context.Context) bool {
 	began := time.Now()
 	side := r.side(ctx)
 	r.took.read, r.answer = time.Since(began), unknown
-	if side.Known {
+	if side.Known() {
 		r.answer = known
 	}
 	r.run.hear()

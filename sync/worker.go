@@ -226,7 +226,7 @@ func (w *worker) busy(stopped, straggles bool) bool {
 // planned from is as it was.
 func (w *worker) settled(now store.View) bool {
 	s := w.last.step
-	return w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known &&
+	return w.last.finished() && w.run == nil && !past(w.due, now.Now) && now.Clusters[w.cluster.Name].Known() &&
 		!past(s.Next, now.Now) && !past(s.Retry, now.Now) && now.Basis(s) == w.last.basis
 }
 

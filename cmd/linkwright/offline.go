@@ -51,7 +51,7 @@ func (o *offline) world(f *fleet.Fleet) state.Snapshot {
 }
 
 func (o *offline) side(f *fleet.Fleet, c fleet.Cluster) state.Cluster {
-	side := state.Cluster{Known: true, Everything: true, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
+	side := state.Cluster{Reading: state.Simulated, Facts: linkerd.StandIns(c.Name, c.Spec, o.facts[c.Name])}
 	for _, name := range f.Names(c.Name) {
 		if side.StandIns == nil {
 			side.StandIns = map[api.ClusterName]linkerd.Facts{}

@@ -98,7 +98,7 @@ func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) e
 	facts := map[api.ClusterName]linkerd.Facts{}
 	unread := 0
 	for name, side := range w.Clusters {
-		if !side.Known {
+		if !side.Known() {
 			say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
 			unread++
 			continue

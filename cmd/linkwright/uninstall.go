@@ -95,7 +95,7 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 func (e *engine) remembered(w state.Snapshot) []fleet.Cluster {
 	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
 		side := w.Clusters[c.Name]
-		return w.Forget[c.Name] && (!side.Known || len(side.Seen.Hidden) > 0)
+		return w.Forget[c.Name] && (!side.Known() || len(side.Seen.Hidden) > 0)
 	})
 }
 

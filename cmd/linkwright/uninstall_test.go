@@ -14,8 +14,8 @@ import (
 func TestUninstallRemembers(t *testing.T) {
 	w := state.Snapshot{Record: state.Record{Forget: map[api.ClusterName]bool{"dead": true, "hiding": true, "sound": true}}, Clusters: map[api.ClusterName]state.Cluster{
 		"dead":   {},
-		"hiding": {Known: true, Seen: object.Observation{Hidden: []object.Hidden{{Key: object.Key{Kind: "Secret"}}}}},
-		"sound":  {Known: true},
+		"hiding": {Reading: state.Read, Seen: object.Observation{Hidden: []object.Hidden{{Key: object.Key{Kind: "Secret"}}}}},
+		"sound":  {Reading: state.Read},
 		"other":  {},
 	}}
 	for _, name := range []api.ClusterName{"dead", "hiding", "other", "sound"} {

@@ -180,7 +180,7 @@ func (c commit) left(e object.End) bool {
 // granted: the access of a source that gives no answer stays for as long as people grant, at least since it went silent.
 func (r *run) granted(p *process, c object.Change) string {
 	source := r.planes[r.called(c.End.Link.Source)]
-	if c.Key != account(c.End.Link.Source) || source == nil || !source.down || p.sides[source.name].Known || r.forget[source.name] {
+	if c.Key != account(c.End.Link.Source) || source == nil || !source.down || p.sides[source.name].Known() || r.forget[source.name] {
 		return ""
 	}
 	if _, known := r.home[source.name]; known && r.now.Sub(source.silent) < r.grace {
@@ -196,7 +196,7 @@ func (r *run) owed(p *process, c object.Change) string {
 		far = c.End.Link.Target
 	}
 	pl, known := r.planes[r.called(far)], false
-	if _, known = r.home[far]; c.Action != object.Delete || c.End.IsBase() || pl == nil || !known || p.sides[far].Known || r.forget[far] {
+	if _, known = r.home[far]; c.Action != object.Delete || c.End.IsBase() || pl == nil || !known || p.sides[far].Known() || r.forget[far] {
 		return ""
 	}
 	if t := pl.things[inventoryKey(c.End.Link)]; t == nil || t.by != ours {

@@ -284,7 +284,7 @@ func (p *plane) after(c object.Change, was *thing) (object.Record, object.Body) 
 	if was != nil {
 		e.Put(c.Key, was.rec, was.body)
 	}
-	side := plan.After(state.Cluster{Known: true, Everything: true, Seen: e.Observation()}, plan.Step{Changes: []object.Change{c}})
+	side := plan.After(state.Cluster{Reading: state.Simulated, Seen: e.Observation()}, plan.Step{Changes: []object.Change{c}})
 	body, _ := side.Seen.Body(c.Key)
 	return side.Seen.Record(c.Key), body
 }

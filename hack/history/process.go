@@ -125,7 +125,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 		watches = append(watches, older...)
 		seen = pl.observe(watches)
 	}
-	side := state.Cluster{Known: true, Looked: watches, Seen: seen, Pass: p.pass}
+	side := state.Cluster{Reading: state.Read, Looked: watches, Seen: seen, Pass: p.pass}
 	side.Facts = pl.facts(c.Spec, side.Seen, whole)
 	_, before := p.sides[c.Name]
 	if was, had := p.seen[c.Name]; before && (!had || was != now) {

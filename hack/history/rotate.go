@@ -84,7 +84,7 @@ func (r *run) interrupts(p *process, c object.Change, was *thing) string {
 	if _, _, ok := tokenOf(c.Key); !ok || !declared || source == nil || was.token == "" {
 		return ""
 	}
-	if !p.sides[link.Source].Known {
+	if !p.sides[link.Source].Known() {
 		return "(b) its source cannot be seen, which may use it"
 	}
 	for _, k := range sourceKeys(source.mc, link.Target, l) {
@@ -99,7 +99,7 @@ func (r *run) interrupts(p *process, c object.Change, was *thing) string {
 func (r *run) sees(p *process, c fleet.Cluster) bool {
 	side := p.sides[c.Name]
 	watches, err := plan.Watches(r.world(p), c, r.renderer, side.Seen)
-	return err != nil || !side.Known || reflect.DeepEqual(watches, side.Looked)
+	return err != nil || !side.Known() || reflect.DeepEqual(watches, side.Looked)
 }
 
 // plain leaves out in what tokens differ from those of clusters where nothing happened: of what holds them the keys alone compare.

@@ -131,7 +131,7 @@ func (r *run) same(p *process, name api.ClusterName, s plan.Step, policies ...pl
 	}
 	w := r.world(p)
 	for other := range w.Clusters {
-		if shown, ok := p.real[other]; ok && p.sides[other].Known {
+		if shown, ok := p.real[other]; ok && p.sides[other].Known() {
 			shown.Pass = p.sides[other].Pass
 			w.Clusters[other] = shown
 		}

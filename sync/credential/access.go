@@ -38,7 +38,7 @@ func (s *Set) StillUsed(l fleet.Link) *object.Reason {
 	}
 	v := s.View(l)
 	if s.Unidentified(l.Source.Name) != nil {
-		v.Source.Known = false
+		v.Source.Reading = state.Unread
 	}
 	now, _ := s.Link(l)
 	return v.StillUsed(s.Access(l), now)
@@ -58,7 +58,7 @@ func (s *Set) Former(l fleet.Link) []object.Key {
 	}
 	v := s.View(l)
 	if s.Unidentified(l.Source.Name) != nil {
-		v.Source.Known = false
+		v.Source.Reading = state.Unread
 	}
 	if now, _ := s.Link(l); v.Took(now) && !s.behind(l) {
 		return nil

@@ -54,7 +54,7 @@ func (s *Set) behind(l fleet.Link) bool {
 // Untellable says that the source's control plane uses a link's credential, and that nobody lets us see what it was told.
 func (s *Set) Untellable(l fleet.Link) bool {
 	source := s.Clusters[l.Source.Name]
-	return l.Spec.UsesRemoteDiscovery() && source.Known && !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd))
+	return l.Spec.UsesRemoteDiscovery() && source.Known() && !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd))
 }
 
 // Newest is the number of the last token that a link has, or is to have by what its target's end has recorded.

@@ -120,7 +120,7 @@ func (v Pair) Rotate(a Access, fresh object.Secret, now time.Time) Rotation {
 
 // tokens are those of the source's Secrets that are ours; false where one of them was not read.
 func (v Pair) tokens() (out []object.Secret, read bool) {
-	if !v.Source.Known || !v.Target.Known {
+	if !v.Source.Known() || !v.Target.Known() {
 		return nil, false
 	}
 	for _, k := range v.Secrets() {
@@ -150,7 +150,7 @@ func (v Pair) Holds(token object.Secret) bool {
 // Took says that the source uses the credential now, and no other: every Secret of the link carries it, one that the link
 // no longer has is gone, and Linkerd was told.
 func (v Pair) Took(now *linkerd.Credential) bool {
-	if !v.Source.Known || now == nil || !v.Holds(now.Token) {
+	if !v.Source.Known() || now == nil || !v.Holds(now.Token) {
 		return false
 	}
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen

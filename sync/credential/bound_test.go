@@ -241,7 +241,7 @@ func TestTook(t *testing.T) {
 		{"not announced", "old", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(*Pair) {}, false},
 		{"another is carried", "new", &linkerd.Credential{Token: issued(2, start), Print: "new"}, func(*Pair) {}, false},
 		{"there is none", "new", nil, func(*Pair) {}, false},
-		{"source not known", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *Pair) { v.Source.Known = false }, false},
+		{"source not known", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *Pair) { v.Source.Reading = state.Unread }, false},
 		{"a Secret that the link no longer has", "new", &linkerd.Credential{Token: issued(1, start), Print: "new"}, func(v *Pair) {
 			record(&v.Source.Seen, linkerd.ControlPlaneSecret(v.Link.Source.Spec.Linkerd, "east"), object.Record{UID: "u", Mark: object.Ours})
 		}, false},

@@ -48,8 +48,12 @@ func (s *Set) View(l fleet.Link) Pair {
 // Identified is as View, but of a cluster that is not the one its name means nothing is known.
 func (s *Set) Identified(l fleet.Link) Pair {
 	v := s.View(l)
-	v.Source.Known = v.Source.Known && s.Unidentified(l.Source.Name) == nil
-	v.Target.Known = v.Target.Known && s.Unidentified(l.Target.Canonical()) == nil
+	if v.Source.Known() && s.Unidentified(l.Source.Name) != nil {
+		v.Source.Reading = state.Unread
+	}
+	if v.Target.Known() && s.Unidentified(l.Target.Canonical()) != nil {
+		v.Target.Reading = state.Unread
+	}
 	return v
 }
 
@@ -85,7 +89,7 @@ func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 		return &c, nil
 	}
 	switch {
-	case !v.Source.Known || s.Unidentified(l.Target.Canonical()) != nil:
+	case !v.Source.Known() || s.Unidentified(l.Target.Canonical()) != nil:
 		return nil, nil
 	case mode == api.Existing:
 		return v.Existing()

@@ -103,7 +103,7 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	inUse := func(format string, a ...any) *object.Reason {
 		return object.Because(InUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
 	}
-	if !v.Source.Known || now == nil {
+	if !v.Source.Known() || now == nil {
 		return inUse("its end of the link is not ready")
 	}
 	for _, k := range []object.Key{linkerd.MirrorSecret(at, v.Link.Target.Name), linkerd.ControlPlaneSecret(at, v.Link.Target.Name)} {

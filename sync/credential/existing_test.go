@@ -34,8 +34,8 @@ func linkedBy(t *testing.T) Pair {
 		RemoteDiscoverySelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 	}.WithDefaults()
 	v := Pair{state.View{Link: fleet.Link{Source: &fleet.Cluster{Name: "west", Spec: west}, Target: &fleet.Cluster{Name: "east", Spec: east}, Spec: &spec}}}
-	v.Source = state.Cluster{Known: true, Everything: true, Facts: linkerd.Facts{UID: "uid"}}
-	v.Target = state.Cluster{Known: true, Everything: true, Facts: linkerd.Facts{Domains: linkerd.Domains{Cluster: "east.local", Trust: "east.test"}}}
+	v.Source = state.Cluster{Reading: state.Simulated, Facts: linkerd.Facts{UID: "uid"}}
+	v.Target = state.Cluster{Reading: state.Simulated, Facts: linkerd.Facts{Domains: linkerd.Domains{Cluster: "east.local", Trust: "east.test"}}}
 	for _, k := range []object.Key{mirrorKey, planeKey} {
 		v.put(t, k, kubeconfig(canary))
 	}
@@ -114,7 +114,7 @@ func TestExisting(t *testing.T) {
 	if second, _ := v.Existing(); second.Print == first.Print {
 		t.Error("Existing: another content has the same print")
 	}
-	v.Source = state.Cluster{Known: true}
+	v.Source = state.Cluster{Reading: state.Read}
 	if _, why := v.Existing(); why == nil || why.Code != reason.Unknown {
 		t.Errorf("Existing where nothing was looked for: %v", why)
 	}

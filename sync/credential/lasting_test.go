@@ -70,7 +70,7 @@ func TestLasting(t *testing.T) {
 		{"it is lost, and the other mode's number is higher", 0, none, none, func(_ *Pair, a *Access) { a.Live, a.Last = []int{3, 4}, 2 }, "use - keep token.5"},
 		{"which are lost", 0, none, none, func(_ *Pair, a *Access) { a.Bound = 4 }, "use - keep token.5"},
 
-		{"the source was not read", 2, []int{1, 2}, none, func(v *Pair, _ *Access) { v.Source.Known = false }, "use word-2 keep token,token.2"},
+		{"the source was not read", 2, []int{1, 2}, none, func(v *Pair, _ *Access) { v.Source.Reading = state.Unread }, "use word-2 keep token,token.2"},
 		{"its control plane was not told", 2, []int{1, 2}, none, func(_ *Pair, a *Access) { a.Untold = true }, "use word-2 keep token,token.2"},
 		{"nobody tried it yet", 2, []int{1, 2}, none, func(v *Pair, _ *Access) { v.Link.Spec.Credentials.Preflight = api.Warn }, "use word-2 keep token,token.2"},
 		{"nobody tries it here", 2, []int{1, 2}, none, func(v *Pair, a *Access) {

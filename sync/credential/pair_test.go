@@ -12,7 +12,7 @@ import (
 func TestCredential(t *testing.T) {
 	key := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"}
 	view := func(uid string, mark object.Mark, body string) Pair {
-		v := Pair{state.View{Source: state.Cluster{Known: true, Facts: linkerd.Facts{UID: uid}}, Target: state.Cluster{Known: true}}}
+		v := Pair{state.View{Source: state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: uid}}, Target: state.Cluster{Reading: state.Read}}}
 		put(&v.Target.Seen, key, object.Record{UID: "x", Mark: mark}, object.NewBody([]byte(body)))
 		return v
 	}
@@ -24,7 +24,7 @@ func TestCredential(t *testing.T) {
 		"without our mark": view("u", object.Unmarked, filled),
 		"somebody else's":  view("u", object.Theirs, filled),
 		"a copy":           view("u", object.Copied, filled),
-		"unknown target":   {state.View{Source: state.Cluster{Known: true}}},
+		"unknown target":   {state.View{Source: state.Cluster{Reading: state.Read}}},
 	} {
 		if got, err := v.Credential(key); got != nil || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // is are the conditions of what is told in one word each: Ready's status and reason, and what else is True.
@@ -63,11 +64,11 @@ func TestConditions(t *testing.T) {
 		"access fails":                    {with: denied, want: stalled(string(reason.AccessFails))},
 		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.AccessFails))},
 		"it failed, and works":            {was: was(time.Hour, denied), with: untouched, want: ready},
-		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Target.Known, v.Target.Err = nil, false, why }, want: stalled(string(TargetNotRead))},
+		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Target.Reading, v.Target.Err = nil, state.Unread, why }, want: stalled(string(TargetNotRead))},
 		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.AccessFails))},
-		"target down":                     {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Known, v.Target.Err = false, why }, held: why, want: stalled(string(TargetNotRead))},
-		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Known = false }, held: why, want: "Ready=Unknown NotSeen; "},
-		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Known = false }, want: "Ready=Unknown NotSeen; "},
+		"target down":                     {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading, v.Target.Err = state.Unread, why }, held: why, want: stalled(string(TargetNotRead))},
+		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading = state.Unread }, held: why, want: "Ready=Unknown NotSeen; "},
+		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Reading = state.Unread }, want: "Ready=Unknown NotSeen; "},
 		"no anchor in common": {with: func(v *Link, _ *linkerd.Pulse) {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 		}, want: stalled(string(AnchorsApart))},

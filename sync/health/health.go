@@ -120,14 +120,14 @@ func (v Link) renders(held *object.Reason) Verdict {
 	switch {
 	case held == nil:
 		return Verdict{Stage: Renders, Passing: Passed}
-	case !v.Target.Known: // for want of its facts
+	case !v.Target.Known(): // for want of its facts
 		return Verdict{Renders, Unknown, held}
 	}
 	return Verdict{Renders, Failed, held}
 }
 
 func (v Link) reachable() Verdict {
-	if v.Target.Known {
+	if v.Target.Known() {
 		return Verdict{Stage: Reachable, Passing: Passed}
 	}
 	if v.Target.Err != nil {
@@ -162,7 +162,7 @@ func (v Link) works() Verdict {
 }
 
 func (v Link) written() Verdict {
-	if !v.Source.Known {
+	if !v.Source.Known() {
 		return Verdict{Stage: Written, Passing: Unknown}
 	}
 	for _, k := range v.Secrets() {
@@ -186,7 +186,7 @@ func (v Link) loaded() Verdict {
 func (v Link) leads() Verdict {
 	at, target, seen := v.Link.Source.Spec.Linkerd, v.Link.Target.Name, v.Source.Seen
 	lease := object.Key{Group: "coordination.k8s.io", Kind: "Lease", Namespace: at.MulticlusterNamespace, Name: linkerd.Lease(target)}
-	if !v.Source.Known {
+	if !v.Source.Known() {
 		return Verdict{Stage: Leads, Passing: Unknown}
 	}
 	if v.Link.Spec.Controller.Mode == api.PerLink {
@@ -213,9 +213,9 @@ func (v Link) leads() Verdict {
 
 func (v Link) gateway(p linkerd.Pulse) Verdict {
 	switch {
-	case !v.Source.Known:
+	case !v.Source.Known():
 		return Verdict{Stage: Gateway, Passing: Unknown}
-	case v.Target.Known && v.Target.Facts.Gateway.Disabled:
+	case v.Target.Known() && v.Target.Facts.Gateway.Disabled:
 		return Verdict{Stage: Gateway, Passing: NotAsked}
 	case v.mirrorless() != nil:
 		return Verdict{Gateway, Unknown, v.mirrorless()}
@@ -231,7 +231,7 @@ func (v Link) gateway(p linkerd.Pulse) Verdict {
 
 func (v Link) serving(p linkerd.Pulse) Verdict {
 	switch {
-	case !v.Source.Known:
+	case !v.Source.Known():
 		return Verdict{Stage: Serving, Passing: Unknown}
 	case v.mirrorless() != nil:
 		return Verdict{Serving, Unknown, v.mirrorless()}

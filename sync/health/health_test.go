@@ -16,7 +16,7 @@ import (
 // healthy is a link of which every stage passes.
 func healthy() (Link, linkerd.Pulse) {
 	spec := api.Cluster{}.WithDefaults()
-	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Known: true}, Target: state.Cluster{Known: true}, Proof: &state.Proof{}}}}
+	v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}, Proof: &state.Proof{}}}}
 	v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west", Spec: spec}, &fleet.Cluster{Name: "east", Spec: spec}
 	v.Link.Spec = &api.LinkSpec{TrustAnchors: api.Warn}
 	v.Link.Spec.Controller.Mode = api.PerLink
@@ -58,11 +58,17 @@ func TestHealth(t *testing.T) {
 		is   Passing
 		code string
 	}{
-		"all is well":         {nil, Serving, Passed, ""},
-		"held":                {func(*Link, *linkerd.Pulse) *object.Reason { return why }, Renders, Failed, "Because"},
-		"held for the target": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Known, v.Target.Err = false, why; return why }, Renders, Unknown, "Because"},
-		"target down":         {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Known, v.Target.Err = false, why; return why }, Reachable, Failed, "Because"},
-		"target not read yet": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Known = false; return nil }, Reachable, Unknown, "NotRead"},
+		"all is well": {nil, Serving, Passed, ""},
+		"held":        {func(*Link, *linkerd.Pulse) *object.Reason { return why }, Renders, Failed, "Because"},
+		"held for the target": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			v.Target.Reading, v.Target.Err = state.Unread, why
+			return why
+		}, Renders, Unknown, "Because"},
+		"target down": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
+			v.Target.Reading, v.Target.Err = state.Unread, why
+			return why
+		}, Reachable, Failed, "Because"},
+		"target not read yet": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Reading = state.Unread; return nil }, Reachable, Unknown, "NotRead"},
 		"no anchor in common": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 			return nil

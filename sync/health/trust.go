@@ -35,7 +35,7 @@ func (t Trust) Broken() bool { return t.Why != nil && t.Why.Code == NoSharedAnch
 // that the sets are equal, as Linkerd's own check wants it, is more than a rotation can give.
 func (v Link) Trust(now time.Time) Trust {
 	source, target := v.Source.Facts.Anchors, v.Target.Facts.Anchors
-	if !v.Source.Known || !v.Target.Known || len(source) == 0 || len(target) == 0 {
+	if !v.Source.Known() || !v.Target.Known() || len(source) == 0 || len(target) == 0 {
 		return Trust{}
 	}
 	shared := slices.DeleteFunc(slices.Clone(source), func(a linkerd.Anchor) bool {

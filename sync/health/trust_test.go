@@ -38,7 +38,7 @@ func TestTrust(t *testing.T) {
 		"one ends soon, one does not": {anchors{soon, a}, anchors{soon, a}, "", nil, a.Expires.Add(-anchorNotice)},
 		"more than can be told":       {anchors{a}, anchors{b, c, soon, over}, string(NoSharedAnchor), []string{"dddddddddddddddd (until 2027-01-20), and more."}, time.Time{}},
 	} {
-		v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Known: true}, Target: state.Cluster{Known: true}}}}
+		v := Link{Pair: credential.Pair{View: state.View{Source: state.Cluster{Reading: state.Read}, Target: state.Cluster{Reading: state.Read}}}}
 		v.Link.Source, v.Link.Target = &fleet.Cluster{Name: "west"}, &fleet.Cluster{Name: "east"}
 		v.Source.Facts.Anchors, v.Target.Facts.Anchors = x.source, x.target
 		got := v.Trust(now)
@@ -57,11 +57,11 @@ func TestTrust(t *testing.T) {
 			}
 		}
 		for _, side := range []*state.Cluster{&v.Source, &v.Target} {
-			side.Known = false
+			side.Reading = state.Unread
 			if got := v.Trust(now); got != (Trust{}) {
 				t.Errorf("%s, with an end that was not read: %+v", name, got)
 			}
-			side.Known = true
+			side.Reading = state.Read
 		}
 	}
 }

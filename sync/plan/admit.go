@@ -211,7 +211,7 @@ func (a *admission) unread(end object.End) (why *object.Reason, look []api.Clust
 	source := a.Today(end.Link.Source)
 	for _, name := range []api.ClusterName{a.name, source, a.Holder(end.Link)} {
 		side := a.Clusters[name]
-		if side.Pass == a.Pass || !side.Known && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
+		if side.Pass == a.Pass || !side.Known() && (name != source || end.IsSource() || !a.Remembered(name) || a.abandoned(name)) {
 			continue
 		}
 		look = append(look, name)

@@ -21,7 +21,7 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	w := state.Snapshot{Installation: object.Installation{Owner: owner}, Clusters: map[api.ClusterName]state.Cluster{}, Record: state.Record{Accepted: map[api.ClusterName]string{}}}
 	for i := range n {
 		name := api.ClusterName(fmt.Sprintf("c%d", i))
-		side := state.Cluster{Known: r.IntN(10) > 0, Facts: linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}}
+		side := state.Cluster{Reading: map[bool]state.Reading{true: state.Read}[r.IntN(10) > 0], Facts: linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}}
 		if r.IntN(20) == 0 {
 			side.Facts.UID = ""
 		}
@@ -42,7 +42,7 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 func identities(w state.Snapshot) map[string]int {
 	out := map[string]int{}
 	for _, side := range w.Clusters {
-		if side.Known {
+		if side.Known() {
 			out[side.Facts.UID]++
 		}
 	}
@@ -57,7 +57,7 @@ func TestCarriedTellsTwinsApart(t *testing.T) {
 		w := crowd(t, r, n)
 		count, want := identities(w), map[api.ClusterName]api.Commit{}
 		for name, side := range w.Clusters {
-			if side.Known && side.Facts.UID != "" && count[side.Facts.UID] == 1 {
+			if side.Known() && side.Facts.UID != "" && count[side.Facts.UID] == 1 {
 				want[name] = "of " + api.Commit(name)
 			}
 			if one := state.Identify(w).Applied(name); one != want[name] {

@@ -110,7 +110,7 @@ func (r *removals) standsIn(recorded map[api.ClusterName][]inventory.Inventory, 
 func (r *removals) holdings() map[api.ClusterName][]inventory.Inventory {
 	out := map[api.ClusterName][]inventory.Inventory{}
 	for name, side := range r.Clusters {
-		if !side.Known || r.Unidentified(name) != nil {
+		if !side.Known() || r.Unidentified(name) != nil {
 			continue
 		}
 		recorded, err := r.Inventories(name)

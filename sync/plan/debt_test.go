@@ -296,7 +296,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 func TestWhoAnswersIsAlive(t *testing.T) {
 	why := func(code string) state.Cluster { return state.Cluster{Err: object.Because(reason.Code(code), "no")} }
 	half := why("Timeout")
-	half.Answered = true
+	half.Reading = state.Answered
 	for name, west := range map[string]state.Cluster{
 		"401": why("Unauthorized"), "403": why("Forbidden"), "404": why("NotFound"), "5xx": why("Unavailable"), "429": why("Throttled"),
 		"a certificate": why("Untrusted"), "nobody may ask": why("Access"), "odd inventories": why("Inventory"), "cut short": why("Canceled"),

@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // A suspension by a person acts as the declared one: nothing is written, rows say who, why and until when, and the step is asked
@@ -81,7 +82,7 @@ func TestConfirmed(t *testing.T) {
 	if !world.Confirmed("east", uid) {
 		t.Error("no base, and no other name has the identity")
 	}
-	side.Known = false
+	side.Reading = state.Unread
 	if world.Clusters["east"] = side; world.Confirmed("east", uid) {
 		t.Error("not read")
 	}

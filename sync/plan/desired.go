@@ -157,7 +157,7 @@ func (d *desired) located(l fleet.Link, target *linkerd.Facts) *linkerd.Facts {
 func (d *desired) stale(l fleet.Link) *object.Reason {
 	target := d.Clusters[l.Target.Canonical()]
 	since := target.Stale
-	if _, stands := d.standing(l); !stands || since.IsZero() || target.Known {
+	if _, stands := d.standing(l); !stands || since.IsZero() || target.Known() {
 		return nil
 	}
 	return object.Because(StaleFacts, "cluster %s has given no answer since %s UTC: what was written of the link stays as it is, and is looked after again once it answers",

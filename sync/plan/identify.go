@@ -58,7 +58,7 @@ func (c *cluster) identify() *object.Reason {
 
 // unconfined says why no admission policies confine linkwright's account in the cluster, and what to do; nil: they do.
 func (c *cluster) unconfined() *object.Reason {
-	if !c.side.Known || c.side.Gap == "" {
+	if !c.side.Known() || c.side.Gap == "" {
 		return nil
 	}
 	code, todo := NotConfined, "with your own login"
@@ -109,7 +109,7 @@ func (f formerName) rows() []Row {
 func (f formerName) mentions() *object.Reason {
 	for _, name := range f.others() {
 		side := f.Clusters[name]
-		if !side.Known {
+		if !side.Known() {
 			return object.Because(prune.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, f.name)
 		}
 		if !f.mayMention(side.Seen) {

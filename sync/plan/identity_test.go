@@ -51,7 +51,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 		{"but it was read in an earlier pass", func(_ *sim, w *state.Snapshot) { w.Pass++; touch(w, "east") }, false},
 		{"but it could not be read", func(_ *sim, w *state.Snapshot) {
 			side := w.Clusters["west"]
-			side.Known, side.Err = false, object.Because(reason.Unreachable, "down")
+			side.Reading, side.Err = state.Unread, object.Because(reason.Unreachable, "down")
 			w.Clusters["west"] = side
 		}, false},
 		{"it was never written to", func(_ *sim, w *state.Snapshot) {

@@ -68,10 +68,10 @@ func (left *LeftOver) fill(w state.Snapshot, asked func(object.End) bool) {
 	side := w.Clusters[left.Cluster]
 	recorded, err := w.Inventories(left.Cluster)
 	switch {
-	case !side.Known && side.Err != nil:
+	case !side.Known() && side.Err != nil:
 		left.Unread = side.Err
 		return
-	case !side.Known:
+	case !side.Known():
 		left.Unread = object.Because(reason.NotRead, "cluster %s was not read", left.Cluster)
 		return
 	case err != nil:

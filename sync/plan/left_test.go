@@ -6,6 +6,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // What is left is what is live, also where the next steps write nothing because they wait.
@@ -50,7 +51,7 @@ func TestLeftUnreadAndGone(t *testing.T) {
 		t.Errorf("of links alone: %+v", left)
 	}
 	east := w.Clusters["east"]
-	east.Known, east.Err = false, object.Because(reason.Unreachable, "no route")
+	east.Reading, east.Err = state.Unread, object.Because(reason.Unreachable, "no route")
 	w.Clusters["east"] = east
 	if left := Left(w, nil); len(left) != 1 || left[0].Unread == nil || left[0].Unread.Code != "Unreachable" {
 		t.Errorf("with east unread: %+v", left)

@@ -172,7 +172,7 @@ func (p *pruning) dead(end object.End) bool {
 // yields.
 func (p *pruning) abandoned(name api.ClusterName) bool {
 	side := p.Clusters[name]
-	tried := side.Known || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
+	tried := side.Known() || side.Err != nil && !slices.Contains(passing(), side.Err.Code)
 	return p.Forget[name] && p.HasLeft(name) && tried && p.Unidentified(name) != nil
 }
 
@@ -191,7 +191,7 @@ func (p *pruning) grantable(name api.ClusterName, hidden *object.Reason) *object
 // nobody could ask it.
 func unreadable(side state.Cluster) *object.Reason {
 	switch {
-	case side.Known || state.Silent(side):
+	case side.Known() || state.Silent(side):
 		return nil
 	case side.Err == nil:
 		return object.Because(reason.Unknown, "it has not been read yet")

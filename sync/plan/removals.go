@@ -182,7 +182,7 @@ func (r *removals) unresolved(u inventory.Unit) bool {
 		}
 	}
 	return slices.ContainsFunc([]api.ClusterName{u.Cluster, u.Source, r.Holder(u.Link())}, func(name api.ClusterName) bool {
-		return name != "" && r.Remembered(name) && !r.Clusters[name].Known
+		return name != "" && r.Remembered(name) && !r.Clusters[name].Known()
 	})
 }
 
@@ -191,7 +191,7 @@ func (r *removals) stands(link api.Pair) bool {
 	for _, name := range []api.ClusterName{link.Source, r.Holder(link)} {
 		side := r.Clusters[name]
 		inv, found := inventory.Of(r.Owner, object.End{Cluster: name, Link: link}, side.Seen)
-		if r.Remembered(name) && !side.Known || found && !inv.Leaving {
+		if r.Remembered(name) && !side.Known() || found && !inv.Leaving {
 			return true
 		}
 	}

@@ -73,7 +73,7 @@ func (c turning) turns(l fleet.Link, end object.End, revoke bool) (inventory.Inv
 	switch {
 	case l.Spec.Credentials.Mode == api.Existing:
 		return inventory.Inventory{}, object.Because(reason.Existing, "credentials.mode is Existing: its token is your secret manager's, have that write another one")
-	case !c.side.Known:
+	case !c.side.Known():
 		return inventory.Inventory{}, orElse(c.side.Err, "cluster %s was not read", c.name)
 	case c.Unidentified(c.name) != nil:
 		return inventory.Inventory{}, c.Unidentified(c.name)

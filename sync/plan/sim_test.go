@@ -128,7 +128,7 @@ func (s *sim) look(w state.Snapshot, c fleet.Cluster) state.Cluster {
 	if err != nil {
 		s.t.Fatalf("Watches(%s): %v", c.Name, err)
 	}
-	side := state.Cluster{Known: true, Gap: s.live[c.Name].Gap, Anyone: s.live[c.Name].Anyone, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
+	side := state.Cluster{Reading: state.Read, Confinement: s.live[c.Name].Confinement, Looked: looked, Seen: hide(observe(all, looked), s.hidden[c.Name])}
 	side.Facts = linkerd.FactsOf(c.Spec, "https://"+string(c.Name)+".example.com:6443", side.Seen)
 	return side
 }

@@ -52,7 +52,7 @@ func asMade(k object.Key, labels map[string]string) map[string]string {
 
 // dressed is a cluster that Linkerd and its multicluster extension are installed in.
 func dressed(name api.ClusterName, gateway string) *state.Cluster {
-	s := &state.Cluster{Known: true}
+	s := &state.Cluster{Reading: state.Read}
 	for _, ns := range []string{"kube-system", cp, mc} {
 		k := object.Key{Kind: "Namespace", Name: ns}
 		put(s, k, nil, metav1.ObjectMeta{})

@@ -39,5 +39,5 @@ func Remains(owner string, end object.End) string {
 
 // Silent says that a cluster was tried and gave no answer: there was no connection, or one on which nothing came.
 func Silent(side Cluster) bool {
-	return !side.Known && side.Err != nil && !side.Answered && (side.Err.Code == reason.Unreachable || side.Err.Code == reason.Timeout)
+	return side.Reading == Unread && side.Err != nil && (side.Err.Code == reason.Unreachable || side.Err.Code == reason.Timeout)
 }

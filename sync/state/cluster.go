@@ -14,19 +14,14 @@ import (
 // Cluster is one cluster as last seen. Known is false until its first complete observation; Err then
 // says why. Looked is what was asked for: what no watch of it covers is unknown, not absent.
 type Cluster struct {
-	Known      bool
-	Err        *object.Reason
-	Answered   bool // it gave an answer, though it could not be read as a whole
-	Seen       object.Observation
-	Looked     []object.Watch
-	Everything bool // simulated: whatever is not in Seen is not there
-	Facts      linkerd.Facts
-	StandIns   map[api.ClusterName]linkerd.Facts // by second names, of a cluster that nobody reads; nil: they are read live
-	// Gap says why admission policies do not confine linkwright's account there; empty: they do. Anyone: it is no ServiceAccount, so
-	// that none could.
-	Gap    string
-	Anyone bool
-	Pass   int // in which it was read by requests, or could not be
+	Reading  Reading
+	Err      *object.Reason
+	Seen     object.Observation
+	Looked   []object.Watch
+	Facts    linkerd.Facts
+	StandIns map[api.ClusterName]linkerd.Facts // by second names, of a cluster that nobody reads; nil: they are read live
+	Confinement
+	Pass int // in which it was read by requests, or could not be
 	// Stale is since when it cannot be read, though it could before; zero: it can, or nobody knows since when.
 	Stale time.Time
 }
@@ -42,6 +37,31 @@ func (s Cluster) As(c *fleet.Cluster) linkerd.Facts {
 	return s.Facts.By(c.Spec, s.Seen)
 }
 
+// Reading says what became of reading a cluster.
+//
+//	Unread     nobody knows what is in it
+//	Answered   it gave an answer, and could not be read as a whole
+//	Read       it was read: what Looked covers and Seen does not show is not there
+//	Simulated  nobody reads it: what Seen does not show is not there
+type Reading string
+
+// What became of reading a cluster.
+const (
+	Unread    Reading = ""
+	Answered  Reading = "Answered"
+	Read      Reading = "Read"
+	Simulated Reading = "Simulated"
+)
+
+// Known says that Seen and Facts tell what is in the cluster.
+func (s Cluster) Known() bool { return s.Reading == Read || s.Reading == Simulated }
+
+// Confinement says whether admission policies confine linkwright's account in a cluster.
+type Confinement struct {
+	Gap    string // why they do not; empty: they do
+	Anyone bool   // it is no ServiceAccount, so that none could
+}
+
 // View is a link with both its ends as seen: all that is decided about a pair is a function of it.
 type View struct {
 	Link           fleet.Link
@@ -53,8 +73,8 @@ type View struct {
 // Saw says whether the key was looked for, and may be read: only then does "not seen" mean "not there". Namespaced
 // watches cover their namespace, named ones their names; a watch narrowed by a selector covers nothing.
 func (s Cluster) Saw(k object.Key) bool {
-	if !s.Known || s.Everything {
-		return s.Known
+	if !s.Known() || s.Reading == Simulated {
+		return s.Known()
 	}
 	for _, w := range s.Looked {
 		if w.Group == k.Group && w.Kind == k.Kind && w.Selector == "" && covers(w, k) {

@@ -9,7 +9,7 @@ import (
 // Facts are those of the cluster that the name means: of a stranger only why there are none.
 func (i *Identities) Facts(name api.ClusterName) *linkerd.Facts {
 	side := i.Clusters[name]
-	if !side.Known {
+	if !side.Known() {
 		return nil
 	}
 	if why := i.Unidentified(name); why != nil {

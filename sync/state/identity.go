@@ -84,9 +84,9 @@ func (i *Identities) shared(uid string) bool {
 func (s Snapshot) Twinned() map[string]bool {
 	once, twins := make(map[string]bool, len(s.Clusters)), map[string]bool{}
 	for _, side := range s.Clusters {
-		if uid := side.Facts.UID; side.Known && once[uid] {
+		if uid := side.Facts.UID; side.Known() && once[uid] {
 			twins[uid] = true
-		} else if side.Known {
+		} else if side.Known() {
 			once[uid] = true
 		}
 	}
@@ -98,9 +98,9 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 	side := i.Clusters[name]
 	uid := side.Facts.UID
 	switch {
-	case !side.Known && side.Err != nil:
+	case !side.Known() && side.Err != nil:
 		return side.Err
-	case !side.Known:
+	case !side.Known():
 		return object.Because(reason.Unknown, "cluster %s has not been read yet", name)
 	case uid == "":
 		return object.Because(reason.NoIdentity, "namespace kube-system is missing: its uid identifies the cluster")
@@ -159,7 +159,7 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 // Confirmed says that a cluster is known by its name without anybody's leave any more: the record has its identity, and its base the name.
 func (s Snapshot) Confirmed(name api.ClusterName, uid string) bool {
 	side := s.Clusters[name]
-	if !side.Known || side.Facts.UID != uid || s.UIDs[name] != uid {
+	if !side.Known() || side.Facts.UID != uid || s.UIDs[name] != uid {
 		return false
 	}
 	if base, found := inventory.ReadBase(s.Owner, side.Seen); found {
@@ -197,7 +197,7 @@ func (i *Identities) owner(name api.ClusterName, uid string) (owner api.ClusterN
 func (i *Identities) twin(name api.ClusterName, uid string) api.ClusterName {
 	var found []api.ClusterName
 	for other, side := range i.Clusters {
-		if other != name && side.Known && side.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
+		if other != name && side.Known() && side.Facts.UID == uid && (!i.HasLeft(other) || !i.accepts(name)) && i.owner(other, uid) == "" {
 			found = append(found, other)
 		}
 	}

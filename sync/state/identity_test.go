@@ -13,7 +13,7 @@ import (
 func TestIdentitiesAreCountedOnce(t *testing.T) {
 	s := Snapshot{Clusters: map[api.ClusterName]Cluster{}}
 	for n := range 30 { // every third identity is that of two names
-		s.Clusters[api.ClusterName(fmt.Sprint("c", n))] = Cluster{Known: true, Facts: linkerd.Facts{UID: fmt.Sprint("uid-", n-n%3/2)}}
+		s.Clusters[api.ClusterName(fmt.Sprint("c", n))] = Cluster{Reading: Read, Facts: linkerd.Facts{UID: fmt.Sprint("uid-", n-n%3/2)}}
 	}
 	i := Identify(s)
 	ask := func() {

@@ -61,7 +61,7 @@ func (s Snapshot) tellsOf(link api.Pair, name api.ClusterName, side Cluster) boo
 // holds by the old name is handed over there.
 func (s Snapshot) renamed(name api.ClusterName) (api.ClusterName, bool) {
 	side := s.Clusters[name]
-	if !side.Known || side.Facts.UID == "" || !s.HasLeft(name) {
+	if !side.Known() || side.Facts.UID == "" || !s.HasLeft(name) {
 		return "", false
 	}
 	for _, other := range s.named(side.Facts.UID) {
@@ -92,7 +92,7 @@ func (s Snapshot) Renamed(name api.ClusterName) bool {
 // named gives all names under which a cluster was read, in order.
 func (s Snapshot) named(uid string) (out []api.ClusterName) {
 	for name, side := range s.Clusters {
-		if side.Known && side.Facts.UID == uid {
+		if side.Known() && side.Facts.UID == uid {
 			out = append(out, name)
 		}
 	}

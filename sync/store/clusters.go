@@ -28,9 +28,9 @@ type Clusters struct {
 // put takes over how a cluster was read. c.mu is held.
 func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, moved bool) {
 	before, read := c.at.at[name]
-	if now.Stale = before.Stale; now.Known {
+	if now.Stale = before.Stale; now.Known() {
 		now.Stale = time.Time{}
-	} else if before.Known {
+	} else if before.Known() {
 		now.Stale = time.Now()
 	}
 	was := c.shown.at[name]
@@ -38,7 +38,7 @@ func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, mov
 		c.moves++
 		shows.moved = c.moves
 	}
-	if !read || before.Known != now.Known || before.Facts.UID != now.Facts.UID {
+	if !read || before.Known() != now.Known() || before.Facts.UID != now.Facts.UID {
 		c.reidentify()
 	}
 	if was != shows {
@@ -108,7 +108,7 @@ func (c *Clusters) ForgetOne(name api.ClusterName) {
 func (c *Clusters) ForgetUnread() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forget(func(_ api.ClusterName, s state.Cluster) bool { return !s.Known })
+	c.forget(func(_ api.ClusterName, s state.Cluster) bool { return !s.Known() })
 }
 
 func (c *Clusters) forget(gone func(api.ClusterName, state.Cluster) bool) {

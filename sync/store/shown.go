@@ -44,7 +44,7 @@ func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announ
 	next = make(announcements, len(last))
 	facts, err := json.Marshal(s.Facts)
 	fmt.Fprintln(&buf, names)
-	fmt.Fprintln(&buf, s.Known, s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
+	fmt.Fprintln(&buf, s.Known(), s.Err != nil, state.Silent(s), string(facts), err, s.Facts.Missing, s.Seen.Hidden)
 	base := inventory.Key(owner, object.End{})
 	for k, body := range s.Seen.Bodies() {
 		switch {
@@ -67,7 +67,7 @@ func shownBy(owner string, s state.Cluster, names []linkerd.Gateway, last announ
 
 // byNames are a cluster's gateways by its second names.
 func byNames(f *fleet.Fleet, name api.ClusterName, s state.Cluster) (out []linkerd.Gateway) {
-	if f == nil || !s.Known {
+	if f == nil || !s.Known() {
 		return nil
 	}
 	for _, second := range f.Names(name) {

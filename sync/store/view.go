@@ -72,7 +72,7 @@ func (v View) ruled() sum {
 		fmt.Fprintln(&h, commit, v.Barred[commit].Message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Clusters)) {
-		fmt.Fprintln(&h, name, v.Clusters[name].Known, v.Clusters[name].Facts.UID)
+		fmt.Fprintln(&h, name, v.Clusters[name].Known(), v.Clusters[name].Facts.UID)
 	}
 	return sha256.Sum256(h.Bytes())
 }

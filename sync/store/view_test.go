@@ -58,7 +58,7 @@ func based(t *testing.T, change func(*inventory.Inventory)) state.Cluster {
 	}
 	e := object.Observation{}.Edit()
 	e.Put(o.Key, object.Written(o), o.Body)
-	return state.Cluster{Known: true, Seen: e.Observation()}
+	return state.Cluster{Reading: state.Read, Seen: e.Observation()}
 }
 
 // Neighbours have a turn when what a base holds changes, or whose it is, or that it can be read; not for each commit and term,
@@ -102,7 +102,7 @@ func TestShownOfForeignBases(t *testing.T) {
 		e := side.Seen.Edit()
 		change(e)
 		first, _ := shownBy(object.DefaultOwner, side, nil, nil)
-		if next, _ := shownBy(object.DefaultOwner, state.Cluster{Known: true, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
+		if next, _ := shownBy(object.DefaultOwner, state.Cluster{Reading: state.Read, Seen: e.Observation()}, nil, nil); next.sum == first.sum {
 			t.Errorf("%s: it shows the same", name)
 		}
 	}
@@ -137,12 +137,12 @@ func TestWorldStays(t *testing.T) {
 	s := New(settings)
 	declare(s, load(t, "---\napiVersion: "+api.GroupVersion+"\nkind: Link\nmetadata: {name: l}\nspec: {source: west, target: east, credentials: {mode: Bound}}\n"))
 	link := api.Pair{Source: "west", Target: "east"}
-	s.PutCluster("east", state.Cluster{Known: true}, s.Declared.Epoch())
+	s.PutCluster("east", state.Cluster{Reading: state.Read}, s.Declared.Epoch())
 	s.Credentials.Issue(link, object.NewSecret([]byte("token")))
 	refused := object.Outcome{Err: errors.New("immutable"), Change: object.Change{Key: object.Key{Kind: "Service", Name: "probe"}, End: object.End{Cluster: "east"}}}
 	s.Correct("east", []object.Outcome{refused}, map[object.End]bool{refused.Change.End: true})
 	w := s.Snapshot()
-	s.PutCluster("east", state.Cluster{Known: true, Pass: 7}, s.Declared.Epoch())
+	s.PutCluster("east", state.Cluster{Reading: state.Read, Pass: 7}, s.Declared.Epoch())
 	s.PutCluster("west", state.Cluster{}, s.Declared.Epoch())
 	s.Credentials.Issue(link, object.NewSecret([]byte("another")))
 	s.Declared.SetAnswer(s.Declared.Commit(), "x", errRefused)
@@ -190,7 +190,7 @@ func TestAppliedFollows(t *testing.T) {
 		{"another cluster is read", func() { read("other", "c2") }, ""},
 		{"and this one again", func() { read("uid", "c2") }, "c2"},
 		{"another name for it", func() {
-			s.PutCluster("west", state.Cluster{Known: true, Facts: linkerd.Facts{UID: "uid"}}, s.Declared.Epoch())
+			s.PutCluster("west", state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: "uid"}}, s.Declared.Epoch())
 		}, "c2"},
 		{"and none is remembered by it", func() { remember("3", "") }, ""},
 		{"which is dropped", func() { s.Clusters.ForgetOne("west") }, "c2"},
@@ -217,7 +217,7 @@ func TestTwinsAreSeen(t *testing.T) {
 		return len(v.Twins)
 	}
 	show := func(name api.ClusterName, uid string) {
-		s.PutCluster(name, state.Cluster{Known: true, Facts: linkerd.Facts{UID: uid}}, s.Declared.Epoch())
+		s.PutCluster(name, state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: uid}}, s.Declared.Epoch())
 	}
 	show("east", "one")
 	if show("west", "two"); twins() != 0 {

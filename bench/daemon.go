@@ -47,7 +47,7 @@ func begin(ctx context.Context, l *lw.Loop, end func(context.Context) error) *da
 
 // publish keeps the last report for who asks.
 func (d *daemon) publish(r report.Report) {
-	if r.Between {
+	if r.When != report.AtEnd {
 		return // no pass
 	}
 	d.forget()

@@ -47,7 +47,7 @@ func (d *daemon) passes() (n int, last report.Report) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.reports {
-		if last = r; !r.Between {
+		if last = r; r.When == report.AtEnd {
 			n++
 		}
 	}

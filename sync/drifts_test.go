@@ -311,7 +311,7 @@ func TestSteadyOverwriting(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		if all := r.told(); len(all) == 0 || all[0].Commit != "c2" || all[0].Between || all[0].Took > time.Second {
+		if all := r.told(); len(all) == 0 || all[0].Commit != "c2" || all[0].When != report.AtEnd || all[0].Took > time.Second {
 			t.Errorf("the pass over it did not end within a second: %d reports", len(all))
 		}
 		r.keptAll()

@@ -278,7 +278,7 @@ func (h *hub) passes(n int, commit api.Commit) {
 		h.mu.Unlock()
 		got := 0
 		for _, r := range reports {
-			if r.Commit == commit && !r.Between && r.Clean() {
+			if r.Commit == commit && r.When == report.AtEnd && r.Clean() {
 				got++
 			}
 		}

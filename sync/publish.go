@@ -63,7 +63,7 @@ func (p *reporter) report(r report.Report, err error) {
 	defer p.mu.Unlock()
 	p.publish(r, err)
 	p.syncing, p.last, p.trouble = false, r, err
-	p.last.Clusters, p.last.Took, p.last.Between = nil, 0, true
+	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
 	p.engine.store.Results.Strip(p.engine.loop.bare) // what was wanted was told
 	p.told = p.engine.store.Results.Reported()
 }

@@ -68,8 +68,8 @@ func TestReportsWhileAPassWaits(t *testing.T) {
 		for _, l := range report.Links(last) {
 			states[l.Pair.String()] = l.State()
 		}
-		if last.Commit != "c2" || !last.Syncing || last.Clean() || states["west→east"] != plan.InPlace || states["west→north"] == plan.InPlace {
-			r.t.Errorf("commit %s, syncing %t, clean %t, links %v", last.Commit, last.Syncing, last.Clean(), states)
+		if last.Commit != "c2" || last.When != report.Syncing || last.Clean() || states["west→east"] != plan.InPlace || states["west→north"] == plan.InPlace {
+			r.t.Errorf("commit %s, syncing %t, clean %t, links %v", last.Commit, last.When == report.Syncing, last.Clean(), states)
 		}
 		if last.Counts().Written == 0 {
 			r.t.Error("what was written so far is not told")

@@ -171,7 +171,7 @@ func (r *rig) run(l *Loop) (stop func()) {
 		ended <- l.Run(ctx, 1, r.poke, func(p report.Report) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if p.Syncing {
+			if p.When == report.Syncing {
 				r.meanwhile = append(r.meanwhile, p)
 				return
 			}

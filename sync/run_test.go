@@ -110,7 +110,7 @@ func daemon(t *testing.T, s *script, c Clusters, f func(poke chan struct{}, begu
 			ended <- l.Run(ctx, 1, poke, func(r report.Report) {
 				mu.Lock()
 				defer mu.Unlock()
-				if r.Syncing {
+				if r.When == report.Syncing {
 					return
 				}
 				log = append(log, fmt.Sprintf("%s %s", r.Head, time.Since(start).Round(time.Millisecond)))

@@ -266,7 +266,7 @@ func (s *scenario) linkerd(words []string) {
 
 // ended keeps a report of a pass that has ended, or of what was done since.
 func (s *scenario) ended(r report.Report) {
-	if !r.Syncing {
+	if r.When != report.Syncing {
 		s.last.Store(&r)
 	}
 }

@@ -57,7 +57,7 @@ func (r *replicas) lead(number int64) (stop func()) {
 		err := r.standby.Lead(ctx, number, r.poke, func(p report.Report) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if !p.Syncing {
+			if p.When != report.Syncing {
 				r.reports = append(r.reports, p)
 			}
 		})

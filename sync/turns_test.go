@@ -31,7 +31,7 @@ func TestSettled(t *testing.T) {
 			t.Errorf("%d reports in five minutes", len(all))
 		}
 		for _, p := range all {
-			if c := p.Counts(); !p.Clean() || c.InPlace != 12 || c.Written > 0 || p.Between {
+			if c := p.Counts(); !p.Clean() || c.InPlace != 12 || c.Written > 0 || p.When != report.AtEnd {
 				t.Errorf("a pass over what is settled: %+v %s", c, rows(p))
 			}
 		}
@@ -57,7 +57,7 @@ func TestDriftIsRepaired(t *testing.T) {
 				t.Errorf("%s: it asked %q", what, got)
 			}
 			time.Sleep(2 * time.Second)
-			if all := r.told(); len(all) != 1 || !all[0].Between || all[0].Counts().Written != 1 || !all[0].Clean() {
+			if all := r.told(); len(all) != 1 || all[0].When == report.AtEnd || all[0].Counts().Written != 1 || !all[0].Clean() {
 				t.Errorf("%s: told %+v", what, all)
 			}
 			time.Sleep(time.Second)
@@ -160,7 +160,7 @@ func TestHanging(t *testing.T) {
 		r.declare("c2", rigLink("west", "north")+rigLink("north", "west"))
 		time.Sleep(4 * time.Second)
 		all := r.told()
-		if len(all) != 1 || all[0].Commit != "c2" || all[0].Counts().InPlace != 4 || all[0].Between {
+		if len(all) != 1 || all[0].Commit != "c2" || all[0].Counts().InPlace != 4 || all[0].When != report.AtEnd {
 			t.Fatalf("told of the commit: %d reports %s", len(all), rows(all[0]))
 		}
 		k := probe
@@ -338,7 +338,7 @@ func TestCommitBesideAHangingTarget(t *testing.T) {
 			if got := fmt.Sprint(spec["excludedLabels"]); !strings.Contains(got, "commit-"+commit) {
 				t.Errorf("commit %s: the Link excludes %s", commit, got)
 				for _, p := range r.told() {
-					t.Log(p.Commit, p.Between, p.Counts(), rows(p))
+					t.Log(p.Commit, p.When, p.Counts(), rows(p))
 				}
 			}
 		}

@@ -185,7 +185,7 @@ func (t *teller) begin(ctx context.Context, g *errgroup.Group, log *slog.Logger)
 		return nil
 	})
 	return func(r report.Report) {
-		if s, ok := t.status(r); ok && !r.Syncing {
+		if s, ok := t.status(r); ok && r.When != report.Syncing {
 			p.Tell(s)
 		}
 	}

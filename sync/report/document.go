@@ -105,7 +105,7 @@ func (r Report) document() document {
 	m := redacting(bodiesOf(r))
 	counts := r.Counts()
 	d := document{
-		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Syncing: r.Syncing, Clean: r.Clean(), Seconds: r.Took.Seconds(),
+		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Syncing: r.When == Syncing, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
 			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed, Debts: counts.Debts,
 		},

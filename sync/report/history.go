@@ -19,7 +19,7 @@ type History struct {
 // sync that is under way only states are told: what becomes of the head is known at its end.
 func (h History) Next(r Report, trouble string) (History, []Event) {
 	next, out := h, []Event(nil)
-	if !r.Syncing {
+	if r.When != Syncing {
 		next.problems, out = h.declarations(r)
 	}
 	if r.Clusters != nil {
@@ -27,7 +27,7 @@ func (h History) Next(r Report, trouble string) (History, []Event) {
 		next.states, moved = transitions(h.states, r)
 		out = append(out, moved...)
 	}
-	if r.Syncing {
+	if r.When == Syncing {
 		return next, out
 	}
 	if next.trouble = trouble; trouble != "" {
@@ -44,7 +44,7 @@ func (h History) Next(r Report, trouble string) (History, []Event) {
 			out = append(out, e)
 		}
 	}
-	if !r.Between && r.Clusters != nil {
+	if r.When == AtEnd && r.Clusters != nil {
 		out = append(out, r.done(len(out) > 0))
 	}
 	return next, out

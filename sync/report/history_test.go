@@ -130,7 +130,7 @@ func TestNotLookedAtIsNoTransition(t *testing.T) {
 	for i := range r.Clusters {
 		r.Clusters[i].Step.Cluster, r.Clusters[i].Step.Refused = "", why
 	}
-	r.Syncing, r.Between = true, true
+	r.When = Syncing
 	h, got := h.Next(r, "")
 	if len(got) > 0 {
 		t.Errorf("told: %v", wordsOf(got))
@@ -182,7 +182,7 @@ func TestSyncDone(t *testing.T) {
 	wrote.Clusters = []Cluster{quiet.Clusters[0], quiet.Clusters[1]}
 	wrote.Clusters[0].Outcomes = []object.Outcome{{}}
 	between := quiet
-	between.Between = true
+	between.When = Between
 	const rest = " links=1 blocked=0 denied=0 clustersUnread=0 clustersDenied=0"
 	for _, tt := range []struct {
 		r    Report

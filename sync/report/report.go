@@ -29,18 +29,31 @@ type Report struct {
 	Clusters []Cluster
 	Err      string // why there was no pass, or only one of the last good commit
 	ReadOnly bool
-	At       time.Time     // when it was made, to tell ages; zero: none is told
-	Between  bool          // passes: what was done since the last report, and how all stands now
-	Syncing  bool          // a pass is under way, and Between is set: how all stands so far. What was done is in the next report, too
+	At       time.Time // when it was made, to tell ages; zero: none is told
+	When     When
 	Since    time.Time     // when Commit was put in force, as far as this process knows
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the pass; zero: not measured
 	Opening  *Opening      // what Status opens with; nil: with nothing
 }
 
+// When says when a report is made.
+//
+//	AtEnd    a sync has ended: what it did
+//	Between  no sync is under way: what was done since the last report, and how all stands now
+//	Syncing  a sync is under way: how all stands so far. What was done is in the next report, too
+type When string
+
+// When a report is made.
+const (
+	AtEnd   When = ""
+	Between When = "Between"
+	Syncing When = "Syncing"
+)
+
 // Partial says that a pass has not looked at every cluster yet.
 func (r Report) Partial() bool {
-	return r.Syncing && (len(r.Clusters) == 0 || slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return !c.looked() }))
+	return r.When == Syncing && (len(r.Clusters) == 0 || slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return !c.looked() }))
 }
 
 // Write tells what the pass did. No format shows a body, or a value of a Secret in any message.
@@ -112,5 +125,5 @@ func (c *Counts) count(s plan.Standing) {
 // nobody knows.
 func (r Report) Clean() bool {
 	c := r.Counts()
-	return r.Err == "" && !r.Syncing && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersUnread+c.ClustersRefused+c.Debts == 0
+	return r.Err == "" && r.When != Syncing && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersUnread+c.ClustersRefused+c.Debts == 0
 }

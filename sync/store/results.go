@@ -141,7 +141,7 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 		return report.Report{}, known
 	}
 	r := s.Results.opened
-	r.Between, r.Syncing, r.At = true, true, time.Now()
+	r.When, r.At = report.Syncing, time.Now()
 	if good := s.Declared.good; good != nil {
 		r.Commit, r.Since = good.Commit, s.Declared.since
 	}

@@ -140,7 +140,7 @@ func (m *metrics) count(r report.Report, now time.Time) {
 	m.add("linkwright_writes_total", c.Written, "written")
 	m.add("linkwright_writes_total", c.Failed, "failed")
 	m.add("linkwright_drift_repairs_total", repairs(r))
-	if r.Between {
+	if r.When != report.AtEnd {
 		return
 	}
 	m.add("linkwright_passes_total", 1, result(r))

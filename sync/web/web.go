@@ -46,7 +46,7 @@ func (s *Server) Publish(r report.Report) {
 		b.Reset()
 		b.WriteString("{}\n") // does not happen: a report encodes
 	}
-	if !r.Syncing { // what was done is in the next report, too
+	if r.When != report.Syncing { // what was done is in the next report, too
 		s.metrics.count(r, now)
 	}
 	s.mu.Lock()
@@ -54,10 +54,10 @@ func (s *Server) Publish(r report.Report) {
 	if !s.standby && !r.Partial() {
 		s.metrics.show(r)
 	}
-	if !r.Between {
+	if r.When == report.AtEnd {
 		s.fresh = now
 	}
-	s.ready, s.body = s.ready || !r.Syncing, b.Bytes()
+	s.ready, s.body = s.ready || r.When != report.Syncing, b.Bytes()
 }
 
 // SetStandby says whether another replica holds the lease. A standby is ready and healthy without any

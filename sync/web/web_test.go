@@ -175,7 +175,7 @@ func TestBetweenIsNoPass(t *testing.T) {
 		s.Publish(pass())
 		time.Sleep(2 * time.Minute)
 		r := pass()
-		r.Between = true
+		r.When = report.Between
 		s.Publish(r)
 		got := ask(s, http.MethodGet, "/metrics").Body.String()
 		for _, want := range []string{`linkwright_passes_total{result="partial"} 1`, `linkwright_writes_total{result="written"} 2`} {
@@ -193,7 +193,7 @@ func TestSyncingIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{MaxAge: time.Minute})
 		before := pass()
-		before.Syncing, before.Between, before.Clusters = true, true, nil
+		before.When, before.Clusters = report.Syncing, nil
 		s.Publish(before)
 		status(t, s, "/readyz", http.StatusServiceUnavailable)
 		if got := ask(s, http.MethodGet, "/report.json"); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"syncing": true`) {
@@ -211,7 +211,7 @@ func TestSyncingIsShown(t *testing.T) {
 		ended := links()
 		time.Sleep(2 * time.Minute)
 		next := pass()
-		next.Syncing, next.Between = true, true
+		next.When = report.Syncing
 		next.Clusters[0].Step = plan.Step{}
 		s.Publish(next)
 		if got := links(); !slices.Equal(got, ended) {

@@ -18,6 +18,7 @@ import (
 	lw "github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -100,7 +101,7 @@ func (c *clusters) taken() []object.Change {
 // daemon's, without a process of one pass.
 func loop(d *declared, c lw.Clusters, home *played, changes lw.Changes) *lw.Loop {
 	return &lw.Loop{
-		Options: lw.Options{Owner: object.DefaultOwner}, Declared: d, Clusters: c, Home: lw.Home{Cluster: home, Namespace: "linkwright"},
+		Options: lw.Options{Owner: object.DefaultOwner}, Declared: d, Clusters: c, Home: record.Home{Cluster: home, Namespace: "linkwright"},
 		Renderer: render.New(object.DefaultOwner), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Changes: changes, Log: slog.New(slog.DiscardHandler),
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -240,7 +241,7 @@ func (b *bed) loop(d *text, agent string) *sync.Loop {
 	}
 	return &sync.Loop{
 		Options: sync.Options{Owner: "linkwright", Patience: time.Minute}, Declared: d, Clusters: &open{registry: registry, bed: b.Bed},
-		Home:     sync.Home{Cluster: at, Namespace: "linkwright"},
+		Home:     record.Home{Cluster: at, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: "linkwright"}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Tries: cluster.Trier{},
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),

@@ -48,7 +48,7 @@ func (e *engine) attend(ctx context.Context) (decided <-chan bool, end func()) {
 				return
 			case <-e.loop.Recorded:
 			}
-			something, polls := e.record.decides(ctx)
+			something, polls := e.record.Decided(ctx)
 			if !something {
 				continue
 			}
@@ -61,23 +61,6 @@ func (e *engine) attend(ctx context.Context) (decided <-chan bool, end func()) {
 		}
 	}()
 	return told, func() { <-done }
-}
-
-// decides takes the record over if people decided something since: then a sync is to begin. polls says that it is to begin with
-// the newest head.
-func (k *recordKeeper) decides(ctx context.Context) (something, polls bool) {
-	k.writing.Lock()
-	defer k.writing.Unlock()
-	record, err := k.recall(ctx)
-	last := k.store.Record.Last().Decisions
-	if err != nil || slices.Equal(record.Decisions, last) {
-		return false, false // who could not read it reads it again with the next sync
-	}
-	k.set(record)
-	return true, slices.ContainsFunc(record.Decisions, func(d inventory.Decision) bool {
-		// what is declared decides whether a cluster may be abandoned
-		return (d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster) && !slices.Contains(last, d)
-	})
 }
 
 // urge has the clusters that people want reconciled now, or abandoned, read by requests, and gives those decisions. No back-off
@@ -118,7 +101,7 @@ func (e *engine) strike(ctx context.Context, urged []inventory.Decision) {
 		return
 	}
 	var gone []inventory.Decision
-	err := e.record.amend(ctx, func(r *inventory.Record) bool {
+	err := e.record.Amend(ctx, func(r *inventory.Record) bool {
 		gone = r.Undecide(func(d inventory.Decision) bool { return slices.Contains(done, d) })
 		return len(gone) > 0
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -27,20 +28,20 @@ func recordedWith(t *testing.T, decisions ...inventory.Decision) (mine, other *e
 	}
 	both := make([]*engine, 2)
 	for i := range both {
-		both[i] = newEngine(&Loop{Options: Options{Owner: "linkwright"}, Home: Home{Cluster: home, Namespace: "linkwright"}}, 1)
+		both[i] = newEngine(&Loop{Options: Options{Owner: "linkwright"}, Home: record.Home{Cluster: home, Namespace: "linkwright"}}, 1)
 		both[i].store.Enter(&fleet.Fleet{}, inventory.Record{})
 	}
 	mine, other = both[0], both[1]
-	record, err := mine.record.recall(t.Context())
+	record, err := mine.record.Home.Record(t.Context(), "linkwright")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine.record.set(record)
-	err = mine.record.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(decisions...); return true })
+	mine.store.SetRecord(record)
+	err = mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Decide(decisions...); return true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if something, _ := other.record.decides(t.Context()); something != (len(decisions) > 0) {
+	if something, _ := other.record.Decided(t.Context()); something != (len(decisions) > 0) {
 		t.Fatal("the other does not see them")
 	}
 	return mine, other
@@ -54,12 +55,12 @@ func TestStrikeKeepsWhatIsNew(t *testing.T) {
 	again.At = at.Add(time.Second)
 	gone := inventory.Decision{Kind: inventory.Reconcile, Cluster: "west", By: "alice", At: at}
 	mine, other := recordedWith(t, former, gone)
-	err := other.record.amend(t.Context(), func(r *inventory.Record) bool { r.Decide(again, more); return true })
+	err := other.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Decide(again, more); return true })
 	if err != nil {
 		t.Fatal(err)
 	}
 	mine.strike(t.Context(), []inventory.Decision{former, gone})
-	if something, _ := other.record.decides(t.Context()); !something {
+	if something, _ := other.record.Decided(t.Context()); !something {
 		t.Error("nothing was struck off")
 	}
 	if diff := cmp.Diff([]inventory.Decision{again, more}, other.store.Record.Last().Decisions); diff != "" {
@@ -77,7 +78,7 @@ func TestStrikesOnlyWhoReconciles(t *testing.T) {
 		mine, other := recordedWith(t, over)
 		only(mine.loop)
 		mine.strike(t.Context(), nil)
-		if something, _ := other.record.decides(t.Context()); something != (name == "reconciles") {
+		if something, _ := other.record.Decided(t.Context()); something != (name == "reconciles") {
 			t.Errorf("who %s removed something: %t", name, something)
 		}
 	}
@@ -145,11 +146,11 @@ func TestForgottenWithDecision(t *testing.T) {
 	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "north", By: "bob"}
 	stays := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "west", By: "bob"}
 	mine, _ := recordedWith(t, abandon, stays)
-	err := mine.record.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.Known{UID: "n"}; return true })
+	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["north"] = inventory.Known{UID: "n"}; return true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mine.record.forget(t.Context(), "north"); err != nil {
+	if _, err := mine.record.Forget(t.Context(), "north"); err != nil {
 		t.Fatal(err)
 	}
 	got := mine.store.Record.Last()
@@ -161,7 +162,7 @@ func TestForgottenWithDecision(t *testing.T) {
 // The record gets an identity that people accepted also where there is nothing to write in the cluster: else the decision would stay.
 func TestAcceptedIsRecorded(t *testing.T) {
 	mine, _ := recordedWith(t)
-	err := mine.record.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["east"] = inventory.Known{UID: "former"}; return true })
+	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["east"] = inventory.Known{UID: "former"}; return true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestAllowedIsOver(t *testing.T) {
 		t.Errorf("still allowed: %v", allowed)
 	}
 	mine.strike(t.Context(), nil)
-	if something, _ := other.record.decides(t.Context()); !something || len(other.store.Record.Last().Decisions) > 0 {
+	if something, _ := other.record.Decided(t.Context()); !something || len(other.store.Record.Last().Decisions) > 0 {
 		t.Errorf("left: %v", other.store.Record.Last().Decisions)
 	}
 }

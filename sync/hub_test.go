@@ -27,6 +27,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -129,7 +130,7 @@ func (h *hub) process(daemon bool) (*sync.Loop, func()) {
 		h.t.Fatal(err)
 	}
 	l := &sync.Loop{
-		Options: sync.Options{Owner: "linkwright"}, Declared: h, Clusters: p, Home: sync.Home{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
+		Options: sync.Options{Owner: "linkwright"}, Declared: h, Clusters: p, Home: record.Home{Cluster: h.others.Cluster("home"), Namespace: "linkwright"},
 		Renderer: render.New("linkwright"), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Log: slog.New(slog.DiscardHandler),
 	}
 	if daemon {

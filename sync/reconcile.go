@@ -159,7 +159,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 		r.err = r.keepRecord(ctx, uid)
 		return
 	}
-	if r.err = r.record.remember(ctx, r.cluster, uid, r.step); r.err != nil {
+	if r.err = r.record.Remember(ctx, r.cluster, uid, r.step); r.err != nil {
 		return
 	}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
@@ -196,23 +196,24 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 // writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
 // identity that people replaced.
 func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
-	if err := r.record.keepJudged(ctx, r.step.Judged); err != nil {
+	if err := r.record.KeepJudged(ctx, r.step.Judged); err != nil {
 		return err
 	}
 	switch known, recorded := r.store.Record.Last().Clusters[r.cluster.Name]; {
 	case r.step.Left():
 		return r.forget(ctx)
 	case len(r.step.Paid) > 0:
-		return r.record.acquit(ctx, r.cluster.Name, r.step.Paid)
+		return r.record.Acquit(ctx, r.cluster.Name, r.step.Paid)
 	case (!recorded || known.UID != uid) && r.step.Refused == nil && r.holds():
-		return r.record.remember(ctx, r.cluster, uid, r.step)
+		return r.record.Remember(ctx, r.cluster, uid, r.step)
 	}
 	return nil
 }
 
 // forget strikes the cluster off the record.
 func (r *reconcile) forget(ctx context.Context) error {
-	err := r.record.forget(ctx, r.cluster.Name)
+	gone, err := r.record.Forget(ctx, r.cluster.Name)
+	r.loop.struck(gone)
 	if err == nil && r.store.Declared.IsStruckOff(r.cluster.Name) {
 		r.stage = struckOff
 	}

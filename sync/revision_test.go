@@ -13,6 +13,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -52,7 +53,7 @@ func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
-	l := &Loop{Options: Options{Owner: "linkwright", Holder: "pod"}, Home: Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
+	l := &Loop{Options: Options{Owner: "linkwright", Holder: "pod"}, Home: record.Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
 	tt := newEngine(l, 1)
 	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
 	tt.store.Accept(&fleet.Fleet{Commit: "a"})
@@ -118,7 +119,7 @@ func TestNoteTogether(t *testing.T) {
 	if n := len(home.Requests()); n != 0 {
 		t.Errorf("before any cluster: %d requests", n)
 	}
-	if err := tt.record.remember(t.Context(), fleet.Cluster{Name: "east"}, "1", plan.Step{}); err != nil {
+	if err := tt.record.Remember(t.Context(), fleet.Cluster{Name: "east"}, "1", plan.Step{}); err != nil {
 		t.Fatal(err)
 	}
 	tt.revisions.flush(t.Context())

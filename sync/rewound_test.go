@@ -17,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -82,7 +83,7 @@ func TestRewound(t *testing.T) {
 func (r *rewind) begin(only ...api.ClusterName) {
 	r.term = sync.Begin(r.all, &sync.Loop{
 		Options: sync.Options{Owner: object.DefaultOwner, Only: only}, Declared: r.h, Clusters: reached{r.set},
-		Home:     sync.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
+		Home:     record.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}, 1)

@@ -20,6 +20,7 @@ import (
 	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/store"
 )
@@ -133,7 +134,7 @@ func newRig(t *testing.T, o memcluster.Options, links string) *rig {
 // loop is that of a process that was just started, and reads by requests.
 func (r *rig) loop() *Loop {
 	return &Loop{
-		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Home: Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
+		Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: r, Clusters: r, Home: record.Home{Cluster: r.Cluster("home"), Namespace: "linkwright"},
 		Renderer: counting{render.Renderer{Owner: "linkwright"}, r}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Explain: cluster.Explain, Refused: cluster.Refused,
 		Log: slog.New(slog.DiscardHandler),
 	}

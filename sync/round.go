@@ -103,7 +103,7 @@ func (s *scheduler) over() bool {
 			return false
 		}
 	}
-	return stopped || !s.verifier.awaited(s.patience)
+	return stopped || !s.verifier.Awaited(s.patience)
 }
 
 // nextAlarm is when the round may be over although nothing is told; zero: never.
@@ -119,7 +119,7 @@ func (s *scheduler) nextAlarm() time.Time {
 			first = soonest(first, at)
 		}
 	}
-	return soonest(first, s.verifier.until(s.patience))
+	return soonest(first, s.verifier.Until(s.patience))
 }
 
 // closeRound tells of clusters that do not answer that nobody knows how they are, and gives why nothing could be written.

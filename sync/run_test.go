@@ -16,6 +16,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -99,7 +100,7 @@ func daemon(t *testing.T, s *script, c Clusters, f func(poke chan struct{}, begu
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &Loop{
-			Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: s, Clusters: c, Home: Home{Cluster: empty{}, Namespace: "linkwright"},
+			Options: Options{Owner: "linkwright", Patience: time.Minute}, Declared: s, Clusters: c, Home: record.Home{Cluster: empty{}, Namespace: "linkwright"},
 			Renderer: render.Renderer{Owner: "linkwright"}, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithCancel(t.Context())

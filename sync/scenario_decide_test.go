@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/record"
 )
 
 // decide records what alice decides, as the commands do, and tells a daemon.
@@ -29,7 +29,7 @@ func (s *scenario) decide(words []string) {
 // amendRecord changes the record in the home cluster.
 func (s *scenario) amendRecord(change func(*inventory.Record)) {
 	s.Helper()
-	home := sync.Home{Cluster: s.home, Namespace: "linkwright"}
+	home := record.Home{Cluster: s.home, Namespace: "linkwright"}
 	s.bad(home.Amend(s.Context(), object.DefaultOwner, func(r *inventory.Record) error {
 		change(r)
 		return nil

@@ -30,6 +30,7 @@ import (
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -196,7 +197,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 	l := &sync.Loop{
 		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
 		Declared: s.history, Clusters: reached{s.set},
-		Home:     sync.Home{Cluster: s.home, Namespace: "linkwright"},
+		Home:     record.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
 		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}

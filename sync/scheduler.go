@@ -12,6 +12,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/verify"
 )
 
 // mode says what a reconcile may do when its turn in the queue comes.
@@ -39,7 +40,7 @@ type scheduler struct {
 	backoff  workqueue.TypedRateLimiter[api.ClusterName] // of what is waited for in vain
 	patience time.Duration                               // of a daemon, with clusters that do not answer while others do; zero: all are waited for
 	progress progress
-	verifier *verifier
+	verifier *verify.Verifier
 
 	mu      gosync.Mutex // guards what is below
 	mode    mode
@@ -54,7 +55,7 @@ func newScheduler(l *Loop, leadership int64) *scheduler {
 		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[api.ClusterName](hasty, patient),
 		progress: make(chan struct{}, 1),
 	}
-	s.verifier = newVerifier(l, s.store, s.look, s.progress.tell)
+	s.verifier = verify.New(verify.Options{Trier: l.Tries, Store: s.store, Look: s.look, Done: s.progress.tell, Again: l.Changes != nil})
 	return s
 }
 

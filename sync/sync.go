@@ -14,9 +14,11 @@ import (
 	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 	"github.com/linkwright/linkwright/sync/store"
+	"github.com/linkwright/linkwright/sync/verify"
 )
 
 // Declaration is what one commit declares, whole, with warnings; without a fleet, the problems that prevent it.
@@ -68,12 +70,6 @@ type Changes interface {
 	Take() map[api.ClusterName]object.Moves
 }
 
-// Home is where linkwright's own record lives.
-type Home struct {
-	Cluster   Cluster
-	Namespace string
-}
-
 // ErrInvalid means that the declarations have errors; the report's problems say which.
 var ErrInvalid = errors.New("the declarations are invalid")
 
@@ -82,7 +78,7 @@ type Loop struct {
 	Options
 	Declared Declared
 	Clusters Clusters
-	Home     Home
+	Home     record.Home
 	Renderer plan.Renderer
 	Policies []plan.Policy
 	Log      *slog.Logger
@@ -91,7 +87,7 @@ type Loop struct {
 	// Recorded is told whenever the record may hold new decisions; nil: they are found with the next sync.
 	Recorded <-chan struct{}
 	// Tries verifies credentials before they are handed to Linkerd; nil: none is verified.
-	Tries Trier
+	Tries verify.Trier
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
 	// Refused says why an error of a write says that the object is never changed like that; false: it says something else.
@@ -173,3 +169,6 @@ func invalid(problems []api.Problem) error {
 func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
 }
+
+// tries says that credentials are verified.
+func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -148,17 +147,4 @@ func TestLooksInVainGrowApart(t *testing.T) {
 		}
 		e.queue.ShutDown()
 	})
-}
-
-// Each verification has its source look when the next one is due, also one that gave what the last one did: else there would be none.
-func TestVerifyGoesOn(t *testing.T) {
-	e := atRest("west")
-	w := e.workers["west"]
-	for i, why := range []*object.Reason{nil, nil, object.Because(reason.Forbidden, "no"), object.Because(reason.Forbidden, "no")} {
-		w.schedule = schedule{}
-		e.verifier.prove(verified{Try: plan.Try{Link: api.Pair{Source: "west", Target: "east"}, Print: "p"}, why: why})
-		if !w.isDue() {
-			t.Errorf("after verification %d nobody asks when the next one is", i+1)
-		}
-	}
 }

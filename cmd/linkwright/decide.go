@@ -21,7 +21,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -74,7 +74,7 @@ func (d *deciding) decide(c *cobra.Command, how change) error {
 	defer h.Close(c.Context())
 	by := who(c.Context(), cfg)
 	var said []string
-	err = sync.Home{Cluster: h, Namespace: d.home.namespace}.Amend(c.Context(), d.home.owner, func(r *inventory.Record) (err error) {
+	err = record.Home{Cluster: h, Namespace: d.home.namespace}.Amend(c.Context(), d.home.owner, func(r *inventory.Record) (err error) {
 		said, err = how(r, by)
 		return err
 	})

@@ -15,10 +15,11 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/record"
 )
 
 // managed is a management cluster with a record of east and west.
-func managed(t *testing.T) sync.Home {
+func managed(t *testing.T) record.Home {
 	t.Helper()
 	at := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := at.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
@@ -32,7 +33,7 @@ func managed(t *testing.T) sync.Home {
 	if _, err := at.Write(t.Context(), object.Change{Action: object.Create, Key: o.Key, Object: o}); err != nil {
 		t.Fatal(err)
 	}
-	return sync.Home{Cluster: at, Namespace: "linkwright"}
+	return record.Home{Cluster: at, Namespace: "linkwright"}
 }
 
 // Many who decide at once lose nothing of each other, and two of the same thing see each other.

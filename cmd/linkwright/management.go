@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/record"
 )
 
 // openHome gives the configuration of the home cluster.
@@ -86,4 +86,4 @@ func (e *engine) installed() installed {
 }
 
 // home is the home cluster as package sync sees it.
-func (r installed) home() sync.Home { return sync.Home{Cluster: r.Home(), Namespace: r.namespace} }
+func (r installed) home() record.Home { return record.Home{Cluster: r.Home(), Namespace: r.namespace} }

@@ -23,6 +23,7 @@ import (
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -122,7 +123,7 @@ func retold(out io.Writer, f report.Format, t report.Told, last string) (string,
 func (c installed) record(ctx context.Context) (inventory.Record, error) {
 	known, err := c.home().Record(ctx, c.owner)
 	if err == nil && known.Was.IsZero() {
-		err = sync.NoRecord(c.owner, c.namespace)
+		err = record.NoRecord(c.owner, c.namespace)
 	}
 	return known, err
 }

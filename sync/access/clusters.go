@@ -20,6 +20,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
+	"github.com/linkwright/linkwright/sync/verify"
 	"github.com/linkwright/linkwright/sync/web"
 )
 
@@ -129,7 +130,7 @@ func (c *Clusters) count(name api.ClusterName, next http.RoundTripper) http.Roun
 }
 
 // Trier tries links' credentials.
-func (c *Clusters) Trier() sync.Trier {
+func (c *Clusters) Trier() verify.Trier {
 	return cluster.Trier{
 		UserAgent: "linkwright/" + c.options.Owner,
 		Wrap: func(name api.ClusterName, next http.RoundTripper) http.RoundTripper {

@@ -17,6 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/declared"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/source"
 )
 
@@ -47,7 +48,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	of := object.Installation{Owner: o.Access.Owner, Namespace: o.Access.Namespace}
 	l := &sync.Loop{
-		Options: o.Sync, Clusters: c, Home: sync.Home{Cluster: c.Home(), Namespace: of.Namespace}, Log: o.Access.Log,
+		Options: o.Sync, Clusters: c, Home: record.Home{Cluster: c.Home(), Namespace: of.Namespace}, Log: o.Access.Log,
 		Declared: &declared.Branch{Source: o.Source, Loader: o.Loader, Dir: o.Dir, In: of},
 		Renderer: Renderer(of.Owner, o.Images, o.Loader), Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Tries: c.Trier(), Explain: cluster.Explain, Refused: cluster.Refused,

@@ -1,4 +1,4 @@
-package sync
+package record
 
 import (
 	"context"
@@ -11,16 +11,40 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Record is what the management cluster remembers for an owner; an absent one is empty.
-func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error) {
+// Cluster reads and writes the management cluster: see sync.Cluster.
+type Cluster interface {
+	Observe(ctx context.Context, w []object.Watch) (object.Observation, error)
+	Live(ctx context.Context, w []object.Watch) (object.Observation, error)
+	Write(ctx context.Context, c object.Change) (object.Record, error)
+}
+
+// Home is where linkwright's own record lives.
+type Home struct {
+	Cluster   Cluster
+	Namespace string
+}
+
+// look reads some of a cluster: Observe or Live.
+type look func(context.Context, []object.Watch) (object.Observation, error)
+
+// read reads the record: last, where that is still so. Without it no identity can be checked.
+func (h Home) read(ctx context.Context, owner string, look look, last inventory.Record) (inventory.Record, error) {
 	key := inventory.RecordKey(owner, h.Namespace)
-	seen, err := h.Cluster.Observe(ctx, []object.Watch{
-		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
+	seen, err := look(ctx, []object.Watch{
+		{Version: "v1", Kind: "ConfigMap", Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
 		return inventory.Record{}, fmt.Errorf("read the record of clusters: %w", err)
 	}
+	if now := seen.Record(key); last.Clusters != nil && now.UID == last.Was.UID && now.ResourceVersion == last.Was.ResourceVersion {
+		return last, nil
+	}
 	return inventory.ReadRecord(key, seen)
+}
+
+// Record is what the management cluster remembers for an owner; an absent one is empty.
+func (h Home) Record(ctx context.Context, owner string) (inventory.Record, error) {
+	return h.read(ctx, owner, h.Cluster.Observe, inventory.Record{})
 }
 
 // amendments is how often a change of the record is tried: each time somebody else was quicker.

@@ -1,9 +1,10 @@
-package sync
+// Package verify answers: do the credentials work that are to be handed over? It uses each as its reader will.
+package verify
 
 import (
 	"context"
 	"slices"
-	gosync "sync"
+	"sync"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -29,16 +30,22 @@ const (
 	unreachable, timeout = reason.Unreachable, reason.Timeout
 )
 
-// verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
-// keeps neither a cluster's reconciles nor other credentials waiting.
-type verifier struct {
-	loop    *Loop
-	store   *store.Store
-	look    func(api.ClusterName) // asks for a reconcile
-	tell    func()                // tells a round that something went on
-	running gosync.WaitGroup
+// Options say what a verifier works with.
+type Options struct {
+	Trier Trier
+	Store *store.Store          // takes what came of each
+	Look  func(api.ClusterName) // asks for a reconcile of the source: what came of it is news, or says when it is verified again
+	Done  func()                // is called when one has ended
+	Again bool                  // each is verified again after a while
+}
 
-	mu    gosync.Mutex
+// Verifier verifies credentials: one at a time for each address, in goroutines of their own, so that one that does not answer
+// keeps neither a cluster's reconciles nor other credentials waiting.
+type Verifier struct {
+	Options
+	running sync.WaitGroup
+
+	mu    sync.Mutex
 	queue map[string][]plan.Try // by address, those not begun
 	under map[string]verifying  // way, by address
 	fails map[api.Pair]int      // in a row
@@ -59,51 +66,49 @@ type verified struct {
 	refused bool
 }
 
-func newVerifier(l *Loop, s *store.Store, look func(api.ClusterName), tell func()) *verifier {
-	return &verifier{loop: l, store: s, look: look, tell: tell, queue: map[string][]plan.Try{}, under: map[string]verifying{}, fails: map[api.Pair]int{}}
+// New gives a verifier that has nothing to do yet.
+func New(o Options) *Verifier {
+	return &Verifier{Options: o, queue: map[string][]plan.Try{}, under: map[string]verifying{}, fails: map[api.Pair]int{}}
 }
 
-// verify has the credentials of a step verified. What is asked for already is not asked for again.
-func (v *verifier) verify(ctx context.Context, step plan.Step) {
-	if !v.loop.tries() || !v.loop.Probe && !v.loop.writes(step.Cluster) {
-		return
-	}
-	v.add(step.Tries)
+// Verify has credentials verified. What is asked for already is not asked for again.
+func (v *Verifier) Verify(ctx context.Context, tries []plan.Try) {
+	v.add(tries)
 	v.next(ctx)
 }
 
 // next begins what may begin.
-func (v *verifier) next(ctx context.Context) {
+func (v *Verifier) next(ctx context.Context) {
 	v.begin(ctx, func(inner context.Context, t plan.Try) {
-		why, refused := v.loop.Tries.Try(inner, t.Trial)
+		why, refused := v.Trier.Try(inner, t.Trial)
 		v.end(verified{t, why, refused})
 		v.next(ctx)
 	})
 }
 
 // end takes over what came of a verification. If an address gives no answer, others that wait for it need not ask.
-func (v *verifier) end(r verified) {
+func (v *Verifier) end(r verified) {
 	v.prove(r)
 	for _, t := range v.done(r) {
 		v.prove(verified{t, r.why, false})
 	}
-	v.tell()
+	v.Done()
 }
 
 // prove puts it into the store, and has the source reconciled if that is news, or is tried again.
-func (v *verifier) prove(r verified) {
+func (v *Verifier) prove(r verified) {
 	proof := state.Proof{Print: r.Print, At: time.Now(), Why: r.why, Blocks: r.refused}
 	again := v.again(r)
-	if v.loop.Changes != nil { // who runs once tries once
+	if v.Again { // who runs once tries once
 		proof.Next = proof.At.Add(again)
 	}
-	if news := v.store.Credentials.Prove(r.Link, proof); news || !proof.Next.IsZero() {
-		v.look(r.Link.Source) // its step says when it is tried again
+	if news := v.Store.Credentials.Prove(r.Link, proof); news || !proof.Next.IsZero() {
+		v.Look(r.Link.Source) // its step says when it is tried again
 	}
 }
 
 // add takes over what is to be verified.
-func (v *verifier) add(tries []plan.Try) {
+func (v *Verifier) add(tries []plan.Try) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, y := range tries {
@@ -115,7 +120,7 @@ func (v *verifier) add(tries []plan.Try) {
 }
 
 // begin begins what may begin.
-func (v *verifier) begin(ctx context.Context, do func(context.Context, plan.Try)) {
+func (v *Verifier) begin(ctx context.Context, do func(context.Context, plan.Try)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for at, queue := range v.queue {
@@ -133,7 +138,7 @@ func (v *verifier) begin(ctx context.Context, do func(context.Context, plan.Try)
 }
 
 // done ends a verification, and gives those that wait for an address that gives no answer.
-func (v *verifier) done(r verified) []plan.Try {
+func (v *Verifier) done(r verified) []plan.Try {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.under[r.At].cut()
@@ -147,7 +152,7 @@ func (v *verifier) done(r verified) []plan.Try {
 }
 
 // again is how long after a verification the next one of the link is.
-func (v *verifier) again(r verified) time.Duration {
+func (v *Verifier) again(r verified) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r.why == nil {
@@ -159,30 +164,31 @@ func (v *verifier) again(r verified) time.Duration {
 	return after
 }
 
-// awaited says that a round waits for verifications: one without a limit waits for all of them.
-func (v *verifier) awaited(limit time.Duration) bool {
+// Awaited says that a round waits for verifications: one without a limit waits for all of them.
+func (v *Verifier) Awaited(limit time.Duration) bool {
 	if limit > 0 {
-		return !v.until(limit).IsZero()
+		return !v.Until(limit).IsZero()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return len(v.under)+len(v.queue) > 0
 }
 
-// until is when the first verification under way is waited for no more; zero: none is.
-func (v *verifier) until(limit time.Duration) (first time.Time) {
+// Until is when the first verification under way is waited for no more; zero: none is.
+func (v *Verifier) Until(limit time.Duration) (first time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, u := range v.under {
-		if at := u.began.Add(limit); limit > 0 && time.Now().Before(at) {
-			first = soonest(first, at)
+		at := u.began.Add(limit)
+		if limit > 0 && time.Now().Before(at) && (first.IsZero() || at.Before(first)) {
+			first = at
 		}
 	}
 	return first
 }
 
-// stop ends all verifications.
-func (v *verifier) stop() {
+// Stop ends all verifications.
+func (v *Verifier) Stop() {
 	v.mu.Lock()
 	v.ended = true
 	clear(v.queue)
@@ -192,6 +198,3 @@ func (v *verifier) stop() {
 	v.mu.Unlock()
 	v.running.Wait()
 }
-
-// tries says that credentials are verified.
-func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }

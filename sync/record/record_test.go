@@ -1,4 +1,4 @@
-package sync
+package record
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/store"
 )
 
 // gated is a home cluster whose first write waits.
@@ -36,21 +37,28 @@ func (g gated) Write(ctx context.Context, c object.Change) (object.Record, error
 
 const manyNew = 100
 
+func keeper(at Cluster) *Keeper {
+	return &Keeper{
+		Owner: "linkwright", Home: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
+		Read: func(_, _ inventory.Record) {}, Wrote: func(object.Outcome) {},
+	}
+}
+
 // remembering is a record keeper whose clusters are all new, and one of which is being written down; the rest wait for that.
-func remembering(first context.Context, t *testing.T) (*recordKeeper, gated, *errgroup.Group) {
+func remembering(first context.Context, t *testing.T) (*Keeper, gated, *errgroup.Group) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
 	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
 		t.Fatal(err)
 	}
 	g := gated{home, make(chan struct{}, manyNew), make(chan struct{})}
-	k := newShared(&Loop{Options: Options{Owner: "linkwright"}, Home: Home{Cluster: g, Namespace: "linkwright"}}, 1).record
-	if _, err := k.enter(t.Context(), &fleet.Fleet{}); err != nil { //nolint:contextcheck // only the first has a time of its own
+	k := keeper(g)
+	if _, err := k.Enter(t.Context(), &fleet.Fleet{}); err != nil { //nolint:contextcheck // only the first has a time of its own
 		t.Fatal(err)
 	}
 	remember := func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("c%d", i)
-		return k.remember(ctx, fleet.Cluster{Name: api.ClusterName(name)}, "uid of "+name, plan.Step{})
+		return k.Remember(ctx, fleet.Cluster{Name: api.ClusterName(name)}, "uid of "+name, plan.Step{})
 	}
 	var all errgroup.Group
 	all.Go(func() error { return remember(first, 0) })
@@ -62,15 +70,15 @@ func remembering(first context.Context, t *testing.T) (*recordKeeper, gated, *er
 	defer tick.Stop()
 	for waiting := 0; waiting < manyNew-1; <-tick.C {
 		k.mu.Lock()
-		waiting = len(k.amends)
+		waiting = len(k.changes)
 		k.mu.Unlock()
 	}
 	return k, g, &all
 }
 
-func (k *recordKeeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
+func (k *Keeper) recorded(t *testing.T) map[api.ClusterName]inventory.Known {
 	t.Helper()
-	r, err := k.loop.readRecord(t.Context(), k.loop.Home.Cluster.Observe, inventory.Record{})
+	r, err := k.Home.Record(t.Context(), k.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +115,12 @@ func TestRecordWithoutTheFirst(t *testing.T) {
 // Another process wrote meanwhile: what it knows of its clusters stays, and all of ours comes beside it.
 func TestRecordOfTwoProcesses(t *testing.T) {
 	k, g, all := remembering(t.Context(), t)
-	other := newShared(&Loop{Options: Options{Owner: "linkwright"}, Home: Home{Cluster: g.Cluster, Namespace: "linkwright"}}, 1).record
-	if _, err := other.enter(t.Context(), &fleet.Fleet{}); err != nil {
+	other := keeper(g.Cluster)
+	if _, err := other.Enter(t.Context(), &fleet.Fleet{}); err != nil {
 		t.Fatal(err)
 	}
 	theirs := inventory.Known{UID: "theirs"}.Owing(time.Now(), api.Pair{Source: "a", Target: "other"})
-	if err := other.amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["other"] = theirs; return true }); err != nil {
+	if err := other.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["other"] = theirs; return true }); err != nil {
 		t.Fatal(err)
 	}
 	close(g.open)

@@ -51,7 +51,7 @@ func table() map[string]row {
 		"sync/source":     {imports: "api sync/forge sync/trust"},
 		"sync/cluster":    {imports: "api object object/reason"},
 		"sync/lease":      {},
-		"sync/store":      {imports: "api object object/reason prune/inventory render/fleet render/linkerd sync/credential sync/plan sync/report sync/state"},
+		"sync/store":      {imports: "api object object/reason prune/inventory render/fleet render/linkerd sync/credential sync/health sync/plan sync/report sync/state"},
 		"sync/apply":      {imports: "object sync/plan"},
 		"sync/verify":     {imports: "api object object/reason sync/plan sync/state sync/store"},
 		"sync/record":     {imports: "api object object/reason prune/inventory render/fleet sync/plan sync/store"},

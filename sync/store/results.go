@@ -11,6 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/credential"
+	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -171,14 +172,19 @@ func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 	return s
 }
 
-// alike says that reports of two steps tell the same of a cluster.
+// alike says that reports of two steps say the same of a cluster.
 func alike(a, b plan.Step) bool {
-	same := func(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) &&
-		slices.EqualFunc(a.Rows, b.Rows, func(a, b plan.Row) bool {
-			return a.End == b.End && a.Standing == b.Standing && same(a.Why, b.Why)
-		})
+	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) && same(a.Unconfined, b.Unconfined) &&
+		slices.Equal(a.Strays, b.Strays) && a.MoreStrays == b.MoreStrays && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
 }
+
+func alikeRows(a, b plan.Row) bool {
+	return a.End == b.End && a.Standing == b.Standing && same(a.Why, b.Why) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
+		return a.Stage == b.Stage && a.Passing == b.Passing && same(a.Why, b.Why)
+	})
+}
+
+func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 // waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are
 // kept until they are no longer used.

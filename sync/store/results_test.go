@@ -1,0 +1,45 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/health"
+	"github.com/linkwright/linkwright/sync/plan"
+)
+
+// Whatever is reported of a cluster is another version, so that a daemon reports it within a second; what nobody sees is none.
+func TestReportedChangesAreVersions(t *testing.T) {
+	why := object.Because("X", "why")
+	row := plan.Row{End: object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}}, Standing: plan.InPlace, Health: []health.Verdict{{Stage: health.Loaded}}}
+	for name, tt := range map[string]struct {
+		change func(*plan.Step)
+		want   bool
+	}{
+		"nothing":             {func(*plan.Step) {}, false},
+		"when it looks again": {func(s *plan.Step) { s.Next = time.Now() }, false},
+		"refused":             {func(s *plan.Step) { s.Refused = why }, true},
+		"not confined":        {func(s *plan.Step) { s.Unconfined = why }, true},
+		"an orphan":           {func(s *plan.Step) { s.Strays = []plan.Stray{{Why: "x"}} }, true},
+		"more orphans":        {func(s *plan.Step) { s.MoreStrays = 1 }, true},
+		"another commit":      {func(s *plan.Step) { s.Commit = "c2" }, true},
+		"a row":               {func(s *plan.Step) { s.Rows[0].Why = why }, true},
+		"a stage":             {func(s *plan.Step) { s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Why: why}} }, true},
+		"no row":              {func(s *plan.Step) { s.Rows = nil }, true},
+	} {
+		s := New(Settings{})
+		declare(s, &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}})
+		step := func() plan.Step { return plan.Step{Cluster: "east", Commit: "c1", Rows: []plan.Row{row}} }
+		s.Results.SetStep("east", step())
+		_, before := s.SoFar(-1)
+		next := step()
+		tt.change(&next)
+		s.Results.SetStep("east", next)
+		if _, after := s.SoFar(before); (after != before) != tt.want {
+			t.Errorf("%s: another version: %t, want %t", name, after != before, tt.want)
+		}
+	}
+}

@@ -11,7 +11,7 @@ VULN := bin/tools/govulncheck
 
 # Directories whose tests start real control planes when LINKWRIGHT_CLUSTERS is set, those that take longest first. One that is
 # not there is passed over.
-CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster hack/testbed hack/history render hack/demo deploy sync/lease hack/faultproxy
+CLUSTER_PACKAGES := cmd/linkwright sync sync/cluster deploy hack/testbed render hack/history hack/demo sync/lease hack/faultproxy
 # Those of the others that take longest: they are begun first.
 LONG_PACKAGES := sync/source sync/plan render/overlay
 # Value of LINKWRIGHT_CLUSTERS for `make test`; unset, tests that need a cluster skip themselves by name.

@@ -28,7 +28,7 @@ const (
 )
 
 // openHTTP gives a session whose connections serve the whole visit.
-func (v *visit) openHTTP(end *transport.Endpoint) (transport.UploadPackSession, error) {
+func (v *dialer) openHTTP(end *transport.Endpoint) (transport.UploadPackSession, error) {
 	if v.http == nil {
 		v.http = v.transport()
 	}
@@ -45,7 +45,7 @@ func (v *visit) openHTTP(end *transport.Endpoint) (transport.UploadPackSession, 
 }
 
 // transport makes connections to the repository's server and no other.
-func (v *visit) transport() *http.Transport {
+func (v *dialer) transport() *http.Transport {
 	t := &http.Transport{
 		DialContext:            v.proxy.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: v.who.ca, MinVersion: tls.VersionTLS12},
@@ -90,7 +90,7 @@ func (s *Source) direct(who credentials) *http.Transport {
 // alone; its body may repeat what was sent, and is not read.
 type origin struct {
 	next  http.RoundTripper
-	visit *visit
+	visit *dialer
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -27,7 +27,7 @@ type way struct {
 }
 
 // open begins a session. Only ssh and git:// connect already; ctx ends it, also while the server says nothing.
-func (v *visit) open(ctx context.Context) (transport.UploadPackSession, error) {
+func (v *dialer) open(ctx context.Context) (transport.UploadPackSession, error) {
 	if err := v.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (v *visit) open(ctx context.Context) (transport.UploadPackSession, error) {
 }
 
 // enter reads the credentials and then, since a GitHub App's may come from the same host, waits for our turn there.
-func (v *visit) enter(ctx context.Context) (err error) {
+func (v *dialer) enter(ctx context.Context) (err error) {
 	if v.begun {
 		return nil
 	}

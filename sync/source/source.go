@@ -169,7 +169,7 @@ func (s *Source) visit(ctx context.Context, rev string, f func(context.Context, 
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	v := &visit{
-		remote: s.remote, way: way{source: s}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
+		dialer: dialer{s.remote, way{source: s}}, path: s.options.Path, choice: s.choice, store: s.store, multiAck: &s.multiAck,
 	}
 	select {
 	case <-s.turn:

@@ -19,7 +19,7 @@ import (
 const maxSaid = 4 << 10 // bytes of what a server writes to its stderr
 
 // dialSSH connects and starts the program. Closing the connection is what ends every wait, so ctx needs no other hold.
-func (v *visit) dialSSH(ctx context.Context) (transport.UploadPackSession, error) {
+func (v *dialer) dialSSH(ctx context.Context) (transport.UploadPackSession, error) {
 	addr := v.host()
 	config, err := v.who.ssh(addr)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c credentials) knownHosts() (*knownhosts.HostKeyDB, error) {
 }
 
 // askAgent lets the agent sign, where there is no key of our own. The agent's connection must stay for the handshake.
-func (v *visit) askAgent(ctx context.Context, config *ssh.ClientConfig) (forget func(), err error) {
+func (v *dialer) askAgent(ctx context.Context, config *ssh.ClientConfig) (forget func(), err error) {
 	if v.who.signer != nil {
 		return func() {}, nil
 	}

@@ -95,7 +95,7 @@ func (s *stream) UploadPack(ctx context.Context, r *packp.UploadPackRequest) (*p
 func (s *stream) Close() error { return s.end() }
 
 // dialGit connects to a git daemon, which knows nobody and is believed everything: for loopback, or where that is allowed.
-func (v *visit) dialGit(ctx context.Context) (transport.UploadPackSession, error) {
+func (v *dialer) dialGit(ctx context.Context) (transport.UploadPackSession, error) {
 	conn, err := v.proxy.dial(ctx, "tcp", v.host())
 	if err != nil {
 		return nil, err
@@ -118,4 +118,4 @@ func (v *visit) dialGit(ctx context.Context) (transport.UploadPackSession, error
 }
 
 // asked notes that the server has everything it needs, and sends.
-func (v *visit) asked() { v.packing = true }
+func (v *dialer) asked() { v.packing = true }

@@ -16,8 +16,7 @@ import (
 
 // visit is one call at a server, with the credentials of that moment. Its connections live no longer than it.
 type visit struct {
-	remote
-	way
+	dialer
 	path     string
 	choice   choice
 	store    *store
@@ -26,6 +25,12 @@ type visit struct {
 	witness  *witness
 	session  transport.UploadPackSession // open, its refs listed, and no pack asked for; or nil
 	listed   *packp.AdvRefs              // of session
+}
+
+// dialer connects to a server.
+type dialer struct {
+	remote
+	way
 }
 
 // errNotHeld says that the store does not hold a commit.

@@ -12,13 +12,13 @@ type Peer struct {
 
 // PeerState says what is known of the other end of a link.
 //
-//	                 its cluster                                 what it holds of the link
-//	PeerUnheard      cannot be read; Unread says why it answers   nobody knows
-//	PeerDead         was tried, and gave no answer at all         nobody knows
-//	PeerUnjudged     was read, and is the one of that name        cannot be judged: Unread says why
-//	PeerHolds        was read, and is the one of that name        something
-//	PeerCleared      was read, and is the one of that name        nothing
-//	PeerAbsent       was never written to, or is given up         nothing that anybody needs
+//	                 its cluster                                     what it holds of the link
+//	PeerUnheard      cannot be read; Unread says why, if it answers  nobody knows
+//	PeerDead         was tried, and gave no answer at all            nobody knows
+//	PeerUnjudged     was read, and is the one of that name           cannot be judged: Unread says why
+//	PeerHolds        was read, and is the one of that name           something
+//	PeerCleared      was read, and is the one of that name           nothing
+//	PeerAbsent       was never written to, or is given up            nothing that anybody needs
 type PeerState int
 
 // The states of a Peer.

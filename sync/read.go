@@ -155,7 +155,7 @@ func (r *reconcile) watches(side *state.Cluster, ledger object.Observation) bool
 func (r *reconcile) judge(ctx context.Context, side state.Cluster) {
 	base, ok := inventory.ReadBase(r.loop.Owner, side.Seen)
 	if ok && r.loop.guards(r.cluster.Name) {
-		_ = r.history.ask(ctx, r.store.Declared.Commit(), base.Commit) // the answer is in the world that is planned from
+		_ = r.history.ask(ctx, r.store.Declared.Commit(), base.Commit) // the answer is in the view that is planned from
 	}
 }
 

@@ -86,7 +86,7 @@ const (
 type took struct{ read, plan time.Duration }
 
 // reconcile is one reconcile of one cluster: read, plan, write. It runs in a goroutine of its own, and touches nothing of the engine but
-// the store.
+// what is shared.
 type reconcile struct {
 	shared
 	cluster fleet.Cluster

@@ -186,7 +186,7 @@ func (n *revisions) note(ctx context.Context, head polled, daemon bool, err erro
 		n.outages = 0
 	}
 	if n.outages == 1 && daemon {
-		return // a daemon asks again before it calls that an outage
+		return
 	}
 	next := n.now(why)
 	if record := n.store.Record.Last(); next.Stands(n.last) && !record.Revision.IsZero() || next.Stands(inventory.Revision{}) && record.Revision.IsZero() {
@@ -281,7 +281,7 @@ func unapplied(head polled, why error) *object.Reason {
 	return nil
 }
 
-// RefusedHead says that the head may not be applied after what was applied beforn.
+// RefusedHead says that the head may not be applied after what was applied before.
 type RefusedHead struct{ error }
 
 func (r RefusedHead) Unwrap() error { return r.error }

@@ -48,7 +48,7 @@ func (c *reader) Observe(ctx context.Context, watches []object.Watch) (object.Ob
 type look struct {
 	items     []object.Item
 	at        string
-	condition condition // complete, polled, absent or hidden
+	condition condition // absent or hidden; of a feed also polled and complete
 }
 
 // find tells where the kinds are served; one without a version in any. What is not in it is not served.

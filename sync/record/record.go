@@ -175,10 +175,11 @@ func (k *Keeper) Forget(ctx context.Context, name api.ClusterName) (gone []inven
 		gone = r.Undecide(func(d inventory.Decision) bool { return d.Kind == inventory.AbandonCluster && d.Cluster == name })
 		return known || len(gone) > 0
 	})
-	if err == nil {
-		k.Store.Declared.StrikeOff(name)
+	if err != nil {
+		return nil, err
 	}
-	return gone, err
+	k.Store.Declared.StrikeOff(name)
+	return gone, nil
 }
 
 // Change is a change of the record that somebody waits for: it changes the copy that it is given, and says whether that is
@@ -221,6 +222,8 @@ func (k *Keeper) Later(change func(*inventory.Record) bool) *Change {
 // Flush writes such a change down, if that did not happen yet.
 func (k *Keeper) Flush(ctx context.Context, c *Change) error {
 	err := k.Amend(ctx, func(*inventory.Record) bool { return false })
+	k.writing.Lock()
+	defer k.writing.Unlock()
 	return errors.Join(err, c.err)
 }
 

@@ -22,7 +22,7 @@ type Clusters struct {
 	twins      map[string]bool                    // uids that several clusters have; nil: to be counted. Nobody changes it
 	moves      int                                // how often one changed in what others depend on
 	identities int                                // how often it changed which clusters are known, or who they are
-	versions   int                                // how often anything in shown changed
+	versions   int                                // how often anything in shown changed, or identities
 }
 
 // put takes over how a cluster was read. c.mu is held.
@@ -48,7 +48,7 @@ func (c *Clusters) put(name api.ClusterName, now state.Cluster, shows shown, mov
 	c.shown.set(name, shows)
 }
 
-// reidentify forgets what follows from which clusters are known, and who they are.
+// reidentify forgets what follows from which clusters are known, and who they are. c.mu is held.
 func (c *Clusters) reidentify() {
 	c.twins = nil
 	c.identities++
@@ -111,6 +111,7 @@ func (c *Clusters) ForgetUnread() {
 	c.forget(func(_ api.ClusterName, s state.Cluster) bool { return !s.Known() })
 }
 
+// forget forgets clusters. c.mu is held.
 func (c *Clusters) forget(gone func(api.ClusterName, state.Cluster) bool) {
 	if c.at.drop(gone) {
 		c.reidentify()
@@ -152,6 +153,7 @@ func (c *Clusters) Watches() map[api.ClusterName][]object.Watch {
 	return c.watches()
 }
 
+// watches is Watches; c.mu is held.
 func (c *Clusters) watches() map[api.ClusterName][]object.Watch {
 	out := map[api.ClusterName][]object.Watch{}
 	maps.Copy(out, c.before)

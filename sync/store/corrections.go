@@ -88,7 +88,7 @@ func (c *Corrections) correct(name api.ClusterName, outcomes []object.Outcome, f
 	}
 }
 
-// fail remembers of which ends a write failed in a reconcile. Snapshots hold the map: it is never changed.
+// fail remembers of which ends a write failed in a reconcile. Snapshots hold the map: it is never changed. c.mu is held.
 func (c *Corrections) fail(name api.ClusterName, failed map[object.End]bool) {
 	if maps.Equal(failed, c.failing[name]) {
 		return
@@ -102,7 +102,7 @@ func (c *Corrections) fail(name api.ClusterName, failed map[object.End]bool) {
 	c.failing, c.results = all, nil
 }
 
-// fix remembers why an object cannot be changed, as the last write of it was refused.
+// fix remembers why an object cannot be changed, as the last write of it was refused. c.mu is held.
 func (c *Corrections) fix(name api.ClusterName, o object.Outcome) {
 	if o.Err == nil {
 		delete(c.immutable[name], o.Change.Key)
@@ -131,7 +131,7 @@ func (c *Corrections) asResults() state.Results {
 	return *c.results
 }
 
-// contested are the objects that are left alone for a while, as far as they were corrected in vain.
+// contested are the objects that are left alone for a while, as far as they were corrected in vain. c.mu is held.
 func (c *Corrections) contested() map[api.ClusterName]map[object.Key]state.Contest {
 	out := map[api.ClusterName]map[object.Key]state.Contest{}
 	for name, keys := range c.corrected {

@@ -21,11 +21,11 @@ type Declared struct {
 	root      api.Commit   // good's, once a cluster was seen to carry it
 	head      api.Commit   // the newest that was seen
 	departed  []fleet.Cluster
-	struckOff map[api.ClusterName]bool // of departed: in the record no more
-	epoch     int                      // of fleet: another one, another epoch
-	answers   map[[2]api.Commit]error  // of this round: whether the first may be applied after the second
-	barred    map[api.Commit]*object.Reason
-	version   int // of answers; barred is made of them
+	struckOff map[api.ClusterName]bool      // of departed: in the record no more
+	epoch     int                           // of fleet: another one, another epoch
+	answers   map[[2]api.Commit]error       // of this round: whether the first may be applied after the second
+	barred    map[api.Commit]*object.Reason // made of fleet and answers; nil: to be made. Nobody changes it
+	version   int                           // of fleet and answers
 }
 
 // enter has a fleet declared. d.mu is held.
@@ -66,6 +66,7 @@ func (d *Declared) All() []fleet.Cluster {
 	return d.all()
 }
 
+// all is All; d.mu is held, as in what follows with a small letter.
 func (d *Declared) all() []fleet.Cluster { return slices.Concat(d.fleet.Clusters, d.departed) }
 
 // Policy is the declared one; without a declaration, the default.

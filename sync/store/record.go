@@ -60,21 +60,26 @@ func (r *Record) set(now inventory.Record) {
 	if r.last.Was != now.Was {
 		r.version++
 	}
-	r.last = now
-	r.remembers = state.Record{
+	r.last, r.remembers = now, remembered(now, r.decided, r.overrides.Cap)
+}
+
+// remembered is what a snapshot has of a record.
+func remembered(now inventory.Record, d decided, limit *api.PruneLimits) state.Record {
+	out := state.Record{
 		UIDs: make(map[api.ClusterName]string, len(now.Clusters)), Debts: map[api.ClusterName][]inventory.Debt{},
-		Accepted: r.decided.accepted, Forget: r.decided.abandoned, Suspended: r.decided.suspended,
-		Guard: state.Guard{Limits: now.Limits, Approvals: now.Approvals, Denied: now.Denied, Retiring: map[api.ClusterName]bool{}, Cap: r.overrides.Cap},
+		Accepted: d.accepted, Forget: d.abandoned, Suspended: d.suspended,
+		Guard: state.Guard{Limits: now.Limits, Approvals: now.Approvals, Denied: now.Denied, Retiring: map[api.ClusterName]bool{}, Cap: limit},
 	}
 	for name, k := range now.Clusters {
-		r.remembers.UIDs[name] = k.UID
+		out.UIDs[name] = k.UID
 		if k.Leaving {
-			r.remembers.Guard.Retiring[name] = true
+			out.Guard.Retiring[name] = true
 		}
 		if len(k.Debts) > 0 {
-			r.remembers.Debts[name] = k.Debts
+			out.Debts[name] = k.Debts
 		}
 	}
+	return out
 }
 
 // Last is the record as it was read or written last. Nobody changes its maps.

@@ -172,14 +172,15 @@ func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 	return s
 }
 
-// alike says that reports of two steps say the same of a cluster.
+// alike says that reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
 func alike(a, b plan.Step) bool {
 	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) && same(a.Unconfined, b.Unconfined) &&
 		slices.Equal(a.Strays, b.Strays) && a.MoreStrays == b.MoreStrays && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
 }
 
 func alikeRows(a, b plan.Row) bool {
-	return a.End == b.End && a.Standing == b.Standing && same(a.Why, b.Why) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
+	return a.End == b.End && a.Standing == b.Standing && a.Leaving == b.Leaving && same(a.Why, b.Why) &&
+		slices.Equal(a.Going, b.Going) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
 		return a.Stage == b.Stage && a.Passing == b.Passing && same(a.Why, b.Why)
 	})
 }

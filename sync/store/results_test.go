@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// Whatever is reported of a cluster is another version, so that a daemon reports it within a second; what nobody sees is none.
+// Whatever a report says of a step is another version, so that a daemon reports it within a second; what nobody sees is none.
 func TestReportedChangesAreVersions(t *testing.T) {
 	why := object.Because("X", "why")
 	row := plan.Row{End: object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}}, Standing: plan.InPlace, Health: []health.Verdict{{Stage: health.Loaded}}}
@@ -28,6 +28,9 @@ func TestReportedChangesAreVersions(t *testing.T) {
 		"another commit":      {func(s *plan.Step) { s.Commit = "c2" }, true},
 		"a row":               {func(s *plan.Step) { s.Rows[0].Why = why }, true},
 		"a stage":             {func(s *plan.Step) { s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Why: why}} }, true},
+		"what it waits for":   {func(s *plan.Step) { s.Rows[0].Going = []object.Key{{Name: "x"}} }, true},
+		"what is not ready":   {func(s *plan.Step) { s.Rows[0].Unready = []plan.Unready{{Why: "x"}} }, true},
+		"leaving":             {func(s *plan.Step) { s.Rows[0].Leaving = true }, true},
 		"no row":              {func(s *plan.Step) { s.Rows = nil }, true},
 	} {
 		s := New(Settings{})

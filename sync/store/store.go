@@ -67,6 +67,7 @@ func New(settings Settings) *Store {
 	s.Declared = Declared{mu: &s.mu, struckOff: map[api.ClusterName]bool{}, answers: map[[2]api.Commit]error{}}
 	s.Clusters = Clusters{mu: &s.mu, announced: map[api.ClusterName]announcements{}, specs: map[api.ClusterName]sum{}}
 	s.Record = Record{mu: &s.mu, overrides: settings.Overrides, decided: decide(settings.Overrides, nil)}
+	s.Record.remembers = remembered(inventory.Record{}, s.Record.decided, settings.Overrides.Cap)
 	s.Credentials = Credentials{mu: &s.mu}
 	s.Corrections = Corrections{
 		mu: &s.mu, refused: settings.Refused,
@@ -144,6 +145,7 @@ func (s *Store) SetRecord(r inventory.Record) {
 	s.setRecord(r)
 }
 
+// setRecord is SetRecord; s.mu is held.
 func (s *Store) setRecord(r inventory.Record) {
 	allowed := s.Record.decided.allowed
 	if s.Record.set(r); !slices.Equal(allowed, s.Record.decided.allowed) {
@@ -179,7 +181,7 @@ func (s *Store) PutCluster(name api.ClusterName, c state.Cluster, epoch int) (mo
 	return moved, true
 }
 
-// forgetIssued forgets tokens that a source has in place, or has no link of mode Bound for any more.
+// forgetIssued forgets tokens that a source has in place, or has no link of mode Bound for any more. s.mu is held.
 func (s *Store) forgetIssued(source api.ClusterName) {
 	read := s.Clusters.at.at[source]
 	s.Credentials.forget(func(p api.Pair, token object.Secret) bool {

@@ -44,7 +44,7 @@ func (c *clusters) close(ctx context.Context) error { return c.registry.Stop(ctx
 func (*clusters) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
 
 // WithCluster implements sync.Clusters.
-func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(lw.Cluster) error) error {
+func (c *clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	if name != source {
 		return f(c.played[name])
 	}
@@ -64,7 +64,7 @@ type noting struct {
 	to func(object.Change)
 }
 
-// Write implements sync.Cluster.
+// Write implements object.Cluster.
 func (n noting) Write(ctx context.Context, c object.Change) (object.Record, error) {
 	now, err := n.Client.Write(ctx, c)
 	if err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	lw "github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -257,7 +256,7 @@ func (*ring) Token(context.Context, api.ClusterName, object.TokenRequest) (objec
 }
 
 // WithCluster implements sync.Clusters.
-func (r *ring) WithCluster(ctx context.Context, name api.ClusterName, f func(lw.Cluster) error) error {
+func (r *ring) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	return r.registry.WithClient(ctx, name, func(client *cluster.Client) error {
 		return f(noting{client, func(c object.Change) { r.note(name, c) }})
 	})

@@ -26,19 +26,19 @@ func dressed(like object.Observation, uid string) *played {
 	return &played{seen: e.Observation()}
 }
 
-// Observe implements sync.Cluster.
+// Observe implements object.Cluster.
 func (p *played) Observe(context.Context, []object.Watch) (object.Observation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen, nil
 }
 
-// Live implements sync.Cluster.
+// Live implements object.Cluster.
 func (p *played) Live(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	return p.Observe(ctx, w)
 }
 
-// Write implements sync.Cluster.
+// Write implements object.Cluster.
 func (p *played) Write(_ context.Context, c object.Change) (object.Record, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -212,7 +212,7 @@ func config(a api.Access) (*rest.Config, error) {
 	return cluster.ParseKubeconfig(raw, "", cluster.Trust{})
 }
 
-func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+func (o *open) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	if err := o.refusal(name); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (f *folder) lookAgain(ctx context.Context, r *reconcile) bool {
 		return true
 	}
 	var now object.Observation
-	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) (err error) {
+	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) (err error) {
 		now, err = conn.Observe(ctx, f.again())
 		return err
 	})

@@ -125,7 +125,7 @@ func clusterDoc(name string) string {
 // process is linkwright as it was just started, and how it is ended.
 func (h *hub) process(daemon bool) (*sync.Loop, func()) {
 	h.t.Helper()
-	p := &half{hub: h, registry: cluster.New(cluster.Options{Wrap: func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper { return tallied{h, next} }})}
+	p := &half{Clusters: h.others, registry: cluster.New(cluster.Options{Wrap: func(_ api.ClusterName, next http.RoundTripper) http.RoundTripper { return tallied{h, next} }})}
 	if err := p.registry.Spawn(h.t.Context(), "west", h.west.Config); err != nil {
 		h.t.Fatal(err)
 	}
@@ -145,21 +145,19 @@ func (h *hub) process(daemon bool) (*sync.Loop, func()) {
 
 // half has one cluster real, and all others in memory.
 type half struct {
-	*hub
+	*memcluster.Clusters
 	registry *cluster.Registry
 }
 
+// Follow implements sync.Clusters: all are open.
 func (*half) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
 
-func (p *half) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+// WithCluster implements sync.Clusters.
+func (p *half) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	if name != "west" {
-		return f(p.others.Cluster(name))
+		return p.Clusters.WithCluster(ctx, name, f)
 	}
 	return p.registry.WithClient(ctx, name, func(c *cluster.Client) error { return f(c) })
-}
-
-func (p *half) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
-	return p.others.Cluster(name).Token(ctx, q)
 }
 
 type tallied struct {

@@ -22,7 +22,7 @@ import (
 func (r *reconcile) side(ctx context.Context) state.Cluster {
 	looked := r.store.Clusters.Watched(r.cluster.Name)
 	side := state.Cluster{Looked: looked}
-	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
+	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) error {
 		if r.how == byWatches {
 			return r.live(ctx, conn, &side)
 		}
@@ -79,7 +79,7 @@ func tellSame(c api.Cluster, a, b object.Observation) bool {
 	return true
 }
 
-func (r *reconcile) observe(ctx context.Context, conn Cluster, side *state.Cluster) error {
+func (r *reconcile) observe(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
 	side.Pass = r.round
 	ledger, err := conn.Observe(ctx, plan.Ledger())
 	if err != nil || !r.watches(side, ledger) {
@@ -95,7 +95,7 @@ func (r *reconcile) observe(ctx context.Context, conn Cluster, side *state.Clust
 }
 
 // older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
-func (r *reconcile) older(ctx context.Context, conn Cluster, side *state.Cluster) error {
+func (r *reconcile) older(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
 	before := side.Seen
 	if !r.watches(side, before) {
 		return nil
@@ -121,7 +121,7 @@ func with(seen, before object.Observation) object.Observation {
 const reads = 3
 
 // live asks for what was looked at last, and again only where that is not what is to be looked at now.
-func (r *reconcile) live(ctx context.Context, conn Cluster, side *state.Cluster) error {
+func (r *reconcile) live(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
 	if side.Looked == nil {
 		side.Looked = plan.Ledger()
 	}

@@ -162,7 +162,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 	if r.err = r.record.Remember(ctx, r.cluster, uid, r.step); r.err != nil {
 		return
 	}
-	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn Cluster) error {
+	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) error {
 		r.outcomes = apply.Step(ctx, heard{conn, r.run}, r.step)
 		return nil
 	})
@@ -182,7 +182,7 @@ func (r *reconcile) forbidden() bool {
 
 // heard is a cluster whose answers to writes are noted.
 type heard struct {
-	Cluster
+	object.Cluster
 	run *run
 }
 

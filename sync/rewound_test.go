@@ -82,7 +82,7 @@ func TestRewound(t *testing.T) {
 // begin is a new process.
 func (r *rewind) begin(only ...api.ClusterName) {
 	r.term = sync.Begin(r.all, &sync.Loop{
-		Options: sync.Options{Owner: object.DefaultOwner, Only: only}, Declared: r.h, Clusters: reached{r.set},
+		Options: sync.Options{Owner: object.DefaultOwner, Only: only}, Declared: r.h, Clusters: r.set,
 		Home:     record.Home{Cluster: r.set.Cluster("west"), Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy},
 		Explain: cluster.Explain, Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),

@@ -65,17 +65,6 @@ func (r *rig) wholly(name api.ClusterName) int {
 	return n
 }
 
-// Follow implements Clusters: all of them are open.
-func (r *rig) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
-
-func (r *rig) WithCluster(_ context.Context, name api.ClusterName, f func(Cluster) error) error {
-	return f(r.Cluster(name))
-}
-
-func (r *rig) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
-	return r.Cluster(name).Token(ctx, q)
-}
-
 // Next implements Declared.
 func (r *rig) Next(context.Context) (Declaration, error) {
 	r.mu.Lock()

@@ -86,7 +86,7 @@ type far struct{ takes time.Duration }
 
 func (far) Follow(context.Context, []fleet.Cluster) map[api.ClusterName]error { return nil }
 
-func (f far) WithCluster(_ context.Context, _ api.ClusterName, do func(Cluster) error) error {
+func (f far) WithCluster(_ context.Context, _ api.ClusterName, do func(object.Cluster) error) error {
 	time.Sleep(f.takes)
 	return do(empty{})
 }

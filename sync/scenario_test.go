@@ -26,7 +26,6 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render"
-	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -196,7 +195,7 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 	s.open()
 	l := &sync.Loop{
 		Options:  sync.Options{Owner: object.DefaultOwner, Holder: "pod", Grace: s.grace, Patience: s.patience},
-		Declared: s.history, Clusters: reached{s.set},
+		Declared: s.history, Clusters: s.set,
 		Home:     record.Home{Cluster: s.home, Namespace: "linkwright"},
 		Renderer: render.Renderer{Owner: object.DefaultOwner}, Policies: []plan.Policy{plan.Suspend, plan.PrunePolicy}, Tries: s.set,
 		Explain: cluster.Explain, Refused: cluster.Refused, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
@@ -206,27 +205,6 @@ func (s *scenario) loop(watches bool) *sync.Loop {
 		l.Changes, l.Recorded = s.set, s.recorded
 	}
 	return l
-}
-
-// reached are clusters that can all be opened.
-type reached struct{ set *memcluster.Clusters }
-
-func (r reached) Follow(_ context.Context, want []fleet.Cluster) map[api.ClusterName]error {
-	failed := map[api.ClusterName]error{}
-	for _, c := range want {
-		if r.set.Cluster(c.Name) == nil {
-			failed[c.Name] = fmt.Errorf("there is no cluster %s", c.Name)
-		}
-	}
-	return failed
-}
-
-func (r reached) WithCluster(_ context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
-	return f(r.set.Cluster(name))
-}
-
-func (r reached) Token(ctx context.Context, name api.ClusterName, q object.TokenRequest) (object.Secret, error) {
-	return r.set.Cluster(name).Token(ctx, q)
 }
 
 func commitOf(n int) api.Commit { return api.Commit(fmt.Sprintf("%012d%028d", n, 0)) }

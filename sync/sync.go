@@ -48,18 +48,9 @@ type Clusters interface {
 	// with the former connection in use, and is a move once it is done.
 	Follow(ctx context.Context, clusters []fleet.Cluster) map[api.ClusterName]error
 	// WithCluster calls f with a connection that is f's until it returns.
-	WithCluster(ctx context.Context, name api.ClusterName, f func(Cluster) error) error
+	WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error
 	// Token asks a cluster for a token. It is the only thing that is made and not an object.
 	Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (object.Secret, error)
-}
-
-// Cluster reads and writes one cluster. Writes are idempotent; deleting the absent succeeds. Many may be asked for at once.
-type Cluster interface {
-	// Observe asks the cluster.
-	Observe(ctx context.Context, w []object.Watch) (object.Observation, error)
-	// Live gives the same answer from watches that are kept open, and from now on are these. It has seen what was written.
-	Live(ctx context.Context, w []object.Watch) (object.Observation, error)
-	Write(ctx context.Context, c object.Change) (object.Record, error)
 }
 
 // Changes tells what moves in clusters that are watched.

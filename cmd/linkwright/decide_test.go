@@ -14,7 +14,6 @@ import (
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/record"
 )
 
@@ -71,7 +70,7 @@ func TestDecideWithoutRecord(t *testing.T) {
 
 // refusing is a home cluster that lets nobody write.
 type refusing struct {
-	sync.Cluster
+	object.Cluster
 	times *int
 }
 

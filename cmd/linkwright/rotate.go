@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
@@ -83,7 +83,7 @@ func (e *engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) e
 			failed = append(failed, fmt.Errorf("rotate %s: %s: %s", t.Link, t.Refused.Code, t.Refused.Message))
 			continue
 		case !t.Already:
-			err := e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c sync.Cluster) error {
+			err := e.Loop.Clusters.WithCluster(ctx, t.Change.End.Cluster, func(c object.Cluster) error {
 				_, err := c.Write(ctx, t.Change)
 				return err
 			})

@@ -19,7 +19,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -192,7 +191,7 @@ type heard struct {
 func (c installed) inventories(ctx context.Context, name api.ClusterName, known inventory.Known, live bool) (out heard, err error) {
 	system := object.Key{Kind: "Namespace", Name: "kube-system"}
 	watches := []object.Watch{inventory.Watch(), {Version: "v1", Kind: system.Kind, Names: []string{system.Name}}}
-	err = c.WithCluster(ctx, name, func(conn sync.Cluster) error {
+	err = c.WithCluster(ctx, name, func(conn object.Cluster) error {
 		observe := conn.Observe
 		if live {
 			observe = conn.Live
@@ -214,7 +213,7 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 }
 
 // missingSecrets are the Secrets of sources' ends that are not there. Where they may not be read nobody knows: none is.
-func missingSecrets(ctx context.Context, conn sync.Cluster, all []inventory.Inventory) map[object.Key]bool {
+func missingSecrets(ctx context.Context, conn object.Cluster, all []inventory.Inventory) map[object.Key]bool {
 	out, names := map[object.Key]bool{}, map[string][]string{}
 	for _, inv := range all {
 		for _, k := range inv.Entries {

@@ -5,6 +5,7 @@
 package memcluster
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/fleet"
 )
 
 // defaultTimeout is that of a Client.
@@ -62,6 +64,27 @@ func New(o Options, names ...api.ClusterName) *Clusters {
 
 // Cluster gives the cluster of that name, or nil.
 func (s *Clusters) Cluster(name api.ClusterName) *Cluster { return s.named[name] }
+
+// Follow implements sync.Clusters: what is in the set is open, and nothing else is.
+func (s *Clusters) Follow(_ context.Context, want []fleet.Cluster) map[api.ClusterName]error {
+	failed := map[api.ClusterName]error{}
+	for _, c := range want {
+		if s.named[c.Name] == nil {
+			failed[c.Name] = fmt.Errorf("there is no cluster %s", c.Name)
+		}
+	}
+	return failed
+}
+
+// WithCluster implements sync.Clusters.
+func (s *Clusters) WithCluster(_ context.Context, name api.ClusterName, f func(object.Cluster) error) error {
+	return f(s.named[name])
+}
+
+// Token implements sync.Clusters.
+func (s *Clusters) Token(ctx context.Context, name api.ClusterName, r object.TokenRequest) (object.Secret, error) {
+	return s.named[name].Token(ctx, r)
+}
 
 // Names of all clusters, in order.
 func (s *Clusters) Names() []api.ClusterName { return slices.Sorted(maps.Keys(s.named)) }

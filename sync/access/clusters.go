@@ -18,7 +18,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/verify"
 	"github.com/linkwright/linkwright/sync/web"
@@ -156,7 +155,7 @@ func (c conn) with(ctx context.Context, f func(*cluster.Client) error) error {
 	})
 }
 
-// Observe implements sync.Cluster.
+// Observe implements object.Cluster.
 func (c conn) Observe(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
 	err = c.with(ctx, func(cl *cluster.Client) error {
 		seen, err = cl.Observe(ctx, w)
@@ -165,7 +164,7 @@ func (c conn) Observe(ctx context.Context, w []object.Watch) (seen object.Observ
 	return seen, err
 }
 
-// Live implements sync.Cluster.
+// Live implements object.Cluster.
 func (c conn) Live(ctx context.Context, w []object.Watch) (seen object.Observation, err error) {
 	err = c.with(ctx, func(cl *cluster.Client) error {
 		seen, err = cl.Live(ctx, w)
@@ -174,7 +173,7 @@ func (c conn) Live(ctx context.Context, w []object.Watch) (seen object.Observati
 	return seen, err
 }
 
-// Write implements sync.Cluster.
+// Write implements object.Cluster.
 func (c conn) Write(ctx context.Context, ch object.Change) (now object.Record, err error) {
 	err = c.with(ctx, func(cl *cluster.Client) error {
 		now, err = cl.Write(ctx, ch)
@@ -320,7 +319,7 @@ func (c *Clusters) Server(name api.ClusterName) string {
 
 // WithCluster implements sync.Clusters. All that f does goes by the connection that there is when it begins, also where that is
 // exchanged meanwhile: what was begun in one cluster is not ended in another.
-func (c *Clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(sync.Cluster) error) error {
+func (c *Clusters) WithCluster(ctx context.Context, name api.ClusterName, f func(object.Cluster) error) error {
 	if _, err := c.reach(name); err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -44,7 +44,7 @@ func leadsTo(t *testing.T, path, host string) {
 
 func (c *Clusters) addressOf(t *testing.T, name api.ClusterName) (at string) {
 	t.Helper()
-	if err := c.WithCluster(t.Context(), name, func(sync.Cluster) error {
+	if err := c.WithCluster(t.Context(), name, func(object.Cluster) error {
 		at = c.Server(name)
 		return nil
 	}); err != nil {
@@ -105,7 +105,7 @@ func TestFollowBesideTurns(t *testing.T) {
 					return
 				default:
 				}
-				_ = c.WithCluster(t.Context(), w.Name, func(sync.Cluster) error { return nil })
+				_ = c.WithCluster(t.Context(), w.Name, func(object.Cluster) error { return nil })
 			}
 		})
 	}

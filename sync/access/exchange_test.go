@@ -21,7 +21,6 @@ import (
 	"github.com/linkwright/linkwright/hack/silent"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -68,7 +67,7 @@ func moveTo(t *testing.T, c fleet.Cluster, address string) {
 
 // lives asks a cluster as a turn does.
 func (c *Clusters) lives(ctx context.Context, name api.ClusterName) error {
-	return c.WithCluster(ctx, name, func(open sync.Cluster) error {
+	return c.WithCluster(ctx, name, func(open object.Cluster) error {
 		_, err := open.Live(ctx, []object.Watch{{Version: "v1", Kind: "ConfigMap", Namespace: "x"}})
 		return err
 	})
@@ -254,7 +253,7 @@ func TestOneConnection(t *testing.T) {
 	good, asked := answering(t)
 	c, want := watching(t, good)
 	other, askedOther := answering(t)
-	err := c.WithCluster(t.Context(), "c0", func(open sync.Cluster) error {
+	err := c.WithCluster(t.Context(), "c0", func(open object.Cluster) error {
 		moveTo(t, want[0], other)
 		c.Follow(t.Context(), want)
 		before, beforeOther := asked.Load(), askedOther.Load()

@@ -212,17 +212,17 @@ func (h *Home) watchList() []object.Watch {
 // moved has a word in it once something that is watched has changed. What it was, stamps tell.
 func (h *Home) moved() <-chan struct{} { return h.conn.registry.Moved() }
 
-// Observe implements sync.Cluster.
+// Observe implements object.Cluster.
 func (h *Home) Observe(ctx context.Context, w []object.Watch) (object.Observation, error) {
 	return h.conn.Observe(ctx, w)
 }
 
-// Write implements sync.Cluster.
+// Write implements object.Cluster.
 func (h *Home) Write(ctx context.Context, ch object.Change) (object.Record, error) {
 	return h.conn.Write(ctx, ch)
 }
 
-// Live implements sync.Cluster for single ConfigMaps of our namespace, such as the record.
+// Live implements object.Cluster for single ConfigMaps of our namespace, such as the record.
 func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observation, error) {
 	var items []object.Item
 	for _, w := range watches {

@@ -11,16 +11,9 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Cluster reads and writes the management cluster: see sync.Cluster.
-type Cluster interface {
-	Observe(ctx context.Context, w []object.Watch) (object.Observation, error)
-	Live(ctx context.Context, w []object.Watch) (object.Observation, error)
-	Write(ctx context.Context, c object.Change) (object.Record, error)
-}
-
 // Home is where linkwright's own record lives.
 type Home struct {
-	Cluster   Cluster
+	Cluster   object.Cluster
 	Namespace string
 }
 

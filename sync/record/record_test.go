@@ -20,7 +20,7 @@ import (
 
 // gated is a home cluster whose first write waits.
 type gated struct {
-	Cluster
+	object.Cluster
 	writes chan struct{} // one for each that has begun
 	open   chan struct{}
 }
@@ -37,7 +37,7 @@ func (g gated) Write(ctx context.Context, c object.Change) (object.Record, error
 
 const manyNew = 100
 
-func keeper(at Cluster) *Keeper {
+func keeper(at object.Cluster) *Keeper {
 	return &Keeper{
 		Owner: "linkwright", Home: Home{Cluster: at, Namespace: "linkwright"}, Store: store.New(store.Settings{}),
 		Read: func(_, _ inventory.Record) {}, Wrote: func(object.Outcome) {},

@@ -19,23 +19,20 @@ func (l Live) gone(k object.Key) bool {
 }
 
 // takes makes the deletes of keys; what is being deleted already, or was not looked for, is waited for.
-func (l Live) takes(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
-	for _, k := range keys {
-		r := l.Seen.Record(k)
-		if !l.Saw(k) || r.Going {
-			wait = append(wait, k)
-			continue
-		}
-		out = append(out, object.Change{End: end, Action: object.Delete, Key: k, Was: r, Why: why})
-	}
-	return out, wait
+func (l Live) takes(end object.End, keys []object.Key, why object.Reason) ([]object.Change, []object.Key) {
+	return l.deletes(end, keys, why, l.Saw)
 }
 
-// takesForeign makes the deletes of what Linkerd's controller made.
-func (l Live) takesForeign(end object.End, keys []object.Key, why object.Reason) (out []object.Change, wait []object.Key) {
+// takesForeign makes the deletes of what Linkerd's controller made: its keys were seen.
+func (l Live) takesForeign(end object.End, keys []object.Key, why object.Reason) ([]object.Change, []object.Key) {
+	return l.deletes(end, keys, why, func(object.Key) bool { return true })
+}
+
+// deletes makes the deletes of keys that were looked for; what is being deleted already, or was not looked for, is waited for.
+func (l Live) deletes(end object.End, keys []object.Key, why object.Reason, looked func(object.Key) bool) (out []object.Change, wait []object.Key) {
 	for _, k := range keys {
 		r := l.Seen.Record(k)
-		if r.Going {
+		if !looked(k) || r.Going {
 			wait = append(wait, k)
 			continue
 		}

@@ -23,7 +23,7 @@ var ErrSkipped = errors.New("not tried: an earlier write of this end failed")
 // errEnded means that nothing more was to begin.
 var errEnded = errors.New("not tried")
 
-// Writer writes to one cluster. Writes are idempotent; deleting the absent succeeds. Many may be asked for at once.
+// Writer is what a step needs of an object.Cluster.
 type Writer interface {
 	Write(ctx context.Context, c object.Change) (object.Record, error)
 }

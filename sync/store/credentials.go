@@ -30,8 +30,7 @@ func (c *Credentials) Prove(link api.Pair, now state.Proof) bool {
 	defer c.mu.Unlock()
 	was, tried := c.proofs.at[link]
 	c.proofs.set(link, now)
-	return !tried || was.Print != now.Print || was.Blocks != now.Blocks || (was.Why == nil) != (now.Why == nil) ||
-		was.Why != nil && *was.Why != *now.Why
+	return !tried || was.Print != now.Print || was.Blocks != now.Blocks || !same(was.Why, now.Why)
 }
 
 // forget forgets tokens. c.mu is held.

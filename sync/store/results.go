@@ -185,6 +185,7 @@ func alikeRows(a, b plan.Row) bool {
 	})
 }
 
+// same says that two reasons are, or that there is none.
 func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 // waits are the clusters that a step waits for: those to be read, and those at the other ends of links that leave, or that are

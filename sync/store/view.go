@@ -38,7 +38,7 @@ type Basis struct {
 func (s *Store) View(epoch int) (View, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Declared.fleet == nil || s.Declared.applied() == nil || s.Declared.epoch != epoch {
+	if s.Declared.applied() == nil || s.Declared.epoch != epoch {
 		return View{}, false
 	}
 	was := s.Record.last.Was

@@ -37,7 +37,7 @@ func atRest(names ...api.ClusterName) *engine {
 		f.Clusters = append(f.Clusters, fleet.Cluster{Name: name})
 	}
 	e.store.Enter(f, inventory.Record{})
-	e.store.Accept(f)
+	e.store.Apply(f)
 	e.mode = open
 	for _, name := range names {
 		e.store.PutCluster(name, state.Cluster{Reading: state.Read}, e.store.Declared.Epoch())
@@ -110,7 +110,7 @@ func TestRepairsAreLookedAt(t *testing.T) {
 			t.Errorf("%s: %s, pending %v, over %v", name, w.last.state, w.pending, e.over())
 		}
 		again := object.Outcome{Change: object.Change{Action: object.Update, Key: probe, Why: object.Reason{Code: reason.Drift}}}
-		e.store.Correct("west", slices.Repeat([]object.Outcome{again}, store.Often), nil)
+		e.store.Correct("west", slices.Repeat([]object.Outcome{again}, store.MaxCorrections), nil)
 		if counted := len(e.store.Snapshot().Contested["west"]) == 1; counted != (tt.code == "Drift" && tt.err == nil) {
 			t.Errorf("%s: counted as a correction: %v", name, counted)
 		}
@@ -213,7 +213,7 @@ func TestSteadyEdits(t *testing.T) {
 				i++
 			}
 		}
-		third := len(keys) * store.Often / 3
+		third := len(keys) * store.MaxCorrections / 3
 		r.asked()
 		r.wholly("west")
 		edits(third)

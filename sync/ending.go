@@ -28,7 +28,7 @@ func (e ending) takeOver(ctx context.Context) {
 	case e.r.stage == read:
 		e.w.read = e.w.read.after(true)
 		e.want(e.w.cluster.Name)
-		e.stir()
+		e.askPeers()
 	case e.r.err != nil:
 		e.round.failed, e.w.last.state = e.r.err, unfinished
 		e.w.alarm = soonest(e.w.alarm, time.Now().Add(again))
@@ -87,7 +87,7 @@ func (e ending) next() {
 	default:
 		e.wait()
 	}
-	e.stir()
+	e.askPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
 		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
 			"still not as declared after %d turns that wrote: somebody else keeps changing the same objects", e.w.writes))
@@ -114,9 +114,9 @@ func (e ending) wait() {
 	}
 }
 
-// stir asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
+// askPeers asks for the clusters whose steps may differ after this reconcile. The first of a round may have made known what others wait
 // for.
-func (e ending) stir() {
+func (e ending) askPeers() {
 	for _, other := range e.r.issued {
 		e.want(other)
 	}

@@ -155,7 +155,7 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 	if r.At, r.Err = time.Now(), ""; err != nil {
 		r.Err = err.Error()
 	}
-	if f, since := e.store.Declared.InForce(); f != nil {
+	if f, since := e.store.Declared.Applied(); f != nil {
 		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
 	}
 	return r, err

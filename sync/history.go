@@ -22,8 +22,8 @@ type history struct {
 // refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
 // What is in force and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
 func (h *history) refusal(ctx context.Context, f *fleet.Fleet) error {
-	good, _ := h.store.Declared.InForce()
-	if good != nil && good.Commit == f.Commit && h.store.Declared.Rooted(h.carried(f)) != "" {
+	good, _ := h.store.Declared.Applied()
+	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.carried(f)) != "" {
 		return nil
 	}
 	if err := h.judge(ctx, f); err != nil {
@@ -36,7 +36,7 @@ func (h *history) refusal(ctx context.Context, f *fleet.Fleet) error {
 // was in force and carried counts also while no cluster that carries it can be read.
 func (h *history) judge(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.carried(f)
-	if last := h.store.Declared.Rooted(carried); last != "" && carried[last] == nil {
+	if last := h.store.Declared.Confirmed(carried); last != "" && carried[last] == nil {
 		carried[last] = nil
 	}
 	var first error
@@ -103,8 +103,8 @@ func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 // lookAgain has clusters that could not be read tried again before anybody writes, as long as what is in force was seen in
 // no cluster: what they carry may speak against it.
 func (h *history) lookAgain() {
-	good, _ := h.store.Declared.InForce()
-	if good == nil || h.store.Declared.Rooted(h.carried(good)) != "" {
+	good, _ := h.store.Declared.Applied()
+	if good == nil || h.store.Declared.Confirmed(h.carried(good)) != "" {
 		return
 	}
 	h.store.Clusters.ForgetUnread()
@@ -115,7 +115,7 @@ func (h *history) lookAgain() {
 // the fleet may be in force, and is judged anew with the first that can.
 func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.carried(f)
-	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Rooted(carried) != "" {
+	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Confirmed(carried) != "" {
 		return nil
 	}
 	w, read := h.store.Snapshot(), false
@@ -161,7 +161,7 @@ func most(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 
 // everywhere says that all clusters of the record carry the commit in force, and that this is a commit or descends from it.
 func (h *history) everywhere(ctx context.Context, commit api.Commit) bool {
-	good, _ := h.store.Declared.InForce()
+	good, _ := h.store.Declared.Applied()
 	if good == nil || good.Commit == "" {
 		return false
 	}

@@ -16,7 +16,7 @@ func TestBarredIsSeen(t *testing.T) {
 	e, f := atRest("east"), &fleet.Fleet{Commit: "c1"}
 	e.loop.Declared = refusing{}
 	e.store.Enter(f, inventory.Record{})
-	e.store.Accept(f)
+	e.store.Apply(f)
 	before := e.viewed()
 	if err := e.history.ask(t.Context(), "c1", "c2"); err == nil {
 		t.Fatal("it was not asked")

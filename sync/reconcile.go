@@ -203,7 +203,7 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 	case r.step.Left():
 		return r.forget(ctx)
 	case len(r.step.Paid) > 0:
-		return r.record.Acquit(ctx, r.cluster.Name, r.step.Paid)
+		return r.record.RemovePending(ctx, r.cluster.Name, r.step.Paid)
 	case (!recorded || known.UID != uid) && r.step.Refused == nil && r.holds():
 		return r.record.Remember(ctx, r.cluster, uid, r.step)
 	}

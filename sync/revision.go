@@ -86,7 +86,7 @@ func (e *engine) choose(ctx context.Context, head polled) (bool, error) {
 // process.
 func (e *engine) keepUp(ctx context.Context) (bool, error) {
 	var gone error
-	if f, _ := e.store.Declared.InForce(); f != nil {
+	if f, _ := e.store.Declared.Applied(); f != nil {
 		refused, err := e.admit(ctx, f)
 		if refused == nil || err != nil {
 			return err == nil, err
@@ -114,7 +114,7 @@ func (e *engine) admit(ctx context.Context, f *fleet.Fleet) (refused, err error)
 	if refused = e.history.refusal(ctx, f); refused != nil {
 		return refused, nil
 	}
-	e.store.Accept(f)
+	e.store.Apply(f)
 	return nil, nil
 }
 
@@ -131,8 +131,8 @@ func (e *engine) resume(ctx context.Context) (*fleet.Fleet, error) {
 	if most(e.history.carried(held), e.history.guarded()) != held.Commit {
 		return nil, nil
 	}
-	e.store.Accept(held)
-	e.store.Declared.Plant(held.Commit)
+	e.store.Apply(held)
+	e.store.Declared.Confirm(held.Commit)
 	return held, nil
 }
 
@@ -162,8 +162,8 @@ func (e *engine) recall(ctx context.Context) (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep up commit %s, which was applied last: %w", last, err)
 	}
-	e.store.Accept(d.Fleet)
-	e.store.Declared.Plant(last)
+	e.store.Apply(d.Fleet)
+	e.store.Declared.Confirm(last)
 	return d.Fleet, nil
 }
 
@@ -200,7 +200,7 @@ func (n *revisions) note(ctx context.Context, head polled, daemon bool, err erro
 		r.Revision = next.Noted(n.loop.Holder, time.Now())
 		return true
 	})
-	if good, _ := n.store.Declared.InForce(); good == nil || len(n.store.Record.Last().Clusters) > 0 {
+	if good, _ := n.store.Declared.Applied(); good == nil || len(n.store.Record.Last().Clusters) > 0 {
 		n.flush(ctx)
 	}
 }
@@ -225,7 +225,7 @@ func (l *Loop) remembersRevisions() bool {
 
 // unapplied says why the head is not applied, if it is not; false: what went wrong is nothing about revisions.
 func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
-	if good, _ := n.store.Declared.InForce(); good != nil && head.err == nil && good.Commit == head.Commit {
+	if good, _ := n.store.Declared.Applied(); good != nil && head.err == nil && good.Commit == head.Commit {
 		return nil, true
 	}
 	why := unapplied(head, err)
@@ -235,7 +235,7 @@ func (n *revisions) unapplied(head polled, err error) (*object.Reason, bool) {
 // now are those of a round whose fleet was chosen. why is of the observed one, which is not applied; nil: it is.
 func (n *revisions) now(why *object.Reason) inventory.Revision {
 	next := inventory.Revision{Observed: n.store.Declared.Observe(""), Why: why}
-	if good, _ := n.store.Declared.InForce(); good != nil {
+	if good, _ := n.store.Declared.Applied(); good != nil {
 		next.Applied = good.Commit
 		next.Links, next.Suspended, next.SuspendedLinks = writtenBy(good)
 	}

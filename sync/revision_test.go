@@ -56,7 +56,7 @@ func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	l := &Loop{Options: Options{Owner: "linkwright", Holder: "pod"}, Home: record.Home{Cluster: home, Namespace: "linkwright"}, Log: slog.New(slog.DiscardHandler)}
 	tt := newEngine(l, 1)
 	tt.store.SetRecord(inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "1"}}})
-	tt.store.Accept(&fleet.Fleet{Commit: "a"})
+	tt.store.Apply(&fleet.Fleet{Commit: "a"})
 	tt.store.Declared.Observe("a")
 	home.Requests()
 	return tt, home
@@ -128,7 +128,7 @@ func TestNoteTogether(t *testing.T) {
 	}
 	home.Fault(func(f *memcluster.Faults) { f.Down = true })
 	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), errors.New("it is nothing about revisions"))
-	tt.store.Accept(&fleet.Fleet{Commit: "b"})
+	tt.store.Apply(&fleet.Fleet{Commit: "b"})
 	tt.store.Declared.Observe("b")
 	tt.revisions.note(t.Context(), applied("b"), tt.daemon(), nil)
 	home.Fault(func(f *memcluster.Faults) { f.Down = false })

@@ -258,7 +258,7 @@ func (r *rig) ours(name api.ClusterName) (out []object.Key) {
 			out = append(out, k)
 		}
 	}
-	if len(out) < 50/store.Often {
+	if len(out) < 50/store.MaxCorrections {
 		r.t.Fatalf("only %d objects: %v", len(out), out)
 	}
 	return out

@@ -210,7 +210,7 @@ func (s *Standby) Lead(ctx context.Context, leadership int64, poke <-chan struct
 	e.held = s.held
 	e.store.Clusters.SetWatches(s.watching)
 	err := s.loop.run(ctx, e, poke, publish)
-	if good, _ := e.store.Declared.InForce(); good != nil {
+	if good, _ := e.store.Declared.Applied(); good != nil {
 		s.held = good
 	}
 	s.watching = e.store.Clusters.Watches()

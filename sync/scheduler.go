@@ -205,7 +205,7 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 	}
 	now := time.Now()
 	if s.mode == open && past(w.alarm, now) {
-		s.ring(w)
+		s.readWithPeers(w)
 	}
 	t := task{
 		began: now, round: s.round.number, epoch: s.store.Declared.Epoch(), how: s.round.how(w, s.loop.Changes != nil), onlyRead: s.mode == reading,
@@ -241,9 +241,9 @@ func (s *scheduler) mayBegin(ctx context.Context, w *worker) bool {
 	return false
 }
 
-// ring has a worker whose time has come read its cluster, and with it the peers that its ends wait for: where nothing is watched, those
+// readWithPeers has a worker whose time has come read its cluster, and with it the peers that its ends wait for: where nothing is watched, those
 // must be read again, too. s.mu is held.
-func (s *scheduler) ring(w *worker) {
+func (s *scheduler) readWithPeers(w *worker) {
 	if s.loop.Changes != nil {
 		return
 	}
@@ -264,7 +264,7 @@ func (s *scheduler) urgeCluster(name api.ClusterName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.worker(name); w != nil {
-		if s.store.Corrections.Pardon(name); w.requests(s.round.number) {
+		if s.store.Corrections.ResetBackoff(name); w.requests(s.round.number) {
 			s.now(w)
 		}
 	}

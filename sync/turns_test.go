@@ -277,8 +277,8 @@ func TestContested(t *testing.T) {
 			}
 			return len(memcluster.Written(r.asked()))
 		}
-		if n := fight(12); n != store.Often+1 {
-			t.Errorf("%d writes for 12 edits, want %d", n, store.Often+1)
+		if n := fight(12); n != store.MaxCorrections+1 {
+			t.Errorf("%d writes for 12 edits, want %d", n, store.MaxCorrections+1)
 		}
 		last := r.told()
 		if c := last[len(last)-1].Counts(); c.InPlace == 12 {

@@ -78,7 +78,7 @@ func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s pl
 		was := r.Clusters[c.Name]
 		r.Clusters[c.Name] = as(was)
 		k.nameSecond(r.Clusters, c.Name, uid)
-		news := k.charge(r.Clusters, s.Owed)
+		news := k.addPending(r.Clusters, s.Owed)
 		news = judged(r, s.Judged) || news
 		return news || !reflect.DeepEqual(was, as(was)) || k.limits(*r) != r.Limits
 	})
@@ -128,16 +128,16 @@ func judged(r *inventory.Record, j plan.Judged) (news bool) {
 
 // limits are what a record is to remember of the limits in force.
 func (k *Keeper) limits(r inventory.Record) *inventory.Limits {
-	f := k.Store.Declared.Applied()
+	f := k.Store.Declared.IfApplied()
 	if f == nil {
 		return r.Limits
 	}
 	return r.Limits.Next(f.Commit, f.Policy.Limits())
 }
 
-// charge writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
+// addPending writes down what ends leave in clusters that cannot be read, and says whether that is news. A cluster that is neither
 // declared nor remembered was never written to.
-func (k *Keeper) charge(clusters map[api.ClusterName]inventory.Known, owed []object.End) (news bool) {
+func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, owed []object.End) (news bool) {
 	if len(owed) == 0 {
 		return false
 	}
@@ -154,8 +154,8 @@ func (k *Keeper) charge(clusters map[api.ClusterName]inventory.Known, owed []obj
 	return news
 }
 
-// Acquit strikes debts off that are paid.
-func (k *Keeper) Acquit(ctx context.Context, name api.ClusterName, paid []api.Pair) error {
+// RemovePending strikes off pending cleanups that are done.
+func (k *Keeper) RemovePending(ctx context.Context, name api.ClusterName, paid []api.Pair) error {
 	return k.Amend(ctx, func(r *inventory.Record) bool {
 		clusters := r.Clusters
 		was, ok := clusters[name]

@@ -12,8 +12,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Often is how many corrections of an object within contestWindow are let pass: after another one it is left alone for a while.
-const Often = 5
+// MaxCorrections is how many corrections of an object within contestWindow are let pass: after another one it is left alone for a while.
+const MaxCorrections = 5
 
 const (
 	contestWindow = 10 * time.Minute
@@ -23,21 +23,21 @@ const (
 
 // correction is what is remembered of an object that somebody else changed and we changed back.
 type correction struct {
-	last  []time.Time // within the window, at most one more than Often
+	last  []time.Time // within the window, at most one more than MaxCorrections
 	until time.Time   // it is left alone; zero: it never was
 	pause time.Duration
 }
 
 // correct counts another correction.
 func (c *correction) correct(now time.Time) {
-	for len(c.last) > 0 && now.Sub(c.last[0]) > contestWindow || len(c.last) > Often {
+	for len(c.last) > 0 && now.Sub(c.last[0]) > contestWindow || len(c.last) > MaxCorrections {
 		c.last = c.last[1:]
 	}
 	c.last = append(c.last, now)
 	switch {
 	case c.pause > 0 && now.Sub(c.until) <= contestWindow:
 		c.pause = min(2*c.pause, longestPause)
-	case len(c.last) > Often:
+	case len(c.last) > MaxCorrections:
 		c.pause = firstPause
 	default:
 		c.pause = 0
@@ -148,8 +148,8 @@ func (c *Corrections) contested() map[api.ClusterName]map[object.Key]state.Conte
 	return out
 }
 
-// forgive forgets what nobody changed for long. c.mu is held.
-func (c *Corrections) forgive(now time.Time) {
+// expire forgets what nobody changed for long. c.mu is held.
+func (c *Corrections) expire(now time.Time) {
 	c.results = nil
 	for name, keys := range c.corrected {
 		if maps.DeleteFunc(keys, func(_ object.Key, of *correction) bool { return of.over(now) }); len(keys) == 0 {
@@ -171,8 +171,8 @@ func (c *Corrections) forgetFollowed() {
 	c.results = nil
 }
 
-// Pardon has objects of a cluster corrected again at once.
-func (c *Corrections) Pardon(name api.ClusterName) {
+// ResetBackoff has objects of a cluster corrected again at once.
+func (c *Corrections) ResetBackoff(name api.ClusterName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.corrected, name)

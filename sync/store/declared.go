@@ -15,11 +15,11 @@ import (
 // Declared is what Git declares. The round that chooses a revision writes it.
 type Declared struct {
 	mu        *sync.Mutex
-	fleet     *fleet.Fleet // declared now: the one in force, or one that is being judged
-	good      *fleet.Fleet // in force; nil: none is yet
-	since     time.Time    // when good's commit was put in force during this leadership
-	root      api.Commit   // good's, once a cluster was seen to carry it
-	head      api.Commit   // the newest that was seen
+	fleet     *fleet.Fleet // declared now: the applied one, or one that is being judged
+	applied   *fleet.Fleet // of the applied revision; nil: none is yet
+	since     time.Time    // when applied's commit was applied first during this leadership
+	confirmed api.Commit   // applied's, once a cluster was seen to carry it
+	observed  api.Commit   // the observed revision: the newest that was seen
 	departed  []fleet.Cluster
 	struckOff map[api.ClusterName]bool      // of departed: in the record no more
 	epoch     int                           // of fleet: another one, another epoch
@@ -55,8 +55,8 @@ func (d *Declared) Epoch() int {
 func (d *Declared) Observe(head api.Commit) api.Commit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.head = cmp.Or(head, d.head)
-	return d.head
+	d.observed = cmp.Or(head, d.observed)
+	return d.observed
 }
 
 // All are the declared clusters, and those of the record that are declared no more.
@@ -124,63 +124,63 @@ func (d *Declared) IsStruckOff(name api.ClusterName) bool {
 	return d.struckOff[name]
 }
 
-// accept puts a fleet in force, and says whether its commit is another one. d.mu is held.
-func (d *Declared) accept(f *fleet.Fleet) (another bool) {
-	if another = d.good == nil || d.good.Commit != f.Commit; another {
-		d.since, d.root = time.Now(), ""
+// apply makes a fleet the applied one, and says whether its commit is another one. d.mu is held.
+func (d *Declared) apply(f *fleet.Fleet) (another bool) {
+	if another = d.applied == nil || d.applied.Commit != f.Commit; another {
+		d.since, d.confirmed = time.Now(), ""
 	}
-	d.good = f
+	d.applied = f
 	return another
 }
 
-// Withdraw takes a commit that may not be applied out of force. No cluster was seen to carry it, so nothing is lost with it.
+// Withdraw takes a commit that may not be applied back. No cluster was seen to carry it, so nothing is lost with it.
 func (d *Declared) Withdraw(commit api.Commit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.good != nil && d.good.Commit == commit {
-		d.good, d.root, d.since = nil, "", time.Time{}
+	if d.applied != nil && d.applied.Commit == commit {
+		d.applied, d.confirmed, d.since = nil, "", time.Time{}
 	}
 }
 
-// InForce is the fleet that is, and since when in this leadership; nil: none yet.
-func (d *Declared) InForce() (*fleet.Fleet, time.Time) {
+// Applied is the fleet of the applied revision, and since when it is in this leadership; nil: none is yet.
+func (d *Declared) Applied() (*fleet.Fleet, time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.good, d.since
+	return d.applied, d.since
 }
 
-// Applied is the declared fleet, if it is in force; nil: it is being judged.
-func (d *Declared) Applied() *fleet.Fleet {
+// IfApplied is the declared fleet, if it is the applied one; nil: it is being judged.
+func (d *Declared) IfApplied() *fleet.Fleet {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.applied()
+	return d.ifApplied()
 }
 
-func (d *Declared) applied() *fleet.Fleet {
-	if d.fleet != d.good {
+func (d *Declared) ifApplied() *fleet.Fleet {
+	if d.fleet != d.applied {
 		return nil
 	}
-	return d.good
+	return d.applied
 }
 
-// Plant notes that the commit in force was seen in clusters.
-func (d *Declared) Plant(commit api.Commit) {
+// Confirm notes that clusters were seen to carry the applied commit.
+func (d *Declared) Confirm(commit api.Commit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.root = commit
+	d.confirmed = commit
 }
 
-// Rooted is the commit in force, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
-func (d *Declared) Rooted(carried map[api.Commit][]api.ClusterName) api.Commit {
+// Confirmed is the applied commit, once a cluster was seen to carry it; empty: none was. carried are the commits that clusters carry now.
+func (d *Declared) Confirmed(carried map[api.Commit][]api.ClusterName) api.Commit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.good == nil {
+	if d.applied == nil {
 		return ""
 	}
-	if carried[d.good.Commit] != nil {
-		d.root = d.good.Commit
+	if carried[d.applied.Commit] != nil {
+		d.confirmed = d.applied.Commit
 	}
-	return d.root
+	return d.confirmed
 }
 
 // Answer says whether a commit may be applied after another, if that was asked in this round.

@@ -143,7 +143,7 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 	}
 	r := s.Results.opened
 	r.When, r.At = report.Syncing, time.Now()
-	if good := s.Declared.good; good != nil {
+	if good := s.Declared.applied; good != nil {
 		r.Commit, r.Since = good.Commit, s.Declared.since
 	}
 	if s.Declared.fleet == nil {

@@ -98,7 +98,7 @@ func (c *cached[T]) at(of [3]int, value func() T) T {
 func (s *Store) NextRound() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Corrections.forgive(time.Now())
+	s.Corrections.expire(time.Now())
 	s.round++
 	return s.round
 }
@@ -153,11 +153,11 @@ func (s *Store) setRecord(r inventory.Record) {
 	}
 }
 
-// Accept puts a fleet in force.
-func (s *Store) Accept(f *fleet.Fleet) {
+// Apply makes a fleet the applied one.
+func (s *Store) Apply(f *fleet.Fleet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Declared.accept(f) {
+	if s.Declared.apply(f) {
 		s.Results.version++
 	}
 }

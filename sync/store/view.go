@@ -33,12 +33,12 @@ type Basis struct {
 	peers  sum
 }
 
-// View is the snapshot of an epoch to plan writes from; false: that epoch is over, or what is declared is not in force. It is on loan: see
+// View is the snapshot of an epoch to plan writes from; false: that epoch is over, or what is declared is not applied. It is on loan: see
 // Return.
 func (s *Store) View(epoch int) (View, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Declared.applied() == nil || s.Declared.epoch != epoch {
+	if s.Declared.ifApplied() == nil || s.Declared.epoch != epoch {
 		return View{}, false
 	}
 	was := s.Record.last.Was

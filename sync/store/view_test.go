@@ -41,10 +41,10 @@ var settings = Settings{
 	Refused:      func(error) (object.Refusal, bool) { return object.Refusal{Field: "spec"}, true },
 }
 
-// declare puts a fleet in force.
+// declare has a fleet declared and applied.
 func declare(s *Store, f *fleet.Fleet) {
 	s.Enter(f, inventory.Record{})
-	s.Accept(f)
+	s.Apply(f)
 }
 
 // based is a side whose base is so.

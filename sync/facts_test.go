@@ -38,18 +38,18 @@ func TestFactsAreReused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spec  api.Cluster
 		seen  object.Observation
-		known bool
+		known state.Reading
 		reuse bool
 	}{
-		"as it was":         {spec, seen("uid", "ca"), true, true},
-		"another identity":  {spec, seen("other", "ca"), true, false},
-		"another CA":        {spec, seen("uid", "cb"), true, false},
-		"another kind gone": {spec, served, true, false},
-		"another address":   {spec, moved, true, false},
-		"declared anew":     {elsewhere, seen("uid", "ca"), true, false},
-		"unknown before":    {spec, seen("uid", "ca"), false, false},
+		"as it was":         {spec, seen("uid", "ca"), state.Read, true},
+		"another identity":  {spec, seen("other", "ca"), state.Read, false},
+		"another CA":        {spec, seen("uid", "cb"), state.Read, false},
+		"another kind gone": {spec, served, state.Read, false},
+		"another address":   {spec, moved, state.Read, false},
+		"declared anew":     {elsewhere, seen("uid", "ca"), state.Read, false},
+		"unknown before":    {spec, seen("uid", "ca"), state.Unread, false},
 	} {
-		u := factual(state.Cluster{Reading: map[bool]state.Reading{true: state.Read}[tt.known], Seen: seen("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
+		u := factual(state.Cluster{Reading: tt.known, Seen: seen("uid", "ca"), Confinement: state.Confinement{Gap: "of before"}, Facts: linkerd.Facts{Version: "as it was"}}, spec)
 		u.cluster.Spec = tt.spec
 		side := state.Cluster{Seen: tt.seen}
 		if u.tell(&side); (side.Facts.Version == "as it was") != tt.reuse {

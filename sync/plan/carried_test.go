@@ -21,7 +21,11 @@ func crowd(t *testing.T, r *rand.Rand, n int) state.Snapshot {
 	w := state.Snapshot{Installation: object.Installation{Owner: owner}, Clusters: map[api.ClusterName]state.Cluster{}, Record: state.Record{Accepted: map[api.ClusterName]string{}}}
 	for i := range n {
 		name := api.ClusterName(fmt.Sprintf("c%d", i))
-		side := state.Cluster{Reading: map[bool]state.Reading{true: state.Read}[r.IntN(10) > 0], Facts: linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}}
+		side := state.Cluster{Reading: state.Read}
+		if r.IntN(10) == 0 {
+			side.Reading = state.Unread
+		}
+		side.Facts = linkerd.Facts{UID: fmt.Sprint("uid-", r.IntN(2*n))}
 		if r.IntN(20) == 0 {
 			side.Facts.UID = ""
 		}

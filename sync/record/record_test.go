@@ -131,3 +131,32 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 		t.Errorf("%d clusters are recorded, want %d; the other's is %+v", len(got), manyNew+1, got["other"])
 	}
 }
+
+// A cluster that could not be struck off the record took no decision with it: nobody may be told that one is used up.
+func TestForgetInVain(t *testing.T) {
+	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := home.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+		t.Fatal(err)
+	}
+	k := keeper(home)
+	if _, err := k.Enter(t.Context(), &fleet.Fleet{}); err != nil {
+		t.Fatal(err)
+	}
+	abandon := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: "east", By: "alice"}
+	err := k.Amend(t.Context(), func(r *inventory.Record) bool {
+		r.Clusters["east"] = inventory.Known{UID: "e"}
+		r.Decide(abandon)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home.Fault(func(f *memcluster.Faults) { f.Down = true })
+	if gone, err := k.Forget(t.Context(), "east"); err == nil || len(gone) > 0 {
+		t.Errorf("while the record cannot be written: %v, %v", gone, err)
+	}
+	home.Fault(func(f *memcluster.Faults) { f.Down = false })
+	if gone, err := k.Forget(t.Context(), "east"); err != nil || len(gone) != 1 {
+		t.Errorf("once it can: %v, %v", gone, err)
+	}
+}

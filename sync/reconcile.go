@@ -117,7 +117,7 @@ func (r *reconcile) do(ctx context.Context) {
 // perform plans the step and does it.
 func (r *reconcile) perform(ctx context.Context, v store.View) {
 	began := time.Now()
-	r.step = plan.Cluster(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
+	r.step = plan.Next(v.Snapshot, r.cluster.Name, r.loop.Renderer, r.loop.Policies...)
 	r.took.plan, r.basis, r.moves = time.Since(began), v.Basis(r.step), v.Moves
 	side := v.Clusters[r.cluster.Name]
 	given, yields := plan.GiveUp(v.Snapshot, r.step)

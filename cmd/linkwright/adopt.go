@@ -181,7 +181,7 @@ func adoptions(w state.Snapshot, r plan.Renderer, policies []plan.Policy) (first
 	next := w
 	next.Clusters, next.Adopt = maps.Clone(w.Clusters), nil
 	for _, name := range sortedNames(w) {
-		first[name] = plan.Cluster(w, name, r, policies...)
+		first[name] = plan.Next(w, name, r, policies...)
 		next.Clusters[name] = plan.After(w.Clusters[name], first[name])
 	}
 	next.Fresh = missingCredentials(next)

@@ -82,7 +82,7 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 	}
 	n := 0
 	for _, name := range sortedNames(w) {
-		s := plan.Cluster(w, name, e.Loop.Renderer)
+		s := plan.Next(w, name, e.Loop.Renderer)
 		if s.Refused != nil {
 			say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
 		}

@@ -221,7 +221,7 @@ func (r *run) meet(p *process, c fleet.Cluster, all []fleet.Cluster) {
 }
 
 func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
-	s := plan.Cluster(r.world(p), c.Name, r.renderer, plan.Suspend, plan.PrunePolicy)
+	s := plan.Next(r.world(p), c.Name, r.renderer, plan.Suspend, plan.PrunePolicy)
 	r.same(p, c.Name, s, plan.Suspend, plan.PrunePolicy)
 	return s
 }

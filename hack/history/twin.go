@@ -136,7 +136,7 @@ func (r *run) same(p *process, name api.ClusterName, s plan.Step, policies ...pl
 			w.Clusters[other] = shown
 		}
 	}
-	p.step = plan.Cluster(w, name, r.renderer, policies...)
+	p.step = plan.Next(w, name, r.renderer, policies...)
 	if want, got := words(s), words(p.step); want != got {
 		r.breaks("%s: the next step is another one from what the server shows: in memory\n%sat the server\n%s", name, want, got)
 	}

@@ -86,7 +86,7 @@ type listed struct {
 
 func TestImports(t *testing.T) {
 	rows := table()
-	for _, p := range packages(t) {
+	for _, p := range listPackages(t) {
 		dir := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		if outside(dir) {
 			continue
@@ -156,9 +156,9 @@ func within(imports []string) []string {
 	return out
 }
 
-// packages asks the go command, so that build tags and test files are judged as a build would judge them; -e, because an
+// listPackages asks the go command, so that build tags and test files are judged as a build would judge them; -e, because an
 // import of what is not there is still an import, and a build tells that better.
-func packages(t *testing.T) []listed {
+func listPackages(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", module+"/...")
 	var stderr bytes.Buffer

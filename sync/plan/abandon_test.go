@@ -73,7 +73,7 @@ func TestAbandonHiddenIsReadFirst(t *testing.T) {
 	s.settle()
 	w := s.now()
 	w.Pass = 7
-	if step := Cluster(w, "west", s.renderer()); step.Left() || !slices.Contains(step.Look, "west") {
+	if step := Next(w, "west", s.renderer()); step.Left() || !slices.Contains(step.Look, "west") {
 		t.Errorf("left %t, look %v", step.Left(), step.Look)
 	}
 }

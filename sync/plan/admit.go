@@ -80,15 +80,15 @@ func (a *admission) declared(p proposal) part {
 	if why := a.closed(row.End); why != nil {
 		return part{row: stay(row, why, len(changes)+len(v.Go))}
 	}
-	var verified part
+	var verified verification
 	if held == nil {
 		verified, held = a.verify(p.want, changes)
 	}
 	if held == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, drains)) {
 		held = a.blind(row.End)
 	}
-	changes, contested, calm := a.calm(changes)
-	changes, paced, follow := a.pace(row.End, changes)
+	changes, contested, calm := calm(a.Snapshot, changes)
+	changes, paced, follow := pace(a.Snapshot, row.End, changes)
 	out := part{}
 	if kept := v.Refused != nil && slices.ContainsFunc(changes, drains); held == nil && !kept { // whole ends, as they are
 		out = a.take(v.Next, append(changes, v.Go...))
@@ -109,9 +109,9 @@ func (a *admission) declared(p proposal) part {
 	case paced != nil:
 		row.Standing, row.Why = Waiting, paced
 	default:
-		row = a.judged(row, p.want)
+		row = judged(row, p.want, a.side.Seen)
 	}
-	out.row, out.tries, out.Retry = a.withhold(row), verified.tries, verified.Retry
+	out.row, out.tries, out.Retry = a.withhold(row), verified.tries, verified.retry
 	out.within(earliest(calm, follow))
 	return out
 }

@@ -137,7 +137,7 @@ func TestAdoptRefuses(t *testing.T) {
 	} {
 		s := foreign(t, all)
 		tt.do(s)
-		step := Cluster(s.now(), "west", s.renderer())
+		step := Next(s.now(), "west", s.renderer())
 		got := "none"
 		if !step.Rows[0].End.IsBase() {
 			if got = ""; step.Rows[0].Why != nil {
@@ -161,7 +161,7 @@ func TestAdoptPart(t *testing.T) {
 		s := foreign(t, "")
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
 		var got []string
-		for _, c := range Cluster(s.now(), "west", s.renderer()).Changes {
+		for _, c := range Next(s.now(), "west", s.renderer()).Changes {
 			got = append(got, c.Key.Kind)
 		}
 		slices.Sort(got)
@@ -180,7 +180,7 @@ func TestAdoptKeep(t *testing.T) {
 	}})
 	seen.Put(account, s.live["west"].Seen.Record(account), merged(bodyOf(s.live["west"].Seen, account), patch))
 	s.live["west"].Seen = seen.Observation()
-	for _, c := range Cluster(s.now(), "west", render.Renderer{Owner: owner}).Changes {
+	for _, c := range Next(s.now(), "west", render.Renderer{Owner: owner}).Changes {
 		if kept := strings.Contains(string(c.Object.Body.Bytes()), `"helm.sh/resource-policy":"keep"`); kept != (c.Key == account) {
 			t.Errorf("%s: keep is %t in %s", c.Key, kept, c.Object.Body.Bytes())
 		}
@@ -199,7 +199,7 @@ func TestAdoptAccessOfOthers(t *testing.T) {
 		seen.Put(account, r, object.Body{})
 		s.live["east"].Seen = seen.Observation()
 		s.world.Adopt, s.world.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
-		step := Cluster(s.now(), "east", s.renderer())
+		step := Next(s.now(), "east", s.renderer())
 		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.Occupied {
 			t.Errorf("from %q: %v, writes %v", from, standings(step), words(step))
 		}

@@ -170,7 +170,7 @@ func TestDestinationIsToldAfterACrash(t *testing.T) {
 	for at := range 4 {
 		r := newReader(t, "")
 		r.moves("east", "second")
-		step := Cluster(r.now(), "west", r.renderer())
+		step := Next(r.now(), "west", r.renderer())
 		step.Changes = step.Changes[:min(at, len(step.Changes))]
 		*r.live["west"] = After(*r.live["west"], step)
 		r.plays(r.live["west"])

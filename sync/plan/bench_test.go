@@ -39,7 +39,7 @@ func BenchmarkPlan(b *testing.B) {
 
 // becameReady is the step in which each link is first seen to be ready: that is written into its inventory, once.
 func becameReady(b *testing.B, w state.Snapshot) Step {
-	step := Cluster(w, "west", (&sim{world: w}).renderer(), PrunePolicy, Suspend)
+	step := Next(w, "west", (&sim{world: w}).renderer(), PrunePolicy, Suspend)
 	n := 0
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
 		if c.Why == (object.Reason{Code: reason.Conditions, Message: "Ready is True: StagesHold"}) {
@@ -68,7 +68,7 @@ func benchPlan(b *testing.B, w state.Snapshot) {
 	s := &sim{world: w}
 	b.ReportAllocs()
 	cpu(b, func() {
-		step := Cluster(w, "west", s.renderer(), PrunePolicy, Suspend)
+		step := Next(w, "west", s.renderer(), PrunePolicy, Suspend)
 		if step.Writes() > 0 || len(step.Rows) != benchLinks+1 || step.Rows[benchLinks].Standing != InPlace {
 			b.Fatalf("%d writes, %d rows: %v", step.Writes(), len(step.Rows), words(step)[:min(3, step.Writes())])
 		}
@@ -108,7 +108,7 @@ func inPlace(t testing.TB, n int) state.Snapshot {
 		enlarge(s.live[name])
 	}
 	for _, name := range names[1:] {
-		step := Cluster(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: s.world.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.look(s.world, clusterOf(s.world, name))}}, name, s.renderer())
+		step := Next(state.Snapshot{Installation: object.Installation{Owner: owner}, Process: state.Process{Term: 1}, Declarations: state.Declarations{Fleet: s.world.Fleet}, Clusters: map[api.ClusterName]state.Cluster{name: s.look(s.world, clusterOf(s.world, name))}}, name, s.renderer())
 		*s.live[name] = After(*s.live[name], step)
 		playTokens(s.live[name])
 	}
@@ -196,7 +196,7 @@ func BenchmarkRemoval(b *testing.B) {
 	w.Departed = []fleet.Cluster{{Name: names[0], Spec: api.Cluster{}.WithDefaults()}}
 	b.ReportAllocs()
 	cpu(b, func() {
-		step := Cluster(w, names[1], s.renderer(), PrunePolicy, Suspend)
+		step := Next(w, names[1], s.renderer(), PrunePolicy, Suspend)
 		if step.Writes() == 0 || step.Judged.Denied != nil {
 			b.Fatalf("%d writes, denied %v", step.Writes(), step.Judged.Denied)
 		}
@@ -208,7 +208,7 @@ func (s *sim) inMesh(names []api.ClusterName) state.Snapshot {
 	for range 4 {
 		w := s.now()
 		for _, n := range names {
-			*s.live[n] = After(*s.live[n], Cluster(w, n, s.renderer()))
+			*s.live[n] = After(*s.live[n], Next(w, n, s.renderer()))
 			for _, play := range s.play {
 				play(s.live[n])
 			}

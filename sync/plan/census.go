@@ -17,8 +17,11 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
+// tally counts what a revision takes away.
+type tally struct{ *desired }
+
 // census counts what is recorded in all clusters that can be read, by their own inventories and those of their peers.
-func (r *removals) census() prune.Census {
+func (r tally) census() prune.Census {
 	c := prune.Census{Links: map[api.Pair]bool{}, Unread: map[api.ClusterName]bool{}, Unknown: map[api.ClusterName]bool{}, Names: map[api.ClusterName]api.ClusterName{}, Mirrors: map[api.ClusterName]prune.Mirrors{}}
 	for _, d := range r.Departed {
 		if !r.Guard.Retiring[d.Name] && !r.Forget[d.Name] && !r.Renamed(d.Name) { // a renamed cluster stays
@@ -41,7 +44,7 @@ func (r *removals) census() prune.Census {
 }
 
 // countLinks adds the links that are recorded, if they are no part of a larger removal.
-func (r *removals) countLinks(c *prune.Census, recorded map[api.ClusterName][]inventory.Inventory) {
+func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]inventory.Inventory) {
 	begun := r.begun(recorded)
 	for _, all := range recorded {
 		for _, inv := range all {
@@ -67,7 +70,7 @@ func (r *removals) countLinks(c *prune.Census, recorded map[api.ClusterName][]in
 // begun are the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those of which a cluster
 // owes the rest. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end
 // alone begins nothing.
-func (r *removals) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
+func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
 	out := map[api.Pair]bool{}
 	add := func(pair api.Pair) {
 		if r.counts(pair) && !r.Linked(pair) {
@@ -92,13 +95,13 @@ func (r *removals) begun(recorded map[api.ClusterName][]inventory.Inventory) map
 }
 
 // through says that nothing is recorded of a link in its source, which was read.
-func (r *removals) through(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
+func (r tally) through(recorded map[api.ClusterName][]inventory.Inventory, link api.Pair) bool {
 	all, read := recorded[link.Source]
 	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
 }
 
 // standsIn says that the other cluster of a link has made it anew since the given one owes an end of it.
-func (r *removals) standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
+func (r tally) standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
 	other := link.Source
 	if other == debtor {
 		other = r.Holder(link)
@@ -107,7 +110,7 @@ func (r *removals) standsIn(recorded map[api.ClusterName][]inventory.Inventory, 
 }
 
 // holdings are the inventories of all clusters that can be read and are who they are said to be.
-func (r *removals) holdings() map[api.ClusterName][]inventory.Inventory {
+func (r tally) holdings() map[api.ClusterName][]inventory.Inventory {
 	out := map[api.ClusterName][]inventory.Inventory{}
 	for name, side := range r.Clusters {
 		if !side.Known() || r.Unidentified(name) != nil {
@@ -123,7 +126,7 @@ func (r *removals) holdings() map[api.ClusterName][]inventory.Inventory {
 
 // counts says that a link is no part of a larger removal: of a cluster that is removed, or leaves. A cluster that is neither declared nor in the
 // record is none: nothing was written there, and so its links go by themselves.
-func (r *removals) counts(pair api.Pair) bool {
+func (r tally) counts(pair api.Pair) bool {
 	if r.Fleet == nil {
 		return false
 	}
@@ -140,7 +143,7 @@ func (r *removals) counts(pair api.Pair) bool {
 }
 
 // countIn adds what goes in one cluster that stays: mirrors, what selectors no longer choose, what the overlay no longer brings.
-func (r *removals) countIn(c *prune.Census, name api.ClusterName, recorded []inventory.Inventory) {
+func (r tally) countIn(c *prune.Census, name api.ClusterName, recorded []inventory.Inventory) {
 	side, at := r.Clusters[name], r.Spec(name).Linkerd
 	gone := map[api.ClusterName]inventory.Unit{} // by target
 	for _, inv := range recorded {
@@ -189,7 +192,7 @@ type narrowing struct {
 
 // narrowed are the declared links of a source whose live Linkerd Link chooses services that it may choose no longer, with what it is
 // to choose.
-func (r *removals) narrowed(name api.ClusterName) (out []narrowing) {
+func (r tally) narrowed(name api.ClusterName) (out []narrowing) {
 	_, links, _ := r.Declared(name)
 	for _, l := range links {
 		if !r.Linked(l.Pair()) {
@@ -204,7 +207,7 @@ func (r *removals) narrowed(name api.ClusterName) (out []narrowing) {
 
 // chooses gives the selectors that a link's Linkerd Link is to have, and whether these take something from the live ones. A live Link
 // as we wrote it last takes nothing: whoever widened it since is corrected.
-func (r *removals) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
+func (r tally) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
 	s, narrows = render.Selectors(l), render.Selectors(l).Narrows(r.selectors(l))
 	if !narrows && l.Source.Overlay == nil {
 		return s, false
@@ -224,7 +227,7 @@ func (r *removals) chooses(l fleet.Link) (s linkerd.Selectors, narrows bool) {
 }
 
 // selectors are those of a link's live Linkerd Link; of one that is not ours, none.
-func (r *removals) selectors(l fleet.Link) linkerd.Selectors {
+func (r tally) selectors(l fleet.Link) linkerd.Selectors {
 	seen, key := r.Clusters[l.Source.Name].Seen, linkerd.LinkKey(l.Source.Spec.Linkerd, l.Target.Name)
 	if seen.Record(key).Mark != object.Ours {
 		return linkerd.Selectors{}
@@ -234,7 +237,7 @@ func (r *removals) selectors(l fleet.Link) linkerd.Selectors {
 }
 
 // countOverlay adds the objects that only an overlay brought and no longer does. Few may always go, and are not counted.
-func (r *removals) countOverlay(c *prune.Census, name api.ClusterName, base inventory.Inventory) {
+func (r tally) countOverlay(c *prune.Census, name api.ClusterName, base inventory.Inventory) {
 	if len(base.Entries) <= prune.MinOverlay {
 		return
 	}
@@ -249,7 +252,7 @@ func (r *removals) countOverlay(c *prune.Census, name api.ClusterName, base inve
 }
 
 // overlaid are the objects that a cluster's overlay brings now, sorted; false: nobody can tell.
-func (r *removals) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
+func (r tally) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
 	for _, want := range r.wants(name, object.End{Cluster: name}) {
 		if want.End.IsBase() {
 			if want.Held != nil {

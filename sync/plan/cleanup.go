@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/state"
@@ -193,18 +192,4 @@ func (c *cluster) lookBack(s Step) Step {
 	slices.Sort(s.Look)
 	s.Look = slices.Compact(s.Look)
 	return s
-}
-
-// secondNames are those that the base is to list: the declared ones, and those by which links to the cluster are still recorded.
-func (o ordering) secondNames() (out []api.ClusterName) {
-	if o.Fleet != nil {
-		out = o.Fleet.Names(o.name)
-	}
-	for _, inv := range o.recorded {
-		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.Remembered(target) {
-			out = append(out, target)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

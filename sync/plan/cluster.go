@@ -32,7 +32,7 @@ type marked struct {
 }
 
 func open(w state.Snapshot, name api.ClusterName, r Renderer, policies []Policy) *cluster {
-	p := &pruning{removals: &removals{desired: desire(w, r)}, policies: policies}
+	p := &pruning{removals: &removals{tally: tally{desire(w, r)}}, policies: policies}
 	return &cluster{comparison: &comparison{pruning: p}, name: name, side: w.Clusters[name], loading: p.Loading(name)}
 }
 

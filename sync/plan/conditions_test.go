@@ -117,7 +117,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	}
 	s.down["east"] = true
 	s.world.Once = true
-	same(t, "writes of who runs once", toldOnce, words(Cluster(s.now(), "west", s.renderer())))
+	same(t, "writes of who runs once", toldOnce, words(Next(s.now(), "west", s.renderer())))
 	s.world.Once = false
 	s.world.Now = step.Retry
 	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
@@ -138,7 +138,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	same(t, "writes before anything was tried", nil, words(s.turn("west")))
 	w := s.now()
 	w.Clusters["east"] = state.Cluster{}
-	same(t, "writes before the target was read", nil, words(Cluster(w, "west", s.renderer())))
+	same(t, "writes before the target was read", nil, words(Next(w, "west", s.renderer())))
 	s.down["east"] = true
 	same(t, "writes where it does not answer", toldOnce, words(s.turn("west")))
 	if s.tells() != string(health.TargetNotRead) {

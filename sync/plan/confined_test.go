@@ -20,7 +20,7 @@ func TestUnconfined(t *testing.T) {
 		s := linked(t, all)
 		s.world.RequireConfinement = tt.required
 		s.live["west"].Gap, s.live["west"].Anyone = tt.gap, tt.anyone
-		step := Cluster(s.now(), "west", s.renderer())
+		step := Next(s.now(), "west", s.renderer())
 		if told := step.Unconfined; (told == nil) != (tt.code == "") || told != nil &&
 			(string(told.Code) != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
 			t.Errorf("%+v: reported %v", tt, told)

@@ -84,7 +84,7 @@ func formerly(t *testing.T, s *sim, k object.Key, refused state.Refusal) {
 		{Refusal: object.Refusal{Field: refused.Field, By: "somebody"}, Digest: refused.Digest, Was: object.Record{UID: refused.Was.UID, ResourceVersion: "of before"}},
 	} {
 		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {k: former}}
-		if step := Cluster(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
+		if step := Next(s.now(), "west", s.renderer()); len(step.Changes) != 1 || step.Changes[0].Action != object.Update {
 			t.Errorf("%s of %s, of an object that was refused before: %v", refused.Field, k, words(step))
 		}
 	}
@@ -116,10 +116,10 @@ func TestImmutable(t *testing.T) {
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
-		refused := state.Refusal{Refusal: object.Refusal{Field: tt.field}, Digest: Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
+		refused := state.Refusal{Refusal: object.Refusal{Field: tt.field}, Digest: Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest, Was: r}
 		formerly(t, s, tt.key, refused)
 		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: refused}}
-		step := Cluster(s.now(), "west", s.renderer(), PrunePolicy)
+		step := Next(s.now(), "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)
 		switch {
 		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
@@ -127,11 +127,11 @@ func TestImmutable(t *testing.T) {
 		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
 		}
-		if old := Cluster(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {
+		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {
 			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, words(old))
 		}
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
-		if step := Cluster(s.now(), "west", s.renderer(), PrunePolicy); len(step.Changes) > 0 {
+		if step := Next(s.now(), "west", s.renderer(), PrunePolicy); len(step.Changes) > 0 {
 			t.Errorf("%s of %s: %v, where nothing may be deleted", tt.field, tt.key, words(step))
 		}
 	}

@@ -143,7 +143,7 @@ func TestDebtIsPaidByAFreshLook(t *testing.T) {
 	}
 	w := s.now()
 	w.Pass = 7
-	if step := Cluster(w, "east", s.renderer()); len(step.Paid) > 0 || !slices.Contains(step.Look, "east") {
+	if step := Next(w, "east", s.renderer()); len(step.Paid) > 0 || !slices.Contains(step.Look, "east") {
 		t.Errorf("paid %v, look %v", step.Paid, step.Look)
 	}
 }
@@ -276,7 +276,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 		east.Pass = 7
 		w.Clusters["east"] = east
 		change(&w)
-		step := Cluster(w, "east", s.renderer())
+		step := Next(w, "east", s.renderer())
 		if got := words(step); len(got) > 1 || len(got) == 1 && got[0] != "update "+inventory.Key(owner, eastPart).String() {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -285,7 +285,7 @@ func TestAccessOfTheUndead(t *testing.T) {
 		}
 		w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Unreachable, "down"), Pass: 7}
 		w.UIDs = nil
-		if step := Cluster(w, "east", s.renderer()); step.Writes() == 0 {
+		if step := Next(w, "east", s.renderer()); step.Writes() == 0 {
 			t.Errorf("%s: and dead now, it keeps its access: %v, look %v", name, row(t, step, eastPart).Why, step.Look)
 		}
 	}
@@ -308,7 +308,7 @@ func TestWhoAnswersIsAlive(t *testing.T) {
 		for range 5 {
 			w := s.now()
 			w.Clusters["west"] = west
-			east := After(*s.live["east"], Cluster(w, "east", s.renderer()))
+			east := After(*s.live["east"], Next(w, "east", s.renderer()))
 			s.live["east"] = &east
 		}
 		inv, dead := inventories(t, s.live["east"].Seen)[eastPart], strings.HasPrefix(name, "dead")
@@ -369,7 +369,7 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		s.world.Fleet = declare(t, two, "")
 		w := s.now()
 		w.Clusters["east"] = state.Cluster{Err: object.Because(reason.Code(code), "it says so")}
-		step := Cluster(w, "west", s.renderer())
+		step := Next(w, "west", s.renderer())
 		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == prune.WaitingForTarget) != held {
 			t.Errorf("%s: %s %v, %v", code, got.Standing, got.Why, words(step))
 		}

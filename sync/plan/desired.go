@@ -164,32 +164,15 @@ func (d *desired) stale(l fleet.Link) *object.Reason {
 		l.Target.Canonical(), since.UTC().Format(time.DateTime))
 }
 
-// unready says what of a declared end is not in place and ready, in words; empty: nothing.
-func (d *desired) unready(end object.End) string {
-	if why := d.Unidentified(end.Cluster); why != nil {
-		return why.Message
-	}
-	side, wanted := d.Clusters[end.Cluster], d.wants(end.Cluster, end)
-	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
-	switch {
-	case i < 0:
-		return "it is not wanted"
-	case wanted[i].Held != nil:
-		return wanted[i].Held.Message
-	}
-	objects := wanted[i].Objects
-	for _, o := range objects {
-		switch live := side.Seen.Record(o.Key); {
-		case live.Mark != object.Ours, live.Digest != o.Digest, live.Going:
-			return o.Key.String() + " is not written yet"
-		case !live.Health.IsZero():
-			return o.Key.String() + ": " + live.Health.String()
-		}
-	}
-	return ""
-}
-
 func sortEnds(ends []object.Wanted) []object.Wanted {
 	slices.SortFunc(ends, func(a, b object.Wanted) int { return a.End.Compare(b.End) })
 	return ends
+}
+
+func keys(want object.Wanted) []object.Key {
+	out := make([]object.Key, len(want.Objects))
+	for i, o := range want.Objects {
+		out[i] = o.Key
+	}
+	return out
 }

@@ -154,7 +154,7 @@ func TestDrainOfALinkThatStays(t *testing.T) {
 	s := linked(t, all)
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	var drains []object.Change
-	for _, c := range Cluster(s.now(), "west", s.renderer()).Changes {
+	for _, c := range Next(s.now(), "west", s.renderer()).Changes {
 		if c.Action == object.Drain {
 			drains = append(drains, c)
 		}

@@ -82,7 +82,7 @@ func TestRepairs(t *testing.T) {
 		return object.Change{End: westEast, Action: a, Key: k, Why: object.Reason{Code: reason.Code(code)}}
 	}
 	step := func(standing Row, changes ...object.Change) Step {
-		out := Cluster(w, "west", s.renderer())
+		out := Next(w, "west", s.renderer())
 		i := slices.IndexFunc(out.Rows, func(r Row) bool { return r.End == westEast })
 		standing.End = westEast
 		out.Rows[i], out.Changes = standing, changes

@@ -155,7 +155,7 @@ func TestInUseWithoutAFreshLook(t *testing.T) {
 	east := w.Clusters["east"]
 	east.Pass = 2
 	w.Clusters["east"] = east
-	step := Cluster(w, "east", s.renderer())
+	step := Next(w, "east", s.renderer())
 	same(t, "rows", []string{"east base: in place", "west→east in east: waiting Unread"}, standings(step))
 }
 

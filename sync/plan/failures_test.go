@@ -37,7 +37,7 @@ func (s *sim) stumble(random *rand.Rand, clusters []api.ClusterName) {
 	for range 30 {
 		name := clusters[random.IntN(len(clusters))]
 		s.down[name] = random.IntN(5) == 0
-		step := Cluster(s.now(), name, s.renderer())
+		step := Next(s.now(), name, s.renderer())
 		s.check(step)
 		*s.live[name] = After(*s.live[name], failing(step, random))
 		for _, play := range s.play {

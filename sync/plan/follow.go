@@ -9,6 +9,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/state"
 )
 
 // A link that followed its target's facts follows again after calmly, and up to spread later, each link at a time of its
@@ -31,14 +32,14 @@ func follows(o object.Object, seen object.Observation) bool {
 
 // pace leaves out what follows the target's facts again too soon, with the probe that follows beside, and says why and until when; nil:
 // nothing. What is declared, or somebody else changed, or a credential asks for, is never left out.
-func (a *admission) pace(end object.End, changes []object.Change) ([]object.Change, *object.Reason, time.Time) {
-	last, ok := a.Followed[end.Link]
+func pace(w state.Snapshot, end object.End, changes []object.Change) ([]object.Change, *object.Reason, time.Time) {
+	last, ok := w.Followed[end.Link]
 	until := last.Add(calmly + lag(end.Link))
-	if !ok || !end.IsSource() || !a.Now.Before(until) || !slices.ContainsFunc(changes, Follows) {
+	if !ok || !end.IsSource() || !w.Now.Before(until) || !slices.ContainsFunc(changes, Follows) {
 		return changes, nil, time.Time{}
 	}
-	left := slices.DeleteFunc(changes, func(w object.Change) bool {
-		return Follows(w) || w.Key.Kind == "Service" && w.Action == object.Update && w.Why.Code == reason.Changed
+	left := slices.DeleteFunc(changes, func(c object.Change) bool {
+		return Follows(c) || c.Key.Kind == "Service" && c.Action == object.Update && c.Why.Code == reason.Changed
 	})
 	return left, object.Because(Paced, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
@@ -54,10 +55,10 @@ func lag(link api.Pair) time.Duration {
 // calm leaves the writes of contested objects out, whatever they are for: who overwrites an object whole changes its
 // digest, too. An object that is missing is created at once, however often somebody deleted it. It says what was left out, or nil, and
 // when the first of it is corrected again.
-func (a *admission) calm(changes []object.Change) (left []object.Change, why *object.Reason, until time.Time) {
+func calm(s state.Snapshot, changes []object.Change) (left []object.Change, why *object.Reason, until time.Time) {
 	left = slices.DeleteFunc(changes, func(w object.Change) bool {
-		contest, ok := a.Contested[w.End.Cluster][w.Key]
-		if !ok || w.Action == object.Create || !a.Now.Before(contest.Until) {
+		contest, ok := s.Contested[w.End.Cluster][w.Key]
+		if !ok || w.Action == object.Create || !s.Now.Before(contest.Until) {
 			return false
 		}
 		if why == nil {

@@ -33,7 +33,7 @@ func (s *sim) at(name api.ClusterName, addresses ...string) {
 func TestPace(t *testing.T) {
 	s := linked(t, "")
 	s.at("east", "192.0.2.50")
-	step := Cluster(s.now(), "west", s.renderer())
+	step := Next(s.now(), "west", s.renderer())
 	if len(step.Changes) != 1 || !Follows(step.Changes[0]) {
 		t.Fatalf("the first change: %v", words(step))
 	}
@@ -88,7 +88,7 @@ func TestStaleFacts(t *testing.T) {
 	side := w.Clusters["east"]
 	side.Stale = s.world.Now
 	w.Clusters["east"] = side
-	step := Cluster(w, "west", s.renderer())
+	step := Next(w, "west", s.renderer())
 	got := row(t, step, westEast)
 	if len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
 		t.Errorf("%v: %s %v", words(step), got.Standing, got.Why)

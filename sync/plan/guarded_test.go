@@ -188,7 +188,7 @@ func TestRefusal(t *testing.T) {
 		sides := map[api.ClusterName]state.Cluster{"east": world.Clusters["east"], "west": side}
 		world = s.world
 		world.Clusters = sides
-		step := Cluster(world, "west", s.renderer())
+		step := Next(world, "west", s.renderer())
 		if tt.want == "" {
 			if step.Refused != nil || step.Writes() == 0 {
 				t.Errorf("%s: %v, writes %v", tt.name, step.Refused, words(step))

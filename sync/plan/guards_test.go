@@ -32,14 +32,14 @@ func TestNotLookedForIsNotMissing(t *testing.T) {
 	s := linked(t, "")
 	w := s.now()
 	w.Clusters["west"] = blind(w.Clusters["west"], "Deployment")
-	step := Cluster(w, "west", s.renderer())
+	step := Next(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Unknown || len(deeds(step)) > 0 {
 		t.Errorf("a controller: %s, %v, writes %v", got.Standing, got.Why, words(step))
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
 	w = s.now()
 	w.Clusters["west"] = blind(w.Clusters["west"], "ConfigMap")
-	if step = Cluster(w, "west", s.renderer()); step.Writes() > 0 {
+	if step = Next(w, "west", s.renderer()); step.Writes() > 0 {
 		t.Errorf("inventories: writes %v", words(step))
 	}
 }
@@ -53,7 +53,7 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	k := inventory.Key(owner, eastWest)
 	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
 	w.Clusters["east"], w.Namespace = east, "ops"
-	step := Cluster(w, "west", s.renderer())
+	step := Next(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
 		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
 	}
@@ -69,7 +69,7 @@ func TestSuspendedKeepsItsInventories(t *testing.T) {
 		}
 	}
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
-	step := Cluster(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
+	step := Next(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
 	if got := row(t, step, westEast); got.Standing != Suspended || step.Writes() > 0 {
 		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
 	}

@@ -1,55 +1,15 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/health"
 )
-
-// NotReady is the code of an end of which all is written, and something is not ready. Nothing waits for it: links are
-// changed and removed as ever.
-const NotReady = reason.NotReady
-
-// Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it so any more.
-type Unready struct {
-	Key    object.Key
-	Why    string
-	Failed bool
-}
-
-// named is how many objects that are not ready a reason names; the row has all.
-const named = 3
-
-// judged is the row of an end in place, with what of it is not ready.
-func (a *admission) judged(row Row, want object.Wanted) Row {
-	var said []string
-	for _, o := range want.Objects {
-		h := a.side.Seen.Record(o.Key).Health
-		if h.IsZero() {
-			continue
-		}
-		row.Unready = append(row.Unready, Unready{Key: o.Key, Why: h.String(), Failed: h.Failed()})
-		if len(said) < named {
-			said = append(said, fmt.Sprintf("%s: %s", o.Key, h))
-		}
-	}
-	if len(row.Unready) == 0 {
-		return row
-	}
-	if more := len(row.Unready) - len(said); more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
-	}
-	row.Standing, row.Why = Waiting, object.Because(NotReady, "%s", strings.Join(said, "; "))
-	return row
-}
 
 // checkup judges the stages of every declared link, at its end in its source. It changes nothing of what is planned.
 type checkup struct{ *cluster }

@@ -12,7 +12,7 @@ func TestHealthOfEnds(t *testing.T) {
 	s := linked(t, all)
 	first := func(what string) (health.Verdict, Row) {
 		t.Helper()
-		row := Cluster(s.now(), "west", s.renderer()).row(westEast)
+		row := Next(s.now(), "west", s.renderer()).row(westEast)
 		if len(row.Health) == 0 {
 			t.Fatalf("%s: no stages are told", what)
 		}
@@ -20,7 +20,7 @@ func TestHealthOfEnds(t *testing.T) {
 		return v, row
 	}
 	v, row := first("all is well")
-	if v.Passing == health.Failed || !row.Ready() || Cluster(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
+	if v.Passing == health.Failed || !row.Ready() || Next(s.now(), "west", s.renderer()).row(object.End{Cluster: "west"}).Ready() {
 		t.Errorf("all is well, and %s says %v, or the link is not ready, or a base is", v.Stage, v.Why)
 	}
 	seen := &s.live["west"].Seen

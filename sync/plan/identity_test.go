@@ -22,12 +22,12 @@ func TestStrangerTellsNothing(t *testing.T) {
 	east := world.Clusters["east"]
 	east.Facts.Gateway.Addresses = []string{"192.0.2.200"} // the stranger's
 	world.Clusters["east"] = east
-	if step := Cluster(world, "west", s.renderer()); step.Writes() == 0 {
+	if step := Next(world, "west", s.renderer()); step.Writes() == 0 {
 		t.Fatal("a moved gateway is not followed")
 	}
 	strange(s, "east")
 	world.UIDs = s.world.UIDs
-	step := Cluster(world, "west", s.renderer())
+	step := Next(world, "west", s.renderer())
 	if step.Writes() > 0 {
 		t.Errorf("west writes what a stranger says: %v", words(step))
 	}
@@ -73,7 +73,7 @@ func TestPeerMustBeKnown(t *testing.T) {
 		world.Clusters["west"] = west
 		tt.do(s, &world)
 		takes := false
-		for _, c := range Cluster(world, "east", s.renderer()).Changes {
+		for _, c := range Next(world, "east", s.renderer()).Changes {
 			takes = takes || c.End == eastEnd && c.Action == object.Delete
 		}
 		if takes != tt.goes {
@@ -99,15 +99,15 @@ func TestRename(t *testing.T) {
 	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
 	world.Clusters["newwest"] = world.Clusters["west"]
 	for _, name := range []api.ClusterName{"west", "newwest"} {
-		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
+		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
 			t.Errorf("%s, not accepted: %v", name, step.Refused)
 		}
 	}
 	world.Accepted = map[api.ClusterName]string{"newwest": uid}
-	if step := Cluster(world, "newwest", s.renderer()); step.Refused != nil {
+	if step := Next(world, "newwest", s.renderer()); step.Refused != nil {
 		t.Errorf("newwest, accepted: %v", step.Refused)
 	}
-	if step := Cluster(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || step.Left() {
+	if step := Next(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || step.Left() {
 		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Refused, words(step))
 	}
 }
@@ -124,13 +124,13 @@ func TestMisledAccess(t *testing.T) {
 		world.UIDs[name] = world.Clusters[name].Facts.UID
 	}
 	world.Clusters["north"] = world.Clusters["east"]
-	if step := Cluster(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
+	if step := Next(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
 		t.Errorf("north: %v, %v", step.Refused, words(step))
 	}
-	if step := Cluster(world, "east", s.renderer()); step.Refused != nil || step.Writes() > 0 {
+	if step := Next(world, "east", s.renderer()); step.Refused != nil || step.Writes() > 0 {
 		t.Errorf("east: %v, %v", step.Refused, words(step))
 	}
-	west := Cluster(world, "west", s.renderer())
+	west := Next(world, "west", s.renderer())
 	if got := row(t, west, westEast); west.Refused != nil || got.Standing != InPlace {
 		t.Errorf("west→east: %v, %s %v", west.Refused, got.Standing, got.Why)
 	}
@@ -140,7 +140,7 @@ func TestMisledAccess(t *testing.T) {
 	}
 	world.UIDs = nil // the record was lost: the base there knows whose it is
 	for name, blocked := range map[api.ClusterName]bool{"north": true, "east": false} {
-		if step := Cluster(world, name, s.renderer()); (step.Refused != nil) != blocked {
+		if step := Next(world, name, s.renderer()); (step.Refused != nil) != blocked {
 			t.Errorf("%s, which the base alone remembers: %v", name, step.Refused)
 		}
 	}
@@ -148,7 +148,7 @@ func TestMisledAccess(t *testing.T) {
 	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
 	world.Clusters["east"], world.Clusters["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
-		if step := Cluster(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
+		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
 			t.Errorf("%s, not remembered: %v", name, step.Refused)
 		}
 	}
@@ -163,7 +163,7 @@ func TestSwappedNames(t *testing.T) {
 	world.Accepted = map[api.ClusterName]string{"east": west.Facts.UID, "west": east.Facts.UID}
 	world.Clusters["east"], world.Clusters["west"] = west, east
 	for _, c := range two {
-		step := Cluster(world, c, s.renderer())
+		step := Next(world, c, s.renderer())
 		if step.Refused == nil || !strings.Contains(step.Refused.Message, "the access of "+string(c)+" leads to cluster") || step.Writes() > 0 {
 			t.Errorf("%s: refused %v, %v", c, step.Refused, words(step))
 		}

@@ -15,7 +15,7 @@ func TestLeftWhileDraining(t *testing.T) {
 	s.settle()
 	w := s.now()
 	for _, c := range two {
-		if step := Cluster(w, c, s.renderer()); step.Writes() > 0 {
+		if step := Next(w, c, s.renderer()); step.Writes() > 0 {
 			t.Fatalf("%s: a step that waits writes %v", c, words(step))
 		}
 	}

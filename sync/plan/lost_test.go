@@ -151,7 +151,7 @@ func TestInventoryUnreadable(t *testing.T) {
 	west := w.Clusters["west"]
 	west.Seen = observe(broken, west.Looked)
 	w.Clusters["west"] = west
-	if step := Cluster(w, "west", s.renderer()); step.Writes() > 0 || step.Refused == nil {
+	if step := Next(w, "west", s.renderer()); step.Writes() > 0 || step.Refused == nil {
 		t.Errorf("with an inventory that cannot be read: %v, %v", step.Refused, words(step))
 	}
 	intact(t, s, func() { remove(s.live["west"], k) })

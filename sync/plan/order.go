@@ -7,6 +7,7 @@ import (
 
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
@@ -42,7 +43,7 @@ func (o ordering) order(s Step, next *inventory.Inventory) Step {
 	for _, r := range s.Rows {
 		s.within(o.comes(r))
 	}
-	s.within(o.resumes(s.Rows))
+	s.within(resumes(o.Snapshot, s.Rows))
 	return s
 }
 
@@ -149,4 +150,18 @@ func (o ordering) lookAgain(until time.Time) time.Time {
 		return until
 	}
 	return next
+}
+
+// secondNames are those that the base is to list: the declared ones, and those by which links to the cluster are still recorded.
+func (o ordering) secondNames() (out []api.ClusterName) {
+	if o.Fleet != nil {
+		out = o.Fleet.Names(o.name)
+	}
+	for _, inv := range o.recorded {
+		if target := inv.End.Link.Target; !inv.End.IsBase() && !inv.End.IsSource() && target != o.name && !o.Remembered(target) {
+			out = append(out, target)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -12,17 +12,12 @@
 package plan
 
 import (
-	"time"
-
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// soon is when a step that waits for others is asked again; there is no watch that would tell.
-const soon = 300 * time.Millisecond
-
-// Cluster gives the next step of one cluster.
-func Cluster(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
+// Next gives the next step of one cluster.
+func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy) Step {
 	c := open(w, name, r, policies)
 	s := Step{Cluster: name, Commit: w.Commit(), Unconfined: c.unconfined()}
 	switch {

@@ -26,13 +26,13 @@ func TestClusterIsPure(t *testing.T) {
 			for _, c := range three {
 				w := s.now()
 				before := clone(w, nil)
-				first := Cluster(w, c, s.renderer(), PrunePolicy)
+				first := Next(w, c, s.renderer(), PrunePolicy)
 				if !reflect.DeepEqual(before, w) {
-					t.Fatalf("seed %d: Cluster(%s) changed its input", seed, c)
+					t.Fatalf("seed %d: Next(%s) changed its input", seed, c)
 				}
-				again := Cluster(clone(w, random), c, s.renderer(), PrunePolicy)
+				again := Next(clone(w, random), c, s.renderer(), PrunePolicy)
 				if !reflect.DeepEqual(first, again) {
-					t.Fatalf("seed %d: Cluster(%s) differs with the order of maps:\n%v\n%v", seed, c, words(first), words(again))
+					t.Fatalf("seed %d: Next(%s) differs with the order of maps:\n%v\n%v", seed, c, words(first), words(again))
 				}
 				s.turn(c, PrunePolicy)
 			}

@@ -31,11 +31,11 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("not ready: %s %v, %v, next %s", got.Standing, got.Why, got.Unready, step.Next)
 	}
 	s.health("west", deployment("east"), givenUp)
-	if step := Cluster(s.now(), "west", s.renderer()); !step.Next.IsZero() || row(t, step, westEast).Why.Code != NotReady || !row(t, step, westEast).Unready[0].Failed {
+	if step := Next(s.now(), "west", s.renderer()); !step.Next.IsZero() || row(t, step, westEast).Why.Code != NotReady || !row(t, step, westEast).Unready[0].Failed {
 		t.Errorf("given up: %v, next %s", standings(step), step.Next)
 	}
 	s.health("west", deployment("east"), coming)
-	if step := Cluster(s.now(), "west", s.renderer()); row(t, step, westEast).Unready[0].Failed {
+	if step := Next(s.now(), "west", s.renderer()); row(t, step, westEast).Unready[0].Failed {
 		t.Errorf("coming again: %v", standings(step))
 	}
 	drifted(s, "west", linkKey("east"))

@@ -36,7 +36,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	s.world.Release = nil
-	if step := Cluster(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.Occupied {
+	if step := Next(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.Occupied {
 		t.Errorf("after it: %v", standings(step))
 	}
 	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}
@@ -65,7 +65,7 @@ func (s *sim) oursIn(c api.ClusterName) map[object.Key]bool {
 // releases has each cluster make one step of a release, interrupted after its first write, and says whether there was any.
 func (s *sim) releases() (wrote bool) {
 	for _, c := range two {
-		step := Cluster(s.now(), c, s.renderer(), PrunePolicy)
+		step := Next(s.now(), c, s.renderer(), PrunePolicy)
 		if len(step.Changes) > 1 {
 			step.Changes, step.After = step.Changes[:1], nil
 		}

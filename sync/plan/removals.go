@@ -14,45 +14,14 @@ import (
 // ApprovalLife is for how long an approval that nobody uses holds.
 const ApprovalLife = 30 * 24 * time.Hour
 
-// Judged is what a step found out about removals, to be written to the record; without News the record has it already.
-type Judged struct {
-	News        bool
-	Denied, Was *inventory.Denial // to be written, and what it takes the place of
-	Used        []Used            // what ends of approvals, or begins
-	Retire      []api.ClusterName // clusters whose removal begins with this step; sorted
-	Stay        []api.ClusterName // clusters that are declared again, and are to be judged once they are removed; sorted
-}
-
-// Used is what becomes of an approval: units that it lets go no more, and whether a revision asks for it.
-type Used struct {
-	Hash  string
-	Units []inventory.Unit
-	Asked bool
-}
-
-// Left are approvals once some of what they let go is used.
-func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
-	for _, a := range all {
-		left := true
-		if i := slices.IndexFunc(j.Used, func(u Used) bool { return u.Hash == a.Hash }); i >= 0 {
-			a.Asked = a.Asked || j.Used[i].Asked
-			a, left = a.Without(j.Used[i].Units)
-		}
-		if left {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 // Removal is what the fleet takes away in all clusters together, and whether that is over a limit.
 func Removal(w state.Snapshot, r Renderer) prune.Removal {
-	return (&removals{desired: desire(w, r)}).removal()
+	return (&removals{tally: tally{desire(w, r)}}).removal()
 }
 
 // removals are what a revision takes away in all clusters together. They are weighed once, if anybody asks.
 type removals struct {
-	*desired
+	tally
 	weighed *prune.Removal
 }
 

@@ -20,13 +20,13 @@ func answers(r state.Refusal, c object.Change) bool {
 
 // replaced makes a replacement of an update that the server refused for good, where that is harmless or the SyncPolicy allows it;
 // or it says why the end is held.
-func (c *comparison) replaced(changes []object.Change) ([]object.Change, *object.Reason) {
-	for i, w := range changes {
-		refusal := c.Immutable[w.End.Cluster][w.Key]
-		if !answers(refusal, w) {
+func replaced(w state.Snapshot, changes []object.Change) ([]object.Change, *object.Reason) {
+	for i, c := range changes {
+		refusal := w.Immutable[c.End.Cluster][c.Key]
+		if !answers(refusal, c) {
 			continue
 		}
-		instead, why := Instead(c.Policy(), w, refusal.Refusal)
+		instead, why := Instead(w.Policy(), c, refusal.Refusal)
 		if why != nil {
 			return nil, why
 		}

@@ -45,13 +45,13 @@ func TestReplaceIsLet(t *testing.T) {
 		r := s.live["west"].Seen.Record(tt.key)
 		r.Keep = tt.keep
 		record(&s.live["west"].Seen, tt.key, r)
-		digest := Cluster(s.now(), "west", s.renderer()).Changes[0].Object.Digest
+		digest := Next(s.now(), "west", s.renderer()).Changes[0].Object.Digest
 		s.world.Immutable = map[api.ClusterName]map[object.Key]state.Refusal{"west": {tt.key: {Refusal: object.Refusal{Field: tt.field, By: tt.by}, Digest: digest, Was: r}}}
 		w := s.now()
 		if tt.old {
 			w = aged(w, "west")
 		}
-		step := Cluster(w, "west", s.renderer(), PrunePolicy)
+		step := Next(w, "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)
 		if got.Standing != tt.want || tt.says != "" && !strings.Contains(got.Why.Message, tt.says) {
 			t.Errorf("%s of %s with {%s}: %s, %v", tt.field, tt.key, tt.spec, got.Standing, got.Why)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
@@ -8,32 +10,32 @@ import (
 )
 
 // nextEnd gives the end by which a link goes on that is recorded in its source by a former name of that: the declared link to the same target.
-func (p *pruning) nextEnd(in api.ClusterName, end object.End) (object.End, bool) {
+func (d *desired) nextEnd(in api.ClusterName, end object.End) (object.End, bool) {
 	if !end.IsSource() || end.Cluster == in {
 		return object.End{}, false
 	}
 	next := object.End{Cluster: in, Link: api.Pair{Source: in, Target: end.Link.Target}}
-	return next, p.Linked(next.Link)
+	return next, d.Linked(next.Link)
 }
 
 // successor says why what an end that is recorded in a cluster holds must stay: what takes its place is not written and ready. That is the
 // end as it is declared now, or for a source with another name the declared link to the same target.
-func (p *pruning) successor(in api.ClusterName, end object.End, declared bool) *object.Reason {
+func (d *desired) successor(in api.ClusterName, end object.End, declared bool) *object.Reason {
 	next, ok := end, declared
 	if !declared {
-		next, ok = p.nextEnd(in, end)
+		next, ok = d.nextEnd(in, end)
 	}
 	if !ok {
 		return nil
 	}
-	lacks := p.unready(next)
+	lacks := d.unready(next)
 	if declared && lacks == "" {
-		lacks = p.unrun(next, p.Clusters[in].Seen)
+		lacks = d.unrun(next, d.Clusters[in].Seen)
 	}
 	if lacks == "" {
 		return nil
 	}
-	if why := Suspend(p.Snapshot, next, nil); why != nil {
+	if why := Suspend(d.Snapshot, next, nil); why != nil {
 		lacks = why.Message
 	}
 	return object.Because(prune.WaitingForSuccessor, "it stays until %s is ready, which takes its place: %s; "+
@@ -41,17 +43,42 @@ func (p *pruning) successor(in api.ClusterName, end object.End, declared bool) *
 }
 
 // unrun says that the user's chart does not run the controller of a link that is declared so.
-func (p *pruning) unrun(end object.End, seen object.Observation) string {
-	l, ok := p.Fleet.Link(end.Link)
+func (d *desired) unrun(end object.End, seen object.Observation) string {
+	l, ok := d.Fleet.Link(end.Link)
 	if !ok || !end.IsSource() || l.Spec.Controller.Mode != api.External {
 		return ""
 	}
-	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: p.Spec(end.Cluster).Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
+	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: d.Spec(end.Cluster).Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
 	switch live := seen.Record(k); {
 	case live.IsZero():
 		return k.String() + " is not there: let Linkerd's chart run it"
 	case !live.Health.IsZero():
 		return k.String() + ": " + live.Health.String()
+	}
+	return ""
+}
+
+// unready says what of a declared end is not in place and ready, in words; empty: nothing.
+func (d *desired) unready(end object.End) string {
+	if why := d.Unidentified(end.Cluster); why != nil {
+		return why.Message
+	}
+	side, wanted := d.Clusters[end.Cluster], d.wants(end.Cluster, end)
+	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
+	switch {
+	case i < 0:
+		return "it is not wanted"
+	case wanted[i].Held != nil:
+		return wanted[i].Held.Message
+	}
+	objects := wanted[i].Objects
+	for _, o := range objects {
+		switch live := side.Seen.Record(o.Key); {
+		case live.Mark != object.Ours, live.Digest != o.Digest, live.Going:
+			return o.Key.String() + " is not written yet"
+		case !live.Health.IsZero():
+			return o.Key.String() + ": " + live.Health.String()
+		}
 	}
 	return ""
 }

@@ -206,7 +206,7 @@ func rotated(t *testing.T, spec string, dies *rand.Rand) []string {
 			break
 		}
 		name := two[dies.IntN(2)]
-		step := Cluster(i.now(), name, i.renderer(), PrunePolicy)
+		step := Next(i.now(), name, i.renderer(), PrunePolicy)
 		done := dies.IntN(step.Writes() + 1)
 		for _, part := range []*[]object.Change{&step.Ahead, &step.Changes, &step.After} {
 			n := min(done, len(*part))

@@ -162,7 +162,7 @@ func (s *sim) conceals(name api.ClusterName, keys ...object.Key) {
 // turn is one cluster's step, done.
 func (s *sim) turn(name api.ClusterName, policies ...Policy) Step {
 	s.t.Helper()
-	step := Cluster(s.now(), name, s.renderer(), policies...)
+	step := Next(s.now(), name, s.renderer(), policies...)
 	if s.checked {
 		s.check(step)
 	}

@@ -24,7 +24,7 @@ func Simulate(w state.Snapshot, r Renderer, policies ...Policy) (state.Snapshot,
 	for range rounds {
 		moved := false
 		for _, name := range names {
-			s := Cluster(w, name, r, policies...)
+			s := Next(w, name, r, policies...)
 			if s.Writes() == 0 && len(steps[name]) > 0 && steps[name][len(steps[name])-1].Writes() == 0 {
 				steps[name][len(steps[name])-1] = s
 				continue

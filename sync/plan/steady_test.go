@@ -50,7 +50,7 @@ func TestSameStepBeforeNext(t *testing.T) {
 	random, later := rand.New(rand.NewPCG(1, 2)), 0
 	moments(t, func(s *sim, c api.ClusterName) {
 		w := s.now()
-		now := Cluster(w, c, s.renderer(), PrunePolicy, Suspend)
+		now := Next(w, c, s.renderer(), PrunePolicy, Suspend)
 		room := 10 * 365 * 24 * time.Hour
 		for _, at := range []time.Time{now.Next, now.Retry} {
 			if !at.IsZero() {
@@ -59,7 +59,7 @@ func TestSameStepBeforeNext(t *testing.T) {
 		}
 		for _, after := range []time.Duration{0, room / 2, room - 1, time.Duration(random.Int64N(int64(room)))} {
 			w.Now = s.world.Now.Add(after)
-			then := Cluster(w, c, s.renderer(), PrunePolicy, Suspend)
+			then := Next(w, c, s.renderer(), PrunePolicy, Suspend)
 			if then.Next.IsZero() != now.Next.IsZero() || then.Next.Before(now.Next) {
 				t.Fatalf("%s: next is %v, and %v later %v", c, now.Next, after, then.Next)
 			}
@@ -130,9 +130,9 @@ func TestSameStepInAnyOrder(t *testing.T) {
 		other.Commit = f.Commit
 		for _, c := range four {
 			w := s.now()
-			first := Cluster(w, c, s.renderer(), PrunePolicy)
+			first := Next(w, c, s.renderer(), PrunePolicy)
 			w.Fleet = other
-			if again := Cluster(w, c, s.renderer(), PrunePolicy); !reflect.DeepEqual(first, again) {
+			if again := Next(w, c, s.renderer(), PrunePolicy); !reflect.DeepEqual(first, again) {
 				t.Fatalf("%s: the order of links decides:\n%v\n%v", c, words(first), words(again))
 			}
 			s.turn(c, PrunePolicy)
@@ -150,12 +150,12 @@ func TestStepsSideBySide(t *testing.T) {
 		w := s.now()
 		before, alone := clone(w, nil), map[api.ClusterName]Step{}
 		for _, c := range two {
-			alone[c] = Cluster(w, c, s.renderer(), PrunePolicy, Suspend)
+			alone[c] = Next(w, c, s.renderer(), PrunePolicy, Suspend)
 		}
 		results := make([]Step, 4)
 		var g sync.WaitGroup
 		for i := range results {
-			g.Go(func() { results[i] = Cluster(w, two[i%2], s.renderer(), PrunePolicy, Suspend) })
+			g.Go(func() { results[i] = Next(w, two[i%2], s.renderer(), PrunePolicy, Suspend) })
 		}
 		g.Wait()
 		for i, got := range results {

@@ -7,6 +7,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/health"
 )
 
@@ -29,6 +30,9 @@ type Step struct {
 	Recorded
 	Orphans
 }
+
+// soon is when a step that waits for others is asked again; there is no watch that would tell.
+const soon = 300 * time.Millisecond
 
 // Times are when a step may differ although nothing was written.
 type Times struct {
@@ -162,4 +166,50 @@ func earliest(all ...time.Time) (first time.Time) {
 		}
 	}
 	return first
+}
+
+// Judged is what a step found out about removals, to be written to the record; without News the record has it already.
+type Judged struct {
+	News        bool
+	Denied, Was *inventory.Denial // to be written, and what it takes the place of
+	Used        []Used            // what ends of approvals, or begins
+	Retire      []api.ClusterName // clusters whose removal begins with this step; sorted
+	Stay        []api.ClusterName // clusters that are declared again, and are to be judged once they are removed; sorted
+}
+
+// Used is what becomes of an approval: units that it lets go no more, and whether a revision asks for it.
+type Used struct {
+	Hash  string
+	Units []inventory.Unit
+	Asked bool
+}
+
+// Left are approvals once some of what they let go is used.
+func (j Judged) Left(all []inventory.Approval) (out []inventory.Approval) {
+	for _, a := range all {
+		left := true
+		if i := slices.IndexFunc(j.Used, func(u Used) bool { return u.Hash == a.Hash }); i >= 0 {
+			a.Asked = a.Asked || j.Used[i].Asked
+			a, left = a.Without(j.Used[i].Units)
+		}
+		if left {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Stray is an object that carries our label and is not provably ours, or that a controller of Linkerd's left for a link of which
+// nothing else is there: nobody but people takes it away.
+type Stray struct {
+	Key object.Key `json:"key"`
+	Why string     `json:"why"` // it proves nothing
+	Do  string     `json:"do"`  // about it
+}
+
+// Unready is an object that is as declared and not ready, and why. Failed: nobody tries to make it so any more.
+type Unready struct {
+	Key    object.Key
+	Why    string
+	Failed bool
 }

@@ -11,14 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Stray is an object that carries our label and is not provably ours, or that a controller of Linkerd's left for a link of which
-// nothing else is there: nobody but people takes it away.
-type Stray struct {
-	Key object.Key `json:"key"`
-	Why string     `json:"why"` // it proves nothing
-	Do  string     `json:"do"`  // about it
-}
-
 // mostStrays bounds how many are reported of a cluster.
 const mostStrays = 10
 

@@ -29,15 +29,15 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 }
 
 // resumes is when the first suspension ends that has an end of these rows suspended.
-func (o ordering) resumes(rows []Row) (at time.Time) {
+func resumes(w state.Snapshot, rows []Row) (at time.Time) {
 	for _, row := range rows {
 		if row.Standing != Suspended {
 			continue
 		}
-		for _, d := range o.Suspended {
+		for _, d := range w.Suspended {
 			link := row.End.Link
 			touches := d.Link() == link || slices.Contains([]api.ClusterName{row.End.Cluster, row.Other}, d.Cluster)
-			if touches && d.Active(o.Now) {
+			if touches && d.Active(w.Now) {
 				at = earliest(at, d.Until)
 			}
 		}

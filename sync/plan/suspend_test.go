@@ -224,7 +224,7 @@ func TestSuspendedStranger(t *testing.T) {
 	s := linked(t, "")
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, "")
 	remove(s.live["east"], object.Key{Kind: "Namespace", Name: "kube-system"})
-	step := Cluster(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
+	step := Next(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
 	if got := row(t, step, westEast); got.Standing != Suspended {
 		t.Errorf("%s, %v", got.Standing, got.Why)
 	}

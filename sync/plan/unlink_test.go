@@ -260,7 +260,7 @@ func TestPeerOfBegunUnlink(t *testing.T) {
 		asked = append(asked, want.End.Cluster)
 		return want
 	}
-	step := Cluster(w, "west", s.renderer())
+	step := Next(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Why == nil || got.Why.Code != prune.Draining {
 		t.Fatalf("it is %s %v", got.Standing, got.Why)
 	}

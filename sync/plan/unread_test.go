@@ -64,8 +64,8 @@ func TestTakesOnlyWhatWasJustRead(t *testing.T) {
 // lookedAt compares the step of a world with old sides, and that which follows when those are read that it names.
 func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) int {
 	t.Helper()
-	fresh := Cluster(aged(s.now()), c, s.renderer(), rules...)
-	first := Cluster(aged(s.now(), old...), c, s.renderer(), rules...)
+	fresh := Next(aged(s.now()), c, s.renderer(), rules...)
+	first := Next(aged(s.now(), old...), c, s.renderer(), rules...)
 	if len(fresh.Look) > 0 || len(first.Look) == 0 && !reflect.DeepEqual(first, fresh) {
 		t.Errorf("%s, %v old: nothing is asked for, and the step differs:\n%v %v\n%v %v", c, old, words(fresh), standings(fresh), words(first), standings(first))
 	}
@@ -85,7 +85,7 @@ func lookedAt(t *testing.T, s *sim, c api.ClusterName, old []api.ClusterName) in
 	if len(still) == len(old) || !slices.IsSorted(first.Look) || len(slices.Compact(slices.Clone(first.Look))) != len(first.Look) {
 		t.Errorf("%s, %v old: asks to look at %v", c, old, first.Look)
 	}
-	if then := Cluster(aged(s.now(), still...), c, s.renderer(), rules...); len(then.Look) > 0 || !reflect.DeepEqual(then, fresh) {
+	if then := Next(aged(s.now(), still...), c, s.renderer(), rules...); len(then.Look) > 0 || !reflect.DeepEqual(then, fresh) {
 		t.Errorf("%s, %v old, once %v are read: %v %v, want %v", c, old, first.Look, words(then), then.Look, words(fresh))
 	}
 	return 1
@@ -106,7 +106,7 @@ func TestSteadyFleetNeverAsks(t *testing.T) {
 	for name, rest := range rests() {
 		s := rest(t)
 		for _, c := range s.world.Fleet.Clusters {
-			if step := Cluster(aged(s.now(), "east", "north", "west"), c.Name, s.renderer(), rules...); len(step.Look) > 0 {
+			if step := Next(aged(s.now(), "east", "north", "west"), c.Name, s.renderer(), rules...); len(step.Look) > 0 {
 				t.Errorf("%s: %s asks to look at %v: %v", name, c.Name, step.Look, standings(step))
 			}
 		}
@@ -114,7 +114,7 @@ func TestSteadyFleetNeverAsks(t *testing.T) {
 	s := linked(t, all)
 	remove(s.live["west"], deployment("east"))
 	w := aged(s.now(), two...)
-	same(t, "a repair", []string{"create " + deployment("east").String()}, words(Cluster(w, "west", s.renderer())))
+	same(t, "a repair", []string{"create " + deployment("east").String()}, words(Next(w, "west", s.renderer())))
 }
 
 // A cluster is forgotten only once a look in this pass found nothing of ours.
@@ -123,15 +123,15 @@ func TestForgottenAfterALook(t *testing.T) {
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, "")
 	s.world.UIDs["east"] = s.now().Clusters["east"].Facts.UID
 	s.settle(rules...)
-	step := Cluster(aged(s.now(), "east"), "east", s.renderer(), rules...)
+	step := Next(aged(s.now(), "east"), "east", s.renderer(), rules...)
 	if step.Left() || !slices.Equal(step.Look, []api.ClusterName{"east"}) {
 		t.Errorf("left %t, to be looked at: %v", step.Left(), step.Look)
 	}
-	if step = Cluster(aged(s.now()), "east", s.renderer(), rules...); !step.Left() {
+	if step = Next(aged(s.now()), "east", s.renderer(), rules...); !step.Left() {
 		t.Errorf("looked at, and not left: %v", standings(step))
 	}
 	delete(s.world.UIDs, "east")
-	if step = Cluster(aged(s.now(), "east"), "east", s.renderer(), rules...); len(step.Look) > 0 {
+	if step = Next(aged(s.now(), "east"), "east", s.renderer(), rules...); len(step.Look) > 0 {
 		t.Errorf("forgotten, and %v are to be looked at", step.Look)
 	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
@@ -10,25 +11,31 @@ import (
 	"github.com/linkwright/linkwright/sync/credential"
 )
 
+// verification is what is to be done about the credential of a source's end.
+type verification struct {
+	tries []Try
+	retry time.Time // when it is tried again, for which nothing waits; zero: never
+}
+
 // verify has the credential of a source's end tried if that is due, and says why an end whose changes bring it there must wait,
 // as a whole, or nil. What is in use is never taken away.
-func (a *admission) verify(want object.Wanted, changes []object.Change) (out part, why *object.Reason) {
-	l, ok := a.tries(want.End)
+func (c *cluster) verify(want object.Wanted, changes []object.Change) (out verification, why *object.Reason) {
+	l, ok := c.tries(want.End)
 	if !ok {
-		return part{}, nil
+		return verification{}, nil
 	}
-	v := a.View(l)
-	cred, why := a.Link(l)
+	v := c.View(l)
+	cred, why := c.Link(l)
 	if cred == nil || why != nil {
-		return part{}, nil
+		return verification{}, nil
 	}
 	tried := v.Tried(cred)
-	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || a.Now.Before(proof.Next)) {
-		out.retry(proof.Next)
+	if proof := v.Proven(tried); proof != nil && (proof.Next.IsZero() || c.Now.Before(proof.Next)) {
+		out.retry = proof.Next
 	} else {
 		out.tries = try(v, want, tried)
 	}
-	if !a.brings(l, cred, changes) {
+	if !c.brings(l, cred, changes) {
 		return out, nil
 	}
 	return out, v.Withheld(v.Proven(tried))
@@ -62,7 +69,7 @@ func try(v credential.Pair, want object.Wanted, tried string) []Try {
 
 // brings says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
 // list; with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
-func (a *admission) brings(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
+func (c *cluster) brings(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)
 	strict := l.Spec.Credentials.Preflight == api.Require
@@ -73,15 +80,15 @@ func (a *admission) brings(l fleet.Link, cred *linkerd.Credential, changes []obj
 		case w.Key == plane:
 			return true
 		case w.Key == link:
-			return strict && l.Spec.Credentials.Mode == api.Existing && !a.announced(link, cred)
+			return strict && l.Spec.Credentials.Mode == api.Existing && !c.announced(link, cred)
 		}
 		return strict && slices.Contains(credential.Secrets(l), w.Key)
 	})
 }
 
 // announced says that the live Linkerd Link names the credential.
-func (a *admission) announced(link object.Key, cred *linkerd.Credential) bool {
-	body, _ := a.side.Seen.Body(link)
+func (c *cluster) announced(link object.Key, cred *linkerd.Credential) bool {
+	body, _ := c.side.Seen.Body(link)
 	_, entries := linkerd.Announced(body)
 	return slices.Contains(entries, linkerd.CredentialEntry(cred.Print))
 }

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+)
+
+// NotReady is the code of an end of which all is written, and something is not ready. Nothing waits for it: links are
+// changed and removed as ever.
+const NotReady = reason.NotReady
+
+// named is how many objects that are not ready a reason names; the row has all.
+const named = 3
+
+// judged is the row of an end in place, with what of it is not ready.
+func judged(row Row, want object.Wanted, seen object.Observation) Row {
+	var said []string
+	for _, o := range want.Objects {
+		h := seen.Record(o.Key).Health
+		if h.IsZero() {
+			continue
+		}
+		row.Unready = append(row.Unready, Unready{Key: o.Key, Why: h.String(), Failed: h.Failed()})
+		if len(said) < named {
+			said = append(said, fmt.Sprintf("%s: %s", o.Key, h))
+		}
+	}
+	if len(row.Unready) == 0 {
+		return row
+	}
+	if more := len(row.Unready) - len(said); more > 0 {
+		said = append(said, fmt.Sprintf("and %d more", more))
+	}
+	row.Standing, row.Why = Waiting, object.Because(NotReady, "%s", strings.Join(said, "; "))
+	return row
+}

@@ -121,9 +121,7 @@ func (c *Clusters) forget(gone func(api.ClusterName, state.Cluster) bool) {
 // keep forgets other clusters. c.mu is held.
 func (c *Clusters) keep(names map[api.ClusterName]bool) {
 	c.forget(func(n api.ClusterName, _ state.Cluster) bool { return !names[n] })
-	if c.shown.drop(func(n api.ClusterName, _ shown) bool { return !names[n] }) {
-		c.versions++
-	}
+	c.shown.drop(func(n api.ClusterName, _ shown) bool { return !names[n] })
 	maps.DeleteFunc(c.before, func(n api.ClusterName, _ []object.Watch) bool { return !names[n] })
 	maps.DeleteFunc(c.specs, func(n api.ClusterName, _ sum) bool { return !names[n] })
 	maps.DeleteFunc(c.announced, func(n api.ClusterName, _ announcements) bool { return !names[n] })

@@ -165,12 +165,6 @@ func (c *Corrections) keep(names map[api.ClusterName]bool) {
 	maps.DeleteFunc(c.immutable, func(n api.ClusterName, _ map[object.Key]state.Refusal) bool { return !names[n] })
 }
 
-// forgetFollowed forgets when links followed their targets, since another commit is declared. c.mu is held.
-func (c *Corrections) forgetFollowed() {
-	clear(c.followed)
-	c.results = nil
-}
-
 // ResetBackoff has objects of a cluster corrected again at once.
 func (c *Corrections) ResetBackoff(name api.ClusterName) {
 	c.mu.Lock()

@@ -18,7 +18,7 @@ type Record struct {
 	last      inventory.Record
 	remembers state.Record // made of last and decided; nobody changes it
 	decided   decided
-	version   int // how often it changed
+	version   int // how often it changed: with it its resourceVersion does
 }
 
 // decided is what follows from decisions of the record and from overrides. Nobody changes it.
@@ -55,7 +55,6 @@ func decide(o Overrides, all []inventory.Decision) decided {
 func (r *Record) set(now inventory.Record) {
 	if !slices.Equal(r.last.Decisions, now.Decisions) {
 		r.decided = decide(r.overrides, now.Decisions)
-		r.version++
 	}
 	if r.last.Was != now.Was {
 		r.version++

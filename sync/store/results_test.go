@@ -28,10 +28,13 @@ func TestReportedChangesAreVersions(t *testing.T) {
 		"another commit":      {func(s *plan.Step) { s.Commit = "c2" }, true},
 		"a row":               {func(s *plan.Step) { s.Rows[0].Why = why }, true},
 		"a stage":             {func(s *plan.Step) { s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Why: why}} }, true},
-		"what it waits for":   {func(s *plan.Step) { s.Rows[0].Going = []object.Key{{Name: "x"}} }, true},
-		"what is not ready":   {func(s *plan.Step) { s.Rows[0].Unready = []plan.Unready{{Why: "x"}} }, true},
-		"leaving":             {func(s *plan.Step) { s.Rows[0].Leaving = true }, true},
-		"no row":              {func(s *plan.Step) { s.Rows = nil }, true},
+		"a stage passes": {func(s *plan.Step) {
+			s.Rows[0].Health = []health.Verdict{{Stage: row.Health[0].Stage, Passing: health.Passed}}
+		}, true},
+		"what it waits for": {func(s *plan.Step) { s.Rows[0].Going = []object.Key{{Name: "x"}} }, true},
+		"what is not ready": {func(s *plan.Step) { s.Rows[0].Unready = []plan.Unready{{Why: "x"}} }, true},
+		"leaving":           {func(s *plan.Step) { s.Rows[0].Leaving = true }, true},
+		"no row":            {func(s *plan.Step) { s.Rows = nil }, true},
 	} {
 		s := New(Settings{})
 		declare(s, &fleet.Fleet{Clusters: []fleet.Cluster{{Name: "east"}}})

@@ -110,7 +110,7 @@ func (s *Store) Enter(f *fleet.Fleet, record inventory.Record) []fleet.Cluster {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Declared.fleet == nil || s.Declared.fleet.Commit != f.Commit {
-		s.Corrections.forgetFollowed()
+		clear(s.Corrections.followed)
 	}
 	s.Declared.enter(f, departed(f, record))
 	s.setRecord(record)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -129,6 +130,54 @@ func TestBasisOfBarred(t *testing.T) {
 	first = of()
 	if s.PutCluster("east", based(t, func(i *inventory.Inventory) { i.Commit = "bad" }), s.Declared.Epoch()); of() == first {
 		t.Error("a barred commit is no other basis")
+	}
+}
+
+// What a step is planned from is another basis once it is known, or known otherwise, which cluster a name means, whoever that is.
+func TestBasisOfIdentities(t *testing.T) {
+	s := New(settings)
+	declare(s, load(t, ""))
+	of := func() Basis {
+		v, ok := s.View(s.Declared.Epoch())
+		if !ok {
+			t.Fatal("no view")
+		}
+		return v.Basis(plan.Step{Cluster: "west"})
+	}
+	last := of()
+	for _, uid := range []string{"one", "two"} {
+		s.PutCluster("east", state.Cluster{Reading: state.Read, Facts: linkerd.Facts{UID: uid}}, s.Declared.Epoch())
+		now := of()
+		if now == last {
+			t.Errorf("cluster %s is no other basis", uid)
+		}
+		last = now
+	}
+}
+
+// That ends fail is forgotten with the next reconcile that writes nothing, and when links followed their targets with another commit.
+func TestResultsAreForgotten(t *testing.T) {
+	s := New(settings)
+	f := load(t, "")
+	declare(s, f)
+	end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
+	followed := object.Outcome{Change: object.Change{Action: object.Update, End: end, Why: object.Reason{Code: reason.Facts}}}
+	s.Correct("west", []object.Outcome{followed}, map[object.End]bool{end: true})
+	if now := s.Snapshot(); !now.Failing["west"][end] || now.Followed[end.Link].IsZero() {
+		t.Fatalf("failing %v, followed %v", now.Failing, now.Followed)
+	}
+	if s.Correct("west", nil, map[object.End]bool{}); s.Snapshot().Failing["west"][end] {
+		t.Error("an end still fails")
+	}
+	if s.Enter(f, inventory.Record{}); s.Snapshot().Followed[end.Link].IsZero() {
+		t.Error("with the same commit it is forgotten")
+	}
+	next := *f
+	next.Commit = "another"
+	s.Enter(&next, inventory.Record{})
+	s.PutCluster("west", state.Cluster{}, s.Declared.Epoch())
+	if at := s.Snapshot().Followed; len(at) > 0 {
+		t.Errorf("followed at %v under another commit", at)
 	}
 }
 

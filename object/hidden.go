@@ -8,12 +8,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Forbidden is the code of what cannot be decided because the account may not read something.
-const Forbidden = reason.Forbidden
-
-// NotAdmitted is the code of a write that an admission policy or webhook of the cluster denies.
-const NotAdmitted = reason.NotAdmitted
-
 // Hidden is a part of a cluster that the account may not read: one object, or without a name all of a kind, in a namespace or
 // everywhere, or those that a label selector chooses. Whatever is there is unknown, and not absent.
 type Hidden struct {
@@ -59,7 +53,7 @@ func (h Hidden) String() string {
 
 // Why says what is missing, and the command that grants it.
 func (h Hidden) Why() *Reason {
-	return Because(Forbidden, "the account may not read %s: grant it by %s", h, h.By.Grant())
+	return Because(reason.Forbidden, "the account may not read %s: grant it by %s", h, h.By.Grant())
 }
 
 // Hides gives what hides an object, or nil: one that was not seen is not there only then.

@@ -1,10 +1,5 @@
 package object
 
-import "github.com/linkwright/linkwright/object/reason"
-
-// Collides is the code of a write that a list item of others is in the way of.
-const Collides = reason.Collides
-
 // Refusal is why an API server never changes an existing object as it is asked to.
 type Refusal struct {
 	Field string // that may not change, or whose value collides with that of a list item of others

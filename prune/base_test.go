@@ -84,7 +84,7 @@ func TestTrimBase(t *testing.T) {
 	}
 	in.Removal = denied()
 	in.Wanted[base] = object.Wanted{End: base}
-	if why := Judge(in)[base]; why == nil || why.Code != PruneLimitExceeded {
+	if why := Judge(in)[base]; why == nil || why.Code != reason.PruneLimitExceeded {
 		t.Errorf("over a limit: %v", why)
 	}
 	r := denied()()
@@ -98,7 +98,7 @@ func TestTrimBase(t *testing.T) {
 // Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
 // begun goes on in a source, and waits in a target for its source.
 func TestClosedPeer(t *testing.T) {
-	closed := Peer{State: PeerHolds, Closed: &object.Reason{Code: reason.Suspended}, Refused: &object.Reason{Code: PruneLimitExceeded}}
+	closed := Peer{State: PeerHolds, Closed: &object.Reason{Code: reason.Suspended}, Refused: &object.Reason{Code: reason.PruneLimitExceeded}}
 	gone := closed
 	gone.State, gone.Refused = PeerAbsent, nil
 	tests := []struct {

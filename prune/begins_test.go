@@ -41,7 +41,7 @@ func TestTargetUnheard(t *testing.T) {
 		in := input(source, perLink(), all())
 		in.Recorded[0].Leaving, in.In.Owner = tt.leaving, "blue"
 		v := one(t, in, tt.peer)
-		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == WaitingForTarget; held != tt.held || v.Next.Leaving == held {
+		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == reason.WaitingForTarget; held != tt.held || v.Next.Leaving == held {
 			t.Errorf("%s: %s, leaving %t", name, told(v), v.Next.Leaving)
 		}
 		if tt.held && (!strings.Contains(v.Waiting.Message, unread.Message) || !strings.Contains(v.Waiting.Message, "linkwright abandon east --owner blue (")) {
@@ -55,7 +55,7 @@ func TestLostInventoryIsWrittenFirst(t *testing.T) {
 	in := input(target, sorted(accountOfWest), linkerd.Mirror{})
 	in.Recorded[0].Was = object.Record{}
 	v := one(t, in, settled())
-	if len(v.Go) > 0 || v.Next.Leaving || v.Drop || v.Waiting == nil || v.Waiting.Code != Waiting {
+	if len(v.Go) > 0 || v.Next.Leaving || v.Drop || v.Waiting == nil || v.Waiting.Code != reason.Waiting {
 		t.Errorf("%s, leaving %t: %v", told(v), v.Next.Leaving, v.Waiting)
 	}
 }

@@ -122,7 +122,7 @@ func TestDrainWaits(t *testing.T) {
 		if got := told(v); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		if waiting := v.Waiting != nil && v.Waiting.Code == Draining; waiting != v.Until.Equal(noon.Add(5*time.Minute)) || !waiting && !v.Until.IsZero() {
+		if waiting := v.Waiting != nil && v.Waiting.Code == reason.Draining; waiting != v.Until.Equal(noon.Add(5*time.Minute)) || !waiting && !v.Until.IsZero() {
 			t.Errorf("%s: until %s", tt.name, v.Until)
 		}
 		if v.Next.Since != in.Recorded[0].Since {
@@ -193,7 +193,7 @@ func TestDrainOfExternal(t *testing.T) {
 	in := draining(external())
 	in.Recorded[0] = in.Recorded[0].Leave(noon)
 	shown(&in, string(emptyLink(t).Body.Bytes()))
-	if v := one(t, in, served()); v.Waiting == nil || v.Waiting.Code != Draining {
+	if v := one(t, in, served()); v.Waiting == nil || v.Waiting.Code != reason.Draining {
 		t.Errorf("before the deadline: %s", told(v))
 	}
 	in.Now = noon.Add(time.Hour)

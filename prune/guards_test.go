@@ -28,7 +28,7 @@ func TestWithinLimits(t *testing.T) {
 	}
 	in.Wanted[source] = object.Wanted{End: source} // it loses two
 	refused := Judge(in)
-	if why := refused[source]; len(refused) != 4 || why.Code != PruneLimitExceeded || !strings.Contains(why.Message, "linkwright approve "+inventory.HashOf(nil)) {
+	if why := refused[source]; len(refused) != 4 || why.Code != reason.PruneLimitExceeded || !strings.Contains(why.Message, "linkwright approve "+inventory.HashOf(nil)) {
 		t.Errorf("refused: %v", refused)
 	}
 	r := in.Removal()
@@ -196,7 +196,7 @@ func TestFirstGuardNames(t *testing.T) {
 	r := in.Seen.Record(kept)
 	r.Keep = true
 	record(&in.Seen, kept, r)
-	if why := Judge(in)[in.Recorded[0].End]; why.Code != PruneLimitExceeded {
+	if why := Judge(in)[in.Recorded[0].End]; why.Code != reason.PruneLimitExceeded {
 		t.Errorf("limits before kept: %v", why)
 	}
 	in.Policy.Prune.Policy = api.UpsertOnly
@@ -207,10 +207,10 @@ func TestFirstGuardNames(t *testing.T) {
 
 // The ends of an unlink begin only when neither side is refused.
 func TestBeginsOnlyTogether(t *testing.T) {
-	refused := &object.Reason{Code: PruneLimitExceeded, Message: "too much"}
+	refused := &object.Reason{Code: reason.PruneLimitExceeded, Message: "too much"}
 	for _, end := range []object.End{source, target} {
 		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Refused: refused})
-		if v.Refused == nil || v.Refused.Code != PruneLimitExceeded || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
+		if v.Refused == nil || v.Refused.Code != reason.PruneLimitExceeded || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
 			t.Errorf("%s: %s", end, told(v))
 		}
 	}

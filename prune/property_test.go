@@ -252,7 +252,7 @@ func TestSelectNever(t *testing.T) {
 			if why := s.broken(inv, v); why != "" {
 				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
 			}
-			if v.Refused != nil && v.Refused.Code == PruneLimitExceeded && s.in.leaves(v.End) {
+			if v.Refused != nil && v.Refused.Code == reason.PruneLimitExceeded && s.in.leaves(v.End) {
 				t.Fatalf("seed %d, scene %d, %s: a cluster that is to leave is too much", seed, i, v.End)
 			}
 		}

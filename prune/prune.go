@@ -147,7 +147,7 @@ func (j judgement) leaveBase(inv inventory.Inventory, refused *object.Reason) Ve
 		v.Next = v.Next.Leave(j.Now)
 	}
 	if len(j.Recorded) > 1 {
-		v.Waiting = object.Because(WaitingForLinks, "links of this cluster are still being removed")
+		v.Waiting = object.Because(reason.WaitingForLinks, "links of this cluster are still being removed")
 		return v
 	}
 	v = v.through([]gate{j.entries(inv.End, "objects of the cluster", inv.Entries)})

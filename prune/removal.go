@@ -81,9 +81,6 @@ type Removal struct {
 	In       object.Installation
 }
 
-// PruneLimitExceeded is the code of what a revision is denied to remove.
-const PruneLimitExceeded = reason.PruneLimitExceeded
-
 // Weigh counts what a revision takes away, and compares it with the limits.
 func (c Census) Weigh(l Limits) Removal {
 	all := c.units(l.Unresolved)
@@ -261,7 +258,7 @@ func (r Removal) Denial() *inventory.Denial {
 // Why is the reason of everything that stays because of it; nil: all may go.
 func (r Removal) Why() *object.Reason {
 	if d := r.Denial(); d != nil {
-		return object.Because(PruneLimitExceeded, "%s", d.Message(r.In))
+		return object.Because(reason.PruneLimitExceeded, "%s", d.Message(r.In))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -40,7 +41,7 @@ func (h holdings) resolving(end object.End, secret object.Key) func([]object.Key
 		if len(h.Mirrors()[end.Link.Target].Pods) == 0 {
 			who = "no controller of the link is seen that would take them away: have it run (where it is your chart's, list the link among its controllers), or delete them"
 		}
-		return object.Because(Waiting, "%s stays while Services are resolved through it: %s; %s", secret, first(left), who)
+		return object.Because(reason.Waiting, "%s stays while Services are resolved through it: %s; %s", secret, first(left), who)
 	}
 }
 

@@ -9,9 +9,6 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// WaitingForSuccessor is the code of an end that holds what goes only when something else is in place and ready.
-const WaitingForSuccessor = reason.WaitingForSuccessor
-
 // succeeds says why what an end holds must stay for now.
 func (h holdings) succeeds(end object.End) *object.Reason {
 	if h.Successor == nil {

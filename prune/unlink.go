@@ -12,15 +12,6 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Codes of what an end waits for.
-const (
-	WaitingForSource = reason.WaitingForSource // the link's end in the source must go first
-	WaitingForTarget = reason.WaitingForTarget // the target answers, and its guards are not known
-	WaitingForLinks  = reason.WaitingForLinks  // the ends of a departed cluster must go first
-	Waiting          = reason.Waiting          // something must go by itself
-	Draining         = reason.Draining         // Linkerd's controller takes its mirrors away: for how long is in Verdict.Until
-)
-
 // gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.
 // It is judged anew on every observation, from the first on: a mirror that comes back is swept again.
 type gate struct {
@@ -105,9 +96,9 @@ func (u unlink) unheard() *object.Reason {
 	case u.inv.Leaving || u.peer.State.Known() || u.peer.State == PeerDead:
 		return nil
 	case !u.inv.End.IsSource():
-		return object.Because(WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", u.inv.End.Link.Source)
+		return object.Because(reason.WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", u.inv.End.Link.Source)
 	case u.peer.Unread != nil:
-		return object.Because(WaitingForTarget,
+		return object.Because(reason.WaitingForTarget,
 			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: %s (%s: %s)",
 			u.inv.End.Link.Target, u.In.Command("abandon "+string(u.inv.End.Link.Target)), u.peer.Unread.Code, u.peer.Unread.Message)
 	}
@@ -122,14 +113,14 @@ func (u unlink) unseen() *object.Reason {
 	case u.inv.Leaving:
 		return nil
 	case u.inv.Was.IsZero():
-		return object.Because(Waiting, "its inventory was lost: before the link is removed, linkwright writes the inventory again and reads all that it lists")
+		return object.Because(reason.Waiting, "its inventory was lost: before the link is removed, linkwright writes the inventory again and reads all that it lists")
 	}
 	for _, k := range u.surplus(u.inv) {
 		if why := u.Seen.Hides(k); why != nil {
 			return why
 		}
 		if !u.Saw(k) {
-			return object.Because(Waiting, "%s was not looked for yet: until it is, nobody knows whether the link may go", k)
+			return object.Because(reason.Waiting, "%s was not looked for yet: until it is, nobody knows whether the link may go", k)
 		}
 	}
 	return nil
@@ -151,13 +142,13 @@ func (u unlink) awaitSource(v Verdict) Verdict {
 			v.Next.Since = u.Now.UTC().Truncate(time.Second)
 		}
 		if until := v.Next.Since.Add(u.Grace); u.Now.Before(until) {
-			v.Grace, v.Waiting = until, object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--access-grace %s)",
+			v.Grace, v.Waiting = until, object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--access-grace %s)",
 				source, until.UTC().Format(time.RFC3339), u.Grace)
 		}
 	case !u.peer.State.Known():
-		v.Waiting = object.Because(WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", source)
+		v.Waiting = object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", source)
 	default:
-		v.Waiting = object.Because(WaitingForSource, "its access stays until cluster %s has removed its end of the link", source)
+		v.Waiting = object.Because(reason.WaitingForSource, "its access stays until cluster %s has removed its end of the link", source)
 	}
 	return v
 }
@@ -233,7 +224,7 @@ func (g gate) waits(left []object.Key) *object.Reason {
 			return why
 		}
 	}
-	return object.Because(Waiting, "%s: %d not gone yet, the first is %s", g.name, len(left), left[0])
+	return object.Because(reason.Waiting, "%s: %d not gone yet, the first is %s", g.name, len(left), left[0])
 }
 
 // pods waits for what a stopped controller could still write.

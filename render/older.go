@@ -7,9 +7,6 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// OldLinkerd is the code of a link that Linkerd in one of its clusters is too old for.
-const OldLinkerd = reason.OldLinkerd
-
 // TooOld says what of a link Linkerd in one of its clusters is too old for, by the facts of both, or nil. Of facts it reads versions
 // and whether there is a gateway; of a version that it does not know it expects all.
 func TooOld(in Input) *object.Reason {
@@ -28,7 +25,7 @@ func older(in Input) *object.Reason {
 	what, remedy := "", "declare the link without it"
 	switch {
 	case spec.Controller.Mode != api.External:
-		return object.Because(OldLinkerd, "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
+		return object.Because(reason.OldLinkerd, "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
 			source, in.Source.Version, version)
 	case in.Target.Gateway.Disabled && linkerd.NeedsGateway(version):
 		what, remedy = "a link to a cluster without a gateway", "install one in "+string(in.Link.Target.Name)
@@ -43,6 +40,6 @@ func older(in Input) *object.Reason {
 	default:
 		return nil
 	}
-	return object.Because(OldLinkerd, "cluster %s runs Linkerd %s, whose Links %s cannot hold %s: upgrade Linkerd there, or %s",
+	return object.Because(reason.OldLinkerd, "cluster %s runs Linkerd %s, whose Links %s cannot hold %s: upgrade Linkerd there, or %s",
 		source, in.Source.Version, version, what, remedy)
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -21,7 +22,7 @@ func TestTooOldForNoGateway(t *testing.T) {
 		for _, without := range []bool{true, false} {
 			target := linkerd.Facts{Version: "2.18.0", Gateway: linkerd.Gateway{Disabled: without}}
 			why := TooOld(Input{Link: l, Source: &linkerd.Facts{Version: version}, Target: &target})
-			if got := why != nil; got != (held && without) || got && why.Code != OldLinkerd {
+			if got := why != nil; got != (held && without) || got && why.Code != reason.OldLinkerd {
 				t.Errorf("%s, without a gateway %t: %v", version, without, why)
 			}
 		}

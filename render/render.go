@@ -185,7 +185,7 @@ func skew(in Input) *object.Reason {
 	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Skewed(in.Source.Version, in.Target.Version) {
 		return nil
 	}
-	return object.Because(OldLinkerd, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or declare the link without remoteDiscoverySelector and federatedServiceSelector",
+	return object.Because(reason.OldLinkerd, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or declare the link without remoteDiscoverySelector and federatedServiceSelector",
 		in.Link.Target.Name, in.Target.Version, in.Link.Source.Name, in.Source.Version, in.Link.Target.Name)
 }
 

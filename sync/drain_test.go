@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -159,7 +159,7 @@ func (b *bed) declaredAgain(l *sync.Loop, d *text) {
 	impatient.Patience = 2 * time.Second
 	d.set(b.declarations(""))
 	end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
-	if row := rowOf(b.t, b.once(impatient), end); row.Standing != plan.Waiting || row.Why.Code != prune.Draining || row.Until.IsZero() {
+	if row := rowOf(b.t, b.once(impatient), end); row.Standing != plan.Waiting || row.Why.Code != reason.Draining || row.Until.IsZero() {
 		b.t.Fatalf("in the middle it is %s %v until %s", row.Standing, row.Why, row.Until)
 	}
 	b.members("")

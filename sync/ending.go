@@ -213,7 +213,7 @@ func (l *Loop) advised(outcomes []object.Outcome) []object.Outcome {
 		if o.Err == nil {
 			continue
 		}
-		if why := l.why(o.Err); why.Code == object.Forbidden {
+		if why := l.why(o.Err); why.Code == reason.Forbidden {
 			out[i].Err = advice{o.Err, why.Message}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
 )
@@ -73,7 +73,7 @@ func (b *bed) halfway(l *sync.Loop, in api.ClusterName, end api.Pair) {
 	l.Patience = 500 * time.Millisecond
 	r := b.once(l)
 	l.Patience = patience
-	if row := rowOf(b.t, r, object.End{Cluster: in, Link: end}); row.Standing != plan.Waiting || row.Why.Code != prune.WaitingForSuccessor {
+	if row := rowOf(b.t, r, object.End{Cluster: in, Link: end}); row.Standing != plan.Waiting || row.Why.Code != reason.WaitingForSuccessor {
 		b.t.Errorf("halfway %s in %s is %s %v\n%s", end, in, row.Standing, row.Why, dump(r))
 	}
 	if gone := deletes(b.writes()[before:]); len(gone) > 0 {

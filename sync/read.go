@@ -177,7 +177,7 @@ func (l *Loop) why(err error) *object.Reason {
 		return object.Because(reason.Unknown, "%v", err)
 	}
 	r := l.Explain(err)
-	if r.Code == object.Forbidden {
+	if r.Code == reason.Forbidden {
 		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweeping(r.Message)
 	}
 	return &r

@@ -175,7 +175,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
-		return o.Err == nil || !slices.Contains([]reason.Code{object.Forbidden, object.NotAdmitted}, r.loop.why(o.Err).Code)
+		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.NotAdmitted}, r.loop.why(o.Err).Code)
 	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -269,14 +269,14 @@ func writtenBy(f *fleet.Fleet) (written int, suspended []api.ClusterName, links 
 func unapplied(head polled, why error) *object.Reason {
 	switch {
 	case errors.Is(head.err, ErrInvalid):
-		return object.Because(inventory.InvalidDeclarations, "%s", report.First(head.Problems))
+		return object.Because(reason.InvalidDeclarations, "%s", report.First(head.Problems))
 	case head.err != nil && head.Commit == "":
-		return object.Because(inventory.RepositoryNotRead, "%v", head.err)
+		return object.Because(reason.RepositoryNotRead, "%v", head.err)
 	case head.err != nil:
-		return object.Because(inventory.RevisionNotRead, "%v", head.err)
+		return object.Because(reason.RevisionNotRead, "%v", head.err)
 	}
 	if refused, ok := errors.AsType[RefusedHead](why); ok {
-		return object.Because(plan.Rewound, "%v", refused)
+		return object.Because(reason.Rewound, "%v", refused)
 	}
 	return nil
 }

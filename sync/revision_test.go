@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -30,7 +31,7 @@ func TestUnapplied(t *testing.T) {
 		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error)"},
 		"no commit":    {polled{err: lost}, lost, "RepositoryNotRead: no route to host"},
 		"no tree":      {polled{Declaration: Declaration{Commit: "b"}, err: lost}, lost, "RevisionNotRead: no route to host"},
-		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(RefusedHead{fmt.Errorf("behind: %w", lost)}, lost), string(plan.Rewound) + ": behind: no route to host"},
+		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(RefusedHead{fmt.Errorf("behind: %w", lost)}, lost), string(reason.Rewound) + ": behind: no route to host"},
 		"another":      {polled{Declaration: Declaration{Commit: "b"}}, lost, ""},
 	} {
 		got := ""
@@ -85,7 +86,7 @@ func TestNote(t *testing.T) {
 	tt.revisions.note(ctx, polled{err: lost}, tt.daemon(), lost)
 	tt.revisions.note(ctx, polled{err: errors.New("other words")}, tt.daemon(), lost)
 	count(1, "an outage")
-	if r := tt.store.Record.Last().Revision; r.Observed != "a" || r.Why == nil || r.Why.Code != inventory.RepositoryNotRead {
+	if r := tt.store.Record.Last().Revision; r.Observed != "a" || r.Why == nil || r.Why.Code != reason.RepositoryNotRead {
 		t.Errorf("an outage: %+v", r)
 	}
 	tt.revisions.note(ctx, applied("a"), tt.daemon(), nil)

@@ -303,11 +303,11 @@ func TestForbiddenWrites(t *testing.T) {
 		errs []error
 		want bool
 	}{
-		{[]error{code(object.Forbidden), apply.ErrSkipped}, true},
-		{[]error{code(object.NotAdmitted)}, true},
-		{[]error{code(object.Forbidden), code(object.NotAdmitted)}, true},
-		{[]error{code(object.NotAdmitted), code("Invalid")}, false},
-		{[]error{code(object.Forbidden), nil}, false},
+		{[]error{code(reason.Forbidden), apply.ErrSkipped}, true},
+		{[]error{code(reason.NotAdmitted)}, true},
+		{[]error{code(reason.Forbidden), code(reason.NotAdmitted)}, true},
+		{[]error{code(reason.NotAdmitted), code("Invalid")}, false},
+		{[]error{code(reason.Forbidden), nil}, false},
 		{[]error{apply.ErrSkipped}, false},
 		{nil, false},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/overlay"
@@ -99,7 +100,7 @@ func (k *kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem
 
 // refused tells of the first end that an overlay cannot be applied to, for all of its cluster.
 func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
-	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Held == nil || w.Held.Code != overlay.Reason })
+	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Held == nil || w.Held.Code != reason.Overlay })
 	if len(held) == 0 {
 		return nil
 	}

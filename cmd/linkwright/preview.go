@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/cluster"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -47,7 +48,7 @@ func (e *engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (r
 		return od, nil
 	}
 	why := cluster.Explain(err)
-	if why.Code == cluster.NotFound { // a create where our namespace is still to be made
+	if why.Code == reason.NotFound { // a create where our namespace is still to be made
 		return od, nil
 	}
 	return od, &why

@@ -72,7 +72,7 @@ func (e *engine) afterwards(ctx context.Context, p *proof, c object.Change) []re
 	}
 	od, err := e.preview(ctx, c)
 	if err != nil {
-		if why := cluster.Explain(err); why.Code != cluster.NotFound {
+		if why := cluster.Explain(err); why.Code != reason.NotFound {
 			p.failed = append(p.failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", c.End.Cluster, c.Action, c.Key, why.Code, why.Message))
 		}
 		return nil

@@ -11,9 +11,7 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync"
-	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -120,11 +118,11 @@ func unappliedNow(r report.Report, failed error) *object.Reason {
 	case failed == nil:
 		return nil
 	case errors.Is(failed, sync.ErrInvalid):
-		return object.Because(inventory.InvalidDeclarations, "%s", report.First(r.Problems))
+		return object.Because(reason.InvalidDeclarations, "%s", report.First(r.Problems))
 	case refused:
-		return object.Because(plan.Rewound, "%v", failed)
+		return object.Because(reason.Rewound, "%v", failed)
 	case r.Head == "":
-		return object.Because(inventory.RepositoryNotRead, "%v", failed)
+		return object.Because(reason.RepositoryNotRead, "%v", failed)
 	}
-	return object.Because(inventory.RevisionNotRead, "%v", failed)
+	return object.Because(reason.RevisionNotRead, "%v", failed)
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -286,7 +285,7 @@ func lacking(inv inventory.Inventory, missing map[object.Key]bool) (out []object
 // denied is what an end in a target tells of a denial; nil: nothing.
 func denied(inv inventory.Inventory) *object.Condition {
 	for _, c := range inv.Conditions {
-		if c.Type == object.Ready && c.Reason == plan.Denied {
+		if c.Type == object.Ready && c.Reason == reason.Denied {
 			return &c
 		}
 	}

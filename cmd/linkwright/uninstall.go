@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -184,7 +185,7 @@ func (e *engine) going(w state.Snapshot, out printer) {
 				say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Standing == plan.Waiting && r.Leaving:
 				say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
-			case r.Why.Code == plan.Abandoned:
+			case r.Why.Code == reason.Abandoned:
 				say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/report"
 )
@@ -82,7 +82,7 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	}
 	p.Rules = append(p.Rules,
 		report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
-		report.Rule{Code: string(render.OldLinkerd), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
+		report.Rule{Code: string(reason.OldLinkerd), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
 	if f == nil {
 		return p
 	}

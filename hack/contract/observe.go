@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
@@ -114,8 +115,8 @@ func ended(s *scene) {
 	_, err := s.Client.Observe(ctx, []object.Watch{s.watch("ConfigMap", object.Reduced)})
 	_, other := s.Client.Write(ctx, change(object.Create, s.configMap("a", "v"), object.Record{}))
 	for _, err := range []error{err, other} {
-		if cluster.Explain(err).Code != cluster.Canceled {
-			s.Errorf("got %v, want code %s", err, cluster.Canceled)
+		if cluster.Explain(err).Code != reason.Canceled {
+			s.Errorf("got %v, want code %s", err, reason.Canceled)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -44,12 +45,12 @@ func created(s *scene) {
 		if now.Mark != object.Ours || now.Digest != o.Digest || now.UID == "" || now.ResourceVersion == "" || !o.Covered(now) {
 			s.Errorf("create %s: got %+v, want ours, digest %x, covered", o.Key, now, o.Digest)
 		}
-		s.fails("what is there", cluster.Occupied, change(object.Create, o, object.Record{}))
+		s.fails("what is there", reason.Occupied, change(object.Create, o, object.Record{}))
 	}
 	theirs := s.configMap("theirs", "v")
 	s.must(s.Foreign.Put(of(theirs.Key, nil)))
 	before := s.record(theirs)
-	s.fails("what is somebody else's", cluster.Occupied, change(object.Create, theirs, object.Record{}))
+	s.fails("what is somebody else's", reason.Occupied, change(object.Create, theirs, object.Record{}))
 	if now := s.record(theirs); now != before {
 		s.Errorf("somebody else's was touched: got %+v, want %+v", now, before)
 	}
@@ -77,7 +78,7 @@ func updatedOnly(s *scene) {
 		s.write(object.Drain, o, was)
 		s.must(s.Foreign.Remove(o.Key))
 		for _, a := range []object.Action{object.Update, object.Drain} {
-			s.fails("what is gone", cluster.Conflict, change(a, o, was))
+			s.fails("what is gone", reason.Conflict, change(a, o, was))
 		}
 		if now := s.record(o); !now.IsZero() {
 			s.Errorf("%s: a refused write left %+v", o.Key, now)
@@ -87,7 +88,7 @@ func updatedOnly(s *scene) {
 			s.Errorf("update of what was never seen: got %+v, want a new object", other)
 		}
 		for _, a := range []object.Action{object.Update, object.Drain} {
-			s.fails("what is another one", cluster.Conflict, change(a, o, was))
+			s.fails("what is another one", reason.Conflict, change(a, o, was))
 		}
 	}
 }
@@ -118,11 +119,11 @@ func fenced(s *scene) {
 	}
 	second, err := s.Client.Write(s.Context(), on(next, first))
 	s.must(err)
-	s.fails("an older version", cluster.Conflict, on(next, first))
+	s.fails("an older version", reason.Conflict, on(next, first))
 	s.annotate(o.Key, "yes")
-	s.fails("what somebody annotated", cluster.Conflict, on(next, second))
+	s.fails("what somebody annotated", reason.Conflict, on(next, second))
 	s.must(s.Foreign.Remove(o.Key))
-	s.fails("what is gone", cluster.Conflict, on(next, second))
+	s.fails("what is gone", reason.Conflict, on(next, second))
 	if now := s.record(o); !now.IsZero() {
 		s.Errorf("a refused write left %+v", now)
 	}
@@ -135,11 +136,11 @@ func deleted(s *scene) {
 		s.Error("delete of what was never seen: got no error")
 	}
 	s.annotate(o.Key, "yes")
-	s.fails("what changed", cluster.Conflict, change(object.Delete, o, first))
+	s.fails("what changed", reason.Conflict, change(object.Delete, o, first))
 	second := s.record(o)
 	other := second
 	other.UID = "00000000-0000-0000-0000-000000000000"
-	s.fails("another object of that name", cluster.Conflict, change(object.Delete, o, other))
+	s.fails("another object of that name", reason.Conflict, change(object.Delete, o, other))
 	for range 2 {
 		if now := s.write(object.Delete, o, second); !now.IsZero() {
 			s.Errorf("got %+v, want a zero record", now)
@@ -170,7 +171,7 @@ func going(s *scene) {
 func replaced(s *scene) {
 	old, next := s.binding("view"), s.binding("edit")
 	was := s.write(object.Create, old, object.Record{})
-	s.fails("a role", cluster.Fixed, change(object.Update, next, was))
+	s.fails("a role", reason.Immutable, change(object.Update, next, was))
 	now := s.write(object.Replace, next, was)
 	if now.UID == was.UID || now.Digest != next.Digest || !next.Covered(now) {
 		s.Errorf("got %+v, want a new object with digest %x", now, next.Digest)
@@ -178,7 +179,7 @@ func replaced(s *scene) {
 	if now.HelmKeeps {
 		s.Error("Helm is told to keep what replaced an object of which it was not told so")
 	}
-	s.fails("what was replaced", cluster.Conflict, change(object.Replace, next, was))
+	s.fails("what was replaced", reason.Conflict, change(object.Replace, next, was))
 	s.must(s.Foreign.Patch(next.Key, map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.HelmPolicy: object.HelmKeep}}}))
 	kept := s.write(object.Replace, old, s.record(next))
 	if now = s.write(object.Update, old, kept); !kept.HelmKeeps || !now.HelmKeeps { // no apply takes it away
@@ -194,7 +195,7 @@ func released(s *scene) {
 	was := s.write(object.Create, o, object.Record{})
 	patch := prune.Release(object.Change{Key: o.Key}, linkerd.Helm{Name: "mc", Namespace: "ns"}).Object
 	s.annotate(o.Key, "yes")
-	s.fails("what changed", cluster.Conflict, change(object.Release, patch, was))
+	s.fails("what changed", reason.Conflict, change(object.Release, patch, was))
 	was = s.record(o)
 	if now := s.write(object.Release, patch, was); now.Mark != object.Unmarked || now.Digest != 0 || now.UID != was.UID {
 		s.Errorf("got %+v, want no mark of ours", now)
@@ -229,7 +230,7 @@ func adopted(s *scene) {
 		s.Errorf("before: got %+v, want no mark", was)
 	}
 	s.annotate(k, "yes")
-	s.fails("what changed", cluster.Conflict, change(object.Adopt, o, was))
+	s.fails("what changed", reason.Conflict, change(object.Adopt, o, was))
 	was = s.record(o)
 	now := s.write(object.Adopt, o, was)
 	if now.Mark != object.Ours || now.Digest != 0 || now.UID != was.UID {
@@ -243,19 +244,19 @@ func adopted(s *scene) {
 		s.Errorf("the object should stay as it was: got %v", data)
 	}
 	s.must(s.Foreign.Remove(k))
-	s.fails("what is gone", cluster.NotFound, change(object.Adopt, o, now))
+	s.fails("what is gone", reason.NotFound, change(object.Adopt, o, now))
 }
 
 func refused(s *scene) {
 	o := s.ours(object.Key{Kind: "ConfigMap", Namespace: "no-such-namespace", Name: "a"}, nil)
-	s.fails("no such namespace", cluster.NotFound, change(object.Create, o, object.Record{}))
+	s.fails("no such namespace", reason.NotFound, change(object.Create, o, object.Record{}))
 	o = s.ours(object.Key{Group: "example.com", Kind: "Widget", Namespace: s.Namespace, Name: "a"}, nil)
-	s.fails("no such kind", cluster.NotFound, change(object.Create, o, object.Record{}))
+	s.fails("no such kind", reason.NotFound, change(object.Create, o, object.Record{}))
 	typed := func(of string) object.Object {
 		return s.ours(s.key("Secret", "a"), map[string]any{"type": of, "data": map[string]any{"k": "aHVzaA=="}})
 	}
 	was := s.write(object.Create, typed("Opaque"), object.Record{})
-	s.fails("its type", cluster.Fixed, change(object.Update, typed("example.com/other"), was))
+	s.fails("its type", reason.Immutable, change(object.Update, typed("example.com/other"), was))
 	if now := s.record(typed("Opaque")); now != was {
 		s.Errorf("a refused write left %+v, want %+v", now, was)
 	}

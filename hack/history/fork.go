@@ -195,10 +195,10 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 	}
 	for _, row := range s.Rows {
 		why := cmp.Or(row.Why, &object.Reason{})
-		if why.Code == plan.Untold && r.rotated {
+		if why.Code == reason.Untold && r.rotated {
 			why = &object.Reason{}
 		}
-		if why.Code == plan.Abandoned { // told by the one pass that gives it up, which may have been the one that died
+		if why.Code == reason.Abandoned { // told by the one pass that gives it up, which may have been the one that died
 			continue
 		}
 		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Standing, why.Code)

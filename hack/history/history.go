@@ -19,7 +19,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -320,7 +319,7 @@ func (r *run) strict() {
 	waits := r.resolves()
 	for name, s := range r.last {
 		for _, row := range s.Rows {
-			if r.resolved(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == prune.WaitingForLinks {
+			if r.resolved(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == reason.WaitingForLinks {
 				continue
 			}
 			if row.Standing != plan.InPlace && row.Standing != plan.Removed {
@@ -369,10 +368,10 @@ func (r *run) resolved(row plan.Row) bool {
 	link := r.today(row.End.Link)
 	l, _ := r.head.of(link)
 	if link != row.End.Link {
-		return l.external && row.Standing == plan.Waiting && row.Why.Code == prune.WaitingForSuccessor
+		return l.external && row.Standing == plan.Waiting && row.Why.Code == reason.WaitingForSuccessor
 	}
 	return l.external && row.End.IsSource() && row.Standing == plan.Waiting &&
-		(row.Why.Code == prune.Waiting || row.Why.Code == prune.WaitingForSuccessor)
+		(row.Why.Code == reason.Waiting || row.Why.Code == reason.WaitingForSuccessor)
 }
 
 // ours lists what of ours is in a cluster, but the base, which tells of a commit.

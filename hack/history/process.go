@@ -188,7 +188,7 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 			delete(r.debts, c.Name)
 			r.guard.Retiring = maps.Clone(r.guard.Retiring)
 			delete(r.guard.Retiring, c.Name)
-			r.planes[c.Name].given = r.planes[c.Name].given || len(s.Rows) > 0 && s.Rows[0].Why != nil && s.Rows[0].Why.Code == plan.Abandoned
+			r.planes[c.Name].given = r.planes[c.Name].given || len(s.Rows) > 0 && s.Rows[0].Why != nil && s.Rows[0].Why.Code == reason.Abandoned
 			r.planes[c.Name].parting = s
 			r.struckOff(c.Name)
 		}

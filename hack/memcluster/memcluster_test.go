@@ -122,20 +122,20 @@ func TestFaults(t *testing.T) {
 		a := asked{t, s, c}
 		a.expect("up", "", "", false)
 		c.Fault(func(f *Faults) { f.Down = true })
-		a.expect("down", cluster.Unreachable, cluster.Unreachable, true)
+		a.expect("down", reason.Unreachable, reason.Unreachable, true)
 		c.Fault(func(f *Faults) { *f = Faults{Hanging: true} })
-		a.expect("hanging after down", cluster.Unreachable, cluster.Timeout, false)
+		a.expect("hanging after down", reason.Unreachable, reason.Timeout, false)
 		c.Fault(func(f *Faults) { *f = Faults{} })
 		a.expect("over", "", "", true)
 		start := time.Now()
 		c.Fault(func(f *Faults) { f.Hanging = true })
-		a.expect("hanging, and nobody knows", "", cluster.Timeout, false)
+		a.expect("hanging, and nobody knows", "", reason.Timeout, false)
 		if took := time.Since(start); took != defaultTimeout {
 			t.Errorf("it was noticed after %s", took)
 		}
-		a.expect("hanging", cluster.Timeout, cluster.Timeout, true)
+		a.expect("hanging", reason.Timeout, reason.Timeout, true)
 		c.Fault(func(f *Faults) { *f = Faults{Forbidden: []schema.GroupKind{{Kind: "ConfigMap"}}} })
-		a.expect("forbidden", cluster.Forbidden, cluster.Forbidden, true)
+		a.expect("forbidden", reason.Forbidden, reason.Forbidden, true)
 	})
 }
 
@@ -224,7 +224,7 @@ func TestHidden(t *testing.T) {
 		if err != nil || !slices.Equal(seen.Hidden, want) || !seen.Record(config).IsZero() {
 			t.Errorf("%s: %v, hidden %v", what, err, seen.Hidden)
 		}
-		if _, err := look(t.Context(), append(slices.Clone(watches), object.Watch{Version: "v1", Kind: "Service", Namespace: "linkerd-multicluster"})); cluster.Explain(err).Code != cluster.Forbidden {
+		if _, err := look(t.Context(), append(slices.Clone(watches), object.Watch{Version: "v1", Kind: "Service", Namespace: "linkerd-multicluster"})); cluster.Explain(err).Code != reason.Forbidden {
 			t.Errorf("%s of what may not be hidden: %v", what, err)
 		}
 	}

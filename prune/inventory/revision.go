@@ -27,13 +27,6 @@ type Revision struct {
 	Since          time.Time  `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
 }
 
-// Codes of Revision.Why. The code of a revision whose history is no fast-forward is that of package plan.
-const (
-	InvalidDeclarations = reason.InvalidDeclarations // they have errors: the message names the first one's file and line
-	RevisionNotRead     = reason.RevisionNotRead     // its tree could not be read, or is not trusted
-	RepositoryNotRead   = reason.RepositoryNotRead   // nobody knows what is newest
-)
-
 // longestWhy is of a message, in bytes.
 const longestWhy = 512
 
@@ -49,7 +42,7 @@ func (r Revision) Stands(s Revision) bool {
 	case r.Why == nil:
 		return true
 	}
-	return r.Why.Code == s.Why.Code && (r.Why.Code != InvalidDeclarations || r.Why.Message == s.Why.Message)
+	return r.Why.Code == s.Why.Code && (r.Why.Code != reason.InvalidDeclarations || r.Why.Message == s.Why.Message)
 }
 
 // Noted is r as it is to be remembered: by whom and since when, with a message of bounded length.

@@ -10,13 +10,14 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // The record carries revisions beside clusters. One of an earlier release has none.
 func TestRecordRevision(t *testing.T) {
 	at := time.Date(2026, 11, 25, 4, 30, 0, 700, time.UTC)
 	want := Revision{
-		Applied: "c1", Observed: "c2", Why: object.Because(InvalidDeclarations, "fleet.yaml:3:1: unknown field"), Links: 2, Suspended: []api.ClusterName{"north"},
+		Applied: "c1", Observed: "c2", Why: object.Because(reason.InvalidDeclarations, "fleet.yaml:3:1: unknown field"), Links: 2, Suspended: []api.ClusterName{"north"},
 		SuspendedLinks: []api.Pair{{Source: "west", Target: "east"}},
 	}.Noted("pod-1", at)
 	if want.IsZero() || want.Since.Nanosecond() != 0 || want.By != "pod-1" {
@@ -37,7 +38,7 @@ func TestRecordRevision(t *testing.T) {
 
 // Times and who writes are no news, nor are the words of errors that change from one try to the next.
 func TestRevisionStands(t *testing.T) {
-	invalid := func(m string) *object.Reason { return object.Because(InvalidDeclarations, "%s", m) }
+	invalid := func(m string) *object.Reason { return object.Because(reason.InvalidDeclarations, "%s", m) }
 	one := Revision{Applied: "a", Observed: "b", Why: invalid("x"), Links: 1}.Noted("p", time.Unix(1, 0))
 	for name, tt := range map[string]struct {
 		change func(*Revision)
@@ -47,7 +48,7 @@ func TestRevisionStands(t *testing.T) {
 		"applied":          {func(r *Revision) { r.Applied = "b" }, false},
 		"observed":         {func(r *Revision) { r.Observed = "c" }, false},
 		"no reason":        {func(r *Revision) { r.Why = nil }, false},
-		"another code":     {func(r *Revision) { r.Why = object.Because(RevisionNotRead, "x") }, false},
+		"another code":     {func(r *Revision) { r.Why = object.Because(reason.RevisionNotRead, "x") }, false},
 		"another error":    {func(r *Revision) { r.Why = invalid("y") }, false},
 		"links":            {func(r *Revision) { r.Links = 2 }, false},
 		"suspended":        {func(r *Revision) { r.Suspended = []api.ClusterName{"east"} }, false},
@@ -58,7 +59,7 @@ func TestRevisionStands(t *testing.T) {
 			t.Errorf("%s: stands %t", name, !tt.stands)
 		}
 	}
-	a, b := Revision{Why: object.Because(RepositoryNotRead, "at 1")}, Revision{Why: object.Because(RepositoryNotRead, "at 2")}
+	a, b := Revision{Why: object.Because(reason.RepositoryNotRead, "at 1")}, Revision{Why: object.Because(reason.RepositoryNotRead, "at 2")}
 	if !a.Stands(b) || !(Revision{}).Stands(Revision{}) {
 		t.Error("an outage is one, whatever its words")
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Reason is the machine's word for an end that is held by its cluster's overlay.
-const Reason = reason.Overlay
-
 // Input is one cluster with its overlay: a Component of a tree, which is applied to each of its ends.
 type Input struct {
 	Tree      fs.FS
@@ -95,7 +92,7 @@ func (a *Applier) Apply(ctx context.Context, in Input) Output {
 	if !wrong(problems) {
 		more, err := t.prepare(ctx)
 		if err != nil {
-			return Output{Ends: hold(in, object.Because(Reason, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
+			return Output{Ends: hold(in, object.Because(reason.Overlay, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
 		}
 		problems = append(problems, more...)
 	}
@@ -204,7 +201,7 @@ func wrongly(in Input, problems []api.Problem) *object.Reason {
 	if n := len(problems) - 1; n > 0 {
 		more = fmt.Sprintf("; and %d more: run validate", n)
 	}
-	return object.Because(Reason, "the overlay %s is wrong: %s%s", in.Dir, first, more)
+	return object.Because(reason.Overlay, "the overlay %s is wrong: %s%s", in.Dir, first, more)
 }
 
 // hold holds every end that is not held already.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // shaped is what an overlay makes of one end: the objects that it changes, by their index, or why it cannot be.
@@ -182,7 +183,7 @@ func (t *task) failed(i int, err error) shaped {
 	if at != "" {
 		at = "; patched at " + at[2:]
 	}
-	s.held = object.Because(Reason, "overlay %s: build it with this end: %s%s", t.in.Dir, shorter(err), at)
+	s.held = object.Because(reason.Overlay, "overlay %s: build it with this end: %s%s", t.in.Dir, shorter(err), at)
 	return s
 }
 

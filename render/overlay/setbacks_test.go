@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 var errMachine = errors.New("fork: resource temporarily unavailable")
@@ -28,7 +29,7 @@ func TestMachineFails(t *testing.T) {
 			if !errors.Is(out.Err, errMachine) || len(out.Problems) > 0 {
 				t.Fatalf("Apply: %v, problems %v, want that of the machine alone", out.Err, out.Problems)
 			}
-			if why := heldAlike(out.Ends); why == nil || why.Code != Reason {
+			if why := heldAlike(out.Ends); why == nil || why.Code != reason.Overlay {
 				t.Errorf("Apply: not all ends are held: %v", why)
 			}
 		}

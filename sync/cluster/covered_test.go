@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // at is the object as anybody may change it.
@@ -116,7 +117,7 @@ func put(t *testing.T, live dynamic.ResourceInterface, tt struct {
 		if err == nil {
 			return
 		}
-		if Explain(err).Code != Conflict { // a controller wrote in between
+		if Explain(err).Code != reason.Conflict { // a controller wrote in between
 			t.Fatal(err)
 		}
 	}

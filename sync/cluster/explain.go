@@ -15,26 +15,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Codes of Explain.
-const (
-	Unreachable  = reason.Unreachable  // no connection
-	Untrusted    = reason.Untrusted    // a connection, but not to whom we trust
-	Timeout      = reason.Timeout      // a connection, but no answer at all in time
-	Unauthorized = reason.Unauthorized // 401
-	Forbidden    = reason.Forbidden    // 403
-	NotFound     = reason.NotFound     // 404
-	Occupied     = reason.Occupied     // ErrOccupied
-	Conflict     = reason.Conflict     // 409
-	Invalid      = reason.Invalid      // 400, 422
-	Fixed        = reason.Immutable    // as Immutable says
-	Collides     = object.Collides
-	NotAdmitted  = object.NotAdmitted
-	Throttled    = reason.Throttled   // 429
-	Unavailable  = reason.Unavailable // 5xx, 410
-	Canceled     = reason.Canceled    // by us
-	Unknown      = reason.Unknown
-)
-
 // Explain says what an error of this package means and what to do. It gives a zero Reason for nil.
 func Explain(err error) object.Reason {
 	if err == nil {
@@ -45,7 +25,7 @@ func Explain(err error) object.Reason {
 			return object.Reason{Code: e.code, Message: said(err) + e.advice}
 		}
 	}
-	return object.Reason{Code: Unknown, Message: said(err)}
+	return object.Reason{Code: reason.Unknown, Message: said(err)}
 }
 
 // said is the error in one line. The rules of a role that may not be bound are left out: nobody is to grant them instead.
@@ -69,27 +49,27 @@ const refused = " (only this object is refused: correct the declaration, overlay
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
-		{isOccupied, Occupied, " (not ours: remove or rename it, or adopt it)"},
-		{apierrors.IsUnauthorized, Unauthorized, " (the credentials are not accepted: renew them)"},
-		{isUnbound, Forbidden, " (grant it bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
-		{isNotAdmitted, NotAdmitted, " (only this object is denied: correct the declaration or the policy that the message names; policies of linkwright's own account are renewed by linkwright cluster add)"},
-		{apierrors.IsForbidden, Forbidden, " (grant this to the account that linkwright uses)"},
-		{apierrors.IsTooManyRequests, Throttled, " (it is tried again later)"},
-		{apierrors.IsConflict, Conflict, " (changed since it was read: it is read and judged again)"},
-		{apierrors.IsAlreadyExists, Conflict, " (changed since it was read: it is read and judged again)"},
-		{apierrors.IsNotFound, NotFound, ""},
-		{isImmutable, Fixed, " (no write changes it: undo the change, or delete the object so that it is created anew)"},
-		{isCollision, Collides, " (remove the item of others, or delete the object, and it is made anew)"},
-		{apierrors.IsInvalid, Invalid, refused},
-		{apierrors.IsBadRequest, Invalid, refused},
-		{apierrors.IsRequestEntityTooLargeError, Invalid, refused},
-		{isExpired, Unavailable, " (the list expired while it was read, twice: the API server is overloaded)"},
-		{isServerTimeout, Unavailable, " (the API server is slow or overloaded)"},
-		{isServerFault, Unavailable, " (the API server is starting, stopping or broken)"},
-		{isUntrusted, Untrusted, " (compare the CA and the server name of the credentials with the cluster's)"},
-		{isDeadline, Timeout, " (the API server accepts connections but does not answer in time)"},
-		{isCanceled, Canceled, ""},
-		{isNetwork, Unreachable, " (is the API server up, and may it be reached from here?)"},
+		{isOccupied, reason.Occupied, " (not ours: remove or rename it, or adopt it)"},
+		{apierrors.IsUnauthorized, reason.Unauthorized, " (the credentials are not accepted: renew them)"},
+		{isUnbound, reason.Forbidden, " (grant it bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
+		{isNotAdmitted, reason.NotAdmitted, " (only this object is denied: correct the declaration or the policy that the message names; policies of linkwright's own account are renewed by linkwright cluster add)"},
+		{apierrors.IsForbidden, reason.Forbidden, " (grant this to the account that linkwright uses)"},
+		{apierrors.IsTooManyRequests, reason.Throttled, " (it is tried again later)"},
+		{apierrors.IsConflict, reason.Conflict, " (changed since it was read: it is read and judged again)"},
+		{apierrors.IsAlreadyExists, reason.Conflict, " (changed since it was read: it is read and judged again)"},
+		{apierrors.IsNotFound, reason.NotFound, ""},
+		{isImmutable, reason.Immutable, " (no write changes it: undo the change, or delete the object so that it is created anew)"},
+		{isCollision, reason.Collides, " (remove the item of others, or delete the object, and it is made anew)"},
+		{apierrors.IsInvalid, reason.Invalid, refused},
+		{apierrors.IsBadRequest, reason.Invalid, refused},
+		{apierrors.IsRequestEntityTooLargeError, reason.Invalid, refused},
+		{isExpired, reason.Unavailable, " (the list expired while it was read, twice: the API server is overloaded)"},
+		{isServerTimeout, reason.Unavailable, " (the API server is slow or overloaded)"},
+		{isServerFault, reason.Unavailable, " (the API server is starting, stopping or broken)"},
+		{isUntrusted, reason.Untrusted, " (compare the CA and the server name of the credentials with the cluster's)"},
+		{isDeadline, reason.Timeout, " (the API server accepts connections but does not answer in time)"},
+		{isCanceled, reason.Canceled, ""},
+		{isNetwork, reason.Unreachable, " (is the API server up, and may it be reached from here?)"},
 	}
 }
 

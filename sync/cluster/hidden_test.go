@@ -16,6 +16,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // closed serves one Secret, which may be read by name once that is granted, and a ConfigMap that may always be.
@@ -60,7 +61,7 @@ func TestNotHidden(t *testing.T) {
 		c := new(closed).connect(t)
 		defer c.close()
 		for what, look := range map[string]func(context.Context, []object.Watch) (object.Observation, error){"Observe": c.Observe, "Live": c.Live} {
-			if _, err := look(t.Context(), []object.Watch{secretA(true), secretA(false)}); Explain(err).Code != Forbidden {
+			if _, err := look(t.Context(), []object.Watch{secretA(true), secretA(false)}); Explain(err).Code != reason.Forbidden {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

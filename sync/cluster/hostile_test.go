@@ -93,32 +93,32 @@ func TestObserveGivesNoPart(t *testing.T) {
 		code  reason.Code
 		told  string // what the message holds
 	}{
-		{"server hangs", watch, answers{secrets: hang}, Timeout, "read Secret in namespace ns"},
-		{"discovery hangs", watch, answers{"/api/v1": hang}, Timeout, "discover v1"},
-		{"body is cut off", watch, answers{secrets: cut}, Unreachable, "read Secret in namespace ns"},
-		{"metadata is cut off", meta, answers{secrets: cut}, Unreachable, "read Secret in namespace ns"},
-		{"list is truncated", watch, answers{secrets: list(`"remainingItemCount":3`, "a")}, Unknown, "truncated: 3 items"},
-		{"list goes round", watch, answers{secrets: list(`"continue":"x"`, "a")}, Unknown, "same page twice"},
-		{"list of something else", watch, answers{secrets: say(200, `{"kind":"PodList","items":[]}`)}, Unknown, `no list of Secret but "PodList"`},
-		{"metadata of something else", meta, answers{secrets: say(200, `{"kind":"APIGroupList","apiVersion":"v1"}`)}, Unknown, "no list of metadata"},
-		{"a page of a portal", meta, answers{secrets: say(200, `{}`)}, Unknown, "Kind"},
-		{"object without name", watch, answers{secrets: list("", "")}, Unknown, "without name"},
-		{"expired twice", watch, answers{secrets: inTurn(list(`"continue":"x"`, "a"), status(410, "Expired"))}, Unavailable, "twice"},
-		{"not authorized", watch, answers{"/api/v1": status(401, "Unauthorized")}, Unauthorized, "renew"},
-		{"forbidden", watch, answers{secrets: status(403, "Forbidden")}, Forbidden, "read Secret in namespace ns"},
-		{"server fault", watch, answers{secrets: status(500, "InternalError")}, Unavailable, "told so"},
-		{"throttled", watch, answers{secrets: status(429, "TooManyRequests")}, Throttled, "later"},
-		{"404 of a proxy for a name", byName, answers{}, NotFound, "read Secret a in namespace ns: "},
-		{"404 of a proxy for a list", watch, answers{}, NotFound, "read Secret in namespace ns"},
-		{"group list fails", other, answers{"/apis": status(503, "ServiceUnavailable")}, Unavailable, "discover example.com/v1"},
-		{"group list is forbidden", other, answers{"/apis": status(403, "Forbidden")}, Forbidden, "discover example.com/v1"},
-		{"group is listed but not served", other, answers{"/apis": say(200, groups)}, Unknown, "listed but not served"},
-		{"group list of a portal", other, answers{"/apis": say(200, `{}`)}, Unknown, "something else than an API server"},
-		{"discovery of a portal", watch, answers{"/api/v1": say(200, `{}`)}, Unknown, "something else than an API server"},
-		{"group is broken", other, answers{"/apis/example.com/v1": status(503, "ServiceUnavailable")}, Unavailable, "discover example.com/v1"},
+		{"server hangs", watch, answers{secrets: hang}, reason.Timeout, "read Secret in namespace ns"},
+		{"discovery hangs", watch, answers{"/api/v1": hang}, reason.Timeout, "discover v1"},
+		{"body is cut off", watch, answers{secrets: cut}, reason.Unreachable, "read Secret in namespace ns"},
+		{"metadata is cut off", meta, answers{secrets: cut}, reason.Unreachable, "read Secret in namespace ns"},
+		{"list is truncated", watch, answers{secrets: list(`"remainingItemCount":3`, "a")}, reason.Unknown, "truncated: 3 items"},
+		{"list goes round", watch, answers{secrets: list(`"continue":"x"`, "a")}, reason.Unknown, "same page twice"},
+		{"list of something else", watch, answers{secrets: say(200, `{"kind":"PodList","items":[]}`)}, reason.Unknown, `no list of Secret but "PodList"`},
+		{"metadata of something else", meta, answers{secrets: say(200, `{"kind":"APIGroupList","apiVersion":"v1"}`)}, reason.Unknown, "no list of metadata"},
+		{"a page of a portal", meta, answers{secrets: say(200, `{}`)}, reason.Unknown, "Kind"},
+		{"object without name", watch, answers{secrets: list("", "")}, reason.Unknown, "without name"},
+		{"expired twice", watch, answers{secrets: inTurn(list(`"continue":"x"`, "a"), status(410, "Expired"))}, reason.Unavailable, "twice"},
+		{"not authorized", watch, answers{"/api/v1": status(401, "Unauthorized")}, reason.Unauthorized, "renew"},
+		{"forbidden", watch, answers{secrets: status(403, "Forbidden")}, reason.Forbidden, "read Secret in namespace ns"},
+		{"server fault", watch, answers{secrets: status(500, "InternalError")}, reason.Unavailable, "told so"},
+		{"throttled", watch, answers{secrets: status(429, "TooManyRequests")}, reason.Throttled, "later"},
+		{"404 of a proxy for a name", byName, answers{}, reason.NotFound, "read Secret a in namespace ns: "},
+		{"404 of a proxy for a list", watch, answers{}, reason.NotFound, "read Secret in namespace ns"},
+		{"group list fails", other, answers{"/apis": status(503, "ServiceUnavailable")}, reason.Unavailable, "discover example.com/v1"},
+		{"group list is forbidden", other, answers{"/apis": status(403, "Forbidden")}, reason.Forbidden, "discover example.com/v1"},
+		{"group is listed but not served", other, answers{"/apis": say(200, groups)}, reason.Unknown, "listed but not served"},
+		{"group list of a portal", other, answers{"/apis": say(200, `{}`)}, reason.Unknown, "something else than an API server"},
+		{"discovery of a portal", watch, answers{"/api/v1": say(200, `{}`)}, reason.Unknown, "something else than an API server"},
+		{"group is broken", other, answers{"/apis/example.com/v1": status(503, "ServiceUnavailable")}, reason.Unavailable, "discover example.com/v1"},
 		{"cluster-scoped kind in a namespace", object.Watch{Version: "v1", Kind: "Node", Namespace: "ns"}, answers{
 			"/api/v1": say(200, strings.ReplaceAll(strings.ReplaceAll(coreKinds, "Secret", "Node"), `true`, `false`)),
-		}, Unknown, "cluster-scoped"},
+		}, reason.Unknown, "cluster-scoped"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,8 +233,8 @@ func TestDeleteBelievesNoProxy(t *testing.T) {
 	_, err := c.Write(t.Context(), object.Change{
 		Action: object.Delete, Key: object.Key{Kind: "Secret", Namespace: "ns", Name: "a"}, Was: object.Record{UID: "u", ResourceVersion: "2"},
 	})
-	if Explain(err).Code != NotFound {
-		t.Errorf("delete answered with a proxy's 404: got %v, want code %s", err, NotFound)
+	if Explain(err).Code != reason.NotFound {
+		t.Errorf("delete answered with a proxy's 404: got %v, want code %s", err, reason.NotFound)
 	}
 }
 
@@ -244,15 +244,15 @@ func TestDeadClusterFailsFast(t *testing.T) {
 	c, count := dial(t, &rest.Config{Host: server.URL}, Options{})
 	begun := time.Now()
 	_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret"}, {Group: "apps", Version: "v1", Kind: "Deployment"}})
-	if why := Explain(err); why.Code != Unreachable {
-		t.Errorf("Observe: got %+v, want %s", why, Unreachable)
+	if why := Explain(err); why.Code != reason.Unreachable {
+		t.Errorf("Observe: got %+v, want %s", why, reason.Unreachable)
 	}
 	if took := time.Since(begun); took > dialTimeout || len(count.taken()) > 2 {
 		t.Errorf("Observe of a dead cluster took %v", took)
 	}
 	_, err = c.Write(t.Context(), object.Change{Action: object.Delete, Key: object.Key{Kind: "Secret", Name: "a"}, Was: object.Record{UID: "u"}})
-	if why := Explain(err); why.Code != Unreachable {
-		t.Errorf("Write: got %+v, want %s", why, Unreachable)
+	if why := Explain(err); why.Code != reason.Unreachable {
+		t.Errorf("Write: got %+v, want %s", why, reason.Unreachable)
 	}
 }
 
@@ -263,8 +263,8 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Cleanup(server.Close)
 	c, _ := dial(t, &rest.Config{Host: server.URL, BearerToken: "hush"}, Options{})
 	_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret"}})
-	if why := Explain(err); why.Code != Untrusted || strings.Contains(why.Message, "hush") {
-		t.Errorf("Observe: got %+v, want %s", why, Untrusted)
+	if why := Explain(err); why.Code != reason.Untrusted || strings.Contains(why.Message, "hush") {
+		t.Errorf("Observe: got %+v, want %s", why, reason.Untrusted)
 	}
 }
 
@@ -281,15 +281,15 @@ func TestExplain(t *testing.T) {
 		code reason.Code
 	}{
 		{nil, ""},
-		{errors.New("something"), Unknown},
-		{fmt.Errorf("read: %w", ctx.Err()), Canceled},
-		{fmt.Errorf("create: %w", ErrOccupied), Occupied},
-		{context.DeadlineExceeded, Timeout},
-		{denied(metav1.StatusReasonInvalid, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'linkwright.secrets' with binding 'linkwright.secrets' denied request: no`), NotAdmitted},
-		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), NotAdmitted},
-		{denied(metav1.StatusReasonForbidden, `admission webhook "validate.example.com" denied the request: no`), NotAdmitted},
-		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: User "linkwright" cannot delete resource "secrets"`), Forbidden},
-		{denied(metav1.StatusReasonInvalid, `Service "a" is invalid: spec.ports: Required value`), Invalid},
+		{errors.New("something"), reason.Unknown},
+		{fmt.Errorf("read: %w", ctx.Err()), reason.Canceled},
+		{fmt.Errorf("create: %w", ErrOccupied), reason.Occupied},
+		{context.DeadlineExceeded, reason.Timeout},
+		{denied(metav1.StatusReasonInvalid, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'linkwright.secrets' with binding 'linkwright.secrets' denied request: no`), reason.NotAdmitted},
+		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), reason.NotAdmitted},
+		{denied(metav1.StatusReasonForbidden, `admission webhook "validate.example.com" denied the request: no`), reason.NotAdmitted},
+		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: User "linkwright" cannot delete resource "secrets"`), reason.Forbidden},
+		{denied(metav1.StatusReasonInvalid, `Service "a" is invalid: spec.ports: Required value`), reason.Invalid},
 	}
 	for _, tt := range tests {
 		if got := Explain(tt.err); got.Code != tt.code {

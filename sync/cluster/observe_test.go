@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 func observe(t *testing.T, c *Client, watches ...object.Watch) object.Observation {
@@ -233,8 +234,8 @@ func TestObserveTellsEveryRefusal(t *testing.T) {
 	})
 	why := Explain(err)
 	for _, part := range []string{"read Secret in namespace " + ns, `cannot list resource "secrets"`, `cannot list resource "deployments"`} {
-		if why.Code != Forbidden || !strings.Contains(why.Message, part) || strings.Contains(why.Message, "configmaps") {
-			t.Errorf("Explain: got %+v, want %s that says %q", why, Forbidden, part)
+		if why.Code != reason.Forbidden || !strings.Contains(why.Message, part) || strings.Contains(why.Message, "configmaps") {
+			t.Errorf("Explain: got %+v, want %s that says %q", why, reason.Forbidden, part)
 		}
 	}
 }

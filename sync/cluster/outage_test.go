@@ -18,6 +18,7 @@ import (
 
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // light starts a cluster of the test's own, which may be paused and stopped.
@@ -83,7 +84,7 @@ func TestLiveOfAServerThatHangs(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = west.Resume() }) // a second time changes nothing
 	why := s.broke(5*slow, w)
-	if why.Code != Timeout {
+	if why.Code != reason.Timeout {
 		t.Errorf("Live of a hanging server: got %+v", why)
 	}
 	begun := time.Now()
@@ -123,10 +124,10 @@ func TestWriteThatGetsNoAnswerOpensTheBreaker(t *testing.T) {
 	for i := 0; err == nil; i++ { // a signal is obeyed a moment later
 		_, err = s.client.Write(t.Context(), create(configMap(t, s.ns, fmt.Sprintf("m%d", i), nil)))
 	}
-	if Explain(err).Code != Timeout {
+	if Explain(err).Code != reason.Timeout {
 		t.Errorf("Write to a hanging server: got %v", err)
 	}
-	if why := s.broke(slow/2, w); why.Code != Timeout || !strings.Contains(why.Message, "asked again in") {
+	if why := s.broke(slow/2, w); why.Code != reason.Timeout || !strings.Contains(why.Message, "asked again in") {
 		t.Errorf("Live after a write without answer: got %+v", why)
 	}
 	if err := west.Resume(); err != nil {
@@ -144,8 +145,8 @@ func TestLiveOfAServerThatStopped(t *testing.T) {
 	if err := west.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if why := s.broke(slow, w); why.Code != Unreachable {
-		t.Errorf("Live of a server that is gone: got %+v, want %s", why, Unreachable)
+	if why := s.broke(slow, w); why.Code != reason.Unreachable {
+		t.Errorf("Live of a server that is gone: got %+v, want %s", why, reason.Unreachable)
 	}
 	time.Sleep(3 * time.Second) // what is asked meanwhile is one question at a time, ever more rarely
 	if asked := s.count.taken(); len(asked) > 6 || slices.ContainsFunc(asked, func(r string) bool { return r != "GET /version" }) {
@@ -178,8 +179,8 @@ func TestLiveTellsWhatIsForbidden(t *testing.T) {
 	_, err := s.client.Live(t.Context(), []object.Watch{w, secrets})
 	why := Explain(err)
 	for _, part := range []string{"list Secret in namespace " + s.ns, `cannot list resource "secrets"`} {
-		if why.Code != Forbidden || !strings.Contains(why.Message, part) {
-			t.Errorf("Live: got %+v, want %s that says %q", why, Forbidden, part)
+		if why.Code != reason.Forbidden || !strings.Contains(why.Message, part) {
+			t.Errorf("Live: got %+v, want %s that says %q", why, reason.Forbidden, part)
 		}
 	}
 	w.MayHide, secrets.MayHide = true, true // what is listed and not watched is seen, and not hidden
@@ -190,7 +191,7 @@ func TestLiveTellsWhatIsForbidden(t *testing.T) {
 		}
 	}
 	secrets.MayHide = false
-	if _, err = s.client.Live(t.Context(), []object.Watch{secrets}); Explain(err).Code != Forbidden {
+	if _, err = s.client.Live(t.Context(), []object.Watch{secrets}); Explain(err).Code != reason.Forbidden {
 		t.Errorf("Live of what may not be hidden: %v", err)
 	}
 	allow([]string{"secrets"}, []string{"list", "watch"})

@@ -46,11 +46,11 @@ func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, ref
 	defer cancel()
 	cfg, err := ParseKubeconfig(t.Config.Bytes(), "", Trust{})
 	if err != nil {
-		return object.Because(Invalid, "the kubeconfig cannot be used"), false
+		return object.Because(reason.Invalid, "the kubeconfig cannot be used"), false
 	}
 	trial, err := y.open(t.Target, cfg)
 	if err != nil {
-		return object.Because(Invalid, "the kubeconfig cannot be used: its CA, certificate, key or server is none"), false
+		return object.Because(reason.Invalid, "the kubeconfig cannot be used: its CA, certificate, key or server is none"), false
 	}
 	defer trial.own.CloseIdleConnections()
 	return trial.rounds(ctx, t.Lists)
@@ -65,7 +65,7 @@ func (t *trial) rounds(ctx context.Context, lists []object.List) (*object.Reason
 		switch {
 		case why != nil && !refused && last != nil:
 			return last, true
-		case !refused, why.Code == Untrusted, round == tryAgain:
+		case !refused, why.Code == reason.Untrusted, round == tryAgain:
 			return why, refused
 		}
 		last = why
@@ -125,7 +125,7 @@ func (t *trial) all(ctx context.Context, lists []object.List) (why *object.Reaso
 func (t *trial) one(ctx context.Context, l object.List) (why *object.Reason, refused bool) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, t.path(l), nil)
 	if err != nil {
-		return t.failed(Invalid, l, "the address is none"), false
+		return t.failed(reason.Invalid, l, "the address is none"), false
 	}
 	ask.Header.Set("Accept", acceptTried)
 	answer, err := t.http.Do(ask)
@@ -153,33 +153,33 @@ func (t *trial) judge(l object.List, answer *http.Response) (why *object.Reason,
 			Kind string `json:"kind"`
 		}
 		if json.NewDecoder(io.LimitReader(answer.Body, mostTried)).Decode(&list) != nil || !strings.HasSuffix(list.Kind, "List") {
-			return t.failed(Unknown, l, "the answer is no list: is this an API server?"), false
+			return t.failed(reason.Unknown, l, "the answer is no list: is this an API server?"), false
 		}
 		return nil, false
 	case http.StatusNotFound:
 		if l.Optional {
 			return nil, false
 		}
-		return t.failed(NotFound, l, "404 Not Found: is this an API server?"), false
+		return t.failed(reason.NotFound, l, "404 Not Found: is this an API server?"), false
 	case http.StatusUnauthorized:
-		return t.failed(Unauthorized, l, "401 Unauthorized: its login is not accepted"), true
+		return t.failed(reason.Unauthorized, l, "401 Unauthorized: its login is not accepted"), true
 	case http.StatusForbidden:
-		return t.failed(Forbidden, l, "403 Forbidden: its account may not do this"), true
+		return t.failed(reason.Forbidden, l, "403 Forbidden: its account may not do this"), true
 	}
-	return t.failed(Unavailable, l, "the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)), false
+	return t.failed(reason.Unavailable, l, "the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)), false
 }
 
 // lost is a request without an answer.
 func (t *trial) lost(l object.List, err error) (why *object.Reason, refused bool) {
 	switch op := (*net.OpError)(nil); {
 	case isUntrusted(err):
-		return t.failed(Untrusted, l, "the server's certificate does not fit the kubeconfig's CA, or is not of that address"), true
+		return t.failed(reason.Untrusted, l, "the server's certificate does not fit the kubeconfig's CA, or is not of that address"), true
 	case errors.As(err, &op) && op.Op == "dial":
-		return t.failed(Unreachable, l, "%v", op), false
+		return t.failed(reason.Unreachable, l, "%v", op), false
 	case isDeadline(err):
-		return t.failed(Timeout, l, "no answer in time"), false
+		return t.failed(reason.Timeout, l, "no answer in time"), false
 	}
-	return t.failed(Unreachable, l, "the connection broke"), false
+	return t.failed(reason.Unreachable, l, "the connection broke"), false
 }
 
 func (t *trial) failed(code reason.Code, l object.List, format string, a ...any) *object.Reason {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // tested is a server over TLS that answers by path, and counts what it is asked.
@@ -102,17 +103,17 @@ func TestTry(t *testing.T) {
 	}{
 		{"all pass", nil, "", false, 3},
 		{"a kind that need not be served", answers{servers: status(404, "NotFound")}, "", false, 3},
-		{"a kind that must be", answers{replicasets: status(404, "NotFound")}, string(NotFound), false, 3},
-		{"the token is refused", answers{"/api/v1/pods": echo(401)}, string(Unauthorized), true, 4},
-		{"one right is missing", answers{replicasets: echo(403)}, string(Forbidden), true, 12},
+		{"a kind that must be", answers{replicasets: status(404, "NotFound")}, string(reason.NotFound), false, 3},
+		{"the token is refused", answers{"/api/v1/pods": echo(401)}, string(reason.Unauthorized), true, 4},
+		{"one right is missing", answers{replicasets: echo(403)}, string(reason.Forbidden), true, 12},
 		{"rights that come a moment later", answers{"/api/v1/pods": inTurn(echo(403), echo(401), say(200, `{"kind":"PodList"}`))}, "", false, 5},
-		{"the server is busy", answers{"/api/v1/pods": echo(429)}, string(Unavailable), false, 1},
-		{"the server is broken", answers{"/api/v1/pods": echo(500)}, string(Unavailable), false, 1},
+		{"the server is busy", answers{"/api/v1/pods": echo(429)}, string(reason.Unavailable), false, 1},
+		{"the server is broken", answers{"/api/v1/pods": echo(500)}, string(reason.Unavailable), false, 1},
 		{"it leads elsewhere", answers{"/api/v1/pods": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, replicasets, http.StatusFound)
-		}}, string(Unavailable), false, 1},
-		{"a portal", answers{"/api/v1/pods": say(200, `<html>`)}, string(Unknown), false, 1},
-		{"an answer without an end", answers{"/api/v1/pods": babbles}, string(Unknown), false, 1},
+		}}, string(reason.Unavailable), false, 1},
+		{"a portal", answers{"/api/v1/pods": say(200, `<html>`)}, string(reason.Unknown), false, 1},
+		{"an answer without an end", answers{"/api/v1/pods": babbles}, string(reason.Unknown), false, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,13 +147,13 @@ func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	}
 	before := len(asked())
 	why, refused := Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, []byte(other)), Lists: lists()})
-	if why == nil || why.Code != Untrusted || !refused || len(asked()) > before {
+	if why == nil || why.Code != reason.Untrusted || !refused || len(asked()) > before {
 		t.Errorf("Try of a stranger: got %v, refused %t, %d requests", why, refused, len(asked())-before)
 	}
 	stranger.Close()
 	begun := time.Now()
 	why, refused = Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(stranger, nil), Lists: lists()})
-	if why == nil || why.Code != Unreachable || refused || time.Since(begun) > tryTimeout {
+	if why == nil || why.Code != reason.Unreachable || refused || time.Since(begun) > tryTimeout {
 		t.Errorf("Try of nobody: got %v, refused %t after %s", why, refused, time.Since(begun))
 	}
 	for _, config := range []string{"", "{", `{"current-context":"c"}`} {
@@ -187,7 +188,7 @@ func TestTryOnAServer(t *testing.T) {
 			t.Errorf("Try: got %v, refused %t; want %q", why, refused, want)
 		}
 	}
-	try(granted.Status.Token, string(Forbidden))
+	try(granted.Status.Token, string(reason.Forbidden))
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{"", "apps", "policy.linkerd.io"}, Resources: []string{"pods", "replicasets", "servers"}, Verbs: []string{"list"}}}
 	if _, err := foreign.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ns}, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -199,7 +200,7 @@ func TestTryOnAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	try(granted.Status.Token, "") // at once: that the right takes a moment is no refusal
-	try(granted.Status.Token+"x", string(Unauthorized))
+	try(granted.Status.Token+"x", string(reason.Unauthorized))
 }
 
 // Once it was refused, a round that does not end says nothing against it; one that passes does.
@@ -225,7 +226,7 @@ func TestTryAfterARefusal(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		why, refused := Trier{}.Try(ctx, object.Trial{Config: kubeconfigFor(server, nil), Target: "east", Lists: lists()})
-		if refused != hangs || (codeOf(t, why, server) == string(Forbidden)) != hangs {
+		if refused != hangs || (codeOf(t, why, server) == string(reason.Forbidden)) != hangs {
 			t.Errorf("%s: %v, refused %v", name, why, refused)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // annotate is a foreign change that touches nothing of ours.
@@ -51,8 +52,8 @@ func TestCreateIsAnApplyThatTakesNothingOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := account(t, ns, "theirs")
-	if _, err := c.Write(t.Context(), create(o)); Explain(err).Code != Occupied {
-		t.Errorf("create over a foreign object: got %v, want code %s", err, Occupied)
+	if _, err := c.Write(t.Context(), create(o)); Explain(err).Code != reason.Occupied {
+		t.Errorf("create over a foreign object: got %v, want code %s", err, reason.Occupied)
 	}
 	if after := observed(t, c, o); after.ResourceVersion != before.ResourceVersion || after.Mark != object.Unmarked {
 		t.Errorf("the foreign object was touched: %+v", after)
@@ -115,8 +116,8 @@ func conflicts(t *testing.T, c *Client, state string, changes ...object.Change) 
 		_, err := c.Write(t.Context(), ch)
 		_, _, dry := c.Preview(t.Context(), ch)
 		for _, err := range []error{err, dry} {
-			if Explain(err).Code != Conflict || errors.Is(err, ErrOccupied) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("%s %s %s: got %v, want code %s", ch.Action, ch.Key, state, err, Conflict)
+			if Explain(err).Code != reason.Conflict || errors.Is(err, ErrOccupied) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("%s %s %s: got %v, want code %s", ch.Action, ch.Key, state, err, reason.Conflict)
 			}
 		}
 	}
@@ -162,18 +163,18 @@ func TestFencedHappensOnlyOnWhatWasSeen(t *testing.T) {
 	if second.Digest != o.Digest || !o.Covered(second) {
 		t.Errorf("fenced update: got %+v, want it written", second)
 	}
-	if _, err := c.Write(t.Context(), fenced(first)); Explain(err).Code != Conflict || errors.Is(err, ErrOccupied) {
-		t.Errorf("fenced on an older version: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), fenced(first)); Explain(err).Code != reason.Conflict || errors.Is(err, ErrOccupied) {
+		t.Errorf("fenced on an older version: got %v, want code %s", err, reason.Conflict)
 	}
 	annotate(t, foreign, o)
-	if _, err := c.Write(t.Context(), fenced(second)); Explain(err).Code != Conflict {
-		t.Errorf("fenced on what somebody annotated: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), fenced(second)); Explain(err).Code != reason.Conflict {
+		t.Errorf("fenced on what somebody annotated: got %v, want code %s", err, reason.Conflict)
 	}
 	if err := foreign.CoreV1().ConfigMaps(ns).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Write(t.Context(), fenced(second)); Explain(err).Code != Conflict {
-		t.Errorf("fenced on what is gone: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), fenced(second)); Explain(err).Code != reason.Conflict {
+		t.Errorf("fenced on what is gone: got %v, want code %s", err, reason.Conflict)
 	}
 	if now := observed(t, c, o); !now.IsZero() {
 		t.Errorf("a refused write left %+v", now)
@@ -191,14 +192,14 @@ func TestDelete(t *testing.T) {
 		t.Error("delete of what was never seen: got no error")
 	}
 	annotate(t, foreign, o)
-	if _, err := c.Write(t.Context(), gone(first)); Explain(err).Code != Conflict {
-		t.Errorf("delete of what changed: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), gone(first)); Explain(err).Code != reason.Conflict {
+		t.Errorf("delete of what changed: got %v, want code %s", err, reason.Conflict)
 	}
 	second := observed(t, c, o)
 	other := second
 	other.UID = "00000000-0000-0000-0000-000000000000"
-	if _, err := c.Write(t.Context(), gone(other)); Explain(err).Code != Conflict {
-		t.Errorf("delete of another object of that name: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), gone(other)); Explain(err).Code != reason.Conflict {
+		t.Errorf("delete of another object of that name: got %v, want code %s", err, reason.Conflict)
 	}
 	for range 2 {
 		if now := write(t, c, gone(second)); !now.IsZero() {
@@ -213,16 +214,16 @@ func TestReplace(t *testing.T) {
 	c, _, ns := east(t)
 	old, next := binding(t, ns, "a", "reader"), binding(t, ns, "a", "writer")
 	was := write(t, c, create(old))
-	if _, err := c.Write(t.Context(), update(next, was)); Explain(err).Code != Fixed {
-		t.Fatalf("update of roleRef: got %v, want code %s", err, Fixed)
+	if _, err := c.Write(t.Context(), update(next, was)); Explain(err).Code != reason.Immutable {
+		t.Fatalf("update of roleRef: got %v, want code %s", err, reason.Immutable)
 	}
 	replace := object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: was}
 	now := write(t, c, replace)
 	if now.UID == was.UID || now.Digest != next.Digest || !next.Covered(now) {
 		t.Errorf("replace: got %+v, want a new object with digest %x", now, next.Digest)
 	}
-	if _, err := c.Write(t.Context(), replace); Explain(err).Code != Conflict {
-		t.Errorf("replace of what was replaced: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), replace); Explain(err).Code != reason.Conflict {
+		t.Errorf("replace of what was replaced: got %v, want code %s", err, reason.Conflict)
 	}
 	// ServiceAccounts are answered with the deleted object: the name is looked at before it is taken.
 	a := account(t, ns, "a")
@@ -264,8 +265,8 @@ func TestRelease(t *testing.T) {
 		Body: object.NewBody([]byte(`{"metadata":{"labels":{"linkwright.dev/owner":null},"annotations":{"linkwright.dev/digest":null}}}`)),
 	}}
 	annotate(t, foreign, o)
-	if _, err := c.Write(t.Context(), release); Explain(err).Code != Conflict {
-		t.Errorf("release of what changed: got %v, want code %s", err, Conflict)
+	if _, err := c.Write(t.Context(), release); Explain(err).Code != reason.Conflict {
+		t.Errorf("release of what changed: got %v, want code %s", err, reason.Conflict)
 	}
 	release.Was = observed(t, c, o)
 	if now := write(t, c, release); now.Mark != object.Unmarked || now.Digest != 0 {
@@ -376,8 +377,8 @@ func TestOneBadObjectFailsAlone(t *testing.T) {
 			t.Errorf("create of a good object: %v", err)
 		}
 		why := Explain(err)
-		if i%20 == 7 && (why.Code != Invalid || !strings.Contains(why.Message, fmt.Sprintf("/s%02d: ", i)) || !strings.Contains(why.Message, "correct the declaration")) {
-			t.Errorf("create of a bad object: got %+v, want %s with its name and what to do", why, Invalid)
+		if i%20 == 7 && (why.Code != reason.Invalid || !strings.Contains(why.Message, fmt.Sprintf("/s%02d: ", i)) || !strings.Contains(why.Message, "correct the declaration")) {
+			t.Errorf("create of a bad object: got %+v, want %s with its name and what to do", why, reason.Invalid)
 		}
 	}
 }

@@ -93,15 +93,12 @@ func (v Pair) OwnSecret() *object.Reason {
 	return nil
 }
 
-// InUse is the code of an end that stays because its peer still uses what it gave.
-const InUse = reason.InUse
-
 // StillUsed says why the source may still use a token of its account in the target, although its credential is another
 // one now, or nil: what was given may go once nothing in the source carries it and Linkerd was told.
 func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	inUse := func(format string, a ...any) *object.Reason {
-		return object.Because(InUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
+		return object.Because(reason.InUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
 	}
 	if !v.Source.Known() || now == nil {
 		return inUse("its end of the link is not ready")

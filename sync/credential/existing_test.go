@@ -151,7 +151,7 @@ func TestStillUsed(t *testing.T) {
 		show(&v.Target.Seen, tokenKey, object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`))) // "ours"
 		tt.change(&v)
 		why = v.StillUsed(toEast, cred)
-		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != InUse || !strings.Contains(why.Message, tt.says)) {
+		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != reason.InUse || !strings.Contains(why.Message, tt.says)) {
 			t.Errorf("%s: StillUsed: %v, want %q", tt.name, why, tt.says)
 		}
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Codes of a credential that is tried.
-const (
-	AccessFails = reason.AccessFails // requests with it do not pass
-	Untried     = reason.Untried     // and it may not be written before they did
-)
-
 // Tried is what is tried of a link with a credential, in short.
 func (v Pair) Tried(c *linkerd.Credential) string {
 	h := sha256.New()
@@ -54,7 +48,7 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 	if p == nil || p.Why == nil {
 		return nil
 	}
-	return object.Because(AccessFails, "the credential of %s for %s does not work, seen from linkwright: %s",
+	return object.Because(reason.AccessFails, "the credential of %s for %s does not work, seen from linkwright: %s",
 		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
 }
 
@@ -62,7 +56,7 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 func (v Pair) Withheld(p *state.Proof) *object.Reason {
 	switch why := v.Fails(p); {
 	case p == nil:
-		return object.Because(Untried, "the credential of %s for %s is tried first", v.Link.Source.Name, v.Link.Target.Name)
+		return object.Because(reason.Untried, "the credential of %s for %s is tried first", v.Link.Source.Name, v.Link.Target.Name)
 	case why == nil || !p.Blocks && v.Link.Spec.Credentials.Preflight != api.Require:
 		return nil
 	default:

@@ -7,19 +7,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Reasons of conditions: of Ready and Stalled that of the first stage that keeps the link from working.
-const (
-	StagesHold    = reason.StagesHold    // none does
-	NotRendered   = reason.NotRendered   // renders
-	TargetNotRead = reason.TargetNotRead // target reachable
-	AnchorsApart  = reason.AnchorsApart  // trust anchors shared
-	NotLed        = reason.NotLed        // controller leads
-	Settling      = reason.Settling      // one does that should come right by itself before long; also of Reconciling
-	NotSeen       = reason.NotSeen       // of Ready, while a stage that counts was not seen
-	Denied        = reason.Denied        // a guard or a policy says no to what is to be done at an end
-	noCredential  = "NoCredential"       // of a source's end that waits for its target's token
-)
-
 // Settles is for how long what is being set up may take.
 const Settles = 5 * time.Minute
 
@@ -30,19 +17,19 @@ const Settles = 5 * time.Minute
 //	renders                NotRendered    while the target has given no token yet, or it is about to be verified
 //	target reachable       TargetNotRead  no
 //	trust anchors shared   AnchorsApart   no
-//	access works           reason.AccessFails    no
+//	access works           AccessFails    no
 //	credentials written    NotWritten     yes
 //	controller leads       NotLed         yes
 //	gateway alive          GatewayDead    while the link is being set up: the first probes come late
 func counts() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
-		Renders: NotRendered, Reachable: TargetNotRead, Trusted: AnchorsApart, Works: reason.AccessFails, Written: NotWritten, Leads: NotLed, Gateway: GatewayDead,
+		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.AnchorsApart, Works: reason.AccessFails, Written: reason.NotWritten, Leads: reason.NotLed, Gateway: reason.GatewayDead,
 	}
 }
 
 // Denial is what is told of an end that a guard or a policy denies what is to be done there.
 func Denial(was []object.Condition, why object.Reason, now time.Time) []object.Condition {
-	return unready(was, now, fault{reason: Denied, message: string(why.Code)})
+	return unready(was, now, fault{reason: reason.Denied, message: string(why.Code)})
 }
 
 // Beginning is what is told of a link of which nothing is written yet.
@@ -62,16 +49,16 @@ func Beginning(now time.Time) []object.Condition {
 // What failed when it was tried last stays so until it is tried again: a process that has just started has tried nothing.
 func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []object.Condition, due time.Time) {
 	v, code := decisive(all)
-	if Condition(was, object.Ready).Reason == Denied {
+	if Condition(was, object.Ready).Reason == reason.Denied {
 		was = nil // it tells nothing of stages
 	}
 	switch {
 	case untried(all, v) && Condition(was, object.Ready).Reason == reason.AccessFails:
 		return was, time.Time{}
 	case code == "":
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: StagesHold}), time.Time{}
+		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.StagesHold}), time.Time{}
 	case v.Passing == Unknown:
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: NotSeen}), time.Time{}
+		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.NotSeen}), time.Time{}
 	}
 	begun := Condition(was, object.Reconciling).Since
 	soon := settles(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
@@ -120,7 +107,7 @@ type fault struct {
 func unready(was []object.Condition, now time.Time, f fault) []object.Condition {
 	kind := object.Stalled
 	if f.soon {
-		kind, f.reason = object.Reconciling, Settling
+		kind, f.reason = object.Reconciling, reason.Settling
 	}
 	return standing(was, now,
 		object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message},
@@ -156,7 +143,7 @@ func settles(v Verdict, settingUp bool) bool {
 	case Gateway:
 		return settingUp
 	}
-	return v.Stage == Renders && v.Why != nil && (v.Why.Code == noCredential || v.Why.Code == reason.Untried)
+	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.NoCredential || v.Why.Code == reason.Untried)
 }
 
 // about is the stage and the code of what failed: what a server said is for reports, which take secrets out.

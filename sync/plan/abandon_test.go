@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
 )
 
@@ -29,7 +30,7 @@ func TestHiddenOfADeparted(t *testing.T) {
 	s := concealing(t)
 	last := s.settle()["west"]
 	r := row(t, last, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}})
-	if last.Left() || r.Why == nil || r.Why.Code != object.Forbidden || !strings.Contains(r.Why.Message, "linkwright abandon west") {
+	if last.Left() || r.Why == nil || r.Why.Code != reason.Forbidden || !strings.Contains(r.Why.Message, "linkwright abandon west") {
 		t.Errorf("not abandoned: %s %v", r.Standing, r.Why)
 	}
 	s.world.Forget = map[api.ClusterName]bool{"west": true}
@@ -46,7 +47,7 @@ func TestAbandonHidden(t *testing.T) {
 		t.Errorf("left %t before anything of it went: %v", step.Left(), words(step))
 	}
 	last := s.settle()["west"]
-	if !last.Left() || len(last.Rows) != 1 || last.Rows[0].Why.Code != Abandoned {
+	if !last.Left() || len(last.Rows) != 1 || last.Rows[0].Why.Code != reason.Abandoned {
 		t.Fatalf("left %t, %v", last.Left(), last.Rows)
 	}
 	said := last.Rows[0].Why.Message

@@ -11,9 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Unread is the code of an end that waits for clusters to be read by requests: see Step.Look.
-const Unread = reason.Unread
-
 // part is what one end adds to a step.
 type part struct {
 	Times
@@ -219,7 +216,7 @@ func (a *admission) unread(end object.End) (why *object.Reason, look []api.Clust
 	if len(look) == 0 {
 		return nil, nil
 	}
-	return object.Because(Unread, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
+	return object.Because(reason.Unread, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
 }
 
 // owes is the other end of a link whose last end here goes, while nobody knows how that stands.

@@ -12,7 +12,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render"
-	"github.com/linkwright/linkwright/sync/takeover"
 )
 
 // foreign is west→east, all of it live in west, and nobody's: as if it were by hand.
@@ -126,11 +125,11 @@ func TestAdoptRefuses(t *testing.T) {
 		do   func(*sim)
 		want string
 	}{
-		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, string(takeover.NotAdoptable)},
+		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, string(reason.NotAdoptable)},
 		{"another installation's", theirs, "Occupied"},
 		{"one that is gone", func(s *sim) { theirs(s); s.world.Rules.From = "old" }, ""},
 		{"another one is gone", func(s *sim) { theirs(s); s.world.Rules.From = "older" }, "Occupied"},
-		{"Flux", flux, string(takeover.OtherTool)},
+		{"Flux", flux, string(reason.OtherTool)},
 		{"Flux, knowingly", func(s *sim) { flux(s); s.world.Rules.Managed = true }, ""},
 		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Going"},
 		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},

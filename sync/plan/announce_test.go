@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/health"
@@ -156,13 +157,13 @@ func TestDestinationHasLoaded(t *testing.T) {
 	r.moves("east", "second")
 	is("it was told", health.Passed, "")
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":4,"updatedReplicas":1,"availableReplicas":3}}`)
-	is("it starts anew", health.Failed, string(health.NotLoaded))
+	is("it starts anew", health.Failed, string(reason.NotLoaded))
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"availableReplicas":3}}`)
 	is("it is through", health.Passed, "")
 	r.moves("east", "third")
-	is("too soon", health.Failed, string(Untold))
+	is("too soon", health.Failed, string(reason.Untold))
 	r.conceals("west", destinationKey)
-	is("nobody may look", health.Unknown, string(Untold))
+	is("nobody may look", health.Unknown, string(reason.Untold))
 }
 
 // Whatever write of a step is the last before a crash, the next step goes on from what is live.
@@ -194,7 +195,7 @@ func TestDestinationCannotBeTold(t *testing.T) {
 		c.do(r)
 		last := r.settle()["west"]
 		row := last.row(westEnd())
-		if row.Standing != InPlace || row.Why == nil || row.Why.Code != Untold || !strings.Contains(row.Why.Message, c.says) {
+		if row.Standing != InPlace || row.Why == nil || row.Why.Code != reason.Untold || !strings.Contains(row.Why.Message, c.says) {
 			t.Errorf("%s: %s %v", what, row.Standing, row.Why)
 		}
 		if !r.live["west"].Seen.Record(destinationKey).IsZero() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -127,7 +127,7 @@ func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 	}
 	s.world.Namespace = "ops"
 	step := s.turn("west")
-	if got := row(t, step, westEast); got.Standing != Refused || got.Why.Code != prune.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
+	if got := row(t, step, westEast); got.Standing != Refused || got.Why.Code != reason.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
 		t.Errorf("%s %v", got.Standing, got.Why)
 	}
 }

@@ -11,15 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Codes of clusters that people give up.
-const (
-	Abandoned    = reason.Abandoned    // it was given up
-	NotAbandoned = reason.NotAbandoned // it was not, and why
-)
-
-// Unwatched is the code of a base in place in whose cluster the account may read something and not watch it.
-const Unwatched = reason.Unwatched
-
 // What the account may not read is unknown, so what depends on it is neither made nor changed nor taken away:
 //
 //	an object that an end holds               the end is blocked: differs, and prune for what goes; its peer does not go
@@ -63,12 +54,12 @@ func (p parting) left(rows []Row) []Row {
 // and blocks no end now, or is read instead of watched.
 func (p parting) warn(rows []Row) []Row {
 	why := p.unwatched(p.side.Seen.Unwatched)
-	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == object.Forbidden }
+	blocks := func(r Row) bool { return r.Why != nil && r.Why.Code == reason.Forbidden }
 	if hidden := p.hidden(); hidden != nil && !slices.ContainsFunc(rows, blocks) {
 		why = hidden
 	}
 	if said := p.notAbandoned(); said != "" {
-		why = object.Because(NotAbandoned, "%s", said)
+		why = object.Because(reason.NotAbandoned, "%s", said)
 	}
 	for i, row := range rows {
 		if why != nil && row.End.IsBase() && row.Quiet() && row.Standing != Removed {
@@ -87,7 +78,7 @@ func (p parting) unwatched(keys []object.Key) *object.Reason {
 	if n := len(keys) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return object.Because(Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
+	return object.Because(reason.Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
 		object.Hidden{Key: keys[0]}, more, p.Grant())
 }
 
@@ -134,7 +125,7 @@ func (p parting) abandon(ends ...object.End) Row {
 	}
 	return Row{
 		End: p.base(), Standing: Removed, Leaving: true,
-		Why: object.Because(Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
+		Why: object.Because(reason.Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
 			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.side.Facts.UID, "unknown"), known), // the record may have struck it off by now
 	}
 }

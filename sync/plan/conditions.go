@@ -10,12 +10,6 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// Denied is the reason of conditions at an end that a guard or a policy denies what is to be done there.
-const Denied = health.Denied
-
-// Settling is the reason of Condition while what keeps a link from being ready should come right by itself.
-const Settling = health.Settling
-
 // conditions are written into the inventories of sources' ends: what the stages of their links have come to. That is done for ends that are
 // at rest, or do not come to rest since a write fails, and only if it differs; what is due later has the step asked again then.
 type conditions struct{ *cluster }

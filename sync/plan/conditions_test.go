@@ -7,8 +7,8 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -48,7 +48,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.turn("east")
 	s.turn("west")
-	if s.tells() != string(health.Settling) {
+	if s.tells() != string(reason.Settling) {
 		t.Errorf("with the first write it tells %q", s.tells())
 	}
 	s.lead(false)
@@ -60,7 +60,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 		same(t, "writes later", nil, words(s.turn("west")))
 		s.later(time.Hour)
 	}
-	if s.tells() != string(health.StagesHold) {
+	if s.tells() != string(reason.StagesHold) {
 		t.Errorf("it works, and tells %q", s.tells())
 	}
 }
@@ -81,7 +81,7 @@ func TestConditionsStall(t *testing.T) {
 	same(t, "writes before the end of its time", nil, words(s.turn("west")))
 	s.later(time.Second)
 	same(t, "writes at the end of its time", toldOnce, words(s.turn("west")))
-	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(health.NotLed) {
+	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(reason.NotLed) {
 		t.Errorf("then it writes %v, retry %s, and tells %q", words(step), step.Retry, s.tells())
 	}
 }
@@ -122,7 +122,7 @@ func TestReasonsAreDamped(t *testing.T) {
 	s.world.Now = step.Retry
 	same(t, "writes when it is time", toldOnce, words(s.turn("west")))
 	same(t, "writes after that", nil, words(s.turn("west")))
-	if s.tells() != string(health.TargetNotRead) {
+	if s.tells() != string(reason.TargetNotRead) {
 		t.Errorf("it tells %q", s.tells())
 	}
 }
@@ -132,7 +132,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(credential.AccessFails, "")}}, s.world.Now)
+	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(reason.AccessFails, "")}}, s.world.Now)
 	*s.live["west"] = After(*s.live["west"], Step{Ahead: []object.Change{recorded(t, inv)}})
 	s.later(time.Hour)
 	same(t, "writes before anything was tried", nil, words(s.turn("west")))
@@ -141,7 +141,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	same(t, "writes before the target was read", nil, words(Next(w, "west", s.renderer())))
 	s.down["east"] = true
 	same(t, "writes where it does not answer", toldOnce, words(s.turn("west")))
-	if s.tells() != string(health.TargetNotRead) {
+	if s.tells() != string(reason.TargetNotRead) {
 		t.Errorf("the target does not answer: %q", s.tells())
 	}
 	s.down["east"] = false
@@ -197,12 +197,12 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		}
 		s.world.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
 		s.turn("west")
-		if s.tells() != string(health.Settling) {
+		if s.tells() != string(reason.Settling) {
 			t.Errorf("%s: at first it tells %q", what, s.tells())
 		}
 		s.later(health.Settles)
 		s.turn("west")
-		if s.tells() != string(health.NotLed) {
+		if s.tells() != string(reason.NotLed) {
 			t.Errorf("%s: in the end it tells %q", what, s.tells())
 		}
 	}

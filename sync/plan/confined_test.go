@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 // A cluster without policies is reported, with the command that installs them; only --require-confinement has nothing written there.
@@ -13,9 +15,9 @@ func TestUnconfined(t *testing.T) {
 		code             string
 	}{
 		{"", false, true, ""},
-		{"policies are missing", false, false, string(NotConfined)},
-		{"policies are missing", false, true, string(NotConfined)},
-		{"no ServiceAccount", true, true, string(NoServiceAccount)},
+		{"policies are missing", false, false, string(reason.NotConfined)},
+		{"policies are missing", false, true, string(reason.NotConfined)},
+		{"no ServiceAccount", true, true, string(reason.NoServiceAccount)},
 	} {
 		s := linked(t, all)
 		s.world.RequireConfinement = tt.required

@@ -8,6 +8,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -39,7 +40,7 @@ func TestContested(t *testing.T) {
 		step := s.turn("west")
 		same(t, name, nil, deeds(step))
 		got := row(t, step, westEast)
-		if got.Standing != Waiting || got.Why.Code != Contested || !strings.Contains(got.Why.Message, "6 times") ||
+		if got.Standing != Waiting || got.Why.Code != reason.Contested || !strings.Contains(got.Why.Message, "6 times") ||
 			!strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) || !strings.Contains(got.Why.Message, deployment("east").String()) {
 			t.Errorf("%s: %s %v", name, got.Standing, got.Why)
 		}
@@ -124,7 +125,7 @@ func TestImmutable(t *testing.T) {
 		switch {
 		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
-		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
+		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != reason.Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
 		}
 		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/state"
@@ -161,7 +160,7 @@ func TestForgetCluster(t *testing.T) {
 	}
 	s.world.Forget = map[api.ClusterName]bool{"east": true}
 	step = s.turn("east")
-	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != Abandoned ||
+	if !step.Left() || len(step.Rows) != 1 || step.Rows[0].Why.Code != reason.Abandoned ||
 		!strings.Contains(step.Rows[0].Why.Message, "ServiceAccount linkwright-access/linkwright.west") || !strings.Contains(step.Rows[0].Why.Message, "east-kube-system") {
 		t.Errorf("given up: left %t, %+v", step.Left(), step.Rows)
 	}
@@ -170,7 +169,7 @@ func TestForgetCluster(t *testing.T) {
 		t.Errorf("alive: left %t, %v", step.Left(), words(step))
 	}
 	base := object.End{Cluster: "east"}
-	if got := row(t, step, base); got.Why == nil || got.Why.Code != NotAbandoned || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
+	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.NotAbandoned || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
 		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
 	}
 	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
@@ -178,7 +177,7 @@ func TestForgetCluster(t *testing.T) {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Refused)
 	}
 	s.down["east"] = false
-	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != NotAbandoned || got.Quiet() {
+	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != reason.NotAbandoned || got.Quiet() {
 		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
 	}
 	s.world.Forget = nil
@@ -370,7 +369,7 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		w := s.now()
 		w.Clusters["east"] = state.Cluster{Err: object.Because(reason.Code(code), "it says so")}
 		step := Next(w, "west", s.renderer())
-		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == prune.WaitingForTarget) != held {
+		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == reason.WaitingForTarget) != held {
 			t.Errorf("%s: %s %v, %v", code, got.Standing, got.Why, words(step))
 		}
 	}

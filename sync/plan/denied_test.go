@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/state"
@@ -27,7 +28,7 @@ func TestDeniedIsTold(t *testing.T) {
 		s.turn("west", PrunePolicy)
 		for _, end := range both {
 			told := s.told(end)
-			if got := health.Condition(told, object.Ready); got.Status != object.False || got.Reason != Denied || got.Message != "PrunePolicy" || health.Condition(told, object.Stalled).Status != object.True {
+			if got := health.Condition(told, object.Ready); got.Status != object.False || got.Reason != reason.Denied || got.Message != "PrunePolicy" || health.Condition(told, object.Stalled).Status != object.True {
 				t.Errorf("%s: denied, it tells %+v", end, told)
 			}
 		}
@@ -35,7 +36,7 @@ func TestDeniedIsTold(t *testing.T) {
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", all)+upsertOnly)
 		s.turn("east", PrunePolicy)
 		s.turn("west", PrunePolicy)
-		if s.tells() != string(health.StagesHold) || s.told(eastWest) != nil {
+		if s.tells() != string(reason.StagesHold) || s.told(eastWest) != nil {
 			t.Errorf("declared again: %s, %+v", s.tells(), s.told(eastWest))
 		}
 		same(t, "writes then", nil, append(words(s.turn("east", PrunePolicy)), words(s.turn("west", PrunePolicy))...))
@@ -47,7 +48,7 @@ func TestDeniedIsTold(t *testing.T) {
 	s.turn("west", PrunePolicy)
 	s.turn("east", PrunePolicy)
 	for _, end := range both {
-		if told := health.Condition(s.told(end), object.Ready); told.Reason == Denied {
+		if told := health.Condition(s.told(end), object.Ready); told.Reason == reason.Denied {
 			t.Errorf("%s: it may go, and tells %+v", end, told)
 		}
 	}

@@ -15,13 +15,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Codes of ends by what their target tells of itself.
-const (
-	Paced       = reason.Paced       // it changed again so soon that the link follows later
-	StaleFacts  = reason.StaleFacts  // it tells nothing at the moment, and the link stands as it was written last
-	LastAddress = reason.LastAddress // its gateway has no address, and the link keeps the last one
-)
-
 // Renderer is package render, or a memo of it with overlays applied: same input, same bytes.
 type Renderer interface {
 	Source(render.Input) object.Wanted
@@ -160,7 +153,7 @@ func (d *desired) stale(l fleet.Link) *object.Reason {
 	if _, stands := d.standing(l); !stands || since.IsZero() || target.Known() {
 		return nil
 	}
-	return object.Because(StaleFacts, "cluster %s has given no answer since %s UTC: what was written of the link stays as it is, and is looked after again once it answers",
+	return object.Because(reason.StaleFacts, "cluster %s has given no answer since %s UTC: what was written of the link stays as it is, and is looked after again once it answers",
 		l.Target.Canonical(), since.UTC().Format(time.DateTime))
 }
 

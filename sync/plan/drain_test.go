@@ -7,7 +7,6 @@ import (
 
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/sync/state"
 )
 
@@ -67,7 +66,7 @@ func TestDrainDeadline(t *testing.T) {
 	for {
 		step := s.turn("west")
 		got := row(t, step, westEast)
-		if got.Why == nil || got.Why.Code != prune.Draining {
+		if got.Why == nil || got.Why.Code != reason.Draining {
 			break
 		}
 		if got.Standing != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Next.After(s.world.Now) || step.Next.After(got.Until) {
@@ -94,7 +93,7 @@ func TestDrainDeadline(t *testing.T) {
 func TestDrainOfDyingTarget(t *testing.T) {
 	s := stuck(t)
 	s.settle()
-	if got := row(t, s.turn("west"), westEast); got.Why == nil || got.Why.Code != prune.Draining {
+	if got := row(t, s.turn("west"), westEast); got.Why == nil || got.Why.Code != reason.Draining {
 		t.Fatalf("it is %s %v", got.Standing, got.Why)
 	}
 	s.down["east"] = true

@@ -16,9 +16,6 @@ import (
 // own: a gateway that moves on and on has its links' controllers start over no more often.
 const calmly, spread = 30 * time.Second, 3 * time.Second
 
-// Contested is the code of an end of which all is in place but what others keep changing.
-const Contested = reason.Contested
-
 // Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
 func Follows(c object.Change) bool { return c.Action == object.Update && c.Why.Code == reason.Facts }
 
@@ -41,7 +38,7 @@ func pace(w state.Snapshot, end object.End, changes []object.Change) ([]object.C
 	left := slices.DeleteFunc(changes, func(c object.Change) bool {
 		return Follows(c) || c.Key.Kind == "Service" && c.Action == object.Update && c.Why.Code == reason.Changed
 	})
-	return left, object.Because(Paced, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
+	return left, object.Because(reason.Paced, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
 }
 
@@ -62,7 +59,7 @@ func calm(s state.Snapshot, changes []object.Change) (left []object.Change, why 
 			return false
 		}
 		if why == nil {
-			why = object.Because(Contested, "%s was corrected %d times, and changed by %s each time: it is left alone until %s; let nobody else write it, or leave the field to them (spec.ignore of the SyncPolicy)",
+			why = object.Because(reason.Contested, "%s was corrected %d times, and changed by %s each time: it is left alone until %s; let nobody else write it, or leave the field to them (spec.ignore of the SyncPolicy)",
 				w.Key, contest.Times, w.Was.Writers(), contest.Until.UTC().Format(time.RFC3339))
 		}
 		until = earliest(until, contest.Until)

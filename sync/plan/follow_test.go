@@ -41,7 +41,7 @@ func TestPace(t *testing.T) {
 	until := s.world.Now.Add(calmly + lag(westEast.Link))
 	step = s.turn("west")
 	got := row(t, step, westEast)
-	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != Paced || !step.Next.Equal(until) {
+	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != reason.Paced || !step.Next.Equal(until) {
 		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Standing, got.Why, step.Next, until)
 	}
 	drifted(s, "west", deployment("east"))
@@ -69,7 +69,7 @@ func TestHomeless(t *testing.T) {
 		allInPlace(t, name, s.turn(name))
 	}
 	got := row(t, s.turn("west"), westEast)
-	if got.Why == nil || got.Why.Code != LastAddress || !strings.Contains(got.Why.Message, "192.0.2.") {
+	if got.Why == nil || got.Why.Code != reason.LastAddress || !strings.Contains(got.Why.Message, "192.0.2.") {
 		t.Errorf("it is not told: %v", got.Why)
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
@@ -90,7 +90,7 @@ func TestStaleFacts(t *testing.T) {
 	w.Clusters["east"] = side
 	step := Next(w, "west", s.renderer())
 	got := row(t, step, westEast)
-	if len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
+	if len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != reason.StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
 		t.Errorf("%v: %s %v", words(step), got.Standing, got.Why)
 	}
 }

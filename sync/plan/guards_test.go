@@ -9,7 +9,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/state"
 )
@@ -54,7 +53,7 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
 	w.Clusters["east"], w.Namespace = east, "ops"
 	step := Next(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != prune.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
+	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != reason.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
 		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
 	}
 }

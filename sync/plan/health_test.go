@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/health"
 )
 
@@ -44,7 +45,7 @@ func TestHealthOfEnds(t *testing.T) {
 		edit.Put(k, r, body)
 	}
 	*seen = edit.Observation()
-	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != health.GatewayDead || row.Standing != InPlace {
+	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != reason.GatewayDead || row.Standing != InPlace {
 		t.Errorf("nobody is told that the gateway died: %+v", row)
 	}
 }

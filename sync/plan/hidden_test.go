@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
@@ -19,7 +20,7 @@ func TestUndiscovered(t *testing.T) {
 		s.conceals("west", planeKey)
 		last := s.settle()
 		row := last["west"].row(westEnd())
-		if row.Standing != Held || row.Why.Code != object.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) || row.Ready() {
+		if row.Standing != Held || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) || row.Ready() {
 			t.Errorf("%q: %s %v, ready %t", spec, row.Standing, row.Why, row.Ready())
 		}
 		allInPlace(t, "east", last["east"])
@@ -113,7 +114,7 @@ func TestHiddenBlocksWhatNeedsIt(t *testing.T) {
 			s.world.Fleet = declare(t, three, policyDoc("maxLinks: 100%"))
 			last := s.settle()
 			for _, end := range c.stay {
-				if row := last[end.Cluster].row(end); row.Why == nil || row.Why.Code != object.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) {
+				if row := last[end.Cluster].row(end); row.Why == nil || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) {
 					t.Errorf("%s, removed: %s %v", end, row.Standing, row.Why)
 				}
 			}
@@ -147,7 +148,7 @@ func blocks(t *testing.T, what string, steps map[api.ClusterName]Step, want []ob
 	var got []string
 	for _, s := range steps {
 		for _, r := range s.Rows {
-			if r.Why != nil && r.Why.Code == object.Forbidden && (r.Standing == Held || r.End.IsBase()) {
+			if r.Why != nil && r.Why.Code == reason.Forbidden && (r.Standing == Held || r.End.IsBase()) {
 				got = append(got, r.End.String())
 			} else if r.Standing != InPlace {
 				t.Errorf("%s: %s: %s %v", what, r.End, r.Standing, r.Why)
@@ -177,7 +178,7 @@ func TestHiddenInUse(t *testing.T) {
 	edit(&s.live["west"].Seen, o.Key, s.live["west"].Seen.Record(o.Key), o.Body)
 	s.conceals("west", planeKey)
 	row := s.settle()["west"].row(westEnd())
-	if body, _ := s.live["west"].Seen.Body(linkKey("east")); row.Standing != Held || row.Why.Code != object.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.Discovers(body) {
+	if body, _ := s.live["west"].Seen.Body(linkKey("east")); row.Standing != Held || row.Why.Code != reason.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.Discovers(body) {
 		t.Errorf("%s %v, and the Link is %s", row.Standing, row.Why, body.Bytes())
 	}
 }
@@ -190,7 +191,7 @@ func TestHiddenMirrors(t *testing.T) {
 	before := s.names("west")
 	for what, spec := range map[string]string{"without remote discovery": "", "run by others": all + "  controller: {mode: External}\n"} {
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
-		if row := s.settle()["west"].row(westEnd()); row.Standing != Held || row.Why.Code != object.Forbidden {
+		if row := s.settle()["west"].row(westEnd()); row.Standing != Held || row.Why.Code != reason.Forbidden {
 			t.Errorf("%s: %s %v", what, row.Standing, row.Why)
 		}
 		same(t, what, before, s.names("west"))
@@ -201,7 +202,7 @@ func TestHiddenMirrors(t *testing.T) {
 func TestHiddenAnchors(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: Require\n")), two...)
 	s.conceals("east", object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-identity-trust-roots"})
-	if row := s.settle()["west"].row(westEnd()); row.Standing != Held || row.Why.Code != object.Forbidden {
+	if row := s.settle()["west"].row(westEnd()); row.Standing != Held || row.Why.Code != reason.Forbidden {
 		t.Errorf("%s %v", row.Standing, row.Why)
 	}
 }

@@ -7,20 +7,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/state"
 )
-
-// Codes of a cluster in which no admission policies hold linkwright's account to what linkwright does: they are missing, altered or not
-// known; or its login is no ServiceAccount, which policies could be for.
-const (
-	NotConfined      = reason.NotConfined
-	NoServiceAccount = reason.NoServiceAccount
-)
-
-// Rewound is the code of what is refused because the fleet's commit does not follow what was applied before.
-const Rewound = reason.Rewound
 
 // identify says why nothing may be written to the cluster at all, or nil, and then has its inventories. The checks in order:
 //
@@ -61,9 +50,9 @@ func (c *cluster) unconfined() *object.Reason {
 	if !c.side.Known() || c.side.Gap == "" {
 		return nil
 	}
-	code, todo := NotConfined, "with your own login"
+	code, todo := reason.NotConfined, "with your own login"
 	if c.side.Anyone {
-		code, todo = NoServiceAccount, "give it an account of its own"
+		code, todo = reason.NoServiceAccount, "give it an account of its own"
 	}
 	return object.Because(code, "%s: %s: %s", c.side.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
 }
@@ -110,18 +99,18 @@ func (f formerName) mentions() *object.Reason {
 	for _, name := range f.others() {
 		side := f.Clusters[name]
 		if !side.Known() {
-			return object.Because(prune.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, f.name)
+			return object.Because(reason.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, f.name)
 		}
 		if !f.mayMention(side.Seen) {
 			continue
 		}
 		recorded, err := inventory.Read(f.Owner, side.Seen)
 		if err != nil {
-			return object.Because(prune.WaitingForLinks, "inventories of cluster %s cannot be read, and may name %s", name, f.name)
+			return object.Because(reason.WaitingForLinks, "inventories of cluster %s cannot be read, and may name %s", name, f.name)
 		}
 		for _, inv := range recorded {
 			if inv.End.Link.Source == f.name || inv.End.Link.Target == f.name {
-				return object.Because(prune.WaitingForLinks, "%s is still to be handed over", inv.End)
+				return object.Because(reason.WaitingForLinks, "%s is still to be handed over", inv.End)
 			}
 		}
 	}

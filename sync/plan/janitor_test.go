@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
@@ -189,14 +190,14 @@ func TestOrphansOfADeparted(t *testing.T) {
 	elsewhere := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "elsewhere", Name: "north"} // of a former namespace
 	laid(s, "east", object.Ours, elsewhere)
 	last := s.settle()["east"]
-	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Standing != Held || r.Why.Code != Orphaned || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 4 {
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Standing != Held || r.Why.Code != reason.Orphaned || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 4 {
 		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Standing, r.Why, len(last.Strays))
 	}
 	if !slices.ContainsFunc(last.Strays, func(o Stray) bool { return o.Key == elsewhere && strings.Contains(o.Do, "in namespace elsewhere") }) {
 		t.Errorf("%s is reported without what else may be there: %v", elsewhere, last.Strays)
 	}
 	s.world.Forget = map[api.ClusterName]bool{"east": true}
-	if step := s.turn("east"); !step.Left() || step.Rows[0].Why.Code != Abandoned {
+	if step := s.turn("east"); !step.Left() || step.Rows[0].Why.Code != reason.Abandoned {
 		t.Errorf("abandoned: left %t, %v", step.Left(), step.Rows)
 	}
 	s.world.Forget = nil
@@ -219,7 +220,7 @@ func TestOrphansOfALeaving(t *testing.T) {
 		}
 	}
 	last := s.settle()["east"]
-	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Why.Code != Orphaned || !strings.Contains(r.Why.Message, "declared to leave") {
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Why.Code != reason.Orphaned || !strings.Contains(r.Why.Message, "declared to leave") {
 		t.Errorf("left %t, %s %v", last.Left(), r.Standing, r.Why)
 	}
 }

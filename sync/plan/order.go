@@ -10,9 +10,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/credential"
 )
 
 // collect adds the parts of all ends to a step.
@@ -132,14 +130,14 @@ func (o ordering) byItself(r Row) bool {
 	case reason.NoCredential:
 		l, declared := o.Fleet.Link(r.End.Link)
 		return declared && len(o.Access(l).Tokens) > 0 || o.Elsewhere[o.Other(r.End)]
-	case NotReady:
+	case reason.NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
-	case prune.WaitingForSuccessor: // objects become ready
+	case reason.WaitingForSuccessor: // objects become ready
 		return true
-	case prune.WaitingForSource, credential.InUse:
+	case reason.WaitingForSource, reason.InUse:
 		return o.Elsewhere[r.End.Link.Source]
 	}
-	return r.Why.Code == prune.Waiting || r.Why.Code == reason.Going
+	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Going
 }
 
 // lookAgain is when a drain is looked at again: the longer it has taken, the later, and at its deadline.

@@ -140,7 +140,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		refused = p.grantable(at, unseen(side, in.Recorded[i]))
 	}
 	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
-		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(prune.Waiting, "its inventory of the link was lost, and is written again first")}
+		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and is written again first")}
 	}
 	return prune.Peer{State: prune.PeerHolds, Refused: refused, Closed: closed}
 }
@@ -195,14 +195,11 @@ func unreadable(side state.Cluster) *object.Reason {
 		return nil
 	case side.Err == nil:
 		return object.Because(reason.Unknown, "it has not been read yet")
-	case side.Err.Code == noAccess:
+	case side.Err.Code == reason.Access: // there is no credential, so nobody could ask
 		return nil
 	}
 	return side.Err
 }
-
-// noAccess is the code of a cluster that nobody could ask: there is no credential for it.
-const noAccess = "Access"
 
 // unseen says that something that an end recorded may not be read, or nil.
 func unseen(side state.Cluster, inv inventory.Inventory) *object.Reason {

@@ -8,10 +8,6 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// NotReady is the code of an end of which all is written, and something is not ready. Nothing waits for it: links are
-// changed and removed as ever.
-const NotReady = reason.NotReady
-
 // named is how many objects that are not ready a reason names; the row has all.
 const named = 3
 
@@ -34,6 +30,6 @@ func judged(row Row, want object.Wanted, seen object.Observation) Row {
 	if more := len(row.Unready) - len(said); more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
-	row.Standing, row.Why = Waiting, object.Because(NotReady, "%s", strings.Join(said, "; "))
+	row.Standing, row.Why = Waiting, object.Because(reason.NotReady, "%s", strings.Join(said, "; "))
 	return row
 }

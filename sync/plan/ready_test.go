@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 const (
@@ -26,12 +27,12 @@ func TestNotReady(t *testing.T) {
 	s.health("west", deployment("east"), coming)
 	step := s.turn("west") // which tells of it in conditions
 	got := row(t, step, westEast)
-	if got.Standing != Waiting || got.Why.Code != NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
+	if got.Standing != Waiting || got.Why.Code != reason.NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
 		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || len(deeds(step)) > 0 || step.Next.IsZero() {
 		t.Errorf("not ready: %s %v, %v, next %s", got.Standing, got.Why, got.Unready, step.Next)
 	}
 	s.health("west", deployment("east"), givenUp)
-	if step := Next(s.now(), "west", s.renderer()); !step.Next.IsZero() || row(t, step, westEast).Why.Code != NotReady || !row(t, step, westEast).Unready[0].Failed {
+	if step := Next(s.now(), "west", s.renderer()); !step.Next.IsZero() || row(t, step, westEast).Why.Code != reason.NotReady || !row(t, step, westEast).Unready[0].Failed {
 		t.Errorf("given up: %v, next %s", standings(step), step.Next)
 	}
 	s.health("west", deployment("east"), coming)

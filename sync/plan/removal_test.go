@@ -10,7 +10,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/state"
@@ -41,7 +41,7 @@ func TestMirrorsAreGuarded(t *testing.T) {
 		s.world.Fleet = declare(t, two, links)
 		step := s.turn("west")
 		got := row(t, step, westEast)
-		if got.Standing != Refused || got.Why.Code != prune.PruneLimitExceeded || len(step.Changes) > 0 || !strings.Contains(got.Why.Message, "of the 61 mirrored Services in cluster west (maxMirrors 50%)") {
+		if got.Standing != Refused || got.Why.Code != reason.PruneLimitExceeded || len(step.Changes) > 0 || !strings.Contains(got.Why.Message, "of the 61 mirrored Services in cluster west (maxMirrors 50%)") {
 			t.Errorf("%s: %s %v, %v", name, got.Standing, got.Why, words(step))
 			continue
 		}

@@ -9,9 +9,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Immutable is the code of an end with an object that cannot be changed in place, and must not be replaced.
-const Immutable = reason.Immutable
-
 // answers says that a change is the one that the server refused.
 func answers(r state.Refusal, c object.Change) bool {
 	same := r.Was.UID == c.Was.UID && (r.By == "" || r.Was.ResourceVersion == c.Was.ResourceVersion)
@@ -38,9 +35,9 @@ func replaced(w state.Snapshot, changes []object.Change) ([]object.Change, *obje
 // Instead gives what is done instead of a change that the server refused for good: a replacement; or it says why there is none.
 func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
 	harmless, chosen := r.By == "" && replaceable(c.Key, r.Field), eligible(c.Key) && policy.Replaces(c.Key.Kind)
-	code, cannot, remedy := Immutable, "cannot be changed", "declare it as it was, or delete the object, and it is made anew"
+	code, cannot, remedy := reason.Immutable, "cannot be changed", "declare it as it was, or delete the object, and it is made anew"
 	if r.By != "" {
-		code, cannot = object.Collides, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
+		code, cannot = reason.Collides, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
 		remedy = "remove that item, or delete the object, and it is made anew"
 	}
 	switch {

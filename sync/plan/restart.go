@@ -11,10 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/health"
 )
 
-// Untold is the code of an end in place whose credential Linkerd's destination controller has not read yet: it reads a secret
-// when that appears, and again when it starts.
-const Untold = reason.Untold
-
 // restarts are those of the cluster's destination controller, for credentials that changed in place.
 type restarts struct{ *cluster }
 
@@ -48,14 +44,14 @@ func (r restarts) mayNotRestart() *object.Reason {
 	case why != nil:
 		return why
 	case !r.side.Saw(k):
-		return object.Because(Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, r.Grant())
+		return object.Because(reason.Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, r.Grant())
 	case r.side.Gap != "" && !r.side.Anyone: // RBAC cannot grant one annotation, so the right would be for all of it
-		return object.Because(Untold, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
+		return object.Because(reason.Untold, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
 	case live.IsZero(), live.Going:
-		return object.Because(Untold, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
+		return object.Because(reason.Untold, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
 	case r.Now.Before(next):
-		return object.Because(Untold, "%s goes on with a former credential: it was told last at %s, and is told again at %s UTC",
+		return object.Because(reason.Untold, "%s goes on with a former credential: it was told last at %s, and is told again at %s UTC",
 			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
 	}
 	for _, policy := range r.policies {
@@ -88,13 +84,13 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case mark == "":
 		return health.Verdict{}
 	case !r.side.Saw(k):
-		return is(health.Unknown, Untold, "nobody lets linkwright look at %s", k)
+		return is(health.Unknown, reason.Untold, "nobody lets linkwright look at %s", k)
 	case live.IsZero():
-		return is(health.Unknown, Untold, "there is no %s", k)
+		return is(health.Unknown, reason.Untold, "there is no %s", k)
 	case slices.Contains(r.loading.NotLoaded, mark):
-		return is(health.Failed, Untold, "%s goes on with the credential that it read before", k)
+		return is(health.Failed, reason.Untold, "%s goes on with the credential that it read before", k)
 	case !live.Health.IsZero():
-		return is(health.Failed, health.NotLoaded, "%s was told of the credential, and is not ready: %s", k, live.Health)
+		return is(health.Failed, reason.NotLoaded, "%s was told of the credential, and is not ready: %s", k, live.Health)
 	}
 	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
 }

@@ -45,7 +45,7 @@ func (c turning) turn(l fleet.Link, revoke bool) Turn {
 		t.Waits = far
 	}
 	if c.Untellable(l) {
-		t.Minds = object.Because(Untold, "linkwright may not tell Linkerd's control plane in %s of the new token: restart it once that is in use", l.Source.Name)
+		t.Minds = object.Because(reason.Untold, "linkwright may not tell Linkerd's control plane in %s of the new token: restart it once that is in use", l.Source.Name)
 	}
 	newest, err := c.Newest(l, old)
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/state"
@@ -51,7 +52,7 @@ func prompt(l api.Linkerd, side state.Cluster, s Step) state.Cluster {
 			for _, pod := range linkerd.MirrorsOf(l, side.Seen)[c.End.Link.Target].Pods {
 				seen.Drop(pod)
 			}
-		case c.Action == object.Drain && c.Why.Code == prune.Draining:
+		case c.Action == object.Drain && c.Why.Code == reason.Draining:
 			now := seen.Observation() // another link may have left a Service that they share
 			m := linkerd.MirrorsOf(l, now)[c.End.Link.Target]
 			for _, k := range slices.Concat(m.Services, m.Endpoints) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/prune"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/health"
 )
@@ -108,7 +108,7 @@ func (r Row) Quiet() bool {
 	case InPlace, Removed:
 		return r.Why == nil
 	case Waiting:
-		return r.Why != nil && r.Why.Code == prune.WaitingForLinks
+		return r.Why != nil && r.Why.Code == reason.WaitingForLinks
 	}
 	return false
 }

@@ -14,9 +14,6 @@ import (
 // mostStrays bounds how many are reported of a cluster.
 const mostStrays = 10
 
-// Orphaned is the code of a cluster that left the fleet or is to leave, and in which nothing is left but orphans.
-const Orphaned = reason.Orphaned
-
 // strays looks for them in the cluster of a step.
 type strays struct {
 	*cluster
@@ -195,7 +192,7 @@ func (p parting) keep(s Step) Step {
 	case p.Forget[p.name] && p.HasLeft(p.name):
 		s.Rows = []Row{p.abandon()}
 	default:
-		s.Rows = []Row{{End: p.base(), Standing: Held, Leaving: true, Why: object.Because(Orphaned,
+		s.Rows = []Row{{End: p.base(), Standing: Held, Leaving: true, Why: object.Because(reason.Orphaned,
 			"%s, and has orphans (%d, the first is %s): delete those that nobody needs, or, once it is declared no more, give them up: %s",
 			why, len(orphans), orphans[0], p.Command("abandon "+string(p.name)))}}
 	}

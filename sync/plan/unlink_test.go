@@ -10,7 +10,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/prune"
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
@@ -261,7 +260,7 @@ func TestPeerOfBegunUnlink(t *testing.T) {
 		return want
 	}
 	step := Next(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Why == nil || got.Why.Code != prune.Draining {
+	if got := row(t, step, westEast); got.Why == nil || got.Why.Code != reason.Draining {
 		t.Fatalf("it is %s %v", got.Standing, got.Why)
 	}
 	if slices.Contains(asked, "east") {

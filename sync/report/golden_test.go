@@ -193,7 +193,7 @@ func unready() Report {
 		for _, one := range u {
 			said = append(said, one.Key.String()+": "+one.Why)
 		}
-		return plan.Row{End: end, Standing: plan.Waiting, Why: object.Because(plan.NotReady, "%s", strings.Join(said, "; ")), Unready: u}
+		return plan.Row{End: end, Standing: plan.Waiting, Why: object.Because(reason.NotReady, "%s", strings.Join(said, "; ")), Unready: u}
 	}
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Commit: commit, Rows: []plan.Row{

@@ -8,16 +8,6 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
-	"github.com/linkwright/linkwright/sync/plan"
-)
-
-// Reasons of Ready that no inventory tells.
-const (
-	notTold       = reason.NotTold // an earlier release wrote it last, or nothing is known of it yet
-	notRead       = reason.NotRead // its source could not be read
-	leavesNow     = reason.Leaving
-	otherRevision = reason.OtherRevision // a cluster of it carries another revision than the applied one
-	gone          = reason.SecretMissing // somebody deleted a Secret of it
 )
 
 // ready is the condition Ready of a link as it is to be told.
@@ -36,27 +26,27 @@ func (t Told) ready(l ToldLink) object.Condition {
 		return object.Condition{Type: object.Ready, Status: status, Reason: code, Message: message}
 	}
 	switch {
-	case l.Source != LeavingEnd && told >= 0 && l.Conditions[told].Reason == plan.Denied:
+	case l.Source != LeavingEnd && told >= 0 && l.Conditions[told].Reason == reason.Denied:
 		return l.Conditions[told]
 	case l.Target != LeavingEnd && l.Denied != nil:
 		return *l.Denied
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
-		return is(object.False, leavesNow, "it is being removed")
+		return is(object.False, reason.Leaving, "it is being removed")
 	case l.Source == NotRead:
-		return is(object.Unknown, notRead, "")
+		return is(object.Unknown, reason.NotRead, "")
 	case told < 0:
-		return is(object.Unknown, notTold, "")
+		return is(object.Unknown, reason.NotTold, "")
 	case l.Conditions[told].Status != object.True && len(l.Missing) > 0:
 		c := l.Conditions[told]
 		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])
 		return c
 	case l.Conditions[told].Status != object.True:
 	case len(l.Missing) > 0:
-		return is(object.False, gone, fmt.Sprintf("%s is missing", l.Missing[0]))
+		return is(object.False, reason.SecretMissing, fmt.Sprintf("%s is missing", l.Missing[0]))
 	default:
 		for _, name := range []api.ClusterName{l.Pair.Source, l.Pair.Target} {
 			if other := t.other(name); other != "" {
-				return is(object.False, otherRevision, fmt.Sprintf("revision %s is not applied in %s, which carries %s", t.Revision.Applied.Short(), name, other.Short()))
+				return is(object.False, reason.OtherRevision, fmt.Sprintf("revision %s is not applied in %s, which carries %s", t.Revision.Applied.Short(), name, other.Short()))
 			}
 		}
 	}
@@ -102,9 +92,9 @@ func statusWord(l ToldLink, c object.Condition) string {
 		return object.Ready
 	case c.Status == object.Unknown:
 		return object.Unknown
-	case c.Reason == plan.Denied || c.Reason == leavesNow:
+	case c.Reason == reason.Denied || c.Reason == reason.Leaving:
 		return string(c.Reason)
-	case c.Reason == otherRevision || c.Reason == gone || is(object.Reconciling):
+	case c.Reason == reason.OtherRevision || c.Reason == reason.SecretMissing || is(object.Reconciling):
 		return "Progressing"
 	}
 	return object.Stalled

@@ -8,8 +8,8 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/plan"
 )
 
 // Declared is what Git declares. The round that chooses a revision writes it.
@@ -223,7 +223,7 @@ func (d *Declared) bars() map[api.Commit]*object.Reason {
 	d.barred = map[api.Commit]*object.Reason{}
 	for of, err := range d.answers {
 		if of[0] == d.fleet.Commit && err != nil {
-			d.barred[of[1]] = object.Because(plan.Rewound, "%v", err)
+			d.barred[of[1]] = object.Because(reason.Rewound, "%v", err)
 		}
 	}
 	return d.barred

@@ -10,7 +10,6 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/credential"
 	"github.com/linkwright/linkwright/sync/health"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
@@ -193,7 +192,7 @@ func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == n
 func waits(s plan.Step) []api.ClusterName {
 	out := slices.Clone(s.Look)
 	for _, r := range s.Rows {
-		if r.Leaving || r.Why != nil && r.Why.Code == credential.InUse {
+		if r.Leaving || r.Why != nil && r.Why.Code == reason.InUse {
 			out = append(out, r.Other)
 		}
 	}

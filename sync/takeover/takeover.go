@@ -11,12 +11,6 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Codes of ends that are not adopted.
-const (
-	NotAdoptable = reason.NotAdoptable // an object has the name, and not the labels
-	OtherTool    = reason.OtherTool    // Argo CD or Flux keep an object
-)
-
 // Object is one that is to be ours, or is already.
 type Object struct {
 	Key  object.Key
@@ -84,7 +78,7 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 	tool, owner := linkerd.ToolOf(o.body, o.Live), linkerd.Owner(o.body)
 	switch {
 	case !known:
-		return object.Because(NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools give it (written by %s): delete or rename it",
+		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools give it (written by %s): delete or rename it",
 			o.Key, o.Live.Writers())
 	case o.Live.Going:
 		return object.Because(reason.Going, "%s is still being deleted", o.Key)
@@ -93,7 +87,7 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 	case o.Live.Mark == object.Theirs && owner != rules.From:
 		return object.Because(reason.Occupied, "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", o.Key, owner, owner)
 	case !tool.IsZero() && !rules.Managed:
-		return object.Because(OtherTool, "%s is kept by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
+		return object.Because(reason.OtherTool, "%s is kept by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
 			o.Key, tool.Name, tool.Of, tool.Name, tool.Leave)
 	}
 	return nil

@@ -25,9 +25,6 @@ const (
 	// A credential that works is tried again after tryEvery; one that does not, first after tryFirst, and at last as rarely.
 	tryFirst, tryEvery = 30 * time.Second, 10 * time.Minute
 	doublings          = 7
-
-	// unreachable and timeout are the codes of no answer.
-	unreachable, timeout = reason.Unreachable, reason.Timeout
 )
 
 // Options say what a verifier works with.
@@ -143,7 +140,7 @@ func (v *Verifier) done(r verified) []plan.Try {
 	defer v.mu.Unlock()
 	v.under[r.At].cut()
 	delete(v.under, r.At)
-	if r.why == nil || r.refused || r.why.Code != unreachable && r.why.Code != timeout {
+	if r.why == nil || r.refused || r.why.Code != reason.Unreachable && r.why.Code != reason.Timeout {
 		return nil
 	}
 	waiting := v.queue[r.At]

@@ -8,34 +8,6 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// logRecord logs what a record says that the last one did not: decisions, and what was not understood.
-func (l *Loop) logRecord(last, now inventory.Record) {
-	if l.Log == nil {
-		return
-	}
-	for _, d := range now.Decisions {
-		if slices.Contains(last.Decisions, d) || d.Over(time.Now()) {
-			continue
-		}
-		if err := d.Check(); err != nil {
-			l.Log.Warn("decision not understood: nothing follows from it", "decision", d.String(), "error", err)
-			continue
-		}
-		l.Log.Info("decision taken up", "decision", d.String())
-	}
-	for _, text := range now.Unread {
-		if !slices.Contains(last.Unread, text) {
-			l.Log.Warn("approval not understood: nothing follows from it", "approval", text)
-		}
-	}
-	for _, text := range now.Misread {
-		if !slices.Contains(last.Misread, text) {
-			l.Log.Warn("record not understood: until another revision is applied, nothing is removed that you do not approve",
-				"record", inventory.RecordKey(l.Owner, l.Home.Namespace).String(), "text", text)
-		}
-	}
-}
-
 // attend takes decisions over as they are recorded, and tells of them until ctx ends: true, where the newest head is wanted for
 // them. Several that nobody heard of yet are told as one. end waits for it.
 func (e *engine) attend(ctx context.Context) (decided <-chan bool, end func()) {
@@ -77,7 +49,7 @@ func (e *engine) urge() (urged []inventory.Decision) {
 	return urged
 }
 
-// ended are those of the urged decisions that this pass may end. If the repository could not be read, a cluster may be declared no more:
+// ended are those of the urged decisions that this sync may end. If the repository could not be read, a cluster may be declared no more:
 // whoever merges that and abandons the cluster need not wait for the next poll.
 func ended(urged []inventory.Decision, polled error) []inventory.Decision {
 	if polled == nil {
@@ -113,21 +85,12 @@ func (e *engine) strike(ctx context.Context, urged []inventory.Decision) {
 	}
 }
 
-// struck logs which decisions were removed.
-func (l *Loop) struck(gone []inventory.Decision) {
-	for _, d := range gone {
-		if l.Log != nil {
-			l.Log.Info("decision used up", "decision", d.String())
-		}
-	}
-}
-
 // usedUp says that nothing follows from a decision any more:
 //
 //	AcceptCluster        the record has the identity, and the base the name
-//	AllowNonFastForward  the commit in force is it or descends from it, and every cluster of the record carries that; or its time is over
+//	AllowNonFastForward  the applied commit is it or descends from it, and every cluster of the record carries that; or its time is over
 //	AbandonCluster       the cluster is declared, in a sync that began with the decision and read the repository; or it is not in the record either
-//	Reconcile            its cluster had its turn in this pass, or there is none
+//	Reconcile            its cluster was reconciled in this sync, or there is none
 //	Suspend              its time is over
 func (e *engine) usedUp(ctx context.Context, d inventory.Decision, urged []inventory.Decision) bool {
 	if d.Check() != nil {

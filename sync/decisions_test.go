@@ -174,7 +174,7 @@ func TestAcceptedIsRecorded(t *testing.T) {
 	mine.store.PutCluster("east", state.Cluster{Reading: state.Read, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
 	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
 	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
-		u := &reconcile{shared: mine.shared, cluster: fleet.Cluster{Name: "east"}}
+		u := &reconcile{reader: reader{shared: mine.shared, cluster: fleet.Cluster{Name: "east"}}}
 		u.step = plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}
 		if err := u.keepRecord(t.Context(), "now"); err != nil {
 			t.Fatal(err)

@@ -59,8 +59,8 @@ func (e *engine) runs(name api.ClusterName, pending bool) *reconcile {
 	w.schedule = schedule{}
 	w.run = &run{round: e.round.number, pending: pending, cut: func(error) {}}
 	w.run.hear()
-	t := task{began: time.Now(), round: e.round.number, epoch: e.store.Declared.Epoch(), how: byWatches}
-	return &reconcile{shared: e.shared, cluster: w.cluster, run: w.run, task: t, result: result{stage: planned, moves: e.viewed().Moves}}
+	t := task{began: time.Now(), epoch: e.store.Declared.Epoch()}
+	return &reconcile{reader: reader{shared: e.shared, cluster: w.cluster, round: e.round.number, how: byWatches}, run: w.run, task: t, result: result{stage: planned, moves: e.viewed().Moves}}
 }
 
 // viewed is a view that is never given back.

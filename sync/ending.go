@@ -165,22 +165,6 @@ func (e ending) answered() {
 	}
 }
 
-// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
-func (l *Loop) bare(s plan.Step) plan.Step {
-	s.Tries = nil
-	if l.writes(s.Cluster) {
-		s.Ahead, s.Changes, s.After = nil, nil, nil
-		return s
-	}
-	for _, part := range []*[]object.Change{&s.Ahead, &s.Changes, &s.After} {
-		*part = slices.Clone(*part)
-		for i := range *part {
-			(*part)[i].Object = object.Object{}
-		}
-	}
-	return s
-}
-
 // blame gives the rows of ends that were to be changed, and of which a write failed, the reason: of all of them that of the
 // base, where that is what failed.
 func (r *reconcile) blame() {
@@ -205,27 +189,25 @@ func (r *reconcile) blame() {
 	}
 }
 
-// advised says of writes for which a right is missing what to do, as reasons do: the row of an end that leaves, or that
-// waits for a token, tells something else.
-func (l *Loop) advised(outcomes []object.Outcome) []object.Outcome {
-	out := slices.Clone(outcomes)
-	for i, o := range out {
-		if o.Err == nil {
-			continue
-		}
-		if why := l.why(o.Err); why.Code == reason.Forbidden {
-			out[i].Err = advice{o.Err, why.Message}
-		}
+// end takes over what became of a reconcile.
+func (s *scheduler) end(ctx context.Context, r *reconcile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.progress.tell()
+	w := s.workers[r.cluster.Name]
+	w.run.cut(nil)
+	if w.run.short {
+		r.outcomes = slices.DeleteFunc(r.outcomes, apply.Untried)
 	}
-	return out
+	w.run, w.ended = nil, time.Now()
+	if r.answer == known {
+		s.round.answer(r.took.read)
+	}
+	s.loop.wrote(r.cluster.Name, r.step.Commit, r.outcomes)
+	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
+	s.store.Results.Add(r.cluster.Name, s.loop.advised(r.outcomes))
+	if !w.gone {
+		ending{s, w, r}.takeOver(ctx)
+		s.enqueue(w)
+	}
 }
-
-// advice is an error with what to do.
-type advice struct {
-	cause   error
-	message string
-}
-
-func (a advice) Error() string { return a.message }
-
-func (a advice) Unwrap() error { return a.cause }

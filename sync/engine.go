@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,10 +12,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/record"
-	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
-	"github.com/linkwright/linkwright/sync/store"
 )
 
 // engine reconciles clusters during one period of leadership. Each reconcile runs in a goroutine of its own, one at a time for each
@@ -32,40 +28,6 @@ type engine struct {
 func newEngine(l *Loop, leadership int64) *engine {
 	s := newScheduler(l, leadership)
 	return &engine{scheduler: s, revisions: revisions{shared: s.shared}}
-}
-
-// shared is what the reconciles of all clusters use.
-type shared struct {
-	loop    *Loop
-	store   *store.Store
-	record  *record.Keeper
-	history *history
-	decoder *decoder
-}
-
-func newShared(l *Loop, leadership int64) shared {
-	s := store.New(l.settings(leadership))
-	return shared{loop: l, store: s, record: l.recordKeeper(s), history: &history{loop: l, store: s}, decoder: &decoder{loop: l}}
-}
-
-// recordKeeper writes the record, and logs that.
-func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
-	return &record.Keeper{
-		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
-		Wrote: func(o object.Outcome) { l.wrote("", "", []object.Outcome{o}) },
-	}
-}
-
-// settings are what a store is made with.
-func (l *Loop) settings(leadership int64) store.Settings {
-	return store.Settings{
-		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},
-		Options:      state.Options{Grace: l.Grace, RequireConfinement: l.RequireConfinement},
-		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
-		Takeover:     l.Takeover,
-		Overrides:    l.Overrides,
-		Verifies:     l.tries(), Writes: l.writes, Refused: l.Refused,
-	}
 }
 
 // start takes names from the queue until the function that it gives is called. That ends the engine: what is under way begins
@@ -122,45 +84,6 @@ func (e *engine) follow(ctx context.Context) {
 	}
 }
 
-// grace is how long a daemon waits for a cluster that does not answer while others do.
-const grace = 2 * time.Second
-
-// sync makes the clusters as what applies declares them: the head, or without it the last good one. It waits for
-// nothing any more once there are news.
-func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
-	start := time.Now()
-	e.setMode(closed)
-	e.store.Declared.ForgetAnswers()
-	r := report.Report{Head: e.store.Declared.Observe(head.Commit), Problems: head.Problems, ReadOnly: e.loop.ReadOnly}
-	if head.err == nil || head.Commit != "" {
-		r.Polled = head.at
-	}
-	if head.err != nil {
-		r.Err = head.err.Error()
-	}
-	e.store.Results.Open(r)
-	ok, err := e.choose(ctx, head)
-	e.revisions.note(ctx, head, e.daemon(), err)
-	if ok {
-		e.strangers()
-		urged := e.urge()
-		err = errors.Join(err, e.runRound(ctx, news))
-		e.strike(ctx, ended(urged, head.err))
-		e.revisions.flush(ctx)
-		r.Clusters = e.store.Rows()
-		e.reopen()
-	} else {
-		e.store.Results.Skip()
-	}
-	if r.At, r.Err = time.Now(), ""; err != nil {
-		r.Err = err.Error()
-	}
-	if f, since := e.store.Declared.Applied(); f != nil {
-		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
-	}
-	return r, err
-}
-
 // enter declares a fleet and reads what of its clusters was not read yet during this leadership. What is still done for another one is
 // cut short.
 func (e *engine) enter(ctx context.Context, f *fleet.Fleet) error {
@@ -215,48 +138,6 @@ func (e *engine) meet() {
 	}
 }
 
-// runRound makes a round. It ends when no cluster has anything left to do that there is patience for. Told to stop, or when
-// there are news, it ends once the reconciles under way have ended. Of every cluster that is not settled at least one is under way then.
-func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
-	e.openRound()
-	e.waitForRound(ctx, news)
-	return errors.Join(e.closeRound(), ctx.Err())
-}
-
-// waitForRound waits until the round is over, or was told to end.
-func (e *engine) waitForRound(ctx context.Context, news <-chan struct{}) {
-	stop := ctx.Done()
-	for !e.over() {
-		select {
-		case <-e.progress:
-			continue
-		case <-alarm(e.nextAlarm()):
-			continue
-		case <-news:
-			news = nil
-		case <-stop:
-			stop = nil
-			e.interrupt(context.Cause(ctx))
-		}
-		e.setMode(closed)
-	}
-}
-
-// reopen has a daemon go on between two rounds.
-func (e *engine) reopen() {
-	if e.daemon() {
-		e.setMode(open)
-	}
-}
-
-// alarm ends at a moment; a zero one never comes.
-func alarm(at time.Time) <-chan time.Time {
-	if at.IsZero() {
-		return nil
-	}
-	return time.After(time.Until(at))
-}
-
 // strangers warns once of clusters to be given up that nobody knows: else a slip of the pen looks like a success.
 func (e *engine) strangers() {
 	if e.warned {
@@ -280,4 +161,31 @@ func (e *engine) known() error {
 		}
 	}
 	return nil
+}
+
+// unmet are the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are
+// waited for; zero: as long as it takes.
+func (s *scheduler) unmet() (map[api.ClusterName]*object.Reason, time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, until, forever := map[api.ClusterName]*object.Reason{}, time.Time{}, false
+	for name, w := range s.workers {
+		if w.gone || s.store.Clusters.Has(name) || w.run == nil && s.round.tried[w] {
+			continue
+		}
+		at := s.round.straggling(w, s.patience)
+		out[name], forever, until = silent(w.run), forever || at.IsZero(), later(until, at)
+	}
+	if forever {
+		until = time.Time{}
+	}
+	return out, until
+}
+
+// alarm ends at a moment; a zero one never comes.
+func alarm(at time.Time) <-chan time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(at))
 }

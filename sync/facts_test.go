@@ -13,7 +13,7 @@ import (
 
 // factual is a reconcile of east, of which so much is known by a declaration.
 func factual(known state.Cluster, spec api.Cluster) *reconcile {
-	u := &reconcile{shared: newShared(&Loop{}, 1), cluster: fleet.Cluster{Name: "east", Spec: spec}}
+	u := &reconcile{reader: reader{shared: newShared(&Loop{}, 1), cluster: fleet.Cluster{Name: "east", Spec: spec}}}
 	u.store.Enter(&fleet.Fleet{Clusters: []fleet.Cluster{u.cluster}}, inventory.Record{})
 	u.store.PutCluster("east", known, u.store.Declared.Epoch())
 	u.store.Clusters.SetReadBy("east", spec)

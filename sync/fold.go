@@ -11,36 +11,31 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// fold has the store show what a single pass wrote, without reading the cluster again: the answer to each write is the object
+// written is a side with what a step wrote, without reading the cluster again: the answer to each write is the object
 // as the server holds it. What others do to an object once it is written – they fill in tokens, make Deployments ready – is
-// looked at again. Where anything failed, or was not simply applied, nothing is folded, and the next turn reads all.
+// looked at again. False: something failed, or was not simply applied, and all is to be read.
 //
-// A side that was folded was not read in this pass: what takes something away is not decided on it.
-func (r *reconcile) fold(ctx context.Context, side state.Cluster) {
-	if !r.kept || r.step.Writes() == 0 {
-		return
-	}
-	r.kept = r.err == nil && len(r.outcomes) == r.step.Writes() && !slices.ContainsFunc(r.outcomes, r.unfoldable)
-	if !r.kept {
-		return
+// What takes something away is not decided on such a side: it was not read in this round.
+func (r reader) written(ctx context.Context, side state.Cluster, step plan.Step, outcomes []object.Outcome) (state.Cluster, bool) {
+	if len(outcomes) != step.Writes() || slices.ContainsFunc(outcomes, r.unfoldable) {
+		return side, false
 	}
 	wrote := folder{seen: side.Seen, looked: map[object.Key][]object.Watch{}, edit: side.Seen.Edit()}
 	for _, w := range side.Looked {
 		wrote.looked[kindOf(w.Group, w.Kind)] = append(wrote.looked[kindOf(w.Group, w.Kind)], w)
 	}
-	for _, o := range r.outcomes {
+	for _, o := range outcomes {
 		wrote.put(o)
 	}
-	if r.kept = wrote.lookAgain(ctx, r); !r.kept {
-		return
+	if !wrote.lookAgain(ctx, r) {
+		return side, false
 	}
 	side.Seen, side.Pass = wrote.edit.Observation(), 0
-	moved, ok := r.store.PutCluster(r.cluster.Name, side, r.epoch)
-	r.moved, r.kept = r.moved || moved, ok
+	return side, true
 }
 
 // unfoldable says that it must be read what a write left: it failed, it was no apply, or facts are read from what it wrote.
-func (r *reconcile) unfoldable(o object.Outcome) bool {
+func (r reader) unfoldable(o object.Outcome) bool {
 	applied := o.Change.Action == object.Create || o.Change.Action == object.Update
 	return o.Err != nil || !applied || o.Now.IsZero() ||
 		slices.ContainsFunc(linkerd.Watches(r.cluster.Spec), func(w object.Watch) bool { return len(w.Names) > 0 && shownIn(w, o.Change.Key) })
@@ -48,7 +43,7 @@ func (r *reconcile) unfoldable(o object.Outcome) bool {
 
 // sees says that a side shows all that is to be looked at by now: what other clusters show adds credentials to it. What the
 // cluster itself has recorded since was looked for before it was written.
-func (r *reconcile) sees() bool {
+func (r reader) sees() bool {
 	near := r.store.Near(r.cluster.Name)
 	side := r.store.Clusters.Last(r.cluster.Name)
 	if !side.Known() || len(near.Clusters) == 0 {
@@ -108,7 +103,7 @@ func (f *folder) put(o object.Outcome) {
 }
 
 // lookAgain shows what may go on by itself as it is now; false: that could not be read.
-func (f *folder) lookAgain(ctx context.Context, r *reconcile) bool {
+func (f *folder) lookAgain(ctx context.Context, r reader) bool {
 	if len(f.moving) == 0 {
 		return true
 	}

@@ -20,7 +20,7 @@ type history struct {
 }
 
 // refusal says why a fleet must not be applied: not all that bases carry is followed by it, or nothing is known of them.
-// What is in force and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
+// What is applied and was seen in a cluster is not asked about any more: a cluster that it does not follow is refused alone.
 func (h *history) refusal(ctx context.Context, f *fleet.Fleet) error {
 	good, _ := h.store.Declared.Applied()
 	if good != nil && good.Commit == f.Commit && h.store.Declared.Confirmed(h.carried(f)) != "" {
@@ -33,7 +33,7 @@ func (h *history) refusal(ctx context.Context, f *fleet.Fleet) error {
 }
 
 // judge asks whether a fleet may be applied after each commit that bases carry, and gives the first answer against it. What
-// was in force and carried counts also while no cluster that carries it can be read.
+// was applied and carried counts also while no cluster that carries it can be read.
 func (h *history) judge(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.carried(f)
 	if last := h.store.Declared.Confirmed(carried); last != "" && carried[last] == nil {
@@ -71,18 +71,13 @@ func (h *history) carried(f *fleet.Fleet) map[api.Commit][]api.ClusterName {
 	return out
 }
 
-// guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
-func (l *Loop) guards(name api.ClusterName) bool {
-	return len(l.Only) == 0 || slices.Contains(l.Only, name)
-}
-
 // concerns says that a fleet would be applied in a cluster whose history is ours to guard.
 func (h *history) concerns(f *fleet.Fleet, name api.ClusterName) bool {
 	c, declared := f.Cluster(name)
 	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name)
 }
 
-// ask says whether a commit may be applied after another; of a pass, each pair is asked about once.
+// ask says whether a commit may be applied after another; in a round, each pair is asked about once.
 func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 	if commit == "" || last == "" || commit == last {
 		return nil
@@ -100,7 +95,7 @@ func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 	return err
 }
 
-// lookAgain has clusters that could not be read tried again before anybody writes, as long as what is in force was seen in
+// lookAgain has clusters that could not be read tried again before anybody writes, as long as what is applied was seen in
 // no cluster: what they carry may speak against it.
 func (h *history) lookAgain() {
 	good, _ := h.store.Declared.Applied()
@@ -111,8 +106,8 @@ func (h *history) lookAgain() {
 }
 
 // blind says why a fleet must not be applied while nobody knows what was before: no cluster that could be read carries a
-// commit, and one that the home record names could not be read. Where none can be read, nothing would be applied either:
-// the fleet may be in force, and is judged anew with the first that can.
+// commit, and one that the record names could not be read. Where none can be read, nothing would be applied either:
+// the fleet may be the applied one, and is judged anew with the first that can.
 func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
 	carried := h.carried(f)
 	if f.Commit == "" || len(carried) > 0 || h.store.Declared.Confirmed(carried) != "" {
@@ -139,7 +134,7 @@ func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// guarded is how many clusters that the home record names are ours to guard.
+// guarded is how many clusters that the record names are ours to guard.
 func (h *history) guarded() (n int) {
 	for name := range h.store.Record.Last().Clusters {
 		if h.loop.guards(name) {
@@ -159,7 +154,7 @@ func most(carried map[api.Commit][]api.ClusterName, of int) api.Commit {
 	return ""
 }
 
-// everywhere says that all clusters of the record carry the commit in force, and that this is a commit or descends from it.
+// everywhere says that all clusters of the record carry the applied commit, and that this is a commit or descends from it.
 func (h *history) everywhere(ctx context.Context, commit api.Commit) bool {
 	good, _ := h.store.Declared.Applied()
 	if good == nil || good.Commit == "" {

@@ -23,7 +23,7 @@ func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
 		logged := journal{log: slog.New(slog.NewTextHandler(&out, nil))}
 		e := newEngine(&Loop{Options: Options{Owner: "linkwright"}, Clusters: far{}}, 1)
 		defer e.queue.ShutDown()
-		p := newReporter(e, func(r report.Report, err error) { logged.tell(r, err) })
+		p := newReporter(e.loop, e.store, e.failed, func(r report.Report, err error) { logged.tell(r, err) })
 		pass := report.Report{Commit: "a", Head: "b", Polled: time.Now(), Clusters: []report.Cluster{{Name: "west"}}}
 		between := func() {
 			e.store.Results.Open(report.Report{})

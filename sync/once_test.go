@@ -152,7 +152,7 @@ func TestSees(t *testing.T) {
 	single(t, memcluster.Options{}, rigLink("west", "east"), func(r *rig) {
 		l := r.loop()
 		l.Changes = r
-		u := &reconcile{shared: newShared(l, 1)}
+		u := &reconcile{reader: reader{shared: newShared(l, 1)}}
 		s := u.store
 		s.Enter(r.fleet, inventory.Record{})
 		west, _ := r.fleet.Cluster("west")

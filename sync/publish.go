@@ -2,16 +2,160 @@ package sync
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	gosync "sync"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/apply"
+	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/store"
 )
+
+// journal logs what reports tell that those before did not.
+type journal struct {
+	log     *slog.Logger
+	history report.History
+}
+
+func (j *journal) tell(r report.Report, err error) {
+	next, events := j.history.Next(r, cause(err))
+	j.history = next
+	logged(j.log, events)
+}
+
+// wrote logs the writes to a cluster. What was not tried is none.
+func (l *Loop) wrote(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) {
+	if slices.ContainsFunc(outcomes, apply.NotBegun) {
+		outcomes = slices.DeleteFunc(slices.Clone(outcomes), apply.NotBegun)
+	}
+	logged(l.Log, report.Written(cluster, commit, l.advised(outcomes)))
+}
+
+// logged logs events; without a log nobody hears of them.
+func logged(log *slog.Logger, events []report.Event) {
+	if log == nil {
+		return
+	}
+	for _, e := range events {
+		say := map[report.Level]func(string, ...any){report.Debug: log.Debug, report.Info: log.Info, report.Warn: log.Warn, report.Error: log.Error}[e.Level]
+		attrs := make([]any, 0, len(e.Attrs))
+		for _, a := range e.Attrs {
+			attrs = append(attrs, slog.Any(a.Key, a.Value))
+		}
+		say(e.Message, attrs...)
+	}
+}
+
+// advised says of writes for which a right is missing what to do, as reasons do: the row of an end that leaves, or that
+// waits for a token, tells something else.
+func (l *Loop) advised(outcomes []object.Outcome) []object.Outcome {
+	out := slices.Clone(outcomes)
+	for i, o := range out {
+		if o.Err == nil {
+			continue
+		}
+		if why := l.why(o.Err); why.Code == reason.Forbidden {
+			out[i].Err = advice{o.Err, why.Message}
+		}
+	}
+	return out
+}
+
+// advice is an error with what to do.
+type advice struct {
+	cause   error
+	message string
+}
+
+func (a advice) Error() string { return a.message }
+
+func (a advice) Unwrap() error { return a.cause }
+
+func (l *Loop) why(err error) *object.Reason {
+	if l.Explain == nil {
+		return object.Because(reason.Unknown, "%v", err)
+	}
+	r := l.Explain(err)
+	if r.Code == reason.Forbidden {
+		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweeping(r.Message)
+	}
+	return &r
+}
+
+// sweeping is the flag that grants what is missing to sweep mirrors, which not everybody needs.
+func sweeping(forbidden string) string {
+	if strings.Contains(forbidden, `"probe-`) {
+		return "" // it stands in the multicluster namespace, where everybody has the right
+	}
+	for _, of := range []string{`delete resource "services"`, `patch resource "services"`, `delete resource "endpoints"`} {
+		if strings.Contains(forbidden, of) {
+			return " --sweep"
+		}
+	}
+	return ""
+}
+
+// logRecord logs what a record says that the last one did not: decisions, and what was not understood.
+func (l *Loop) logRecord(last, now inventory.Record) {
+	if l.Log == nil {
+		return
+	}
+	for _, d := range now.Decisions {
+		if slices.Contains(last.Decisions, d) || d.Over(time.Now()) {
+			continue
+		}
+		if err := d.Check(); err != nil {
+			l.Log.Warn("decision not understood: nothing follows from it", "decision", d.String(), "error", err)
+			continue
+		}
+		l.Log.Info("decision taken up", "decision", d.String())
+	}
+	for _, text := range now.Unread {
+		if !slices.Contains(last.Unread, text) {
+			l.Log.Warn("approval not understood: nothing follows from it", "approval", text)
+		}
+	}
+	for _, text := range now.Misread {
+		if !slices.Contains(last.Misread, text) {
+			l.Log.Warn("record not understood: until another revision is applied, nothing is removed that you do not approve",
+				"record", inventory.RecordKey(l.Owner, l.Home.Namespace).String(), "text", text)
+		}
+	}
+}
+
+// struck logs which decisions were removed.
+func (l *Loop) struck(gone []inventory.Decision) {
+	for _, d := range gone {
+		if l.Log != nil {
+			l.Log.Info("decision used up", "decision", d.String())
+		}
+	}
+}
+
+// fleeting is an error of whose text a part is of the moment only, such as when the next try is.
+type fleeting interface {
+	error
+	Fleeting() string
+}
+
+// cause is an error's text without what is of the moment; empty: none.
+func cause(err error) string {
+	if err == nil {
+		return ""
+	}
+	if f, ok := errors.AsType[fleeting](err); ok {
+		return strings.ReplaceAll(err.Error(), f.Fleeting(), "")
+	}
+	return err.Error()
+}
 
 // every is the least time between two reports that no sync ends with.
 const every = time.Second
@@ -19,7 +163,9 @@ const every = time.Second
 // reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
 // changed since. It asks nothing of the engine but its store, so whatever a sync waits for delays no report.
 type reporter struct {
-	engine  *engine
+	loop    *Loop
+	store   *store.Store
+	failed  func() error // why nothing can be written; nil: everything can
 	publish func(report.Report, error)
 
 	mu      gosync.Mutex // held while something is published
@@ -29,8 +175,8 @@ type reporter struct {
 	trouble error         // of the last sync: it is over with a sync, not before
 }
 
-func newReporter(e *engine, publish func(report.Report, error)) *reporter {
-	return &reporter{engine: e, publish: publish, syncing: true, told: -1}
+func newReporter(l *Loop, s *store.Store, failed func() error, publish func(report.Report, error)) *reporter {
+	return &reporter{loop: l, store: s, failed: failed, publish: publish, syncing: true, told: -1}
 }
 
 // start reports what changes until the function that it gives is called.
@@ -69,15 +215,15 @@ func (p *reporter) report(r report.Report, err error) {
 	p.publish(r, err)
 	p.syncing, p.last, p.trouble = false, r, err
 	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
-	p.engine.store.Results.Strip(p.engine.loop.bare) // what was wanted was told
-	p.told = p.engine.store.Results.Reported()
+	p.store.Results.Strip(p.loop.bare) // what was wanted was told
+	p.told = p.store.Results.Reported()
 }
 
 // meanwhile publishes how all stands, if that changed since.
 func (p *reporter) meanwhile() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r, version := p.engine.store.SoFar(p.told)
+	r, version := p.store.SoFar(p.told)
 	if version == p.told {
 		return
 	}
@@ -87,41 +233,22 @@ func (p *reporter) meanwhile() {
 		return
 	}
 	r = p.last
-	r.Clusters, r.At = p.engine.store.Rows(), time.Now()
-	p.publish(r, cmp.Or(p.trouble, p.engine.failed()))
+	r.Clusters, r.At = p.store.Rows(), time.Now()
+	p.publish(r, cmp.Or(p.trouble, p.failed()))
 }
 
-// journal logs what reports tell that those before did not.
-type journal struct {
-	log     *slog.Logger
-	history report.History
-}
-
-func (j *journal) tell(r report.Report, err error) {
-	next, events := j.history.Next(r, cause(err))
-	j.history = next
-	logged(j.log, events)
-}
-
-// wrote logs the writes to a cluster. What was not tried is none.
-func (l *Loop) wrote(cluster api.ClusterName, commit api.Commit, outcomes []object.Outcome) {
-	if slices.ContainsFunc(outcomes, apply.NotBegun) {
-		outcomes = slices.DeleteFunc(slices.Clone(outcomes), apply.NotBegun)
+// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+func (l *Loop) bare(s plan.Step) plan.Step {
+	s.Tries = nil
+	if l.writes(s.Cluster) {
+		s.Ahead, s.Changes, s.After = nil, nil, nil
+		return s
 	}
-	logged(l.Log, report.Written(cluster, commit, l.advised(outcomes)))
-}
-
-// logged logs events; without a log nobody hears of them.
-func logged(log *slog.Logger, events []report.Event) {
-	if log == nil {
-		return
-	}
-	for _, e := range events {
-		say := map[report.Level]func(string, ...any){report.Debug: log.Debug, report.Info: log.Info, report.Warn: log.Warn, report.Error: log.Error}[e.Level]
-		attrs := make([]any, 0, len(e.Attrs))
-		for _, a := range e.Attrs {
-			attrs = append(attrs, slog.Any(a.Key, a.Value))
+	for _, part := range []*[]object.Change{&s.Ahead, &s.Changes, &s.After} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i].Object = object.Object{}
 		}
-		say(e.Message, attrs...)
 	}
+	return s
 }

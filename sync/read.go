@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"strings"
 	gosync "sync"
 
 	"github.com/linkwright/linkwright/api"
@@ -12,14 +11,73 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/confine"
+	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/store"
 )
+
+// how says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
+// two ways since the round began (see state.Cluster.Pass).
+//
+//	ByWatches    from watches that stay open
+//	ByRequests   by requests, and what is written is taken over from the answers: nobody watches
+//	ForDeletion  by requests, since a step asked for that; what is written is read again
+type how string
+
+const (
+	byWatches   how = "ByWatches"
+	byRequests  how = "ByRequests"
+	forDeletion how = "ForDeletion"
+)
+
+// shared is what the reconciles of all clusters use.
+type shared struct {
+	loop    *Loop
+	store   *store.Store
+	record  *record.Keeper
+	history *history
+	decoder *decoder
+}
+
+func newShared(l *Loop, leadership int64) shared {
+	s := store.New(l.settings(leadership))
+	return shared{loop: l, store: s, record: l.recordKeeper(s), history: &history{loop: l, store: s}, decoder: &decoder{loop: l}}
+}
+
+// recordKeeper writes the record, and logs that.
+func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
+	return &record.Keeper{
+		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
+		Wrote: func(o object.Outcome) { l.wrote("", "", []object.Outcome{o}) },
+	}
+}
+
+// settings are what a store is made with.
+func (l *Loop) settings(leadership int64) store.Settings {
+	return store.Settings{
+		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},
+		Options:      state.Options{Grace: l.Grace, RequireConfinement: l.RequireConfinement},
+		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
+		Takeover:     l.Takeover,
+		Overrides:    l.Overrides,
+		Verifies:     l.tries(), Writes: l.writes, Refused: l.Refused,
+	}
+}
+
+// reader reads a cluster for a reconcile.
+type reader struct {
+	shared
+	cluster fleet.Cluster
+	how     how
+	round   int
+}
 
 // side reads the cluster: by requests that begin now, or from watches. What fails makes it unknown, with the reason; what nobody lets
 // us read is hidden, unless nothing could be decided without it (see plan.Watches).
-func (r *reconcile) side(ctx context.Context) state.Cluster {
+func (r reader) side(ctx context.Context) state.Cluster {
 	looked := r.store.Clusters.Watched(r.cluster.Name)
 	side := state.Cluster{Looked: looked}
 	err := r.loop.Clusters.WithCluster(ctx, r.cluster.Name, func(conn object.Cluster) error {
@@ -46,7 +104,7 @@ func (r *reconcile) side(ctx context.Context) state.Cluster {
 
 // tell gives a side the facts that it shows, and whether policies confine linkwright there. Facts are decoded once for each version of what they
 // are read from, and of how the cluster is declared; watches that nothing changed in give the very same observation again.
-func (r *reconcile) tell(side *state.Cluster) {
+func (r reader) tell(side *state.Cluster) {
 	last := r.store.Clusters.Last(r.cluster.Name)
 	alike := last.Known() && r.store.Clusters.ReadBy(r.cluster.Name, r.cluster.Spec)
 	switch {
@@ -79,7 +137,7 @@ func tellSame(c api.Cluster, a, b object.Observation) bool {
 	return true
 }
 
-func (r *reconcile) observe(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
+func (r reader) observe(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
 	side.Pass = r.round
 	ledger, err := conn.Observe(ctx, plan.Ledger())
 	if err != nil || !r.watches(side, ledger) {
@@ -95,7 +153,7 @@ func (r *reconcile) observe(ctx context.Context, conn object.Cluster, side *stat
 }
 
 // older looks for Linkerd Links in older versions, too, where the cluster was just seen not to serve today's.
-func (r *reconcile) older(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
+func (r reader) older(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
 	before := side.Seen
 	if !r.watches(side, before) {
 		return nil
@@ -121,7 +179,7 @@ func with(seen, before object.Observation) object.Observation {
 const reads = 3
 
 // live asks for what was looked at last, and again only where that is not what is to be looked at now.
-func (r *reconcile) live(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
+func (r reader) live(ctx context.Context, conn object.Cluster, side *state.Cluster) error {
 	if side.Looked == nil {
 		side.Looked = plan.Ledger()
 	}
@@ -141,7 +199,7 @@ func (r *reconcile) live(ctx context.Context, conn object.Cluster, side *state.C
 }
 
 // watches says what is to be looked at, as inventories tell; false: they do not.
-func (r *reconcile) watches(side *state.Cluster, ledger object.Observation) bool {
+func (r reader) watches(side *state.Cluster, ledger object.Observation) bool {
 	looked, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
 		side.Err = object.Because(reason.Inventory, "%v", err)
@@ -152,35 +210,11 @@ func (r *reconcile) watches(side *state.Cluster, ledger object.Observation) bool
 }
 
 // judge asks about what a cluster that was just read carries, before anybody plans with it.
-func (r *reconcile) judge(ctx context.Context, side state.Cluster) {
+func (r reader) judge(ctx context.Context, side state.Cluster) {
 	base, ok := inventory.ReadBase(r.loop.Owner, side.Seen)
 	if ok && r.loop.guards(r.cluster.Name) {
 		_ = r.history.ask(ctx, r.store.Declared.Commit(), base.Commit) // the answer is in the view that is planned from
 	}
-}
-
-// sweeping is the flag that grants what is missing to sweep mirrors, which not everybody needs.
-func sweeping(forbidden string) string {
-	if strings.Contains(forbidden, `"probe-`) {
-		return "" // it stands in the multicluster namespace, where everybody has the right
-	}
-	for _, of := range []string{`delete resource "services"`, `patch resource "services"`, `delete resource "endpoints"`} {
-		if strings.Contains(forbidden, of) {
-			return " --sweep"
-		}
-	}
-	return ""
-}
-
-func (l *Loop) why(err error) *object.Reason {
-	if l.Explain == nil {
-		return object.Because(reason.Unknown, "%v", err)
-	}
-	r := l.Explain(err)
-	if r.Code == reason.Forbidden {
-		r.Message += ": " + object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace}.Grant() + sweeping(r.Message)
-	}
-	return &r
 }
 
 // confinement keeps, for each account and multicluster namespace, which admission policies confine it: there are few, and many clusters.

@@ -4,30 +4,17 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
 	"github.com/linkwright/linkwright/sync/store"
-)
-
-// how says how a reconcile reads its cluster. What takes something away is decided on a cluster only if it was read in one of the last
-// two ways since the round began (see state.Cluster.Pass).
-//
-//	ByWatches    from watches that stay open
-//	ByRequests   by requests, and what is written is taken over from the answers: nobody watches
-//	ForDeletion  by requests, since a step asked for that; what is written is read again
-type how string
-
-const (
-	byWatches   how = "ByWatches"
-	byRequests  how = "ByRequests"
-	forDeletion how = "ForDeletion"
 )
 
 // stage says how far a reconcile came.
@@ -48,9 +35,7 @@ const (
 // task is what a reconcile is begun for.
 type task struct {
 	began    time.Time
-	round    int
 	epoch    int // of what is declared
-	how      how
 	onlyRead bool
 	current  bool // the store has the cluster as it is: it need not be read
 }
@@ -88,9 +73,8 @@ type took struct{ read, plan time.Duration }
 // reconcile is one reconcile of one cluster: read, plan, write. It runs in a goroutine of its own, and touches nothing of the engine but
 // what is shared.
 type reconcile struct {
-	shared
-	cluster fleet.Cluster
-	run     *run // of which it uses the sign of life alone
+	reader
+	run *run // of which it uses the sign of life alone
 	task
 	result
 }
@@ -133,6 +117,21 @@ func (r *reconcile) perform(ctx context.Context, v store.View) {
 	r.issue(ctx)
 	_, failed := tally(r.outcomes)
 	r.kept = r.kept && failed == 0
+}
+
+// fold has the store show what was written, if all of that is known from the answers.
+func (r *reconcile) fold(ctx context.Context, side state.Cluster) {
+	if !r.kept || r.step.Writes() == 0 {
+		return
+	}
+	if r.kept = r.err == nil; r.kept {
+		side, r.kept = r.written(ctx, side, r.step, r.outcomes)
+	}
+	if !r.kept {
+		return
+	}
+	moved, ok := r.store.PutCluster(r.cluster.Name, side, r.epoch)
+	r.moved, r.kept = r.moved || moved, ok
 }
 
 // look reads the cluster, and puts it into the store; false: other declarations came meanwhile.
@@ -276,3 +275,33 @@ func tally(outcomes []object.Outcome) (written, failed int) {
 	}
 	return written, failed
 }
+
+// run is a reconcile under way.
+type run struct {
+	round   int // in which it began
+	pending bool
+	short   bool // it was told to begin nothing more
+	cut     context.CancelCauseFunc
+	heard   atomic.Int64 // when its cluster last answered, as Unix nanoseconds
+}
+
+// hear notes that the cluster answered.
+func (r *run) hear() { r.heard.Store(time.Now().UnixNano()) }
+
+// lastHeard is when the cluster last answered, or when the run began.
+func (r *run) lastHeard() time.Time { return time.Unix(0, r.heard.Load()) }
+
+// lastState says how a reconcile left its cluster.
+//
+//	Unfinished  something is left to do, failed, or was never looked at
+//	Finished    nothing is left to do
+//	Repaired    it took back nothing but what others changed; nobody has looked yet at what that wrote
+//	Owed        another one was wanted in a round that ended before it: the next has it
+type lastState string
+
+const (
+	unfinished lastState = ""
+	finished   lastState = "Finished"
+	repaired   lastState = "Repaired"
+	owed       lastState = "Owed"
+)

@@ -3,9 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
@@ -40,131 +38,6 @@ func (l *Loop) poll(ctx context.Context) polled {
 // same says that nothing new came since.
 func (p polled) same(o polled) bool {
 	return p.Commit == o.Commit && cause(p.err) == cause(o.err)
-}
-
-// fleeting is an error of whose text a part is of the moment only, such as when the next try is.
-type fleeting interface {
-	error
-	Fleeting() string
-}
-
-// cause is an error's text without what is of the moment; empty: none.
-func cause(err error) string {
-	if err == nil {
-		return ""
-	}
-	if f, ok := errors.AsType[fleeting](err); ok {
-		return strings.ReplaceAll(err.Error(), f.Fleeting(), "")
-	}
-	return err.Error()
-}
-
-// choose decides which fleet is in force, and begins a pass over it; false: there is no fleet. Its clusters are read then.
-// The error says why it is not the head's.
-//
-//	head                                         in force
-//	of the commit in force, seen in a cluster    the head
-//	follows all that bases carry                 the head
-//	no base is known, and clusters are unread    the last good one
-//	anything else, or not known                  the last good one: this term's, else what most clusters carry; else none
-func (e *engine) choose(ctx context.Context, head polled) (bool, error) {
-	e.history.lookAgain()
-	why := head.err
-	if why == nil {
-		refused, err := e.admit(ctx, head.Fleet)
-		if refused == nil || err != nil {
-			return err == nil, err
-		}
-		e.store.Declared.Withdraw(head.Commit)
-		why = RefusedHead{fmt.Errorf("the head is not applied, %w", refused)}
-	}
-	ok, err := e.keepUp(ctx)
-	return ok, errors.Join(why, err)
-}
-
-// keepUp enters the last good fleet: the one in force, unless that is refused itself, else what was in force before this
-// process.
-func (e *engine) keepUp(ctx context.Context) (bool, error) {
-	var gone error
-	if f, _ := e.store.Declared.Applied(); f != nil {
-		refused, err := e.admit(ctx, f)
-		if refused == nil || err != nil {
-			return err == nil, err
-		}
-		e.store.Declared.Withdraw(f.Commit)
-		gone = fmt.Errorf("commit %s is in force no more, %w", f.Commit, refused)
-	}
-	f, err := e.recall(ctx)
-	if f == nil {
-		return false, errors.Join(gone, err)
-	}
-	err = e.enter(ctx, f)
-	return err == nil, errors.Join(gone, err)
-}
-
-// admit puts a fleet in force and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
-// far as bases are known, and once all of them were read.
-func (e *engine) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
-	if refused = e.history.refusal(ctx, f); refused != nil {
-		return refused, nil
-	}
-	if err = e.enter(ctx, f); err != nil {
-		return nil, err
-	}
-	if refused = e.history.refusal(ctx, f); refused != nil {
-		return refused, nil
-	}
-	e.store.Apply(f)
-	return nil, nil
-}
-
-// resume puts what this process loaded before it led in force, if more than half of the clusters carry it: the evidence that recall asks
-// for, without Git.
-func (e *engine) resume(ctx context.Context) (*fleet.Fleet, error) {
-	held := e.held
-	if held == nil {
-		return nil, nil
-	}
-	if err := e.enter(ctx, held); err != nil {
-		return nil, err
-	}
-	if most(e.history.carried(held), e.history.guarded()) != held.Commit {
-		return nil, nil
-	}
-	e.store.Apply(held)
-	e.store.Declared.Confirm(held.Commit)
-	return held, nil
-}
-
-// recall finds what was in force before this process: what more than half of the clusters carry that the home record
-// names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
-// able to name what all others get, not even while those are down.
-func (e *engine) recall(ctx context.Context) (*fleet.Fleet, error) {
-	if f, err := e.resume(ctx); f != nil || err != nil {
-		return f, err
-	}
-	if err := e.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
-		return nil, err
-	}
-	e.cut()
-	e.store.Clusters.Forget()
-	e.enroll()
-	e.meet()
-	last := most(e.history.carried(&fleet.Fleet{}), e.history.guarded())
-	e.store.Clusters.Forget() // they were looked at for no fleet
-	if last == "" {
-		return nil, nil
-	}
-	d, err := e.loop.Declared.At(ctx, last)
-	if err == nil && d.Fleet == nil {
-		err = ErrInvalid
-	}
-	if err != nil {
-		return nil, fmt.Errorf("keep up commit %s, which was applied last: %w", last, err)
-	}
-	e.store.Apply(d.Fleet)
-	e.store.Declared.Confirm(last)
-	return d.Fleet, nil
 }
 
 // revisions writes down which revision is applied.
@@ -205,7 +78,7 @@ func (n *revisions) note(ctx context.Context, head polled, daemon bool, err erro
 	}
 }
 
-// flush writes what waits, if nobody did. What fails is written with the next pass.
+// flush writes what waits, if nobody did. What fails is written with the next sync.
 func (n *revisions) flush(ctx context.Context) {
 	a := n.waiting
 	if a == nil || ctx.Err() != nil {
@@ -218,7 +91,7 @@ func (n *revisions) flush(ctx context.Context) {
 	}
 }
 
-// remembersRevisions says that passes apply revisions, and may say so.
+// remembersRevisions says that syncs apply revisions, and may say so.
 func (l *Loop) remembersRevisions() bool {
 	return l.Holder != "" && !l.ReadOnly && l.Adopt == nil && l.Release == nil
 }

@@ -1,178 +1,257 @@
 package sync
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/linkwright/linkwright/api"
-	"github.com/linkwright/linkwright/object"
-	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
-// round is one sync over all clusters: a reconcile of each that is not settled, and more while there is something to do.
-type round struct {
-	number   int
-	deadline time.Time // for what must be waited for
-	open     bool      // reconciles write
-	answered bool      // by any cluster
-	slowest  time.Duration
-	failed   error            // of the record: nothing is written without it
-	tried    map[*worker]bool // whose clusters were read for the first time
-}
+// grace is how long a daemon waits for a cluster that does not answer while others do.
+const grace = 2 * time.Second
 
-func newRound(number int, patience time.Duration) round {
-	return round{number: number, deadline: time.Now().Add(patience), tried: map[*worker]bool{}}
-}
-
-// how says how a worker's cluster is read in this round.
-func (r *round) how(w *worker, watched bool) how {
-	switch {
-	case w.since == r.number:
-		return forDeletion
-	case watched:
-		return byWatches
+// sync makes the clusters as what applies declares them: the head, or without it the last good one. It waits for
+// nothing any more once there are news.
+func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (report.Report, error) {
+	start := time.Now()
+	e.setMode(closed)
+	e.store.Declared.ForgetAnswers()
+	r := report.Report{Head: e.store.Declared.Observe(head.Commit), Problems: head.Problems, ReadOnly: e.loop.ReadOnly}
+	if head.err == nil || head.Commit != "" {
+		r.Polled = head.at
 	}
-	return byRequests
-}
-
-// straggling is when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it
-// is none.
-func (r *round) straggling(w *worker, patience time.Duration) time.Time {
-	if patience == 0 || !r.answered || w.run == nil {
-		return time.Time{}
+	if head.err != nil {
+		r.Err = head.err.Error()
 	}
-	return w.run.lastHeard().Add(max(patience, 3*r.slowest))
+	e.store.Results.Open(r)
+	ok, err := e.choose(ctx, head)
+	e.revisions.note(ctx, head, e.daemon(), err)
+	if ok {
+		e.strangers()
+		urged := e.urge()
+		err = errors.Join(err, e.runRound(ctx, news))
+		e.strike(ctx, ended(urged, head.err))
+		e.revisions.flush(ctx)
+		r.Clusters = e.store.Rows()
+		e.reopen()
+	} else {
+		e.store.Results.Skip()
+	}
+	if r.At, r.Err = time.Now(), ""; err != nil {
+		r.Err = err.Error()
+	}
+	if f, since := e.store.Declared.Applied(); f != nil {
+		r.Commit, r.Since, r.Took = f.Commit, since, time.Since(start)
+	}
+	return r, err
 }
 
-// straggles says that it counts as one now.
-func (r *round) straggles(w *worker, patience time.Duration) bool {
-	return past(r.straggling(w, patience), time.Now())
-}
-
-// answer notes that a cluster answered, and how long it took.
-func (r *round) answer(took time.Duration) { r.answered, r.slowest = true, max(r.slowest, took) }
-
-// unmet are the clusters that nothing is known of yet, with what is told of one that does not answer, and until when all of them are
-// waited for; zero: as long as it takes.
-func (s *scheduler) unmet() (map[api.ClusterName]*object.Reason, time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out, until, forever := map[api.ClusterName]*object.Reason{}, time.Time{}, false
-	for name, w := range s.workers {
-		if w.gone || s.store.Clusters.Has(name) || w.run == nil && s.round.tried[w] {
-			continue
+// choose decides which fleet is applied, and begins a sync of it; false: there is none. Its clusters are read then.
+// The error says why it is not the head's.
+//
+//	head                                         applied
+//	of the applied commit, seen in a cluster     the head
+//	follows all that bases carry                 the head
+//	no base is known, and clusters are unread    the last good one
+//	anything else, or not known                  the last good one: this leadership's, else what most clusters carry; else none
+func (e *engine) choose(ctx context.Context, head polled) (bool, error) {
+	e.history.lookAgain()
+	why := head.err
+	if why == nil {
+		refused, err := e.admit(ctx, head.Fleet)
+		if refused == nil || err != nil {
+			return err == nil, err
 		}
-		at := s.round.straggling(w, s.patience)
-		out[name], forever, until = silent(w.run), forever || at.IsZero(), later(until, at)
+		e.store.Declared.Withdraw(head.Commit)
+		why = RefusedHead{fmt.Errorf("the head is not applied, %w", refused)}
 	}
-	if forever {
-		until = time.Time{}
+	ok, err := e.keepUp(ctx)
+	return ok, errors.Join(why, err)
+}
+
+// keepUp enters the last good fleet: the applied one, unless that is refused itself, else what was applied before this
+// process.
+func (e *engine) keepUp(ctx context.Context) (bool, error) {
+	var gone error
+	if f, _ := e.store.Declared.Applied(); f != nil {
+		refused, err := e.admit(ctx, f)
+		if refused == nil || err != nil {
+			return err == nil, err
+		}
+		e.store.Declared.Withdraw(f.Commit)
+		gone = fmt.Errorf("commit %s is no longer applied, %w", f.Commit, refused)
 	}
-	return out, until
+	f, err := e.recall(ctx)
+	if f == nil {
+		return false, errors.Join(gone, err)
+	}
+	err = e.enter(ctx, f)
+	return err == nil, errors.Join(gone, err)
+}
+
+// admit applies a fleet and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
+// far as bases are known, and once all of them were read.
+func (e *engine) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
+	if refused = e.history.refusal(ctx, f); refused != nil {
+		return refused, nil
+	}
+	if err = e.enter(ctx, f); err != nil {
+		return nil, err
+	}
+	if refused = e.history.refusal(ctx, f); refused != nil {
+		return refused, nil
+	}
+	e.store.Apply(f)
+	return nil, nil
+}
+
+// resume applies what this process loaded before it led, if more than half of the clusters carry it: the evidence that recall asks
+// for, without Git.
+func (e *engine) resume(ctx context.Context) (*fleet.Fleet, error) {
+	held := e.held
+	if held == nil {
+		return nil, nil
+	}
+	if err := e.enter(ctx, held); err != nil {
+		return nil, err
+	}
+	if most(e.history.carried(held), e.history.guarded()) != held.Commit {
+		return nil, nil
+	}
+	e.store.Apply(held)
+	e.store.Declared.Confirm(held.Commit)
+	return held, nil
+}
+
+// recall finds what was applied before this process: what more than half of the clusters carry that the record
+// names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
+// able to name what all others get, not even while those are down.
+func (e *engine) recall(ctx context.Context) (*fleet.Fleet, error) {
+	if f, err := e.resume(ctx); f != nil || err != nil {
+		return f, err
+	}
+	if err := e.declare(ctx, &fleet.Fleet{Policy: api.SyncPolicy{}.WithDefaults()}); err != nil {
+		return nil, err
+	}
+	e.cut()
+	e.store.Clusters.Forget()
+	e.enroll()
+	e.meet()
+	last := most(e.history.carried(&fleet.Fleet{}), e.history.guarded())
+	e.store.Clusters.Forget() // they were looked at for no fleet
+	if last == "" {
+		return nil, nil
+	}
+	d, err := e.loop.Declared.At(ctx, last)
+	if err == nil && d.Fleet == nil {
+		err = ErrInvalid
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep up commit %s, which was applied last: %w", last, err)
+	}
+	e.store.Apply(d.Fleet)
+	e.store.Declared.Confirm(last)
+	return d.Fleet, nil
+}
+
+// runRound makes a round. It ends when no cluster has anything left to do that there is patience for. Told to stop, or when
+// there are news, it ends once the reconciles under way have ended. Of every cluster that is not settled at least one is under way then.
+func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
+	e.openRound()
+	e.waitForRound(ctx, news)
+	return errors.Join(e.closeRound(), ctx.Err())
+}
+
+// waitForRound waits until the round is over, or was told to end.
+func (e *engine) waitForRound(ctx context.Context, news <-chan struct{}) {
+	stop := ctx.Done()
+	for !e.over() {
+		select {
+		case <-e.progress:
+			continue
+		case <-alarm(e.nextAlarm()):
+			continue
+		case <-news:
+			news = nil
+		case <-stop:
+			stop = nil
+			e.interrupt(context.Cause(ctx))
+		}
+		e.setMode(closed)
+	}
 }
 
 // openRound asks for every cluster that is not settled.
-func (s *scheduler) openRound() {
-	s.mu.Lock()
-	now, _ := s.store.View(s.store.Declared.Epoch())
-	for name, w := range s.workers {
+func (e *engine) openRound() {
+	e.mu.Lock()
+	now, _ := e.store.View(e.store.Declared.Epoch())
+	for name, w := range e.workers {
 		switch {
 		case w.gone:
-		case s.loop.Changes != nil && w.settled(now):
-			s.round.answered, w.pending = true, false
-			s.store.Results.SetStep(name, w.last.step)
+		case e.loop.Changes != nil && w.settled(now):
+			e.round.answered, w.pending = true, false
+			e.store.Results.SetStep(name, w.last.step)
 		default:
 			w.due, w.rest, w.pending = soonest(w.due, time.Now()), time.Time{}, true
 		}
 	}
-	s.store.Return(now)
-	s.round.open = true
-	s.mu.Unlock()
-	s.setMode(open)
+	e.store.Return(now)
+	e.round.open = true
+	e.mu.Unlock()
+	e.setMode(open)
 }
 
-// past says that a moment has come; a zero one never does.
-func past(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
-
 // over says that the round is.
-func (s *scheduler) over() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stopped := s.mode == closed
-	for _, w := range s.workers {
-		if w.busy(stopped, s.round.straggles(w, s.patience)) {
+func (e *engine) over() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	stopped := e.mode == closed
+	for _, w := range e.workers {
+		if w.busy(stopped, e.round.straggles(w, e.patience)) {
 			return false
 		}
 	}
-	return stopped || !s.verifier.Awaited(s.patience)
+	return stopped || !e.verifier.Awaited(e.patience)
 }
 
 // nextAlarm is when the round may be over although nothing is told; zero: never.
-func (s *scheduler) nextAlarm() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *engine) nextAlarm() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	first, now := time.Time{}, time.Now()
-	for _, w := range s.workers {
+	for _, w := range e.workers {
 		if w.run == nil {
 			continue
 		}
-		if at := s.round.straggling(w, s.patience); now.Before(at) {
+		if at := e.round.straggling(w, e.patience); now.Before(at) {
 			first = soonest(first, at)
 		}
 	}
-	return soonest(first, s.verifier.Until(s.patience))
+	return soonest(first, e.verifier.Until(e.patience))
 }
 
 // closeRound tells of clusters that do not answer that nobody knows how they are, and gives why nothing could be written.
-func (s *scheduler) closeRound() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, w := range s.workers {
+func (e *engine) closeRound() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for name, w := range e.workers {
 		w.asked, w.awaits = false, nil
-		if w.run != nil && !w.gone && (w.run.pending || s.round.straggles(w, s.patience)) {
-			s.store.Results.Refuse(name, silent(w.run))
+		if w.run != nil && !w.gone && (w.run.pending || e.round.straggles(w, e.patience)) {
+			e.store.Results.Refuse(name, silent(w.run))
 		}
 	}
-	s.mode = closed
-	s.round.open, s.round.number = false, s.store.NextRound() // what was read in it is as old as it
-	return s.round.failed
+	e.mode = closed
+	e.round.open, e.round.number = false, e.store.NextRound() // what was read in it is as old as it
+	return e.round.failed
 }
 
-// quiet ends what stands for a round between two of them: what was read by requests is too old for who comes later.
-func (s *scheduler) quiet() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := false
-	for _, w := range s.workers {
-		if w.run != nil && w.run.pending && !s.round.straggles(w, s.patience) || w.pending && past(w.due, time.Now()) || len(w.awaits) > 0 {
-			return
-		}
-		asked = asked || w.since == s.round.number
+// reopen has a daemon go on between two rounds.
+func (e *engine) reopen() {
+	if e.daemon() {
+		e.setMode(open)
 	}
-	if asked {
-		s.round.number = s.store.NextRound()
-	}
-}
-
-// silent says that a cluster does not answer.
-func silent(r *run) *object.Reason {
-	since := time.Duration(0)
-	if r != nil {
-		since = time.Since(r.lastHeard()).Round(100 * time.Millisecond)
-	}
-	return object.Because(reason.Timeout, "no answer for %s; the other clusters did not wait: it has its turn when it answers", since)
-}
-
-// hadTurn says that a cluster was reconciled in this round, or that there is none of the name.
-func (s *scheduler) hadTurn(name api.ClusterName) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := s.worker(name)
-	return w == nil || w.done
-}
-
-// failed is why nothing could be written in the round; nil: everything could.
-func (s *scheduler) failed() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.round.failed
 }

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -10,13 +11,55 @@ import (
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/state"
 	"github.com/linkwright/linkwright/sync/store"
 )
+
+// Once makes one sync: it ends when no cluster has anything left to do, or what is left must be waited
+// for longer than Patience. The report tells all of it, whatever the error.
+func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error) {
+	e := newEngine(l, leadership)
+	defer e.start(ctx)()
+	r, err := e.sync(ctx, l.poll(ctx), nil)
+	if !l.ReadOnly {
+		(&journal{log: l.Log}).tell(r, err)
+	}
+	return r, err
+}
+
+// Look reads what is declared and every cluster, and gives all that is known; nothing is written.
+func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
+	d, err := l.Declared.Next(ctx)
+	if err == nil && d.Fleet == nil {
+		err = invalid(d.Problems)
+	}
+	if err != nil {
+		return state.Snapshot{}, err
+	}
+	e := newEngine(l, leadership)
+	defer e.start(ctx)()
+	if err := e.declare(ctx, d.Fleet); err != nil {
+		return state.Snapshot{}, err
+	}
+	e.enroll()
+	e.strangers()
+	e.meet()
+	return e.store.Snapshot(), nil
+}
+
+// invalid is ErrInvalid with every problem on a line of its own.
+func invalid(problems []api.Problem) error {
+	lines := make([]error, 0, len(problems)+1)
+	for _, p := range problems {
+		lines = append(lines, errors.New(report.Line(p)))
+	}
+	return errors.Join(append(lines, ErrInvalid)...)
+}
 
 // Run is one period of leadership: sync after sync until ctx ends, and what watches and the clock ask for between them. poke asks for a
 // poll now; one that finds something new begins a sync, and ends what the sync before still waits for. What comes while a poke is
 // answered is answered after it; many that wait are one, if the channel holds one. publish gets every report, one at a time, also while
-// a sync waits. What cannot be read, or must not be applied, keeps the last good fleet in force.
+// a sync waits. What cannot be read, or must not be applied, keeps the last good fleet applied.
 func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, publish func(report.Report)) error {
 	return l.Standby().Lead(ctx, leadership, poke, publish)
 }
@@ -25,7 +68,7 @@ func (l *Loop) Run(ctx context.Context, leadership int64, poke <-chan struct{}, 
 func (l *Loop) run(ctx context.Context, e *engine, poke <-chan struct{}, publish func(report.Report)) error {
 	logged := journal{log: l.Log}
 	e.patience = grace
-	p := newReporter(e, func(r report.Report, err error) {
+	p := newReporter(l, e.store, e.failed, func(r report.Report, err error) {
 		logged.tell(r, err)
 		publish(r)
 	})

@@ -2,15 +2,15 @@ package sync
 
 import (
 	"context"
-	"slices"
 	gosync "sync"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync/apply"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/verify"
 )
@@ -208,17 +208,18 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 		s.readWithPeers(w)
 	}
 	t := task{
-		began: now, round: s.round.number, epoch: s.store.Declared.Epoch(), how: s.round.how(w, s.loop.Changes != nil), onlyRead: s.mode == reading,
+		began: now, epoch: s.store.Declared.Epoch(), onlyRead: s.mode == reading,
 		current: w.read == current && w.since != s.round.number,
 	}
 	inner, cut := context.WithCancelCause(ctx)
-	w.run = &run{round: t.round, pending: w.pending, cut: cut}
+	w.run = &run{round: s.round.number, pending: w.pending, cut: cut}
 	w.run.hear()
 	w.read, w.schedule = unread, schedule{ended: w.ended}
 	if w.last.state == owed {
 		w.last.state = unfinished
 	}
-	return &reconcile{shared: s.shared, cluster: w.cluster, run: w.run, task: t}, inner
+	from := reader{shared: s.shared, cluster: w.cluster, how: s.round.how(w, s.loop.Changes != nil), round: s.round.number}
+	return &reconcile{reader: from, run: w.run, task: t}, inner
 }
 
 // mayBegin says that a reconcile of the cluster may begin now. s.mu is held.
@@ -273,25 +274,85 @@ func (s *scheduler) urgeCluster(name api.ClusterName) {
 // daemon says that the engine goes on after a round.
 func (s *scheduler) daemon() bool { return s.patience > 0 }
 
-// end takes over what became of a reconcile.
-func (s *scheduler) end(ctx context.Context, r *reconcile) {
+// round is one sync over all clusters: a reconcile of each that is not settled, and more while there is something to do.
+type round struct {
+	number   int
+	deadline time.Time // for what must be waited for
+	open     bool      // reconciles write
+	answered bool      // by any cluster
+	slowest  time.Duration
+	failed   error            // of the record: nothing is written without it
+	tried    map[*worker]bool // whose clusters were read for the first time
+}
+
+func newRound(number int, patience time.Duration) round {
+	return round{number: number, deadline: time.Now().Add(patience), tried: map[*worker]bool{}}
+}
+
+// how says how a worker's cluster is read in this round.
+func (r *round) how(w *worker, watched bool) how {
+	switch {
+	case w.since == r.number:
+		return forDeletion
+	case watched:
+		return byWatches
+	}
+	return byRequests
+}
+
+// straggling is when a cluster that is being reconciled counts as one that does not answer; zero: never. patience is a daemon's; zero: it
+// is none.
+func (r *round) straggling(w *worker, patience time.Duration) time.Time {
+	if patience == 0 || !r.answered || w.run == nil {
+		return time.Time{}
+	}
+	return w.run.lastHeard().Add(max(patience, 3*r.slowest))
+}
+
+// straggles says that it counts as one now.
+func (r *round) straggles(w *worker, patience time.Duration) bool {
+	return past(r.straggling(w, patience), time.Now())
+}
+
+// answer notes that a cluster answered, and how long it took.
+func (r *round) answer(took time.Duration) { r.answered, r.slowest = true, max(r.slowest, took) }
+
+// hadTurn says that a cluster was reconciled in this round, or that there is none of the name.
+func (s *scheduler) hadTurn(name api.ClusterName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.progress.tell()
-	w := s.workers[r.cluster.Name]
-	w.run.cut(nil)
-	if w.run.short {
-		r.outcomes = slices.DeleteFunc(r.outcomes, apply.Untried)
+	w := s.worker(name)
+	return w == nil || w.done
+}
+
+// failed is why nothing could be written in the round; nil: everything could.
+func (s *scheduler) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.round.failed
+}
+
+// quiet ends what stands for a round between two of them: what was read by requests is too old for who comes later.
+func (s *scheduler) quiet() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := false
+	for _, w := range s.workers {
+		if w.run != nil && w.run.pending && !s.round.straggles(w, s.patience) || w.pending && past(w.due, time.Now()) || len(w.awaits) > 0 {
+			return
+		}
+		asked = asked || w.since == s.round.number
 	}
-	w.run, w.ended = nil, time.Now()
-	if r.answer == known {
-		s.round.answer(r.took.read)
+	if asked {
+		s.round.number = s.store.NextRound()
 	}
-	s.loop.wrote(r.cluster.Name, r.step.Commit, r.outcomes)
-	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
-	s.store.Results.Add(r.cluster.Name, s.loop.advised(r.outcomes))
-	if !w.gone {
-		ending{s, w, r}.takeOver(ctx)
-		s.enqueue(w)
+}
+
+// silent says that a cluster does not answer.
+func silent(r *run) *object.Reason {
+	since := time.Duration(0)
+	if r != nil {
+		since = time.Since(r.lastHeard()).Round(100 * time.Millisecond)
 	}
+	return object.Because(reason.Timeout, "no answer for %s; the other clusters did not wait: it has its turn when it answers", since)
 }

@@ -1,5 +1,5 @@
-// Package sync answers: when does what run? One pass and the loop around it. It decides nothing: what
-// is to be done in a cluster is what package plan says.
+// Package sync answers: when is which cluster reconciled? It keeps a queue of clusters, and reads, plans and writes each whose turn comes.
+// It decides nothing: package plan says what is to be done in a cluster.
 package sync
 
 import (
@@ -15,7 +15,6 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/record"
-	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 	"github.com/linkwright/linkwright/sync/store"
 	"github.com/linkwright/linkwright/sync/verify"
@@ -41,7 +40,7 @@ type Declared interface {
 	Follows(ctx context.Context, commit, last api.Commit, allowed []api.Commit) error
 }
 
-// Clusters are the open connections. Drift is repaired while the next pass begins: WithCluster and Token run beside Follow.
+// Clusters are the open connections. Drift is repaired while the next sync begins: WithCluster and Token run beside Follow.
 type Clusters interface {
 	// Follow opens what is new or changed, closes what is not named any more, and says per cluster
 	// what prevents it. A cluster that cannot be opened has no connection. A change that takes long goes on until ctx ends,
@@ -115,47 +114,6 @@ type Confinement struct {
 	RequireConfinement bool
 }
 
-// Once makes one sync: it ends when no cluster has anything left to do, or what is left must be waited
-// for longer than Patience. The report tells all of it, whatever the error.
-func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error) {
-	e := newEngine(l, leadership)
-	defer e.start(ctx)()
-	r, err := e.sync(ctx, l.poll(ctx), nil)
-	if !l.ReadOnly {
-		(&journal{log: l.Log}).tell(r, err)
-	}
-	return r, err
-}
-
-// Look reads what is declared and every cluster, and gives all that is known; nothing is written.
-func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
-	d, err := l.Declared.Next(ctx)
-	if err == nil && d.Fleet == nil {
-		err = invalid(d.Problems)
-	}
-	if err != nil {
-		return state.Snapshot{}, err
-	}
-	e := newEngine(l, leadership)
-	defer e.start(ctx)()
-	if err := e.declare(ctx, d.Fleet); err != nil {
-		return state.Snapshot{}, err
-	}
-	e.enroll()
-	e.strangers()
-	e.meet()
-	return e.store.Snapshot(), nil
-}
-
-// invalid is ErrInvalid with every problem on a line of its own.
-func invalid(problems []api.Problem) error {
-	lines := make([]error, 0, len(problems)+1)
-	for _, p := range problems {
-		lines = append(lines, errors.New(report.Line(p)))
-	}
-	return errors.Join(append(lines, ErrInvalid)...)
-}
-
 // writes says that a cluster is ours to write.
 func (l *Loop) writes(name api.ClusterName) bool {
 	return !l.ReadOnly && (len(l.Only) == 0 || slices.Contains(l.Only, name))
@@ -163,3 +121,8 @@ func (l *Loop) writes(name api.ClusterName) bool {
 
 // tries says that credentials are verified.
 func (l *Loop) tries() bool { return l.Tries != nil && (l.Probe || !l.ReadOnly) }
+
+// guards says that a cluster's history is ours to guard: of those that other processes write, it is theirs.
+func (l *Loop) guards(name api.ClusterName) bool {
+	return len(l.Only) == 0 || slices.Contains(l.Only, name)
+}

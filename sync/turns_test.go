@@ -311,7 +311,7 @@ func TestForbiddenWrites(t *testing.T) {
 		{[]error{apply.ErrSkipped}, false},
 		{nil, false},
 	} {
-		u := &reconcile{shared: shared{loop: loop}}
+		u := &reconcile{reader: reader{shared: shared{loop: loop}}}
 		for _, err := range tt.errs {
 			u.outcomes = append(u.outcomes, object.Outcome{Err: err})
 		}

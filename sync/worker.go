@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/linkwright/linkwright/render/fleet"
@@ -85,42 +83,12 @@ func (s readState) after(kept bool) readState {
 	return unread
 }
 
-// run is a reconcile under way.
-type run struct {
-	round   int // in which it began
-	pending bool
-	short   bool // it was told to begin nothing more
-	cut     context.CancelCauseFunc
-	heard   atomic.Int64 // when its cluster last answered, as Unix nanoseconds
-}
-
-// hear notes that the cluster answered.
-func (r *run) hear() { r.heard.Store(time.Now().UnixNano()) }
-
-// lastHeard is when the cluster last answered, or when the run began.
-func (r *run) lastHeard() time.Time { return time.Unix(0, r.heard.Load()) }
-
 // last is what a worker's last reconcile left.
 type last struct {
 	step  plan.Step
 	basis store.Basis // of step
 	state lastState
 }
-
-// lastState says how a reconcile left its cluster.
-//
-//	Unfinished  something is left to do, failed, or was never looked at
-//	Finished    nothing is left to do
-//	Repaired    it took back nothing but what others changed; nobody has looked yet at what that wrote
-//	Owed        another one was wanted in a round that ended before it: the next has it
-type lastState string
-
-const (
-	unfinished lastState = ""
-	finished   lastState = "Finished"
-	repaired   lastState = "Repaired"
-	owed       lastState = "Owed"
-)
 
 // finished says that the round need not wait for what moves since.
 func (l last) finished() bool { return l.state == finished || l.state == repaired }
@@ -244,3 +212,6 @@ func soonest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// past says that a moment has come; a zero one never does.
+func past(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

@@ -22,6 +22,9 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
+// operation is what a command does with an engine.
+type operation struct{ *engine }
+
 // takeover is what commands share that show first what they would do to links, and do it with --yes.
 type takeover struct {
 	common
@@ -39,11 +42,12 @@ func (t *takeover) add(f *pflag.FlagSet, does string) {
 type task func(ctx context.Context, term int64) error
 
 // do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
-func (t *takeover) do(c *cobra.Command, prepare func(*engine, *fleet.Fleet) (task, error)) error {
-	e, err := t.open(c.Context(), c.ErrOrStderr())
+func (t *takeover) do(c *cobra.Command, prepare func(operation, *fleet.Fleet) (task, error)) error {
+	opened, err := t.open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
+	e := operation{opened}
 	defer e.Close(c.Context())
 	declared, err := e.fleet(c.Context())
 	if err != nil {
@@ -57,7 +61,7 @@ func (t *takeover) do(c *cobra.Command, prepare func(*engine, *fleet.Fleet) (tas
 }
 
 // fleet is what the repository declares now.
-func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
+func (e operation) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	d, err := e.Loop.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
 		_, err = e.Loop.Look(ctx, noTerm) // which says what is wrong
@@ -70,7 +74,7 @@ func (e *engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 
 // lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
 // own, which it holds, too: they would link again what f unlinks.
-func (t *takeover) lease(ctx context.Context, e *engine, declared *fleet.Fleet, f task) error {
+func (t *takeover) lease(ctx context.Context, e operation, declared *fleet.Fleet, f task) error {
 	if !t.yes {
 		return f(ctx, noTerm)
 	}
@@ -114,7 +118,7 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err
 			}
-			return t.do(c, func(e *engine, f *fleet.Fleet) (_ task, err error) {
+			return t.do(c, func(e operation, f *fleet.Fleet) (_ task, err error) {
 				e.Loop.Adopt, e.Loop.Rules = every(f), rules
 				if !t.all {
 					e.Loop.Adopt, err = pairs(f, args, false)
@@ -138,7 +142,7 @@ func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 }
 
 // adopt shows what an adoption does, and with yes does exactly that.
-func (e *engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
+func (e operation) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
 	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err

@@ -35,11 +35,11 @@ before it is merged: "linkwright diff" shows its hash.`,
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
 				return usage("%q is no hash: 12 hex digits, as the reason PruneLimitExceeded shows them", args[0])
 			}
-			found, err := f.home.approveDenied(c, args[0])
+			found, err := approveDenied(&f.home, c, args[0])
 			if found || err != nil && (f.git.options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err
 			}
-			return f.approveDeclared(c, args[0])
+			return approveDeclared(&f, c, args[0])
 		},
 	}
 	f.add(c.Flags())
@@ -51,8 +51,8 @@ before it is merged: "linkwright diff" shows its hash.`,
 var errNotDenied = errors.New("to approve a pull request, give --repo and --ref")
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
-func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
-	cs, err := h.openInstalled(c)
+func approveDenied(h *homeFlags, c *cobra.Command, hash string) (bool, error) {
+	cs, err := openInstalled(h, c)
 	if err != nil {
 		return false, err
 	}
@@ -70,14 +70,14 @@ func (h *homeFlags) approveDenied(c *cobra.Command, hash string) (bool, error) {
 }
 
 // approveDeclared approves what the declarations of --ref remove.
-func (f *common) approveDeclared(c *cobra.Command, hash string) error {
+func approveDeclared(f *common, c *cobra.Command, hash string) error {
 	e, w, err := f.look(c)
 	if err != nil {
 		return err
 	}
 	defer e.Close(c.Context())
 	r := plan.Removal(w, e.Loop.Renderer)
-	return approve(c, e.installed(), func(inventory.Record) ([]inventory.Unit, error) {
+	return approve(c, installedOf(e), func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
 			return nil, fmt.Errorf("approve %s: what is declared there removes nothing that needs to be approved", hash)

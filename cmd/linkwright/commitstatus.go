@@ -151,7 +151,7 @@ type teller struct {
 }
 
 // teller checks the flags, and asks nobody.
-func (e *engine) teller(s statusFlags, f *common) (*teller, error) {
+func newTeller(e *engine, s statusFlags, f *common) (*teller, error) {
 	client, err := s.open(f.git.options.Repo, e.Source)
 	return &teller{s, f.home.owner, client}, err
 }

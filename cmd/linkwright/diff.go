@@ -49,9 +49,9 @@ or held, or could not be tried.`,
 			var d difference
 			var err error
 			if two {
-				d, err = f.offlineDiff(c, factsFile, from, to)
+				d, err = offlineDiff(&f, c, factsFile, from, to)
 			} else {
-				d, err = f.liveDiff(c.Context(), c.ErrOrStderr(), from)
+				d, err = liveDiff(&f, c.Context(), c.ErrOrStderr(), from)
 			}
 			if err != nil {
 				return err
@@ -95,7 +95,7 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 	return nil
 }
 
-func (f *common) loadRevision(c *cobra.Command, k *kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
+func loadRevision(f *common, c *cobra.Command, k *kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
 		return nil, usage("REV1..REV2: both revisions must be named")
 	}
@@ -111,7 +111,7 @@ func (f *common) loadRevision(c *cobra.Command, k *kustomize, s *source.Source, 
 }
 
 // offlineDiff brings an empty world to what REV1 declares, then on to REV2, and compares the two.
-func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (difference, error) {
+func offlineDiff(f *common, c *cobra.Command, factsFile, from, to string) (difference, error) {
 	o, err := newOffline(f.home.owner, factsFile)
 	if err != nil {
 		return difference{}, err
@@ -127,22 +127,22 @@ func (f *common) offlineDiff(c *cobra.Command, factsFile, from, to string) (diff
 		return difference{}, err
 	}
 	defer k.Close()
-	a, err := f.loadRevision(c, k, src, from)
+	a, err := loadRevision(f, c, k, src, from)
 	if err != nil {
 		return difference{}, err
 	}
-	b, err := f.loadRevision(c, k, src, to)
+	b, err := loadRevision(f, c, k, src, to)
 	if err != nil {
 		return difference{}, err
 	}
 	renderer := f.home.renderer(k)
 	before, _ := plan.Simulate(o.world(a), renderer)
-	after, steps := plan.Simulate(o.next(before, b), renderer, plan.Suspend, plan.PrunePolicy)
+	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
 	return difference{Diff: worldsDiff(f.home.owner, before, after, steps), world: after}, nil
 }
 
 // next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
-func (o *offline) next(w state.Snapshot, b *fleet.Fleet) state.Snapshot {
+func next(o *offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
 	next := o.world(b)
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
 	for _, c := range w.Fleet.Clusters {
@@ -202,7 +202,7 @@ func bookkeeping(owner string, k object.Key) bool {
 }
 
 // liveDiff plans against the live clusters, in the mind to the end, and tries every write by a dry run.
-func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (difference, error) {
+func liveDiff(f *common, ctx context.Context, stderr io.Writer, rev string) (difference, error) {
 	f.git.options.Ref = cmp.Or(f.git.options.Ref, rev)
 	e, err := f.open(ctx, stderr)
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *common) liveDiff(ctx context.Context, stderr io.Writer, rev string) (di
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	d := difference{world: w}
 	for _, name := range sortedNames(w) {
-		cd, failed := e.previews(ctx, w, name, steps[name])
+		cd, failed := operation{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	return d, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -13,9 +14,12 @@ import (
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
+	"github.com/spf13/cobra"
 )
 
 // opening is what status opens with, as the record and the leases say.
@@ -94,3 +98,30 @@ func leaderOf(l coordinationv1.Lease) *report.Leader {
 	}
 	return out
 }
+
+// installed is an installation by what its home cluster remembers: no repository is needed.
+type installed struct {
+	*access.Clusters
+	owner, namespace string
+	log              *slog.Logger
+}
+
+// openInstalled checks the flags of a command first.
+func openInstalled(h *homeFlags, c *cobra.Command) (installed, error) {
+	if err := h.check(); err != nil {
+		return installed{}, err
+	}
+	log, err := h.log.open(c.ErrOrStderr())
+	if err != nil {
+		return installed{}, err
+	}
+	clusters, err := h.openClusters(c.Context(), log)
+	return installed{clusters, h.owner, h.namespace, log}, err
+}
+
+func installedOf(e *engine) installed {
+	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
+}
+
+// home is the home cluster as package sync sees it.
+func (r installed) home() record.Home { return record.Home{Cluster: r.Home(), Namespace: r.namespace} }

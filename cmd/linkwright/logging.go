@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/pflag"
-
-	"github.com/linkwright/linkwright/sync/lease"
 )
 
 // logFlags say what is logged, and how.
@@ -34,31 +30,4 @@ func (l *logFlags) open(stderr io.Writer) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(stderr, options)), nil
 	}
 	return nil, usage("--log-format %s: want text or json", l.format)
-}
-
-// Reasons for which a leadership ends.
-const (
-	leaseLost     = "LeaseLost"
-	leaseReleased = "LeaseReleased"
-	syncFailed    = "Failed"
-)
-
-// ended logs the end of a leadership, and why: the context of one that was told to stop, or lost its lease, says so.
-func ended(ctx context.Context, log *slog.Logger, term int64, failed error) {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, lease.ErrLost):
-		log.Warn("leadership ends", "term", term, "reason", leaseLost, "why", "the lease could not be renewed in time: another replica may lead")
-	case failed != nil:
-		log.Error("leadership ends", "term", term, "reason", syncFailed, "error", failed)
-	default:
-		log.Info("leadership ends", "term", term, "reason", leaseReleased, "why", said(cause))
-	}
-}
-
-// said is what an error says; empty without one.
-func said(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,3 +121,6 @@ const (
 	defaultWait  = time.Minute
 	defaultGrace = 24 * time.Hour // of --access-grace, also for commands without it: they tell what run would do
 )
+
+// noTerm is the term of who only reads: no process that writes is later.
+const noTerm = math.MaxInt64

@@ -7,12 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/record"
 )
 
 // openHome gives the configuration of the home cluster.
@@ -60,30 +58,3 @@ func (h *homeFlags) openManagement(ctx context.Context) (*access.Home, error) {
 	}
 	return access.OpenHome(ctx, cfg, cluster.Options{Owner: h.owner, Namespace: h.namespace, Timeout: h.timeout})
 }
-
-// installed is an installation by what its home cluster remembers: no repository is needed.
-type installed struct {
-	*access.Clusters
-	owner, namespace string
-	log              *slog.Logger
-}
-
-// openInstalled checks the flags of a command first.
-func (h *homeFlags) openInstalled(c *cobra.Command) (installed, error) {
-	if err := h.check(); err != nil {
-		return installed{}, err
-	}
-	log, err := h.log.open(c.ErrOrStderr())
-	if err != nil {
-		return installed{}, err
-	}
-	clusters, err := h.openClusters(c.Context(), log)
-	return installed{clusters, h.owner, h.namespace, log}, err
-}
-
-func (e *engine) installed() installed {
-	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
-}
-
-// home is the home cluster as package sync sees it.
-func (r installed) home() record.Home { return record.Home{Cluster: r.Home(), Namespace: r.namespace} }

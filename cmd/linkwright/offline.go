@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -128,4 +130,16 @@ func (f *common) imagine(c *cobra.Command, args []string, factsFile string, do f
 		return err
 	}
 	return do(o.world(fl), k.Renderer(render.New(o.owner)))
+}
+
+// sortedKeys are the objects in either observation whose bodies are known.
+func sortedKeys(a, b object.Observation) []object.Key {
+	all := map[object.Key]bool{}
+	for k := range a.Bodies() {
+		all[k] = true
+	}
+	for k := range b.Bodies() {
+		all[k] = true
+	}
+	return slices.SortedFunc(maps.Keys(all), object.Key.Compare)
 }

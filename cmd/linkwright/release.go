@@ -41,7 +41,7 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 			if err := someOrAll(args, t.all); err != nil {
 				return err
 			}
-			return t.do(c, func(e *engine, f *fleet.Fleet) (task, error) {
+			return t.do(c, func(e operation, f *fleet.Fleet) (task, error) {
 				links, err := pairs(f, args, true)
 				e.Loop.Release = &state.Releasing{Links: links, All: t.all}
 				return func(ctx context.Context, term int64) error {
@@ -72,7 +72,7 @@ func printing(c *cobra.Command, f report.Format) printer {
 }
 
 // release shows what is given up, and with yes does it.
-func (e *engine) release(ctx context.Context, term int64, yes bool, out printer) error {
+func (e operation) release(ctx context.Context, term int64, yes bool, out printer) error {
 	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (e *engine) release(ctx context.Context, term int64, yes bool, out printer)
 }
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.
-func (e *engine) unreleased(w state.Snapshot) []plan.LeftOver {
+func (e operation) unreleased(w state.Snapshot) []plan.LeftOver {
 	asked := e.Loop.Release
 	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
 	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Touches(w, l.Cluster) })
@@ -140,7 +140,7 @@ func fate(c object.Change) string {
 }
 
 // dropRecord deletes the record of clusters once it names none, and no debt.
-func (e *engine) dropRecord(ctx context.Context) error {
+func (e operation) dropRecord(ctx context.Context) error {
 	r, err := e.record(ctx)
 	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
 		return err
@@ -151,6 +151,6 @@ func (e *engine) dropRecord(ctx context.Context) error {
 }
 
 // record is what the home cluster remembers of clusters.
-func (e *engine) record(ctx context.Context) (inventory.Record, error) {
+func (e operation) record(ctx context.Context) (inventory.Record, error) {
 	return e.Loop.Home.Record(ctx, e.Loop.Owner)
 }

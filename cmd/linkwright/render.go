@@ -38,7 +38,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 				return err
 			}
 			if saveFacts != "" {
-				return f.saveFacts(c.Context(), c.ErrOrStderr(), saveFacts)
+				return storeFacts(&f, c.Context(), c.ErrOrStderr(), saveFacts)
 			}
 			return f.imagine(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
 				return printEnds(c.OutOrStdout(), w, r, only)
@@ -84,7 +84,7 @@ func printEnd(w io.Writer, end object.Wanted, key string) error {
 }
 
 // saveFacts reads all clusters and writes what it learned of those that could be read.
-func (f *common) saveFacts(ctx context.Context, stderr io.Writer, file string) error {
+func storeFacts(f *common, ctx context.Context, stderr io.Writer, file string) error {
 	e, err := f.open(ctx, stderr)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ lease is not needed. A token of mode Existing is replaced by whoever writes it.`
 				return err
 			}
 			turns := plan.Turns(w, links, revoke, plan.Suspend, plan.PrunePolicy)
-			return e.rotate(c.Context(), turns, c.OutOrStdout())
+			return operation{e}.rotate(c.Context(), turns, c.OutOrStdout())
 		},
 	}
 	f.add(c.Flags())
@@ -75,7 +75,7 @@ func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 }
 
 // rotate writes every inventory; what fails keeps no other from being written.
-func (e *engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
+func (e operation) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
 	var failed []error
 	for _, t := range turns {
 		switch {

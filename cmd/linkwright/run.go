@@ -46,10 +46,10 @@ linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 				return err
 			}
 			defer e.Close(c.Context())
-			if s.teller, err = e.teller(status, &f); err != nil {
+			if s.teller, err = newTeller(e, status, &f); err != nil {
 				return err
 			}
-			return e.serve(c.Context(), s)
+			return operation{e}.serve(c.Context(), s)
 		},
 	}
 	f.add(c.Flags())
@@ -79,7 +79,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 }
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
-func (e *engine) serve(ctx context.Context, s serving) error {
+func (e operation) serve(ctx context.Context, s serving) error {
 	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
 	doors, err := s.doors(ctx, server, poke, e.Loop.Log)
 	if err != nil {
@@ -118,7 +118,7 @@ type daemon struct {
 }
 
 // terms leads, pass after pass, whenever the lease is ours.
-func (e *engine) terms(ctx context.Context, observe bool, d daemon) error {
+func (e operation) terms(ctx context.Context, observe bool, d daemon) error {
 	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = defaultWait, e.Clusters, e.Clusters.Recorded()
 	e.Loop.Holder = setup.Identity()
 	standby := e.Loop.Standby()

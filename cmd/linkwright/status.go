@@ -49,7 +49,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case f.git.options.Repo == "":
-				return f.home.told(c, out.Format, watch)
+				return showStatus(&f.home, c, out.Format, watch)
 			case watch:
 				return usage("--watch tells what inventories tell: leave out --repo")
 			case !slices.Contains(report.Formats(), out.Format):
@@ -62,7 +62,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 			defer e.Close(c.Context())
 			e.readOnly()
 			r, failed := e.Loop.Once(c.Context(), noTerm)
-			r.Opening = e.opening(c.Context(), r, failed)
+			r.Opening = operation{e}.opening(c.Context(), r, failed)
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err
 			}
@@ -81,9 +81,9 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 }
 
 // opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.
-func (e *engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
+func (e operation) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
 	known, err := e.record(ctx)
-	out := e.installed().opening(ctx, known)
+	out := installedOf(e.engine).opening(ctx, known)
 	if err == nil { // else the report says so
 		out.Revision = observedNow(out.Revision, r, failed)
 	}

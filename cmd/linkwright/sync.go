@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
@@ -38,7 +35,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			}
 			defer e.Close(c.Context())
 			e.Loop.Patience, e.Loop.Holder = wait, setup.Identity()
-			teller, err := e.teller(status, &f)
+			teller, err := newTeller(e, status, &f)
 			if err != nil {
 				return err
 			}
@@ -73,44 +70,4 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 	group(c.Flags(), groupForge, status.add)
 	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
 	return c
-}
-
-// format is a flag that is checked when it is read.
-type format struct {
-	report.Format
-	among []report.Format
-}
-
-func (f *format) String() string { return string(f.Format) }
-func (f *format) Type() string   { return "format" }
-
-func (f *format) Set(word string) (err error) {
-	f.Format, err = report.ParseFormat(word, f.among)
-	return err
-}
-
-func (f *format) add(flags *pflag.FlagSet, among []report.Format) {
-	f.Format, f.among = among[0], among
-	flags.VarP(f, "output", "o", report.Enumerate(among))
-}
-
-// tell shows what a pass did, and gives its exit code.
-func tell(w io.Writer, f report.Format, r report.Report, failed error) error {
-	if err := r.Write(w, f); err != nil {
-		return err
-	}
-	return verdict(r, failed)
-}
-
-// verdict turns a pass that was told into an exit code.
-func verdict(r report.Report, failed error) error {
-	switch {
-	case errors.Is(failed, sync.ErrInvalid):
-		return exit{exitInvalid, nil}
-	case failed != nil:
-		return exit{exitError, failed}
-	case !r.Clean():
-		return exit{exitPartial, nil}
-	}
-	return nil
 }

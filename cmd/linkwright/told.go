@@ -35,8 +35,8 @@ func toldFlags() []string {
 	}
 }
 
-// told shows what inventories tell: once, or whenever it is another.
-func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
+// showStatus shows what inventories tell: once, or whenever it is another.
+func showStatus(h *homeFlags, c *cobra.Command, f report.Format, watch bool) error {
 	var err error
 	c.Flags().Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(toldFlags(), flag.Name) {
@@ -46,7 +46,7 @@ func (h *homeFlags) told(c *cobra.Command, f report.Format, watch bool) error {
 	if err != nil {
 		return err
 	}
-	cs, err := h.openInstalled(c)
+	cs, err := openInstalled(h, c)
 	if err != nil {
 		return err
 	}

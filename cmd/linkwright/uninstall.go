@@ -48,7 +48,7 @@ To keep links and give up only what linkwright has to do with them, use "release
   linkwright uninstall --repo URL --home-kubeconfig home --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return t.do(c, func(e *engine, _ *fleet.Fleet) (task, error) {
+			return t.do(c, func(e operation, _ *fleet.Fleet) (task, error) {
 				e.Loop.Patience = wait
 				return func(ctx context.Context, term int64) error {
 					return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
@@ -93,7 +93,7 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 }
 
 // remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
-func (e *engine) remembered(w state.Snapshot) []fleet.Cluster {
+func (e operation) remembered(w state.Snapshot) []fleet.Cluster {
 	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
 		side := w.Clusters[c.Name]
 		return w.Forget[c.Name] && (!side.Known() || len(side.Seen.Hidden) > 0)
@@ -101,7 +101,7 @@ func (e *engine) remembered(w state.Snapshot) []fleet.Cluster {
 }
 
 // uninstall shows what goes, and with yes takes it away.
-func (e *engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
+func (e operation) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
 	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func sayLeft(out printer, left []plan.LeftOver) {
 	}
 }
 
-func (e *engine) dropIf(ctx context.Context, yes bool) error {
+func (e operation) dropIf(ctx context.Context, yes bool) error {
 	if !yes {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (e *engine) dropIf(ctx context.Context, yes bool) error {
 }
 
 // going tells, from a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
-func (e *engine) going(w state.Snapshot, out printer) {
+func (e operation) going(w state.Snapshot, out printer) {
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])

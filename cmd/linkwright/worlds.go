@@ -2,7 +2,6 @@ package main
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/linkwright/linkwright/api"
@@ -14,23 +13,8 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// noTerm is the term of who only reads: no process that writes is later.
-const noTerm = math.MaxInt64
-
 func sortedNames(w state.Snapshot) []api.ClusterName {
 	return slices.Sorted(maps.Keys(w.Clusters))
-}
-
-// sortedKeys are the objects in either observation whose bodies are known.
-func sortedKeys(a, b object.Observation) []object.Key {
-	all := map[object.Key]bool{}
-	for k := range a.Bodies() {
-		all[k] = true
-	}
-	for k := range b.Bodies() {
-		all[k] = true
-	}
-	return slices.SortedFunc(maps.Keys(all), object.Key.Compare)
 }
 
 // lastChanges gives the last change of every object, in order of the steps; an object that is created

@@ -124,6 +124,7 @@ var help = regexp.MustCompile(`(?m)^ +(-\w, )?--([a-z-]+)(?: \w+)? {2,}(.*)$`)
 // TestFlags asks the program itself, built of this tree.
 func TestFlags(t *testing.T) {
 	depend(t, "../cmd/linkwright/*.go")
+	depend(t, "../cmd/linkwright/*/*.go")
 	program := filepath.Join(t.TempDir(), "linkwright")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/linkwright")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
@@ -311,7 +312,7 @@ func rooms() []string {
 	return []string{
 		"api", "object/reason", "object", "render/fleet", "render/linkerd", "render", "render/marks", "render/confine", "render/overlay", "prune/inventory", "prune",
 		"sync/state", "sync/credential", "sync/health", "sync/takeover", "sync/plan", "sync/rights", "sync/report", "sync/trust", "sync/forge", "sync/source", "sync/cluster", "sync/lease", "sync/store", "sync/apply", "sync/verify", "sync/record", "sync", "sync/web",
-		"sync/declared", "sync/access", "sync/setup", "cmd/linkwright",
+		"sync/declared", "sync/access", "sync/setup", "cmd/linkwright/cli", "cmd/linkwright/decide", "cmd/linkwright/enroll", "cmd/linkwright",
 	}
 }
 

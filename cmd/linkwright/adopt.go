@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -23,18 +24,18 @@ import (
 )
 
 // operation is what a command does with an engine.
-type operation struct{ *engine }
+type operation struct{ *cli.Engine }
 
 // takeover is what commands share that show first what they would do to links, and do it with --yes.
 type takeover struct {
-	common
+	cli.Common
 	all, yes bool
 }
 
 func (t *takeover) add(f *pflag.FlagSet, does string) {
-	t.common.add(f)
-	group(f, groupTrust, t.rewind.add)
-	group(f, groupClusters, t.home.addImages)
+	t.Add(f)
+	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
+	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
 	f.BoolVar(&t.yes, "yes", false, does+"; without it, it is only shown")
 }
 
@@ -43,7 +44,7 @@ type task func(ctx context.Context, term int64) error
 
 // do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
 func (t *takeover) do(c *cobra.Command, prepare func(operation, *fleet.Fleet) (task, error)) error {
-	opened, err := t.open(c.Context(), c.ErrOrStderr())
+	opened, err := t.Open(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -64,9 +65,9 @@ func (t *takeover) do(c *cobra.Command, prepare func(operation, *fleet.Fleet) (t
 func (e operation) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	d, err := e.Loop.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
-		_, err = e.Loop.Look(ctx, noTerm) // which says what is wrong
+		_, err = e.Loop.Look(ctx, cli.NoTerm) // which says what is wrong
 		if errors.Is(err, sync.ErrInvalid) {
-			err = exit{exitInvalid, err}
+			err = cli.Exit{Code: cli.ExitInvalid, Err: err}
 		}
 	}
 	return d.Fleet, err
@@ -76,7 +77,7 @@ func (e operation) fleet(ctx context.Context) (*fleet.Fleet, error) {
 // own, which it holds, too: they would link again what f unlinks.
 func (t *takeover) lease(ctx context.Context, e operation, declared *fleet.Fleet, f task) error {
 	if !t.yes {
-		return f(ctx, noTerm)
+		return f(ctx, cli.NoTerm)
 	}
 	locks, err := e.AllLocks(ctx, declared)
 	if err != nil {
@@ -88,7 +89,7 @@ func (t *takeover) lease(ctx context.Context, e operation, declared *fleet.Fleet
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
-		return exit{exitHeld, fmt.Errorf("%w; a daemon holds it as long as it runs, and so does a process with --only-write that of its clusters: scale it to 0, and back once this is done", err)}
+		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon holds it as long as it runs, and so does a process with --only-write that of its clusters: scale it to 0, and back once this is done", err)}
 	}
 	return errors.Join(told, err)
 }
@@ -119,9 +120,9 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 				return err
 			}
 			return t.do(c, func(e operation, f *fleet.Fleet) (_ task, err error) {
-				e.Loop.Adopt, e.Loop.Rules = every(f), rules
+				e.Loop.Adopt, e.Loop.Rules = cli.AllLinks(f), rules
 				if !t.all {
-					e.Loop.Adopt, err = pairs(f, args, false)
+					e.Loop.Adopt, err = cli.Links(f, args, false)
 				}
 				return func(ctx context.Context, term int64) error { return e.adopt(ctx, term, t.yes, c.OutOrStdout()) }, err
 			})
@@ -135,10 +136,10 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 }
 
 func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
-	if rules.From != "" && rules.From == t.home.owner {
-		return usage("--from-owner %s: that is this installation itself (--owner)", rules.From)
+	if rules.From != "" && rules.From == t.Home.Owner {
+		return cli.Usage("--from-owner %s: that is this installation itself (--owner)", rules.From)
 	}
-	return someOrAll(args, t.all)
+	return cli.SomeOrAll(args, t.all)
 }
 
 // adopt shows what an adoption does, and with yes does exactly that.
@@ -155,13 +156,13 @@ func (e operation) adopt(ctx context.Context, term int64, yes bool, out io.Write
 	case len(p.adoptions) == 0:
 		return p.verdict()
 	case !yes:
-		say(out, "\nNothing was written: adopt with --yes.")
-		return exit{exitPartial, nil}
+		cli.Say(out, "\nNothing was written: adopt with --yes.")
+		return cli.Exit{Code: cli.ExitPartial}
 	}
 	e.Loop.Policies = append(slices.Clone(e.Loop.Policies), p.shown)
 	r, failed := e.Loop.Once(ctx, term)
 	if failed != nil {
-		return exit{exitError, failed}
+		return cli.Exit{Code: cli.ExitError, Err: failed}
 	}
 	return errors.Join(adopted(out, r.Clusters), p.verdict())
 }

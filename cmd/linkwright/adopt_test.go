@@ -12,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
+
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/linkwright/linkwright/hack/testbed"
@@ -82,12 +85,12 @@ func TestAdopt(t *testing.T) {
 	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
-	l.must(exitPartial, []string{"OtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
+	l.must(cli.ExitPartial, []string{"OtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
 	l.keptBy("argocd-controller", "")
 	before := l.inLink("west")
-	l.must(exitPartial, []string{"Occupied", "linkwright adopt west/east"}, "sync")
+	l.must(cli.ExitPartial, []string{"Occupied", "linkwright adopt west/east"}, "sync")
 
-	shown := l.must(exitPartial, []string{
+	shown := l.must(cli.ExitPartial, []string{
 		"Nothing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "goes on with the former token",
 	}, "adopt", "west-east")
 	for _, key := range []string{"Deployment.apps linkerd-multicluster/controller-east", "ServiceAccount linkerd-multicluster/controller-east", "Role.rbac"} {
@@ -101,7 +104,7 @@ func TestAdopt(t *testing.T) {
 	}
 	l.same("shown only", before, l.inLink("west"), func(o *unstructured.Unstructured) string { return o.GetResourceVersion() }, "leases", "links")
 
-	l.must(exitDone, []string{"adopted: 9 objects"}, "adopt", "--all", "--yes")
+	l.must(cli.ExitDone, []string{"adopted: 9 objects"}, "adopt", "--all", "--yes")
 	adopted := l.inLink("west")
 	l.same("adopted", before, adopted, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
 	l.same("adopted", before, adopted, contentOf, "leases")
@@ -111,15 +114,15 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("%s: ours %t, of Helm %t, policy %q", name, mine, helm, keep)
 		}
 	}
-	l.must(exitDone, []string{"nothing to adopt"}, "adopt", "--all")
+	l.must(cli.ExitDone, []string{"nothing to adopt"}, "adopt", "--all")
 	holder := leader(adopted)
 
-	l.must(exitDone, []string{"1 link in place"}, "sync")
-	if code, out := l.bare("status", "-o", "wide"); code != exitDone || !regexp.MustCompile(`west +east +True +Ready`).MatchString(out) {
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	if code, out := l.bare("status", "-o", "wide"); code != cli.ExitDone || !regexp.MustCompile(`west +east +True +Ready`).MatchString(out) {
 		t.Errorf("right after the sync: exit code %d, want a link that is ready\n%s", code, out)
 	}
-	l.must(exitDone, []string{"no difference"}, "diff")
-	l.must(exitDone, []string{"nothing to adopt"}, "adopt", "--all", "--yes")
+	l.must(cli.ExitDone, []string{"no difference"}, "diff")
+	l.must(cli.ExitDone, []string{"nothing to adopt"}, "adopt", "--all", "--yes")
 	after := l.inLink("west")
 	l.same("synced", before, after, func(o *unstructured.Unstructured) string { return string(o.GetUID()) }) // pods, too: none was rolled
 	if now := leader(after); now != holder || holder == "" {
@@ -127,11 +130,11 @@ func TestAdopt(t *testing.T) {
 	}
 	l.keeps(after)
 	l.commit(l.clusters() + strings.Replace(imported, "spec:\n", "spec:\n  controller: {replicas: 2}\n", 1))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	l.keeps(l.inLink("west"))
 	l.commit(l.clusters() + imported)
-	l.must(exitDone, []string{"1 link in place"}, "sync")
-	l.must(exitDone, []string{"no difference"}, "diff")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"no difference"}, "diff")
 	l.keeps(l.inLink("west"))
 	for name, o := range after {
 		if o.GetLabels()["linkwright.dev/owner"] != "" && o.GetAnnotations()["kubectl.kubernetes.io/last-applied-configuration"] != "" {
@@ -185,20 +188,20 @@ func TestAdoptLegacy(t *testing.T) {
 	l, w := handmade(t, true)
 	before := l.inLink("west")
 	l.commit(l.clusters() + link("west", "east", full))
-	l.must(exitPartial, []string{"Occupied"}, "sync")
-	l.must(exitPartial, []string{
+	l.must(cli.ExitPartial, []string{"Occupied"}, "sync")
+	l.must(cli.ExitPartial, []string{
 		"Deployment.apps linkerd-multicluster/linkerd-service-mirror-east", "deletes it: it is not declared, or what is declared takes its place",
 		"note: ClusterRole linkerd-service-mirror-access-local-resources-east in west stays", "Nothing was written",
 	}, "adopt", "west/east")
 
-	l.must(exitDone, []string{"adopted: 9 objects"}, "adopt", "west/east", "--yes")
+	l.must(cli.ExitDone, []string{"adopted: 9 objects"}, "adopt", "west/east", "--yes")
 	adopted := l.inLink("west")
 	l.same("adopted", before, adopted, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
 	l.same("adopted", before, adopted, contentOf, "leases")
 
-	l.must(exitDone, []string{"1 link in place"}, "sync", "--wait", "1m")
-	l.must(exitDone, []string{"no difference"}, "diff")
-	l.must(exitDone, []string{"nothing to adopt"}, "adopt", "--all")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--wait", "1m")
+	l.must(cli.ExitDone, []string{"no difference"}, "diff")
+	l.must(cli.ExitDone, []string{"nothing to adopt"}, "adopt", "--all")
 	after := l.inLink("west")
 	for name, o := range after {
 		_, own, _ := strings.Cut(name, "/")

@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
 func approveCommand() *cobra.Command {
-	var f common
+	var f cli.Common
 	c := &cobra.Command{
 		Use:   "approve HASH",
 		Short: "Let a revision remove what is over a limit",
@@ -33,17 +35,17 @@ before it is merged: "linkwright diff" shows its hash.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
-				return usage("%q is no hash: 12 hex digits, as the reason PruneLimitExceeded shows them", args[0])
+				return cli.Usage("%q is no hash: 12 hex digits, as the reason PruneLimitExceeded shows them", args[0])
 			}
-			found, err := approveDenied(&f.home, c, args[0])
-			if found || err != nil && (f.git.options.Repo == "" || !errors.Is(err, errNotDenied)) {
+			found, err := approveDenied(&f.Home, c, args[0])
+			if found || err != nil && (f.Git.Options.Repo == "" || !errors.Is(err, errNotDenied)) {
 				return err
 			}
 			return approveDeclared(&f, c, args[0])
 		},
 	}
-	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addImages)
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	return c
 }
 
@@ -51,7 +53,7 @@ before it is merged: "linkwright diff" shows its hash.`,
 var errNotDenied = errors.New("to approve a pull request, give --repo and --ref")
 
 // approveDenied approves what the record says is denied, and says whether it is what the hash names.
-func approveDenied(h *homeFlags, c *cobra.Command, hash string) (bool, error) {
+func approveDenied(h *cli.HomeFlags, c *cobra.Command, hash string) (bool, error) {
 	cs, err := openInstalled(h, c)
 	if err != nil {
 		return false, err
@@ -70,8 +72,8 @@ func approveDenied(h *homeFlags, c *cobra.Command, hash string) (bool, error) {
 }
 
 // approveDeclared approves what the declarations of --ref remove.
-func approveDeclared(f *common, c *cobra.Command, hash string) error {
-	e, w, err := f.look(c)
+func approveDeclared(f *cli.Common, c *cobra.Command, hash string) error {
+	e, w, err := f.Look(c)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func removing(hash string, units []inventory.Unit) string {
 // approve adds an approval to the record. Two people at once lose nothing: who comes second reads what the first wrote.
 func approve(c *cobra.Command, at installed, choose func(inventory.Record) ([]inventory.Unit, error)) error {
 	var units []inventory.Unit
-	by := who(c.Context(), at.LeaseConfig())
+	by := decide.Who(c.Context(), at.LeaseConfig())
 	err := at.home().Amend(c.Context(), at.owner, func(r *inventory.Record) (err error) {
 		if units, err = choose(*r); err != nil {
 			return err
@@ -111,7 +113,7 @@ func approve(c *cobra.Command, at installed, choose func(inventory.Record) ([]in
 		return nil
 	})
 	if err == nil {
-		say(c.OutOrStdout(), "approved "+removing(inventory.HashOf(units), units))
+		cli.Say(c.OutOrStdout(), "approved "+removing(inventory.HashOf(units), units))
 	}
 	return err
 }

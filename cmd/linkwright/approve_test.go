@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/object"
@@ -21,43 +23,43 @@ func TestApprove(t *testing.T) {
 	l := newLab(t, "east", "west")
 	declared, retired := l.clusters()+link("west", "east", "")+policy(strict), l.clusters()+policy(strict)
 	l.commit(declared)
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 
 	l.commit(retired)
 	hash := l.denied("sync")
 	before := l.writes()
-	l.must(exitError, []string{"removes something else: " + hash + "  link west/east"}, "approve", "000000000000")
-	l.must(exitUsage, []string{"is no hash"}, "approve", "west/east")
+	l.must(cli.ExitError, []string{"removes something else: " + hash + "  link west/east"}, "approve", "000000000000")
+	l.must(cli.ExitUsage, []string{"is no hash"}, "approve", "west/east")
 	if n := l.writes(); n != before {
 		t.Errorf("with a hash that is none, %d writes", n-before)
 	}
-	if code, out := l.bare("approve", "000000000000"); code != exitError || !strings.Contains(out, "what is denied now is another: "+hash+"  link west/east") {
+	if code, out := l.bare("approve", "000000000000"); code != cli.ExitError || !strings.Contains(out, "what is denied now is another: "+hash+"  link west/east") {
 		t.Errorf("without a repository, by another hash: exit code %d, %s", code, out)
 	}
-	if code, out := l.bare("approve", hash); code != exitDone || !strings.Contains(out, "approved "+hash+"  link west/east") {
+	if code, out := l.bare("approve", hash); code != cli.ExitDone || !strings.Contains(out, "approved "+hash+"  link west/east") {
 		t.Errorf("without a repository: exit code %d, %s", code, out)
 	}
 	if n := l.writes() - before; n != 0 {
 		t.Errorf("an approval writes more than the record: %d writes", n)
 	}
-	l.must(exitDone, []string{"0 failed"}, "sync")
+	l.must(cli.ExitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")
-	l.must(exitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
+	l.must(cli.ExitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
 
 	l.commit(declared)
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	l.git("checkout", "-q", "-b", "retire")
 	l.commit(retired)
 	l.git("checkout", "-q", "main")
 	if offline, live := l.denied("diff", "main..retire"), l.denied("diff", "--ref", "retire"); offline != hash || live != hash {
 		t.Errorf("the same removal is called %s by a preview without clusters, %s by one with them, %s by the daemon", offline, live, hash)
 	}
-	l.must(exitPartial, []string{"nothing would be written; 2 ends refused"}, "diff", "--ref", "retire")
-	l.must(exitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
-	l.must(exitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
-	l.must(exitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	l.must(cli.ExitPartial, []string{"nothing would be written; 2 ends refused"}, "diff", "--ref", "retire")
+	l.must(cli.ExitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
+	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
+	l.must(cli.ExitDone, []string{"1 link in place", "nothing to write"}, "sync")
 	l.git("merge", "-q", "--ff-only", "retire")
-	l.must(exitDone, []string{"0 failed"}, "sync")
+	l.must(cli.ExitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")
 }
 
@@ -71,7 +73,7 @@ func (l *lab) denied(args ...string) string {
 	for _, m := range hashNamed.FindAllStringSubmatch(r.out, -1) {
 		found[m[1]] = true
 	}
-	if len(found) != 1 || r.code != exitPartial {
+	if len(found) != 1 || r.code != cli.ExitPartial {
 		l.t.Fatalf("%v: exit code %d, hashes %v\n%s%s", args, r.code, found, r.out, r.stderr)
 	}
 	return slices.Collect(maps.Keys(found))[0]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -15,8 +16,8 @@ import (
 const checkVariable = "LINKWRIGHT_CHECK"
 
 func checkCommand() *cobra.Command {
-	var f common
-	var out format
+	var f cli.Common
+	var out cli.Format
 	c := &cobra.Command{
 		Use:   "check --repo URL",
 		Short: "Check every cluster and every link once, in the manner of linkerd check",
@@ -37,17 +38,17 @@ The exit code is 4 where a check failed.`,
 			if err := flagsFromEnv(c); err != nil {
 				return err
 			}
-			e, err := f.open(c.Context(), c.ErrOrStderr())
+			e, err := f.Open(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				if extension() != "" && report.Unchecked(c.OutOrStdout(), out.Format, err) == nil {
-					return exit{exitPartial, nil}
+					return cli.Exit{Code: cli.ExitPartial}
 				}
 				return err
 			}
 			defer e.Close(c.Context())
-			e.readOnly()
+			e.ReadOnly()
 			e.Loop.Probe = true
-			r, failed := e.Loop.Once(c.Context(), noTerm)
+			r, failed := e.Loop.Once(c.Context(), cli.NoTerm)
 			ok, err := r.Check(c.OutOrStdout(), out.Format)
 			if err != nil {
 				return err
@@ -58,18 +59,18 @@ The exit code is 4 where a check failed.`,
 			return verdictOf(failed)
 		},
 	}
-	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addConfinement)
-	out.add(c.Flags(), report.CheckFormats())
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	out.Add(c.Flags(), report.CheckFormats())
 	return c
 }
 
 // verdictOf is the exit code of a check that failed.
 func verdictOf(failed error) error {
 	if failed != nil {
-		return verdict(report.Report{}, failed)
+		return cli.Verdict(report.Report{}, failed)
 	}
-	return exit{exitPartial, nil}
+	return cli.Exit{Code: cli.ExitPartial}
 }
 
 // flagsFromEnv sets flags that were not given from the environment.
@@ -77,7 +78,7 @@ func flagsFromEnv(c *cobra.Command) error {
 	words := strings.Fields(os.Getenv(checkVariable))
 	out := c.Flags().Lookup("output").Value.String()
 	if err := c.ParseFlags(words); err != nil {
-		return usage("%s: %w", checkVariable, err)
+		return cli.Usage("%s: %w", checkVariable, err)
 	}
 	return c.Flags().Set("output", out) // that of who called
 }

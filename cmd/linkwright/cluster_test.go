@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	corev1 "k8s.io/api/core/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,37 +30,37 @@ func (l *lab) added() {
 		}
 		return l.must(code, words, append([]string{"cluster", "add", "--kubeconfig", kubeconfig, "--context", file.CurrentContext}, more...)...)
 	}
-	add(exitError, []string{"was not made by this command", "--force"}, "east")
-	add(exitError, []string{"known as east"}, "second", "--secret", "own")
-	add(exitUsage, []string{"--ttl"}, "east", "--secret", "own", "--ttl", "1m")
-	add(exitError, []string{"namespace nowhere is missing"}, "east", "--secret", "own", "--linkerd-namespace", "nowhere")
+	add(cli.ExitError, []string{"was not made by this command", "--force"}, "east")
+	add(cli.ExitError, []string{"known as east"}, "second", "--secret", "own")
+	add(cli.ExitUsage, []string{"--ttl"}, "east", "--secret", "own", "--ttl", "1m")
+	add(cli.ExitError, []string{"namespace nowhere is missing"}, "east", "--secret", "own", "--linkerd-namespace", "nowhere")
 	if _, err := l.secret("own"); err == nil {
 		l.t.Error("there is a Secret after refusals")
 	}
-	r := add(exitDone, []string{"ClusterRole linkwright written", "name: own"}, "east", "--secret", "own", "--ttl", "1h")
+	r := add(cli.ExitDone, []string{"ClusterRole linkwright written", "name: own"}, "east", "--secret", "own", "--ttl", "1h")
 	before, err := l.secret("own")
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for _, more := range []string{"--confine", "--confine=false"} {
-		add(exitError, []string{"policies of another installation confine the same account", "linkwright.secrets", "--account"}, "east", "--secret", "blue", "--owner", "blue", more)
+		add(cli.ExitError, []string{"policies of another installation confine the same account", "linkwright.secrets", "--account"}, "east", "--secret", "blue", "--owner", "blue", more)
 	}
 	l.annotate("own", "another")
-	add(exitError, []string{"leads to another cluster"}, "east", "--secret", "own")
+	add(cli.ExitError, []string{"leads to another cluster"}, "east", "--secret", "own")
 	l.annotate("own", before.Annotations[access.WhoseAnnotation])
 	if before, err = l.secret("own"); err != nil {
 		l.t.Fatal(err)
 	}
-	if again := add(exitDone, []string{"holds a token that is good"}, "east", "--secret", "own", "--ttl", "1h"); strings.Contains(again.stderr, "written") {
+	if again := add(cli.ExitDone, []string{"holds a token that is good"}, "east", "--secret", "own", "--ttl", "1h"); strings.Contains(again.stderr, "written") {
 		l.t.Errorf("done again, it wrote:\n%s", again.stderr)
 	}
 	if now, _ := l.secret("own"); now.ResourceVersion != before.ResourceVersion {
 		l.t.Error("done again, it wrote the Secret")
 	}
 	l.commit(strings.Replace(r.out, "spec:", "spec:\n  apiServer: "+l.Cluster("east").Config.Host, 1) + "---\n" + l.cluster("west") + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place", "0 failed"}, "sync") // controllers changed
+	l.must(cli.ExitDone, []string{"2 links in place", "0 failed"}, "sync") // controllers changed
 	l.renewed(before)
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.grantedOtherwise(add)
 }
 
@@ -72,8 +75,8 @@ func (l *lab) grantedOtherwise(add func(code int, words []string, more ...string
 	if _, err := roles.Update(l.t.Context(), role, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	add(exitError, []string{"Role linkerd/linkwright", "--force"}, "east", "--secret", "own")
-	add(exitDone, []string{"Role linkerd/linkwright written"}, "east", "--secret", "own", "--force")
+	add(cli.ExitError, []string{"Role linkerd/linkwright", "--force"}, "east", "--secret", "own")
+	add(cli.ExitDone, []string{"Role linkerd/linkwright written"}, "east", "--secret", "own", "--force")
 }
 
 // annotate has an access Secret say that it leads to a cluster.

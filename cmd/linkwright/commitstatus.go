@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/forge"
 	"github.com/linkwright/linkwright/sync/report"
@@ -55,35 +56,35 @@ func (s *statusFlags) check(repo string) error {
 func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	if s.kind == "" {
 		if *s != (statusFlags{}) {
-			return nil, usage("--status-… goes with --status github, gitlab or gitea")
+			return nil, cli.Usage("--status-… goes with --status github, gitlab or gitea")
 		}
 		return nil, nil //nolint:nilnil // without a forge there is no client
 	}
 	kind := forge.Kind(s.kind)
 	if !slices.Contains(forge.Kinds(), kind) {
-		return nil, usage("--status %s: want one of %s", s.kind, kinds())
+		return nil, cli.Usage("--status %s: want one of %s", s.kind, kinds())
 	}
 	if u, err := url.Parse(s.target); err != nil || s.target != "" && u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, usage("--status-target-url: want https://… without credentials")
+		return nil, cli.Usage("--status-target-url: want https://… without credentials")
 	}
 	place, err := s.place(kind, repo)
 	if err != nil {
 		return nil, err
 	}
 	if s.tokenFile == "" && !place.Beside(kind, repo) {
-		return nil, usage("--status-url is not at the host of --repo, so Git's credentials do not count there: name --status-token-file")
+		return nil, cli.Usage("--status-url is not at the host of --repo, so Git's credentials do not count there: name --status-token-file")
 	}
 	if s.tokenFile != "" {
 		if _, err := s.fileToken(); err != nil {
-			return nil, exit{exitUsage, err}
+			return nil, cli.Exit{Code: cli.ExitUsage, Err: err}
 		}
 	}
 	client, err := forge.NewClient(kind, place, s.access(git, place.URL))
 	switch {
 	case err != nil && (s.url == "" || s.project == ""):
-		return nil, usage("--status: %w: name --status-url and --status-project where --repo does not say them", err)
+		return nil, cli.Usage("--status: %w: name --status-url and --status-project where --repo does not say them", err)
 	case err != nil:
-		return nil, usage("--status: %w", err)
+		return nil, cli.Usage("--status: %w", err)
 	}
 	return client, nil
 }
@@ -104,7 +105,7 @@ func (s *statusFlags) place(kind forge.Kind, repo string) (forge.Place, error) {
 	}
 	from, err := forge.PlaceOf(kind, repo)
 	if err != nil {
-		return forge.Place{}, usage("--status: --repo does not say where its API is: %w: name --status-url and --status-project", err)
+		return forge.Place{}, cli.Usage("--status: --repo does not say where its API is: %w: name --status-url and --status-project", err)
 	}
 	return forge.Place{URL: cmp.Or(place.URL, from.URL), Project: cmp.Or(place.Project, from.Project)}, nil
 }
@@ -151,9 +152,9 @@ type teller struct {
 }
 
 // teller checks the flags, and asks nobody.
-func newTeller(e *engine, s statusFlags, f *common) (*teller, error) {
-	client, err := s.open(f.git.options.Repo, e.Source)
-	return &teller{s, f.home.owner, client}, err
+func newTeller(e *cli.Engine, s statusFlags, f *cli.Common) (*teller, error) {
+	client, err := s.open(f.Git.Options.Repo, e.Source)
+	return &teller{s, f.Home.Owner, client}, err
 }
 
 const lastStatus = 10 * time.Second // before a command that ran once ends
@@ -200,6 +201,6 @@ func (t *teller) once(ctx context.Context, r report.Report, stderr io.Writer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStatus)
 	defer cancel()
 	if err := t.client.Post(ctx, s); err != nil {
-		say(stderr, report.Printable("warning: "+err.Error()))
+		cli.Say(stderr, report.Printable("warning: "+err.Error()))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync/forge"
@@ -142,8 +143,8 @@ func TestStatusFlags(t *testing.T) {
 		"no project":            {statusFlags{kind: "gitea", project: "fleet"}, repo, "want OWNER/REPO"},
 	} {
 		_, err := tt.flags.open(tt.repo, nil)
-		var e exit
-		if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.code != exitUsage || !strings.Contains(err.Error(), tt.words)) {
+		var e cli.Exit
+		if tt.words == "" && err != nil || tt.words != "" && (!errors.As(err, &e) || e.Code != cli.ExitUsage || !strings.Contains(err.Error(), tt.words)) {
 			t.Errorf("open(%s): %v, want %q", what, err, tt.words)
 		}
 	}

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	rbacv1 "k8s.io/api/rbac/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -84,9 +87,9 @@ func (r *rewoundLab) decidesUnderDaemon() {
 	r.accepts(report, undecided)
 
 	r.git("reset", "-q", "--hard", first)
-	r.decides(exitDone, []string{"recorded: Reconcile east"}, "reconcile")
+	r.decides(cli.ExitDone, []string{"recorded: Reconcile east"}, "reconcile")
 	r.soon("the head is refused", report("linkwright allow non-fast-forward "+first))
-	r.decides(exitDone, []string{"recorded: AllowNonFastForward " + first}, "allow", "non-fast-forward", first)
+	r.decides(cli.ExitDone, []string{"recorded: AllowNonFastForward " + first}, "allow", "non-fast-forward", first)
 	r.soon("the head is in force", func() bool { return report(`"commit": "`+first+`"`)() && undecided() })
 
 	r.abandons(undecided)
@@ -106,8 +109,8 @@ func (r *rewoundLab) decidesUnderDaemon() {
 
 // suspends: two people at once, a drift that stays, and is taken back once both are over.
 func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func() bool) {
-	r.decides(exitError, []string{"never wrote to a cluster eats: the record knows east, west"}, "suspend", "eats", "--reason", "x")
-	r.decides(exitError, []string{"linkwright-blue-fleet"}, "suspend", "east", "--reason", "x", "--owner", "blue")
+	r.decides(cli.ExitError, []string{"never wrote to a cluster eats: the record knows east, west"}, "suspend", "eats", "--reason", "x")
+	r.decides(cli.ExitError, []string{"linkwright-blue-fleet"}, "suspend", "east", "--reason", "x", "--owner", "blue")
 	other := r.mayOnly("person", rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"linkwright-fleet"}, Verbs: []string{"get", "patch"},
 	})
@@ -120,21 +123,21 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 		}
 		at <- err
 	}()
-	r.decides(exitDone, []string{"recorded: Suspend west/east", "incident 42", "linkwright resume west/east"}, "suspend", "west/east", "--reason", "incident 42", "--until", "2h")
+	r.decides(cli.ExitDone, []string{"recorded: Suspend west/east", "incident 42", "linkwright resume west/east"}, "suspend", "west/east", "--reason", "incident 42", "--until", "2h")
 	if err := <-at; err != nil {
 		r.t.Errorf("by who may get and patch the record alone: %v", err)
 	}
 	r.soon("both are suspended", report("incident 42", "two at once", "system:serviceaccount:linkwright:person"))
-	r.decides(exitPartial, []string{"incident 42", "Suspend", "west/east", "two at once"}, "status")
+	r.decides(cli.ExitPartial, []string{"incident 42", "Suspend", "west/east", "two at once"}, "status")
 	r.drifts()
-	r.decides(exitDone, []string{"taken back: Suspend west/east"}, "resume", "west/east")
+	r.decides(cli.ExitDone, []string{"taken back: Suspend west/east"}, "resume", "west/east")
 	r.soon("one is over", func() bool { return !report("incident 42")() })
 	if r.repaired() {
 		r.t.Error("drift was taken back in a suspended cluster")
 	}
-	r.decides(exitDone, []string{"taken back: Suspend east"}, "resume", "--all")
+	r.decides(cli.ExitDone, []string{"taken back: Suspend east"}, "resume", "--all")
 	r.soon("drift is taken back", r.repaired)
-	r.decides(exitError, []string{"nobody suspended east"}, "resume", "east")
+	r.decides(cli.ExitError, []string{"nobody suspended east"}, "resume", "east")
 	if !undecided() {
 		r.t.Errorf("the record: %s", r.record())
 	}
@@ -155,9 +158,9 @@ func (r *rewoundLab) accepts(report func(...string) func() bool, undecided func(
 	if _, err := record.Update(r.t.Context(), cm, metav1.UpdateOptions{FieldManager: "hand"}); err != nil {
 		r.t.Fatal(err)
 	}
-	r.decides(exitDone, nil, "reconcile", "east")
+	r.decides(cli.ExitDone, nil, "reconcile", "east")
 	r.soon("it is another cluster", report("linkwright accept cluster east="+string(ns.UID)))
-	r.decides(exitDone, []string{"recorded: AcceptCluster east"}, "accept", "cluster", "east="+string(ns.UID), "--reason", "restored")
+	r.decides(cli.ExitDone, []string{"recorded: AcceptCluster east"}, "accept", "cluster", "east="+string(ns.UID), "--reason", "restored")
 	r.soon("it is accepted", func() bool { return undecided() && strings.Contains(r.record(), string(ns.UID)) })
 }
 
@@ -172,8 +175,8 @@ func (r *rewoundLab) abandons(undecided func() bool) {
 		}
 	}()
 	r.commit(r.cluster("west") + policy("interval: 1h"))
-	r.decides(exitDone, []string{"recorded: Reconcile west"}, "reconcile", "west")
-	r.decides(exitDone, []string{"recorded: AbandonCluster east"}, "abandon", "east")
+	r.decides(cli.ExitDone, []string{"recorded: Reconcile west"}, "reconcile", "west")
+	r.decides(cli.ExitDone, []string{"recorded: AbandonCluster east"}, "abandon", "east")
 	r.soon("it is abandoned", func() bool { return undecided() && !strings.Contains(r.record(), `"east":`) })
-	r.decides(exitError, []string{"never wrote to a cluster east: the record knows west"}, "abandon", "east")
+	r.decides(cli.ExitError, []string{"never wrote to a cluster east: the record knows west"}, "abandon", "east")
 }

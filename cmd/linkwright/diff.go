@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -22,9 +23,9 @@ import (
 )
 
 func diffCommand() *cobra.Command {
-	var f common
+	var f cli.Common
 	var factsFile string
-	var out format
+	var out cli.Format
 	c := &cobra.Command{
 		Use:   "diff --repo URL [REV | REV1..REV2]",
 		Short: "Show what a revision changes",
@@ -39,7 +40,7 @@ or held, or could not be tried.`,
   linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.home.check(); err != nil {
+			if err := f.Home.Check(); err != nil {
 				return err
 			}
 			from, to, two := "", "", false
@@ -51,7 +52,7 @@ or held, or could not be tried.`,
 			if two {
 				d, err = offlineDiff(&f, c, factsFile, from, to)
 			} else {
-				d, err = liveDiff(&f, c.Context(), c.ErrOrStderr(), from)
+				d, err = liveDiff(c.Context(), &f, c.ErrOrStderr(), from)
 			}
 			if err != nil {
 				return err
@@ -59,11 +60,11 @@ or held, or could not be tried.`,
 			return d.finish(c, out.Format)
 		},
 	}
-	f.git.here = true
-	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addConfinement)
+	f.Git.Here = true
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts for REV1..REV2, as render --save-facts writes it")
-	out.add(c.Flags(), report.Formats())
+	out.Add(c.Flags(), report.Formats())
 	return c
 }
 
@@ -81,29 +82,29 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 		return err
 	}
 	if len(d.failed) > 0 {
-		return exit{exitPartial, errors.Join(d.failed...)}
+		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(d.failed...)}
 	}
 	if d.Stopped() {
-		return exit{exitPartial, nil}
+		return cli.Exit{Code: cli.ExitPartial}
 	}
 	if d.Different() {
-		return exit{exitDifferent, nil}
+		return cli.Exit{Code: cli.ExitDifferent}
 	}
 	if d.Unfinished() {
-		return exit{exitPartial, nil}
+		return cli.Exit{Code: cli.ExitPartial}
 	}
 	return nil
 }
 
-func loadRevision(f *common, c *cobra.Command, k *kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
+func loadRevision(f *cli.Common, c *cobra.Command, k *cli.Kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
-		return nil, usage("REV1..REV2: both revisions must be named")
+		return nil, cli.Usage("REV1..REV2: both revisions must be named")
 	}
 	snap, err := s.At(c.Context(), rev)
 	if err != nil {
 		return nil, err
 	}
-	fl, err := k.loadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: f.git.dir()})
+	fl, err := k.LoadOr(c.Context(), c.ErrOrStderr(), declared.Origin{Snapshot: snap, Dir: f.Git.Dir()})
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", rev, err)
 	}
@@ -111,18 +112,18 @@ func loadRevision(f *common, c *cobra.Command, k *kustomize, s *source.Source, r
 }
 
 // offlineDiff brings an empty world to what REV1 declares, then on to REV2, and compares the two.
-func offlineDiff(f *common, c *cobra.Command, factsFile, from, to string) (difference, error) {
-	o, err := newOffline(f.home.owner, factsFile)
+func offlineDiff(f *cli.Common, c *cobra.Command, factsFile, from, to string) (difference, error) {
+	o, err := cli.NewOffline(f.Home.Owner, factsFile)
 	if err != nil {
 		return difference{}, err
 	}
-	f.git.options.Ref = cmp.Or(f.git.options.Ref, to)
-	src, err := f.git.open()
+	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, to)
+	src, err := f.Git.Open()
 	if err != nil {
 		return difference{}, err
 	}
 	defer src.Close() //nolint:errcheck // what was wanted of it was read
-	k, err := f.overlays.open(c.Context(), f.home.owner, warner(c.ErrOrStderr()))
+	k, err := f.Overlays.Open(c.Context(), f.Home.Owner, cli.Warner(c.ErrOrStderr()))
 	if err != nil {
 		return difference{}, err
 	}
@@ -135,15 +136,15 @@ func offlineDiff(f *common, c *cobra.Command, factsFile, from, to string) (diffe
 	if err != nil {
 		return difference{}, err
 	}
-	renderer := f.home.renderer(k)
-	before, _ := plan.Simulate(o.world(a), renderer)
+	renderer := f.Home.Renderer(k)
+	before, _ := plan.Simulate(o.World(a), renderer)
 	after, steps := plan.Simulate(next(o, before, b), renderer, plan.Suspend, plan.PrunePolicy)
-	return difference{Diff: worldsDiff(f.home.owner, before, after, steps), world: after}, nil
+	return difference{Diff: worldsDiff(f.Home.Owner, before, after, steps), world: after}, nil
 }
 
 // next is the world of a, in which b is declared: its new clusters are empty, and those it drops departed.
-func next(o *offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
-	next := o.world(b)
+func next(o *cli.Offline, w state.Snapshot, b *fleet.Fleet) state.Snapshot {
+	next := o.World(b)
 	next.Guard.Limits = next.Guard.Limits.Next(w.Fleet.Commit, w.Fleet.Policy.Limits()) // those of a count, too
 	for _, c := range w.Fleet.Clusters {
 		side := w.Clusters[c.Name]
@@ -172,7 +173,7 @@ func worldsDiff(owner string, before, after state.Snapshot, steps map[api.Cluste
 	for _, name := range sortedNames(after) {
 		cd := report.ClusterDiff{Name: name}
 		a, b := before.Clusters[name].Seen, after.Clusters[name].Seen
-		for _, key := range sortedKeys(a, b) {
+		for _, key := range cli.SortedKeys(a, b) {
 			if bookkeeping(owner, key) {
 				continue
 			}
@@ -202,18 +203,18 @@ func bookkeeping(owner string, k object.Key) bool {
 }
 
 // liveDiff plans against the live clusters, in the mind to the end, and tries every write by a dry run.
-func liveDiff(f *common, ctx context.Context, stderr io.Writer, rev string) (difference, error) {
-	f.git.options.Ref = cmp.Or(f.git.options.Ref, rev)
-	e, err := f.open(ctx, stderr)
+func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) (difference, error) {
+	f.Git.Options.Ref = cmp.Or(f.Git.Options.Ref, rev)
+	e, err := f.Open(ctx, stderr)
 	if err != nil {
 		return difference{}, err
 	}
 	defer e.Close(ctx)
-	e.readOnly()
+	e.ReadOnly()
 	if rev != "" {
-		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.kustomize.Loader, Dir: f.git.dir(), In: f.home.installation()}
+		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Home.Installation()}
 	}
-	w, err := e.Loop.Look(ctx, noTerm)
+	w, err := e.Loop.Look(ctx, cli.NoTerm)
 	if err != nil {
 		return difference{}, err
 	}

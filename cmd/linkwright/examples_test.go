@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // Every example is valid without a warning, and is rendered whole.
@@ -24,7 +26,7 @@ func TestExamples(t *testing.T) {
 		dir := filepath.Join(examples, e.Name())
 		for _, args := range [][]string{{"validate", "--strict", dir}, {"render", dir}} {
 			var out, problems bytes.Buffer
-			if code := run(t.Context(), args, &out, &problems); code != exitDone {
+			if code := run(t.Context(), args, &out, &problems); code != cli.ExitDone {
 				t.Errorf("%v: exit code %d\n%s%s", args, code, out.String(), problems.String())
 			}
 			if bytes.Contains(out.Bytes(), []byte("held:")) || args[0] == "render" && !bytes.Contains(out.Bytes(), []byte("kind: Link\n")) {
@@ -43,7 +45,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	for _, command := range []string{"validate", "render"} {
 		var out, problems bytes.Buffer
-		if code := run(ctx, []string{command, "../../examples/overlay"}, &out, &problems); code != exitError || out.Len() > 0 {
+		if code := run(ctx, []string{command, "../../examples/overlay"}, &out, &problems); code != cli.ExitError || out.Len() > 0 {
 			t.Errorf("%s: exit code %d\n%s%s", command, code, out.String(), problems.String())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 func explainCommand() *cobra.Command {
@@ -32,11 +33,11 @@ Lists count by themselves: the source of a link that a mesh leaves out is mesh.s
 			path := fieldPath(args[0])
 			kind, err := api.Declaration(path[0])
 			if err != nil {
-				return usage("%w", err)
+				return cli.Usage("%w", err)
 			}
 			f, err := kind.Find(path[1:]...)
 			if err != nil {
-				return usage("%w", err)
+				return cli.Usage("%w", err)
 			}
 			_, err = io.WriteString(c.OutOrStdout(), explanation(kind.Name, path[1:], f))
 			return err

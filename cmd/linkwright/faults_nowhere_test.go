@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/hack/silent"
 )
 
@@ -42,5 +43,5 @@ func (l *lab) nowhere() {
 	stop()
 	_ = daemon.Wait() // its exit code is another test's matter
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }

@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 const hookSecret = canary + "-of-the-hook-and-long"
@@ -197,16 +199,16 @@ func (l *lab) statusOfSync(h *hub) {
 		}
 		return out.String()
 	}
-	sync(exitDone)
+	sync(cli.ExitDone)
 	h.answers(http.StatusForbidden)
-	if out := sync(exitDone); !strings.Contains(out, "warning: post status of commit") || !strings.Contains(out, "may not write commit statuses") {
+	if out := sync(cli.ExitDone); !strings.Contains(out, "warning: post status of commit") || !strings.Contains(out, "may not write commit statuses") {
 		l.t.Errorf("a status that is refused is no warning:\n%s", out)
 	}
 	h.answers(http.StatusCreated)
 	good := l.headOf()
 	l.commit(l.clusters() + link("west", "east", ", selctor: {}"))
 	l.git("push", "-q", "origin", "main")
-	sync(exitInvalid)
+	sync(cli.ExitInvalid)
 	want := []string{
 		good + " success 2 clusters, 1 link: 1 in place", good + " success 2 clusters, 1 link: 1 in place",
 		l.headOf() + " failure not applied: 1 error in the declarations; in force is " + good[:12],

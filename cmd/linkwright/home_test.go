@@ -7,12 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	gosync "sync"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
+	gosync "sync"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
+
 	corev1 "k8s.io/api/core/v1"
+
 	rbacv1 "k8s.io/api/rbac/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -25,8 +31,8 @@ import (
 // opened is the connections of a daemon that does nothing else.
 func (l *lab) opened(kubeconfig string, log *shared) (c *access.Clusters, stop func()) {
 	l.t.Helper()
-	flags := &homeFlags{owner: "linkwright", namespace: "linkwright", kubeconfig: kubeconfig, timeout: 15 * time.Second}
-	c, err := flags.openClusters(l.t.Context(), slog.New(slog.NewTextHandler(log, nil)))
+	flags := &cli.HomeFlags{Owner: "linkwright", Namespace: "linkwright", Kubeconfig: kubeconfig, Timeout: 15 * time.Second}
+	c, err := flags.OpenClusters(l.t.Context(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	corev1 "k8s.io/api/core/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -66,7 +70,7 @@ func (f *faults) missing(words string, args []string) {
 	f.t.Helper()
 	before := f.writes()
 	r := f.run(append([]string{"sync"}, args[:len(args)-2]...)...) // all but the hook, which sync does not have
-	if r.code == exitDone || !strings.Contains(r.out+r.stderr, words) {
+	if r.code == cli.ExitDone || !strings.Contains(r.out+r.stderr, words) {
 		f.t.Errorf("sync: exit code %d; does not say %q:\n%s%s", r.code, words, r.out, r.stderr)
 	}
 	f.silent("sync", r.out+r.stderr)

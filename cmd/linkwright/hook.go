@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/web"
 )
 
@@ -25,7 +26,7 @@ func (h *hookFlags) add(f *pflag.FlagSet) {
 // check refuses what contradicts itself.
 func (h *hookFlags) check() error {
 	if h.listen != "" && h.secretFile == "" {
-		return usage("--hook-listen goes with --hook-secret-file: without a secret nobody is believed")
+		return cli.Usage("--hook-listen goes with --hook-secret-file: without a secret nobody is believed")
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
+	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/linkwright/linkwright/api"
@@ -19,7 +22,6 @@ import (
 	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
-	"github.com/spf13/cobra"
 )
 
 // opening is what status opens with, as the record and the leases say.
@@ -107,21 +109,21 @@ type installed struct {
 }
 
 // openInstalled checks the flags of a command first.
-func openInstalled(h *homeFlags, c *cobra.Command) (installed, error) {
-	if err := h.check(); err != nil {
+func openInstalled(h *cli.HomeFlags, c *cobra.Command) (installed, error) {
+	if err := h.Check(); err != nil {
 		return installed{}, err
 	}
-	log, err := h.log.open(c.ErrOrStderr())
+	log, err := h.Log.Open(c.ErrOrStderr())
 	if err != nil {
 		return installed{}, err
 	}
-	clusters, err := h.openClusters(c.Context(), log)
-	return installed{clusters, h.owner, h.namespace, log}, err
+	clusters, err := h.OpenClusters(c.Context(), log)
+	return installed{clusters, h.Owner, h.Namespace, log}, err
 }
 
-func installedOf(e *engine) installed {
+func installedOf(e *cli.Engine) installed {
 	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
 }
 
 // home is the home cluster as package sync sees it.
-func (r installed) home() record.Home { return record.Home{Cluster: r.Home(), Namespace: r.namespace} }
+func (c installed) home() record.Home { return record.Home{Cluster: c.Home(), Namespace: c.namespace} }

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	rbacv1 "k8s.io/api/rbac/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -15,13 +18,13 @@ import (
 // deadOnes: daemons that are killed give no lease up. Status tells of each of them, and since when, though every link is ready.
 func (l *lab) deadOnes() {
 	l.t.Helper()
-	l.must(exitDone, []string{"1 link in place"}, "sync", "--only-write", "west")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--only-write", "west")
 	l.othersLease("linkwright-linkwright-east")
 	logs := l.t.TempDir()
 	daemon, _ := l.daemonAt(l.t.Context(), logs+"/whole")
 	l.eventually("the daemon leads, and all is ready", func() bool {
 		code, out := l.bare("status")
-		return code == exitDone && strings.Contains(out, " leads.\nThe last sync of west with --only-write, by ")
+		return code == cli.ExitDone && strings.Contains(out, " leads.\nThe last sync of west with --only-write, by ")
 	})
 	l.kill(daemon)
 	daemon, _ = l.daemonAt(l.t.Context(), logs+"/west", "--only-write", "west")
@@ -35,14 +38,14 @@ func (l *lab) deadOnes() {
 		` .* delete Lease linkwright/linkwright-linkwright-west .*west +east +True +Ready`)
 	l.eventually("status tells of both dead processes", func() bool {
 		code, out := l.bare("status")
-		return code == exitPartial && both.MatchString(out)
+		return code == cli.ExitPartial && both.MatchString(out)
 	})
 	l.home = l.mayOnly("may-see", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}}, rbacv1.PolicyRule{
 		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"},
 		ResourceNames: []string{"linkwright-linkwright", "linkwright-linkwright-west"},
 	})
 	defer func() { l.home = "" }()
-	if code, out := l.bare("status"); code != exitPartial || !both.MatchString(out) {
+	if code, out := l.bare("status"); code != cli.ExitPartial || !both.MatchString(out) {
 		l.t.Errorf("with rights to these leases alone: exit code %d\n%s", code, out)
 	}
 }

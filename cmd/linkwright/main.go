@@ -9,7 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // a SyncPolicy's CRON_TZ, also where the system has no zones
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
+	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
+
+	_ "time/tzdata"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -19,12 +24,14 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
+// a SyncPolicy's CRON_TZ, also where the system has no zones
+
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == overlay.Child {
 		os.Exit(overlay.Serve(os.Stdin, os.Stdout))
 	}
 	if err := harden(); err != nil {
-		say(os.Stderr, "linkwright: warning: "+err.Error())
+		cli.Say(os.Stderr, "linkwright: warning: "+err.Error())
 	}
 	klog.SetLogger(logr.Discard()) // what client-go has to say, errors say too
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -41,15 +48,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitDone
+		return cli.ExitDone
 	}
 	if text := err.Error(); text != "" {
-		say(stderr, report.Printable("linkwright: "+text))
+		cli.Say(stderr, report.Printable("linkwright: "+text))
 	}
-	if e, ok := errors.AsType[exit](err); ok {
-		return e.code
+	if e, ok := errors.AsType[cli.Exit](err); ok {
+		return e.Code
 	}
-	return exitError
+	return cli.ExitError
 }
 
 func newRoot() *cobra.Command {
@@ -74,11 +81,13 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 		Args:          cobra.NoArgs,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w\nSee: %s --help", err, c.CommandPath())
+		return cli.Usage("%w\nSee: %s --help", err, c.CommandPath())
 	})
-	root.SetUsageFunc(grouped(root.UsageFunc()))
+	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), acceptCommand(), allowCommand(), abandonCommand(), reconcileCommand(), suspendCommand(), resumeCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), importCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), rbacCommand(), clusterCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(decide.Commands()...)
+	root.AddCommand(enroll.Commands()...)
 	extended(root)
 	for _, c := range commands(root) {
 		c.Args = asUsage(c.Args)
@@ -109,7 +118,7 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		if err := check(c, args); err != nil {
-			return usage("%w", err)
+			return cli.Usage("%w", err)
 		}
 		return nil
 	}

@@ -5,7 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -27,11 +30,11 @@ func (l *lab) overlaid() {
 	l.put("overlays/quiet/policy.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: quiet}\nspec: {podSelector: {}}\n")
 	l.put("overlays/quiet/kustomization.yaml", quiet)
 	l.commit(shaped)
-	l.must(exitDifferent, []string{"NetworkPolicy.networking.k8s.io linkerd-multicluster/quiet", "+  minReadySeconds: 3"}, "diff")
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDifferent, []string{"NetworkPolicy.networking.k8s.io linkerd-multicluster/quiet", "+  minReadySeconds: 3"}, "diff")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.isOverlaid(3, true)
 	before := l.writes()
-	l.must(exitDone, []string{"2 links in place", "nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place", "nothing to write"}, "sync")
 	if n := l.writes(); n != before {
 		l.t.Errorf("a second pass sent %d writes", n-before)
 	}
@@ -39,18 +42,18 @@ func (l *lab) overlaid() {
 	if err := policies.Delete(l.t.Context(), "quiet", metav1.DeleteOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.isOverlaid(3, true)
 
 	before = l.writes()
 	l.put("overlays/quiet/kustomization.yaml", strings.Replace(quiet, "- {op: add, path: /spec/minReadySeconds, value: 3}",
 		"- {op: replace, path: /spec/template/spec/containers/0/image, value: example.com/x}", 1))
 	l.commit(shaped)
-	l.must(exitPartial, []string{"image must not be changed", "kustomization.yaml:6"}, "sync")
+	l.must(cli.ExitPartial, []string{"image must not be changed", "kustomization.yaml:6"}, "sync")
 	l.isOverlaid(3, true)
 	l.put("overlays/quiet/kustomization.yaml", strings.Replace(quiet, "policy.yaml", "https://example.com/policy.yaml", 1))
 	l.commit(shaped)
-	l.must(exitInvalid, []string{"overlays/quiet/kustomization.yaml:8", "is a URL"}, "sync")
+	l.must(cli.ExitInvalid, []string{"overlays/quiet/kustomization.yaml:8", "is a URL"}, "sync")
 	l.isOverlaid(3, true)
 	if n := l.writes() - before; n > len(l.Clusters) { // the commit, in each base
 		l.t.Errorf("overlays that are wrong sent %d writes", n)
@@ -58,7 +61,7 @@ func (l *lab) overlaid() {
 
 	l.git("rm", "-rq", "overlays")
 	l.commit(plain)
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.isOverlaid(0, false)
 }
 
@@ -101,21 +104,21 @@ func (l *lab) fixed() {
 	kinds := []string{"--overlay-kinds", "ConfigMap"}
 	l.put("overlays/fixed/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [settings.yaml]\n")
 	change("one", "")
-	l.must(exitDone, []string{"2 links in place"}, append(kinds, "sync")...)
+	l.must(cli.ExitDone, []string{"2 links in place"}, append(kinds, "sync")...)
 	change("two", "")
 	held := []string{"Immutable", "spec.replace: [{kind: ConfigMap}]"}
-	l.must(exitPartial, held, append(kinds, "diff")...)
-	l.must(exitPartial, held, append(kinds, "sync")...)
+	l.must(cli.ExitPartial, held, append(kinds, "diff")...)
+	l.must(cli.ExitPartial, held, append(kinds, "sync")...)
 	change("two", policy("replace: [{kind: ConfigMap}], prune: {policy: UpsertOnly}"))
-	l.must(exitPartial, []string{"UpsertOnly"}, append(kinds, "diff")...)
+	l.must(cli.ExitPartial, []string{"UpsertOnly"}, append(kinds, "diff")...)
 	change("two", policy("replace: [{kind: ConfigMap}]"))
-	l.must(exitDifferent, []string{"replace ConfigMap linkerd-multicluster/settings", "the SyncPolicy lets a ConfigMap be replaced", "+  v: two"}, append(kinds, "diff")...)
+	l.must(cli.ExitDifferent, []string{"replace ConfigMap linkerd-multicluster/settings", "the SyncPolicy lets a ConfigMap be replaced", "+  v: two"}, append(kinds, "diff")...)
 	if live, err := l.client("west").CoreV1().ConfigMaps("linkerd-multicluster").Get(l.t.Context(), "settings", metav1.GetOptions{}); err != nil || live.Data["v"] != "one" {
 		l.t.Errorf("after a diff: %v, %v", live.Data, err)
 	}
-	l.must(exitDone, []string{"2 links in place", "the SyncPolicy lets a ConfigMap be replaced"}, append(kinds, "sync")...)
-	l.must(exitDone, []string{"nothing to write"}, append(kinds, "sync")...)
+	l.must(cli.ExitDone, []string{"2 links in place", "the SyncPolicy lets a ConfigMap be replaced"}, append(kinds, "sync")...)
+	l.must(cli.ExitDone, []string{"nothing to write"}, append(kinds, "sync")...)
 	l.git("rm", "-rq", "overlays")
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
@@ -124,7 +125,7 @@ func excludes(od report.ObjectDiff) []report.ObjectDiff {
 // verdict: something could not be adopted, or tried.
 func (p *proof) verdict() error {
 	if len(p.rows)+len(p.refused)+len(p.failed) > 0 {
-		return exit{exitPartial, errors.Join(p.failed...)}
+		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(p.failed...)}
 	}
 	return nil
 }
@@ -132,16 +133,16 @@ func (p *proof) verdict() error {
 // write tells the adoption, and then the sync after it.
 func (p *proof) write(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.refused)) {
-		say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", name, p.refused[name].Code, p.refused[name].Message))
+		cli.Say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", name, p.refused[name].Code, p.refused[name].Message))
 	}
 	for _, r := range p.rows {
 		if p.refused[r.End.Cluster] == nil && r.Why != nil {
-			say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", r.End, r.Why.Code, r.Why.Message))
+			cli.Say(out, fmt.Sprintf("%s: nothing is adopted: %s: %s", r.End, r.Why.Code, r.Why.Message))
 		}
 	}
 	if len(p.adoptions) == 0 {
 		if len(p.rows)+len(p.refused)+len(p.failed) == 0 {
-			say(out, "nothing to adopt")
+			cli.Say(out, "nothing to adopt")
 		}
 		return nil
 	}
@@ -149,7 +150,7 @@ func (p *proof) write(out io.Writer) error {
 	for _, c := range p.adoptions {
 		if c.End != end {
 			end = c.End
-			say(out, fmt.Sprintf("%s: adopt", end))
+			cli.Say(out, fmt.Sprintf("%s: adopt", end))
 		}
 		p.object(out, c)
 	}
@@ -163,7 +164,7 @@ func (p *proof) object(out io.Writer, c object.Change) {
 	if linkerd.ReleaseOf(p.body(c)) != (linkerd.Helm{}) {
 		now += ", " + object.HelmPolicy + ": " + object.HelmKeep
 	}
-	say(out, fmt.Sprintf("  %s (%s)\n    now         %s\n    next sync   %s", c.Key, c.Why.Message, now, p.then(c)))
+	cli.Say(out, fmt.Sprintf("  %s (%s)\n    now         %s\n    next sync   %s", c.Key, c.Why.Message, now, p.then(c)))
 }
 
 func (p *proof) body(c object.Change) object.Body {
@@ -197,12 +198,12 @@ func (p *proof) then(c object.Change) string {
 func (p *proof) notes(out io.Writer) {
 	for _, c := range p.adoptions {
 		if c.Key.Kind == "Secret" {
-			say(out, p.credential(c))
+			cli.Say(out, p.credential(c))
 		}
 	}
 	for _, c := range p.adoptions {
 		if name := linkerd.LegacyLocalAccess(c.End.Link.Target); c.Key.Kind == "ClusterRoleBinding" && c.Key.Name == name {
-			say(out, fmt.Sprintf("note: ClusterRole %s in %s stays: once its binding is gone it gives nobody any right, and can be deleted by hand", name, c.End.Cluster))
+			cli.Say(out, fmt.Sprintf("note: ClusterRole %s in %s stays: once its binding is gone it gives nobody any right, and can be deleted by hand", name, c.End.Cluster))
 		}
 	}
 }
@@ -251,7 +252,7 @@ func (p *proof) after(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.next)) {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
-	say(out, "\nWhat the next sync of these links changes, after the adoption:\n")
+	cli.Say(out, "\nWhat the next sync of these links changes, after the adoption:\n")
 	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.world.Clusters[name].Facts.UID })
 }
 
@@ -273,9 +274,9 @@ func adopted(out io.Writer, clusters []report.Cluster) error {
 			}
 		}
 	}
-	say(out, fmt.Sprintf("\nadopted: %d objects", done))
+	cli.Say(out, fmt.Sprintf("\nadopted: %d objects", done))
 	if len(failed) > 0 {
-		return exit{exitPartial, errors.Join(failed...)}
+		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // A daemon has none of the flags by which a single sync is told what people decide: each names its command.
@@ -14,7 +16,7 @@ func TestDaemonTakesNoDecisions(t *testing.T) {
 		"--allow-non-fast-forward=0123456": "linkwright allow non-fast-forward", "--allow-rewind=0123456": "linkwright allow non-fast-forward",
 	} {
 		var out, stderr strings.Builder
-		if code := run(t.Context(), []string{"run", "--repo", "https://example.com/x", flag}, &out, &stderr); code != exitUsage || !strings.Contains(stderr.String(), command) {
+		if code := run(t.Context(), []string{"run", "--repo", "https://example.com/x", flag}, &out, &stderr); code != cli.ExitUsage || !strings.Contains(stderr.String(), command) {
 			t.Errorf("run %s: exit code %d, %s", flag, code, stderr.String())
 		}
 		for _, c := range []*cobra.Command{syncCommand(), uninstallCommand()} {

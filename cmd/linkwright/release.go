@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -21,7 +22,7 @@ import (
 
 func releaseCommand() *cobra.Command {
 	var t takeover
-	var out format
+	var out cli.Format
 	c := &cobra.Command{
 		Use:   "release --repo URL (LINK... | --all)",
 		Short: "Give links up and leave all they consist of",
@@ -38,11 +39,11 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 		Example: `  linkwright release west-east --repo URL --home-kubeconfig home
   linkwright release --all --repo URL --home-kubeconfig home --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := someOrAll(args, t.all); err != nil {
+			if err := cli.SomeOrAll(args, t.all); err != nil {
 				return err
 			}
 			return t.do(c, func(e operation, f *fleet.Fleet) (task, error) {
-				links, err := pairs(f, args, true)
+				links, err := cli.Links(f, args, true)
 				e.Loop.Release = &state.Releasing{Links: links, All: t.all}
 				return func(ctx context.Context, term int64) error {
 					return e.release(ctx, term, t.yes, printing(c, out.Format))
@@ -52,7 +53,7 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 	}
 	t.add(c.Flags(), "give them up")
 	c.Flags().BoolVar(&t.all, "all", false, "everything that is linkwright's, in all clusters")
-	out.add(c.Flags(), report.Formats())
+	out.Add(c.Flags(), report.Formats())
 	return c
 }
 
@@ -84,31 +85,31 @@ func (e operation) release(ctx context.Context, term int64, yes bool, out printe
 	for _, name := range sortedNames(w) {
 		s := plan.Next(w, name, e.Loop.Renderer)
 		if s.Refused != nil {
-			say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
+			cli.Say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
 		}
 		for _, c := range append(s.Changes, s.After...) {
 			n++
-			say(out.told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
+			cli.Say(out.told, fmt.Sprintf("%s: %s %s", c.End, fate(c), c.Key))
 		}
 	}
 	left := e.unreleased(w)
 	switch {
 	case n == 0 && len(left) > 0:
 		sayLeft(out, left)
-		return exit{exitPartial, nil}
+		return cli.Exit{Code: cli.ExitPartial}
 	case n == 0:
-		say(out.told, "nothing to give up")
+		cli.Say(out.told, "nothing to give up")
 		return nil
 	case !yes:
-		say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
-		return exit{exitPartial, nil}
+		cli.Say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
+		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	say(out.told, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
-	return errors.Join(verdict(r, failed), e.dropRecord(ctx))
+	cli.Say(out.told, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
+	return errors.Join(cli.Verdict(r, failed), e.dropRecord(ctx))
 }
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.

@@ -4,20 +4,24 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	corev1 "k8s.io/api/core/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // releases gives everything up, and takes it over again.
 func (l *lab) releases(before map[string]*unstructured.Unstructured) {
-	l.must(exitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
-	l.must(exitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
-	if told := l.must(exitDone, []string{"Occupied from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+	l.must(cli.ExitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
+	l.must(cli.ExitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
+	if told := l.must(cli.ExitDone, []string{"Occupied from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
 	}
-	l.must(exitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
+	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
 	l.heldAll()
 	after := l.inLink("west")
 	l.same("released", before, after, func(o *unstructured.Unstructured) string { return string(o.GetUID()) })
@@ -28,7 +32,7 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 		}
 	}
 	l.recordless()
-	l.must(exitPartial, []string{"1 link held"}, "sync")
+	l.must(cli.ExitPartial, []string{"1 link held"}, "sync")
 	if accounts, err := l.client("east").CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), metav1.ListOptions{}); err != nil || len(accounts.Items) != 2 {
 		l.t.Errorf("released: accounts in east: %v, %v", accounts, err)
 	}
@@ -65,27 +69,27 @@ func (l *lab) owners() {
 	}{{"blue", "", "linkwright"}, {"linkwright", "blue", "blue"}} {
 		adopt := []string{"adopt", "--all", "--yes", "--owner", who.owner}
 		if who.from != "" {
-			l.must(exitPartial, []string{"take over from it with --from-owner blue"}, adopt...)
+			l.must(cli.ExitPartial, []string{"take over from it with --from-owner blue"}, adopt...)
 			adopt = append(adopt, "--from-owner", who.from)
 		}
-		l.must(exitDone, []string{"adopted: 9 objects"}, adopt...)
-		l.must(exitDone, []string{"1 link in place"}, "sync", "--owner", who.owner)
-		l.must(exitPartial, []string{"1 link held", "nothing can be written now"}, "sync", "--owner", who.rival, "--wait", "1s")
-		l.must(exitDone, []string{"nothing to write"}, "sync", "--owner", who.owner)
+		l.must(cli.ExitDone, []string{"adopted: 9 objects"}, adopt...)
+		l.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--owner", who.owner)
+		l.must(cli.ExitPartial, []string{"1 link held", "nothing can be written now"}, "sync", "--owner", who.rival, "--wait", "1s")
+		l.must(cli.ExitDone, []string{"nothing to write"}, "sync", "--owner", who.owner)
 		l.same("taken over by "+who.owner, before, l.inLink("west"), uid)
 	}
-	l.must(exitDone, nil, "uninstall", "--owner", "blue", "--yes")
-	l.must(exitDone, []string{"nothing to write"}, "sync")
+	l.must(cli.ExitDone, nil, "uninstall", "--owner", "blue", "--yes")
+	l.must(cli.ExitDone, []string{"nothing to write"}, "sync")
 	l.same("after blue is uninstalled", before, l.inLink("west"), uid)
 }
 
 // uninstalls takes it all away, of a link that is ours from the beginning.
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
-	l.must(exitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
 	l.uninstallsBegun()
-	if told := l.must(exitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+	if told := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
 	}
 	l.keepsLookalike()
@@ -107,9 +111,9 @@ func (l *lab) uninstallsBegun() {
 	if _, err := services.Create(l.t.Context(), stuck, metav1.CreateOptions{FieldManager: "controller"}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.must(exitPartial, []string{"east: left: ", "west: left: "}, "uninstall", "--yes", "--wait", "2s")
+	l.must(cli.ExitPartial, []string{"east: left: ", "west: left: "}, "uninstall", "--yes", "--wait", "2s")
 	for _, more := range [][]string{nil, {"--yes", "--wait", "1s"}} {
-		told := l.must(exitPartial, []string{"east→west in east: is being removed: Draining", "east: left: ", "west: left: "}, append([]string{"uninstall"}, more...)...)
+		told := l.must(cli.ExitPartial, []string{"east→west in east: is being removed: Draining", "east: left: ", "west: left: "}, append([]string{"uninstall"}, more...)...)
 		if strings.Contains(told.out, "nothing of linkwright is left") {
 			l.t.Errorf("uninstall %v, with a drain that goes on:\n%s", more, told.out)
 		}
@@ -142,7 +146,7 @@ func (l *lab) keepsLookalike() {
 // uninstalled: nothing that carries a mark of ours is left anywhere, nor the record.
 func (l *lab) uninstalled() {
 	l.t.Helper()
-	l.must(exitDone, []string{"nothing of linkwright is left"}, "uninstall")
+	l.must(cli.ExitDone, []string{"nothing of linkwright is left"}, "uninstall")
 	l.recordless()
 	for _, c := range []string{"east", "west"} {
 		l.unmarked(c)
@@ -173,19 +177,19 @@ func (l *lab) unmarked(cluster string) {
 func (l *lab) uninstallsDead() {
 	l.t.Helper()
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.eventually("the mirror comes", l.mirrored)
 	if err := l.Cluster("east").Pause(); err != nil {
 		l.t.Fatal(err)
 	}
 	l.commit(l.cluster("west"))
-	l.must(exitPartial, []string{"east  unread  Timeout: it is declared no more", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
+	l.must(cli.ExitPartial, []string{"east  unread  Timeout: it is declared no more", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
 	left := []string{"east: nothing is taken away: Timeout", "Nothing was written"}
 	if l.mirrored() { // else that sync got so far
 		left = append(left, "delete Service default/web-east")
 	}
-	l.must(exitPartial, left, "uninstall", "--cluster-timeout", "3s")
-	l.must(exitPartial, []string{"east  owes east→west for less than a minute, west→east for less than a minute", "it goes once the cluster can be read", "2 ends owed"},
+	l.must(cli.ExitPartial, left, "uninstall", "--cluster-timeout", "3s")
+	l.must(cli.ExitPartial, []string{"east  owes east→west for less than a minute, west→east for less than a minute", "it goes once the cluster can be read", "2 ends owed"},
 		"uninstall", "--yes", "--cluster-timeout", "3s", "--access-grace", "0s", "--wait", "5s")
 	l.unmarked("west")
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
@@ -195,7 +199,7 @@ func (l *lab) uninstallsDead() {
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)
 	}
-	l.must(exitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links removed"}, "uninstall", "--yes")
+	l.must(cli.ExitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links removed"}, "uninstall", "--yes")
 	l.uninstalled()
 }
 
@@ -209,17 +213,17 @@ func (l *lab) mirrored() bool {
 func (l *lab) uninstallsForgotten() {
 	l.t.Helper()
 	l.commit(l.clusters() + link("west", "east", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	if err := l.Cluster("east").Pause(); err != nil {
 		l.t.Fatal(err)
 	}
 	l.commit(l.cluster("west"))
 	uninstall := []string{"uninstall", "--abandon-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
-	l.must(exitPartial, []string{"east: people abandoned it", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
-	l.must(exitDone, []string{"Abandoned: people abandoned it"}, append(uninstall, "--yes")...)
+	l.must(cli.ExitPartial, []string{"east: people abandoned it", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
+	l.must(cli.ExitDone, []string{"Abandoned: people abandoned it"}, append(uninstall, "--yes")...)
 	l.unmarked("west")
 	l.recordless()
-	l.must(exitDone, []string{"no such cluster is declared or remembered", "nothing of linkwright is left"}, uninstall...)
+	l.must(cli.ExitDone, []string{"no such cluster is declared or remembered", "nothing of linkwright is left"}, uninstall...)
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)
 	}

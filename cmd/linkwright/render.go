@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/plan"
@@ -19,7 +20,7 @@ import (
 )
 
 func renderCommand() *cobra.Command {
-	var f common
+	var f cli.Common
 	var factsFile, saveFacts string
 	var only []string
 	c := &cobra.Command{
@@ -34,19 +35,19 @@ With --save-facts the clusters are read, and their facts are written to a file f
   linkwright render --repo URL --home-kubeconfig home --save-facts facts.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.home.check(); err != nil {
+			if err := f.Home.Check(); err != nil {
 				return err
 			}
 			if saveFacts != "" {
-				return storeFacts(&f, c.Context(), c.ErrOrStderr(), saveFacts)
+				return storeFacts(c.Context(), &f, c.ErrOrStderr(), saveFacts)
 			}
-			return f.imagine(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
+			return f.Imagine(c, args, factsFile, func(w state.Snapshot, r plan.Renderer) error {
 				return printEnds(c.OutOrStdout(), w, r, only)
 			})
 		},
 	}
-	f.git.here = true
-	f.add(c.Flags())
+	f.Git.Here = true
+	f.Add(c.Flags())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts: cluster name → facts, as --save-facts writes it")
 	c.Flags().StringVar(&saveFacts, "save-facts", "", "read the clusters of --repo and write their facts to this file")
 	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
@@ -55,7 +56,7 @@ With --save-facts the clusters are read, and their facts are written to a file f
 
 // printEnds prints the objects of every end as they are once all is in place: in order of cluster and end.
 func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
-	chosen, err := chosenClusters(world.Fleet, only)
+	chosen, err := cli.Clusters(world.Fleet, only)
 	if err != nil {
 		return err
 	}
@@ -84,14 +85,14 @@ func printEnd(w io.Writer, end object.Wanted, key string) error {
 }
 
 // saveFacts reads all clusters and writes what it learned of those that could be read.
-func storeFacts(f *common, ctx context.Context, stderr io.Writer, file string) error {
-	e, err := f.open(ctx, stderr)
+func storeFacts(ctx context.Context, f *cli.Common, stderr io.Writer, file string) error {
+	e, err := f.Open(ctx, stderr)
 	if err != nil {
 		return err
 	}
 	defer e.Close(ctx)
-	e.readOnly()
-	w, err := e.Loop.Look(ctx, noTerm)
+	e.ReadOnly()
+	w, err := e.Loop.Look(ctx, cli.NoTerm)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func storeFacts(f *common, ctx context.Context, stderr io.Writer, file string) e
 	unread := 0
 	for name, side := range w.Clusters {
 		if !side.Known() {
-			say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
+			cli.Say(stderr, report.Printable("cluster "+string(name)+": "+side.Err.Message))
 			unread++
 			continue
 		}
@@ -114,7 +115,7 @@ func storeFacts(f *common, ctx context.Context, stderr io.Writer, file string) e
 		return fmt.Errorf("write --save-facts: %w", err)
 	}
 	if unread > 0 {
-		return exit{exitPartial, fmt.Errorf("%d clusters could not be read", unread)}
+		return cli.Exit{Code: cli.ExitPartial, Err: fmt.Errorf("%d clusters could not be read", unread)}
 	}
 	return nil
 }

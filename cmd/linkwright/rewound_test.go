@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -29,10 +31,10 @@ func TestRewound(t *testing.T) {
 	r.first = r.tip()
 	r.commit(r.both())
 	r.last = r.tip()
-	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
 	t.Run("flags", func(t *testing.T) {
 		r.t = t
-		r.must(exitUsage, []string{"--allow-non-fast-forward", "7 to 40"}, "sync", "--allow-non-fast-forward", "main")
+		r.must(cli.ExitUsage, []string{"--allow-non-fast-forward", "7 to 40"}, "sync", "--allow-non-fast-forward", "main")
 	})
 	for name, push := range map[string]func(){
 		"back": func() { r.git("reset", "-q", "--hard", r.first) },
@@ -110,21 +112,21 @@ func (r *rewoundLab) allowed(push func()) {
 	r.drifts()
 	before := r.writes()
 	words := []string{head, r.last, "linkwright allow non-fast-forward " + head}
-	r.must(exitError, append(words, "2 links in place", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
+	r.must(cli.ExitError, append(words, "2 links in place", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
 	}
 	before = r.writes()
-	r.must(exitError, append(words, "no cluster was looked at"), "sync")
-	r.must(exitError, words[:2], "sync", "--allow-non-fast-forward", r.last)
+	r.must(cli.ExitError, append(words, "no cluster was looked at"), "sync")
+	r.must(cli.ExitError, words[:2], "sync", "--allow-non-fast-forward", r.last)
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
 	}
-	r.must(exitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
-	r.must(exitDone, []string{"1 link in place"}, "sync")
+	r.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
+	r.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	r.commit(r.both())
 	r.first, r.last = head, r.tip()
-	r.must(exitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
 }
 
 // gitDown: what was applied last is kept up from the cache, also by a new process.
@@ -134,13 +136,13 @@ func (r *rewoundLab) gitDown() {
 		r.t.Fatal(err)
 	}
 	r.drifts()
-	r.must(exitError, []string{"2 links in place", "1 written, 0 failed"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitError, []string{"2 links in place", "1 written, 0 failed"}, "sync", "--git-cache", r.cache)
 	r.drifts()
-	r.must(exitError, []string{"no cluster was looked at"}, "sync", "--git-cache", filepath.Join(r.cache, "other"))
+	r.must(cli.ExitError, []string{"no cluster was looked at"}, "sync", "--git-cache", filepath.Join(r.cache, "other"))
 	if err := os.Rename(away, r.repo); err != nil {
 		r.t.Fatal(err)
 	}
-	r.must(exitDone, []string{"2 links in place", "1 written"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitDone, []string{"2 links in place", "1 written"}, "sync", "--git-cache", r.cache)
 }
 
 // untrusted: a head that nobody signed leaves the last signed one in force, also in a new process.
@@ -151,12 +153,12 @@ func (r *rewoundLab) untrusted() {
 	}
 	r.git("-c", "gpg.format=ssh", "-c", "user.signingKey="+key, "commit", "-q", "--allow-empty", "-S", "-m", "signed")
 	args := []string{"sync", "--git-cache", r.cache, "--verify", "HEAD", "--verify-keys", key + ".pub"}
-	r.must(exitDone, []string{"2 links in place"}, args...)
+	r.must(cli.ExitDone, []string{"2 links in place"}, args...)
 	signed := r.tip()
 	r.commit(r.clusters())
 	r.drifts()
 	before := r.writes()
-	r.must(exitError, []string{"2 links in place", "1 written, 0 failed", signed[:12] + "; head " + r.tip()[:12] + " is not in force"}, args...)
+	r.must(cli.ExitError, []string{"2 links in place", "1 written, 0 failed", signed[:12] + "; head " + r.tip()[:12] + " is not in force"}, args...)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is not trusted: %d writes, repaired: %t", n, r.repaired())
 	}

@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -44,25 +47,25 @@ func TestRoad(t *testing.T) {
 }
 
 func (l *lab) nothingToRead() {
-	l.must(exitError, []string{"empty"}, "sync")
+	l.must(cli.ExitError, []string{"empty"}, "sync")
 	l.commit("")
-	l.must(exitError, []string{"nobranch"}, "sync", "--ref", "nobranch")
-	l.must(exitError, []string{"nodir"}, "sync", "--path", "nodir")
-	l.must(exitInvalid, nil, "sync")
-	l.must(exitError, []string{`namespaces "nowhere" not found`, "--namespace"}, "sync", "--namespace", "nowhere")
+	l.must(cli.ExitError, []string{"nobranch"}, "sync", "--ref", "nobranch")
+	l.must(cli.ExitError, []string{"nodir"}, "sync", "--path", "nodir")
+	l.must(cli.ExitInvalid, nil, "sync")
+	l.must(cli.ExitError, []string{`namespaces "nowhere" not found`, "--namespace"}, "sync", "--namespace", "nowhere")
 }
 
 func (l *lab) onceAndAgain() {
-	l.must(exitDone, []string{"1 link in place", "0 failed"}, "sync")
-	l.must(exitDone, []string{"west    east    in place"}, "status")
+	l.must(cli.ExitDone, []string{"1 link in place", "0 failed"}, "sync")
+	l.must(cli.ExitDone, []string{"west    east    in place"}, "status")
 	before := l.writes()
-	l.must(exitDone, []string{"1 link in place"}, "sync")
-	l.must(exitDone, []string{"no difference"}, "diff")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"no difference"}, "diff")
 	if n := l.writes(); n != before {
 		l.t.Errorf("a second pass sent %d writes", n-before)
 	}
 	facts := l.t.TempDir() + "/facts.yaml"
-	l.must(exitDone, nil, "render", "--save-facts", facts)
+	l.must(cli.ExitDone, nil, "render", "--save-facts", facts)
 	if raw, err := os.ReadFile(facts); err != nil || !strings.Contains(string(raw), "192.0.2.10") || strings.Contains(string(raw), "token") {
 		l.t.Errorf("saved facts: %v\n%s", err, raw)
 	}
@@ -91,15 +94,15 @@ func (l *lab) writes() int {
 
 func (l *lab) diff() {
 	l.commit(l.clusters() + link("west", "east", ", controller: {headless: true}") + link("east", "west", ""))
-	r := l.must(exitDifferent, []string{"-enable-headless-services", "create Link.multicluster.linkerd.io linkerd-multicluster/west"}, "diff")
+	r := l.must(cli.ExitDifferent, []string{"-enable-headless-services", "create Link.multicluster.linkerd.io linkerd-multicluster/west"}, "diff")
 	if regexp.MustCompile(`eyJ[A-Za-z0-9]`).MatchString(r.out) {
 		l.t.Errorf("the diff shows a token:\n%s", r.out)
 	}
-	l.must(exitDifferent, []string{"```diff"}, "diff", "-o", "markdown")
+	l.must(cli.ExitDifferent, []string{"```diff"}, "diff", "-o", "markdown")
 	if _, err := l.client("east").AppsV1().Deployments("linkerd-multicluster").Get(l.t.Context(), "controller-west", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		l.t.Errorf("after a diff: %v", err)
 	}
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }
 
 var address = regexp.MustCompile(`address"?[=:]"?([^"\s]+)`)
@@ -147,7 +150,7 @@ func (l *lab) daemon() {
 	if got := get(at + "/"); !json.Valid([]byte(got.body)) {
 		l.t.Errorf("report: %+v", got)
 	}
-	l.must(exitHeld, []string{"held"}, "sync")
+	l.must(cli.ExitHeld, []string{"held"}, "sync")
 	l.drifts("controller-east")
 	l.eventually("what drifted is taken back", func() bool { return l.logged(log, "object written", "Drift") > 0 })
 	stop()
@@ -156,11 +159,11 @@ func (l *lab) daemon() {
 		l.logged(log, "leadership ends", "LeaseReleased") != 1 {
 		l.t.Errorf("%d lines of %d writes:\n%s", lines, n, l.file(log))
 	}
-	if code := c.ProcessState.ExitCode(); code != exitDone {
+	if code := c.ProcessState.ExitCode(); code != cli.ExitDone {
 		raw, _ := os.ReadFile(log)
 		l.t.Errorf("the daemon ended with exit code %d, %v\n%s", code, err, raw)
 	}
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }
 
 // drifts has somebody else change a field of a controller in west.
@@ -226,11 +229,11 @@ func (l *lab) eventually(what string, f func() bool) {
 func (l *lab) typo() {
 	before := l.writes()
 	l.commit(l.clusters() + link("west", "east", ", selctor: {}"))
-	l.must(exitInvalid, []string{"fleet.yaml:", "did you mean selector?"}, "sync")
+	l.must(cli.ExitInvalid, []string{"fleet.yaml:", "did you mean selector?"}, "sync")
 	l.commit("# nothing\n")
-	l.must(exitInvalid, nil, "sync")
+	l.must(cli.ExitInvalid, nil, "sync")
 	l.commit(link("west", "east", ""))
-	l.must(exitInvalid, []string{"not declared"}, "sync")
+	l.must(cli.ExitInvalid, []string{"not declared"}, "sync")
 	if n := l.writes(); n != before {
 		l.t.Errorf("invalid declarations caused %d writes", n-before)
 	}
@@ -249,14 +252,14 @@ func (l *lab) badClusters() {
 		text += strings.ReplaceAll(l.cluster("bare"), "bare", name) + link("west", name, "")
 	}
 	l.commit(text)
-	r := l.must(exitPartial, []string{"2 links in place", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
+	r := l.must(cli.ExitPartial, []string{"2 links in place", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
 	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
 		if !strings.Contains(r.out, name) {
 			l.t.Errorf("sync does not tell of %s:\n%s", name, r.out)
 		}
 	}
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }
 
 func kubeconfig(server, user string) string {
@@ -269,21 +272,21 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`
 // occupied: what somebody else made is neither written nor, later, deleted.
 func (l *lab) occupied() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	services := l.client("west").CoreV1().Services("linkerd-multicluster")
 	made := testService("probe-east")
 	if _, err := services.Create(l.t.Context(), made, metav1.CreateOptions{FieldManager: "hand"}); err != nil {
 		l.t.Fatal(err)
 	}
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitPartial, []string{"probe-east", "hand", "unmarked"}, "sync")
+	l.must(cli.ExitPartial, []string{"probe-east", "hand", "unmarked"}, "sync")
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	if err := services.Delete(l.t.Context(), "probe-east", metav1.DeleteOptions{}); err != nil {
 		l.t.Errorf("somebody else's service: %v", err)
 	}
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }
 
 func (l *lab) anotherCluster() {
@@ -301,7 +304,7 @@ func (l *lab) anotherCluster() {
 		l.t.Fatal(err)
 	}
 	before := l.writes()
-	l.must(exitPartial, []string{"linkwright accept cluster east=" + string(ns.UID)}, "sync")
+	l.must(cli.ExitPartial, []string{"linkwright accept cluster east=" + string(ns.UID)}, "sync")
 	if n := l.writes(); n != before {
 		l.t.Errorf("a changed cluster was written to %d times", n-before)
 	}
@@ -312,10 +315,10 @@ func (l *lab) anotherCluster() {
 		l.t.Fatal(err)
 	}
 	l.access("twin-of-west", string(raw))
-	l.must(exitPartial, []string{"the access of twin leads to cluster west"}, "sync", "--accept-cluster", "east="+string(ns.UID))
+	l.must(cli.ExitPartial, []string{"the access of twin leads to cluster west"}, "sync", "--accept-cluster", "east="+string(ns.UID))
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync", "--accept-cluster", "east="+string(ns.UID))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync", "--accept-cluster", "east="+string(ns.UID))
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }
 
 // twoProcesses: what west needs of east, east's process makes, and each holds a lease of its own.
@@ -331,21 +334,21 @@ func (l *lab) twoProcesses() {
 			}()
 		}
 		for range 2 {
-			if r := <-done; r.code != exitDone {
+			if r := <-done; r.code != cli.ExitDone {
 				l.t.Errorf("one of two processes: exit code %d\n%s%s", r.code, r.out, r.stderr)
 			}
 		}
 	}
 	pairwise(l.clusters() + link("east", "west", ""))
-	l.must(exitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place", "nothing to write"}, "sync")
 	pairwise(l.clusters() + link("east", "west", "") + link("west", "east", ""))
-	l.must(exitDone, []string{"2 links in place", "nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place", "nothing to write"}, "sync")
 }
 
 // lostLease: what was written until then is told.
 func (l *lab) lostLease() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	l.commit(l.clusters() + link("east", "west", "") + link("west", "east", ""))
 	c, out, stderr := l.start(l.t.Context(), "sync", "--only-write", "west", "--wait", "2m")
 	leases := l.client("west").CoordinationV1().Leases("linkwright")
@@ -358,24 +361,24 @@ func (l *lab) lostLease() {
 		l.t.Fatal(err)
 	}
 	_ = c.Wait() // the exit code tells
-	if code := c.ProcessState.ExitCode(); code != exitError || !strings.Contains(stderr.String(), "the lease is lost") || !strings.Contains(out.String(), "0 failed") {
+	if code := c.ProcessState.ExitCode(); code != cli.ExitError || !strings.Contains(stderr.String(), "the lease is lost") || !strings.Contains(out.String(), "0 failed") {
 		l.t.Errorf("a lost lease: exit code %d\n%s%s", code, out, stderr)
 	}
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 }
 
 // tooMuch: what is over a limit is denied, also if the commit raises the limit; it goes once somebody approves it.
 func (l *lab) tooMuch() {
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", "") + policy("prune: {maxLinks: 0%, minAllowed: 1}"))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.commit(l.clusters() + policy("prune: {maxLinks: 100%, minAllowed: 5}"))
 	before := l.writes()
 	hash := l.denied("sync")
 	if n := l.writes() - before; n > len(l.Clusters)+4 { // bases, and each end of the two links says once that it is denied
 		l.t.Errorf("a refused prune sent %d writes", n)
 	}
-	l.must(exitDone, []string{"approved " + hash}, "approve", hash)
-	l.must(exitDone, []string{"0 failed"}, "sync")
+	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", hash)
+	l.must(cli.ExitDone, []string{"0 failed"}, "sync")
 	if list, err := l.client("west").RbacV1().ClusterRoleBindings().List(l.t.Context(), metav1.ListOptions{LabelSelector: "linkwright.dev/owner"}); err != nil || len(list.Items) > 0 {
 		l.t.Errorf("left: %v %v", err, list)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
 func rotateCommand() *cobra.Command {
-	var f common
+	var f cli.Common
 	var revoke bool
 	c := &cobra.Command{
 		Use:   "rotate --repo URL [LINK...]",
@@ -37,7 +38,7 @@ lease is not needed. A token of mode Existing is replaced by whoever writes it.`
 		Example: `  linkwright rotate west-east --repo URL --home-kubeconfig home
   linkwright rotate west/east --revoke --repo URL --home-kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {
-			e, w, err := f.look(c)
+			e, w, err := f.Look(c)
 			if err != nil {
 				return err
 			}
@@ -50,15 +51,15 @@ lease is not needed. A token of mode Existing is replaced by whoever writes it.`
 			return operation{e}.rotate(c.Context(), turns, c.OutOrStdout())
 		},
 	}
-	f.add(c.Flags())
+	f.Add(c.Flags())
 	c.Flags().BoolVar(&revoke, "revoke", false, "end every former token once the new one is in use")
-	group(c.Flags(), groupClusters, f.home.addImages)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	return c
 }
 
 // turned are the links that are named; without a name all whose tokens linkwright issues.
 func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
-	chosen, err := pairs(f, args, false)
+	chosen, err := cli.Links(f, args, false)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +93,10 @@ func (e operation) rotate(ctx context.Context, turns []plan.Turn, out io.Writer)
 				continue
 			}
 		}
-		say(out, askedFor(t))
+		cli.Say(out, askedFor(t))
 	}
 	if len(failed) > 0 {
-		return exit{exitPartial, errors.Join(failed...)}
+		return cli.Exit{Code: cli.ExitPartial, Err: errors.Join(failed...)}
 	}
 	return nil
 }

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -18,18 +21,18 @@ func TestRotate(t *testing.T) {
 	l := newLab(t, "east", "west")
 	l.program = raced()
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ", credentials: {mode: Bound}"))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	lasting, bound := l.token("west", "east"), l.token("east", "west")
 	beside := l.issue("east", "linkwright.west")
 
 	before := l.writes()
-	l.must(exitDone, []string{"west→east: another token is asked for"}, "rotate", "west/east", "--revoke")
-	l.must(exitDone, []string{"west→east: another token is asked for already"}, "rotate", "west-east")
+	l.must(cli.ExitDone, []string{"west→east: another token is asked for"}, "rotate", "west/east", "--revoke")
+	l.must(cli.ExitDone, []string{"west→east: another token is asked for already"}, "rotate", "west-east")
 	if n := l.writes() - before; n != 1 {
 		t.Errorf("asked for twice, %d writes", n)
 	}
 	l.takes("east", lasting, true)
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	next := l.token("west", "east")
 	l.takes("east", next, true)
 	l.takes("east", lasting, false)
@@ -38,10 +41,10 @@ func TestRotate(t *testing.T) {
 		t.Errorf("in east are %v, want %v", got, want)
 	}
 	l.takes("west", bound, true)
-	l.must(exitDone, []string{"nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"nothing to write"}, "sync")
 
-	l.must(exitDone, []string{"east→west: another", "west→east: another"}, "rotate")
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"east→west: another", "west→east: another"}, "rotate")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.takes("east", next, false)
 	l.takes("east", l.token("west", "east"), true)
 	l.takes("west", bound, true)
@@ -50,17 +53,17 @@ func TestRotate(t *testing.T) {
 		t.Errorf("in west are %v, want %v", got, want)
 	}
 	second := l.token("east", "west")
-	l.must(exitDone, []string{"east→west: another"}, "rotate", "east/west", "--revoke")
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"east→west: another"}, "rotate", "east/west", "--revoke")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	l.takes("west", bound, false)
 	l.takes("west", second, false)
 	l.takes("west", l.token("east", "west"), true)
-	l.must(exitDone, []string{"nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"nothing to write"}, "sync")
 
-	l.must(exitError, []string{"no link nowhere is declared"}, "rotate", "nowhere")
+	l.must(cli.ExitError, []string{"no link nowhere is declared"}, "rotate", "nowhere")
 	l.commit(l.clusters() + link("west", "east", ", suspend: true") + link("east", "west", ", credentials: {mode: Existing}"))
-	l.must(exitPartial, []string{"it waits: Suspended", "secret manager"}, "rotate", "west-east", "east-west")
-	l.must(exitDone, []string{"west→east"}, "rotate")
+	l.must(cli.ExitPartial, []string{"it waits: Suspended", "secret manager"}, "rotate", "west-east", "east-west")
+	l.must(cli.ExitDone, []string{"west→east"}, "rotate")
 }
 
 // token is what a source uses for a target.

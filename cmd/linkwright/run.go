@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	gosync "sync"
 	"time"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
+	gosync "sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,7 +24,7 @@ import (
 )
 
 func runCommand() *cobra.Command {
-	var f common
+	var f cli.Common
 	var s serving
 	var status statusFlags
 	c := &cobra.Command{
@@ -41,7 +44,7 @@ These commands record a decision in the management cluster, and it takes that up
 linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			e, err := f.open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.git.options.Repo) })
+			e, err := f.Open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.Git.Options.Repo) })
 			if err != nil {
 				return err
 			}
@@ -52,12 +55,12 @@ linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 			return operation{e}.serve(c.Context(), s)
 		},
 	}
-	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addConfinement)
-	group(c.Flags(), groupClusters, f.home.addOnly)
-	group(c.Flags(), groupClusters, f.home.addGrace)
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddGrace)
 	s.add(c.Flags())
-	group(c.Flags(), groupForge, status.add)
+	cli.Group(c.Flags(), cli.GroupForge, status.add)
 	recorded(c.Flags())
 	return c
 }
@@ -74,8 +77,8 @@ type serving struct {
 func (s *serving) add(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
 	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
-	f.Var(&span{at: &s.maxAge, none: true}, "max-pass-age", "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
-	group(f, groupForge, s.hook.add)
+	f.Var(&cli.Span{At: &s.maxAge, None: true}, "max-pass-age", "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
+	cli.Group(f, cli.GroupForge, s.hook.add)
 }
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
@@ -119,7 +122,7 @@ type daemon struct {
 
 // terms leads, pass after pass, whenever the lease is ours.
 func (e operation) terms(ctx context.Context, observe bool, d daemon) error {
-	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = defaultWait, e.Clusters, e.Clusters.Recorded()
+	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = cli.DefaultWait, e.Clusters, e.Clusters.Recorded()
 	e.Loop.Holder = setup.Identity()
 	standby := e.Loop.Standby()
 	term := func(leading context.Context, term int64) (err error) {
@@ -137,8 +140,8 @@ func (e operation) terms(ctx context.Context, observe bool, d daemon) error {
 		return standby.Lead(ctx, term, d.poke, d.publish)
 	}
 	if observe {
-		e.readOnly()
-		return term(ctx, noTerm)
+		e.ReadOnly()
+		return term(ctx, cli.NoTerm)
 	}
 	locks, err := e.Locks(e.Loop.Only...)
 	if err != nil {

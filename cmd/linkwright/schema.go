@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 func schemaCommand() *cobra.Command {
@@ -29,7 +30,7 @@ It knows single declarations only: linkwright validate says whether they fit tog
 			case !c.Flags().Changed("write"):
 				return printSchema(c, kind)
 			case kind != "" || dir == "":
-				return usage("--write writes the schemas of all kinds into a directory: linkwright schema --write DIR")
+				return cli.Usage("--write writes the schemas of all kinds into a directory: linkwright schema --write DIR")
 			}
 			return writeSchemas(dir)
 		},
@@ -41,7 +42,7 @@ It knows single declarations only: linkwright validate says whether they fit tog
 func printSchema(c *cobra.Command, kind string) error {
 	schema, err := api.Schema(kind)
 	if err != nil {
-		return usage("%w", err)
+		return cli.Usage("%w", err)
 	}
 	_, err = c.OutOrStdout().Write(schema)
 	return err

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // TestSchemasAreCurrent: what docs/schema holds is what the program writes, no more and no less.
 func TestSchemasAreCurrent(t *testing.T) {
 	dir := t.TempDir()
 	var stderr bytes.Buffer
-	if code := run(t.Context(), []string{"schema", "--write", dir}, &stderr, &stderr); code != exitDone {
+	if code := run(t.Context(), []string{"schema", "--write", dir}, &stderr, &stderr); code != cli.ExitDone {
 		t.Fatalf("schema --write: exit code %d: %s", code, &stderr)
 	}
 	want, got := contents(t, dir), contents(t, "../../docs/schema")
@@ -45,8 +47,8 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestUnknownWordsAreWrongUsage(t *testing.T) {
 	for _, args := range [][]string{{"schema", "clutser"}, {"schema", "link", "--write", "x"}, {"explain", "clutser"}, {"explain", "link.spce"}, {"explain", ""}} {
 		var out, stderr bytes.Buffer
-		if code := run(t.Context(), args, &out, &stderr); code != exitUsage || out.Len() > 0 || stderr.Len() == 0 {
-			t.Errorf("run(%q): exit code %d, want %d: %s%s", args, code, exitUsage, &out, &stderr)
+		if code := run(t.Context(), args, &out, &stderr); code != cli.ExitUsage || out.Len() > 0 || stderr.Len() == 0 {
+			t.Errorf("run(%q): exit code %d, want %d: %s%s", args, code, cli.ExitUsage, &out, &stderr)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/sync"
@@ -16,8 +17,8 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	var f common
-	var out format
+	var f cli.Common
+	var out cli.Format
 	watch := false
 	c := &cobra.Command{
 		Use:   "status [--repo URL]",
@@ -48,34 +49,34 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
-			case f.git.options.Repo == "":
-				return showStatus(&f.home, c, out.Format, watch)
+			case f.Git.Options.Repo == "":
+				return showStatus(&f.Home, c, out.Format, watch)
 			case watch:
-				return usage("--watch tells what inventories tell: leave out --repo")
+				return cli.Usage("--watch tells what inventories tell: leave out --repo")
 			case !slices.Contains(report.Formats(), out.Format):
-				return usage("--output %s: with --repo want %s", out.Format, report.Enumerate(report.Formats()))
+				return cli.Usage("--output %s: with --repo want %s", out.Format, report.Enumerate(report.Formats()))
 			}
-			e, err := f.open(c.Context(), c.ErrOrStderr())
+			e, err := f.Open(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			defer e.Close(c.Context())
-			e.readOnly()
-			r, failed := e.Loop.Once(c.Context(), noTerm)
+			e.ReadOnly()
+			r, failed := e.Loop.Once(c.Context(), cli.NoTerm)
 			r.Opening = operation{e}.opening(c.Context(), r, failed)
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err
 			}
-			if err := verdict(r, failed); err != nil || r.AsDeclared() {
+			if err := cli.Verdict(r, failed); err != nil || r.AsDeclared() {
 				return err
 			}
-			return exit{exitPartial, nil}
+			return cli.Exit{Code: cli.ExitPartial}
 		},
 	}
-	f.git.here = true
-	f.add(c.Flags())
-	group(c.Flags(), groupClusters, f.home.addConfinement)
-	out.add(c.Flags(), report.ToldFormats())
+	f.Git.Here = true
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	out.Add(c.Flags(), report.ToldFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "go on, and show it whenever it changes; without --repo")
 	return c
 }
@@ -83,7 +84,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 // opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.
 func (e operation) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
 	known, err := e.record(ctx)
-	out := installedOf(e.engine).opening(ctx, known)
+	out := installedOf(e.Engine).opening(ctx, known)
 	if err == nil { // else the report says so
 		out.Revision = observedNow(out.Revision, r, failed)
 	}

@@ -7,8 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -56,7 +61,7 @@ func (s *sweep) rejected(plain, clusters string) {
 	}
 	s.eventually("admission keeps the Link", forever)
 	s.commit(clusters)
-	s.must(exitPartial, []string{"links are forever", "leaving"}, "sync", "--wait", "2m") // for pods; three refusals end it
+	s.must(cli.ExitPartial, []string{"links are forever", "leaving"}, "sync", "--wait", "2m") // for pods; three refusals end it
 	if _, err := s.links().Get(s.t.Context(), "east", metav1.GetOptions{}); err != nil {
 		s.t.Error(err)
 	}
@@ -102,26 +107,26 @@ func (s *sweep) keepLinks() {
 // another installation with the same declarations makes nothing but what has its own name, and takes nothing else away: what
 // is the other's is occupied, and nothing is fought over.
 func (s *sweep) another(plain, clusters string) {
-	s.must(exitDone, []string{"1 link in place"}, "sync") // until it is ready
+	s.must(cli.ExitDone, []string{"1 link in place"}, "sync") // until it is ready
 	before := s.snapshot()
 	others := func() map[string]string {
 		now := s.snapshot()
 		maps.DeleteFunc(now, func(k, _ string) bool { return strings.Contains(k, "blue") })
 		return now
 	}
-	s.must(exitPartial, []string{"Occupied", "another installation's"}, "sync", "--owner", "blue", "--wait", "10s")
+	s.must(cli.ExitPartial, []string{"Occupied", "another installation's"}, "sync", "--owner", "blue", "--wait", "10s")
 	if diff := cmp.Diff(before, others()); diff != "" {
 		s.t.Errorf("blue changed what is not its own: -before +after\n%s", diff)
 	}
-	s.must(exitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	s.must(cli.ExitDone, []string{"1 link in place", "nothing to write"}, "sync")
 	s.commit(clusters)
-	s.must(exitDone, nil, "sync", "--owner", "blue")
+	s.must(cli.ExitDone, nil, "sync", "--owner", "blue")
 	if diff := cmp.Diff(before, others()); diff != "" {
 		s.t.Errorf("blue unlinked what is not its own: -before +after\n%s", diff)
 	}
 	s.clean("an unlink beside blue")
-	s.must(exitDone, []string{"nothing to write"}, "sync", "--owner", "blue")
-	s.must(exitDone, nil, "uninstall", "--owner", "blue", "--yes")
+	s.must(cli.ExitDone, []string{"nothing to write"}, "sync", "--owner", "blue")
+	s.must(cli.ExitDone, nil, "uninstall", "--owner", "blue", "--yes")
 	s.commit(plain)
 	s.clean("a link")
 }
@@ -137,7 +142,7 @@ func (s *sweep) crdRemoved(plain, clusters string) {
 		_, err := s.links().List(s.t.Context(), metav1.ListOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	s.must(exitPartial, []string{"NotInstalled", "nothing can be written now"}, "sync", "--wait", "2s")
+	s.must(cli.ExitPartial, []string{"NotInstalled", "nothing can be written now"}, "sync", "--wait", "2s")
 	s.stands("without the CRD")
 	s.commit(clusters)
 	s.clean("an unlink without the CRD")

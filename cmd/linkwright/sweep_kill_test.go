@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +48,7 @@ func (s *sweep) kill(d *deed, at point) (fate string) {
 	switch r := s.work(d, process); {
 	case overslept(r.stderr):
 		return "overslept"
-	case r.code == exitDone:
+	case r.code == cli.ExitDone:
 		return "missed"
 	case r.code == -1 && len(process) == 0:
 		return "killed"
@@ -111,7 +115,7 @@ func (s *sweep) follow(what string, d *deed) {
 func (s *sweep) again(what string, d *deed) {
 	s.t.Helper()
 	if d.alone {
-		s.must(exitDone, nil, d.args...)
+		s.must(cli.ExitDone, nil, d.args...)
 		return
 	}
 	s.clean(what)
@@ -129,7 +133,7 @@ func (s *sweep) done(what string, d *deed) {
 		s.abandon()
 		r = s.work(d, make(chan *os.Process, 1))
 	}
-	if r.code != exitDone {
+	if r.code != cli.ExitDone {
 		s.t.Fatalf("%s: exit code %d\n%s%s", what, r.code, r.out, r.stderr)
 	}
 }
@@ -176,7 +180,7 @@ func (s *sweep) clean(what string) {
 		Clean   bool
 		Summary struct{ Failed, Planned int }
 	}
-	if err := json.Unmarshal([]byte(r.out), &told); err != nil || r.code != exitDone || !told.Clean || told.Summary.Failed > 0 {
+	if err := json.Unmarshal([]byte(r.out), &told); err != nil || r.code != cli.ExitDone || !told.Clean || told.Summary.Failed > 0 {
 		s.t.Fatalf("%s: exit code %d, %v\n%s%s", what, r.code, err, r.out, r.stderr)
 	}
 }

@@ -7,16 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
 )
 
 func syncCommand() *cobra.Command {
-	var f common
-	var out format
+	var f cli.Common
+	var out cli.Format
 	var status statusFlags
-	wait := defaultWait
+	wait := cli.DefaultWait
 	c := &cobra.Command{
 		Use:   "sync --repo URL",
 		Short: "Make the clusters as the repository declares them, once",
@@ -29,7 +30,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
   linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			e, err := f.open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.git.options.Repo) })
+			e, err := f.Open(c.Context(), c.ErrOrStderr(), func() error { return status.check(f.Git.Options.Repo) })
 			if err != nil {
 				return err
 			}
@@ -48,11 +49,11 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.Loop.Once(ctx, term)
 				e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
-				done, told = r, tell(c.OutOrStdout(), out.Format, r, failed)
+				done, told = r, cli.Tell(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})
 			if errors.Is(err, lease.ErrHeld) {
-				return exit{exitHeld, err}
+				return cli.Exit{Code: cli.ExitHeld, Err: err}
 			}
 			if err != nil {
 				return err // the lease is lost; what was written is told
@@ -61,13 +62,13 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			return told
 		},
 	}
-	f.add(c.Flags())
-	group(c.Flags(), groupTrust, f.rewind.add)
-	group(c.Flags(), groupClusters, f.home.addConfinement)
-	group(c.Flags(), groupClusters, f.home.addOnly)
-	group(c.Flags(), groupClusters, f.home.addDead)
-	out.add(c.Flags(), report.Formats())
-	group(c.Flags(), groupForge, status.add)
-	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupTrust, f.Rewind.Add)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddOnly)
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddDead)
+	out.Add(c.Flags(), report.Formats())
+	cli.Group(c.Flags(), cli.GroupForge, status.add)
+	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what must happen by itself")
 	return c
 }

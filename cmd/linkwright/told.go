@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/prune/inventory"
@@ -36,11 +38,11 @@ func toldFlags() []string {
 }
 
 // showStatus shows what inventories tell: once, or whenever it is another.
-func showStatus(h *homeFlags, c *cobra.Command, f report.Format, watch bool) error {
+func showStatus(h *cli.HomeFlags, c *cobra.Command, f report.Format, watch bool) error {
 	var err error
 	c.Flags().Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(toldFlags(), flag.Name) {
-			err = usage("--%s goes with --repo", flag.Name)
+			err = cli.Usage("--%s goes with --repo", flag.Name)
 		}
 	})
 	if err != nil {
@@ -62,9 +64,9 @@ func showStatus(h *homeFlags, c *cobra.Command, f report.Format, watch bool) err
 		return err
 	}
 	if t.Unread() {
-		return exit{exitError, errors.New("no cluster could be read")}
+		return cli.Exit{Code: cli.ExitError, Err: errors.New("no cluster could be read")}
 	}
-	return exit{exitPartial, nil}
+	return cli.Exit{Code: cli.ExitPartial}
 }
 
 // watchTold tells it whenever it is another, until ctx ends.
@@ -157,7 +159,7 @@ func (c installed) links(ctx context.Context, live bool) (report.Told, error) {
 			out.Clusters[i].Why = &why
 		}
 	})
-	out.Links, out.Decisions = linksTold(out.Clusters, found, known.Clusters), decisionsTold(known, out.At)
+	out.Links, out.Decisions = linksTold(out.Clusters, found, known.Clusters), decide.Decisions(known, out.At)
 	if known.Denied != nil {
 		out.Denied = known.Denied.Message(object.Installation{Owner: c.owner, Namespace: c.namespace})
 	}

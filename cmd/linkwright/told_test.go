@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/linkwright/linkwright/api"
@@ -81,11 +84,11 @@ func (l *lab) bare(args ...string) (int, string) {
 func TestToldWithoutRepository(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "east", "west")
-	if code, out := l.bare("status"); code != exitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright") || !strings.Contains(out, "linkwright-fleet") {
+	if code, out := l.bare("status"); code != cli.ExitError || !strings.Contains(out, "no record of installation linkwright in namespace linkwright") || !strings.Contains(out, "linkwright-fleet") {
 		t.Errorf("before anything: %d %s", code, out)
 	}
 	l.commit(l.clusters() + link("west", "east", ""))
-	l.must(exitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
 	before := l.writes()
 	code, out := l.bare("status", "-o", "json")
 	var doc struct {
@@ -98,7 +101,7 @@ func TestToldWithoutRepository(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Links) != 1 || len(doc.Clusters) != 2 {
 		t.Fatalf("%d %v: %s", code, err, out)
 	}
-	if got := doc.Links[0]; code != exitPartial || got.Ready != object.False || got.Reason != "Settling" || time.Since(got.Since) > time.Hour ||
+	if got := doc.Links[0]; code != cli.ExitPartial || got.Ready != object.False || got.Reason != "Settling" || time.Since(got.Since) > time.Hour ||
 		got.SourceEnd != "recorded" || got.TargetEnd != "recorded" {
 		t.Errorf("nobody leads yet: %d %s", code, out)
 	}
@@ -106,7 +109,7 @@ func TestToldWithoutRepository(t *testing.T) {
 		!strings.HasPrefix(out, "Revision "+l.headOf()[:12]+" is applied in all 2 clusters. The last sync, by ") {
 		t.Errorf("-o wide: %s", out)
 	}
-	if code, out := l.bare("status", "--namespace", "default"); code != exitError || !strings.Contains(out, "no record") {
+	if code, out := l.bare("status", "--namespace", "default"); code != cli.ExitError || !strings.Contains(out, "no record") {
 		t.Errorf("in another namespace: %d %s", code, out)
 	}
 	if n := l.writes() - before; n != 0 {
@@ -118,14 +121,14 @@ func TestToldWithoutRepository(t *testing.T) {
 // secretGone: somebody deletes a link's Secret of the control plane in west while no daemon runs. Status names it.
 func (l *lab) secretGone() {
 	l.t.Helper()
-	l.must(exitDone, []string{"1 link in place"}, "sync")
-	if code, out := l.bare("status"); code != exitDone {
+	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	if code, out := l.bare("status"); code != cli.ExitDone {
 		l.t.Fatalf("before: exit code %d\n%s", code, out)
 	}
 	if err := l.client("west").CoreV1().Secrets("linkerd").Delete(l.t.Context(), "cluster-credentials-east", metav1.DeleteOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	if code, out := l.bare("status"); code != exitPartial || !strings.Contains(out, "SecretMissing: Secret linkerd/cluster-credentials-east is missing") {
+	if code, out := l.bare("status"); code != cli.ExitPartial || !strings.Contains(out, "SecretMissing: Secret linkerd/cluster-credentials-east is missing") {
 		l.t.Errorf("a Secret of the control plane is gone: exit code %d\n%s", code, out)
 	}
 }
@@ -152,7 +155,7 @@ func (l *lab) watched() {
 	}
 	until("west east False Progressing")
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(exitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
 	until("east west False Progressing")
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		l.t.Fatal(err)

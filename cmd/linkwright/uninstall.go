@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -22,7 +23,7 @@ import (
 
 func uninstallCommand() *cobra.Command {
 	var t takeover
-	var out format
+	var out cli.Format
 	wait := 10 * time.Minute // more than a drain takes
 	c := &cobra.Command{
 		Use:   "uninstall --repo URL",
@@ -57,9 +58,9 @@ To keep links and give up only what linkwright has to do with them, use "release
 		},
 	}
 	t.add(c.Flags(), "unlink it")
-	group(c.Flags(), groupClusters, t.home.addDead)
-	out.add(c.Flags(), report.Formats())
-	c.Flags().Var(&span{at: &wait, none: true}, "wait", "how long to wait for what must happen by itself")
+	cli.Group(c.Flags(), cli.GroupClusters, t.Home.AddDead)
+	out.Add(c.Flags(), report.Formats())
+	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what must happen by itself")
 	return c
 }
 
@@ -112,28 +113,28 @@ func (e operation) uninstall(ctx context.Context, term int64, yes bool, out prin
 	}
 	left := plan.Left(w, nil)
 	if len(left) == 0 {
-		say(out.told, "nothing of linkwright is left")
+		cli.Say(out.told, "nothing of linkwright is left")
 		return e.dropIf(ctx, yes)
 	}
 	e.going(w, out)
 	if !yes {
 		sayLeft(out, left)
-		say(out.told, "\nNothing was written: take this away with --yes.")
-		return exit{exitPartial, nil}
+		cli.Say(out.told, "\nNothing was written: take this away with --yes.")
+		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	say(out.told, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
+	cli.Say(out.told, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
 	if w, err = e.Loop.Look(ctx, term); err != nil {
-		return errors.Join(verdict(r, failed), err)
+		return errors.Join(cli.Verdict(r, failed), err)
 	}
 	left = plan.Left(w, nil)
 	sayLeft(out, left)
-	err = verdict(r, failed)
+	err = cli.Verdict(r, failed)
 	if err == nil && len(left) > 0 {
-		err = exit{exitPartial, nil}
+		err = cli.Exit{Code: cli.ExitPartial}
 	}
 	return errors.Join(err, e.dropRecord(ctx))
 }
@@ -150,15 +151,15 @@ func sayLeft(out printer, left []plan.LeftOver) {
 	for _, l := range left {
 		switch {
 		case l.Unread != nil:
-			say(out.told, fmt.Sprintf("%s: nobody knows what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
+			cli.Say(out.told, fmt.Sprintf("%s: nobody knows what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
-			say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
+			cli.Say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			say(out.told, fmt.Sprintf("%s: %s with linkwright's mark that no inventory lists, the first is %s: delete those that nobody needs", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
+			cli.Say(out.told, fmt.Sprintf("%s: %s with linkwright's mark that no inventory lists, the first is %s: delete those that nobody needs", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
-			say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
+			cli.Say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
 		}
 	}
 }
@@ -176,22 +177,22 @@ func (e operation) going(w state.Snapshot, out printer) {
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Refused != nil {
-			say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
+			cli.Say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
 		}
 		for _, r := range cd.Rows {
 			switch {
 			case r.Why == nil:
 			case r.Standing == plan.Refused:
-				say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				cli.Say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Standing == plan.Waiting && r.Leaving:
-				say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
+				cli.Say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Why.Code == reason.Abandoned:
-				say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
+				cli.Say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))
 			}
 		}
 		for _, c := range lastChanges(steps[name]) {
 			if c.Action == object.Delete || c.Action == object.Release {
-				say(out.told, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
+				cli.Say(out.told, fmt.Sprintf("%s: %s %s", c.End, c.Action, c.Key))
 			}
 		}
 	}

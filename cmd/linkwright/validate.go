@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
@@ -13,9 +14,9 @@ import (
 )
 
 func validateCommand() *cobra.Command {
-	var g gitFlags
-	var out format
-	var o kustomizeFlags
+	var g cli.GitFlags
+	var out cli.Format
+	var o cli.KustomizeFlags
 	var factsFile string
 	var strict bool
 	c := &cobra.Command{
@@ -37,20 +38,20 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
   linkwright validate https://git.example.com/mesh/fleet.git@main`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			from, err := g.find(c.Context(), args)
+			from, err := g.Find(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			facts, err := newOffline(object.DefaultOwner, factsFile)
+			facts, err := cli.NewOffline(object.DefaultOwner, factsFile)
 			if err != nil {
 				return err
 			}
-			k, err := o.open(c.Context(), object.DefaultOwner, warner(c.ErrOrStderr()))
+			k, err := o.Open(c.Context(), object.DefaultOwner, cli.Warner(c.ErrOrStderr()))
 			if err != nil {
 				return err
 			}
 			defer k.Close()
-			fl, problems, err := k.validate(c.Context(), from, facts)
+			fl, problems, err := k.Validate(c.Context(), from, facts)
 			if err != nil {
 				return err
 			}
@@ -60,15 +61,15 @@ The exit code is 3 where there are errors; warnings alone give 0, with --strict 
 				return err
 			}
 			if !p.Valid() {
-				return exit{exitInvalid, nil}
+				return cli.Exit{Code: cli.ExitInvalid}
 			}
 			return nil
 		},
 	}
-	g.here = true
-	g.add(c.Flags())
-	group(c.Flags(), groupClusters, o.add)
-	out.add(c.Flags(), report.ProblemFormats())
+	g.Here = true
+	g.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, o.Add)
+	out.Add(c.Flags(), report.ProblemFormats())
 	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts, as render --save-facts writes it: see that Linkerd there can hold every link")
 	c.Flags().BoolVar(&strict, "strict", false, "let warnings count as errors")
 	return c
@@ -81,7 +82,7 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 		p.Rules = append(p.Rules, report.Rule(r))
 	}
 	p.Rules = append(p.Rules,
-		report.Rule{Code: idlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
+		report.Rule{Code: cli.IdlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
 		report.Rule{Code: string(reason.OldLinkerd), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
 	if f == nil {
 		return p

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/credential"
@@ -59,7 +60,7 @@ func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 
 // missingCredentials are stand-ins for what targets have not issued yet.
 func missingCredentials(w state.Snapshot) map[api.Pair]linkerd.Credential {
-	out, known := standInCredentials(w.Fleet.Links()), credential.Of(state.Identify(w))
+	out, known := cli.StandInCredentials(w.Fleet.Links()), credential.Of(state.Identify(w))
 	for l := range w.Fleet.Links() {
 		if l.Spec.Credentials.Mode == api.Existing || known.Issued(l) {
 			delete(out, l.Pair())

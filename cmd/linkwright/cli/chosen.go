@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/render/fleet"
+)
+
+// Links are the links that arguments name, in any spelling that an output shows: SOURCE/TARGET, SOURCE → TARGET,
+// SOURCE->TARGET, SOURCE-TARGET, or the name of a Link or a Mesh, which is all links of that. Undeclared ones can be named by
+// their clusters, if loose; not with a hyphen, which names of clusters may hold.
+func Links(f *fleet.Fleet, args []string, loose bool) (map[api.Pair]bool, error) {
+	out := map[api.Pair]bool{}
+	for _, arg := range args {
+		found, err := linksNamed(f, arg, loose)
+		if err != nil {
+			return nil, err
+		}
+		for _, pair := range found {
+			out[pair] = true
+		}
+	}
+	return out, nil
+}
+
+// linksNamed gives the links that one argument names; an argument that names none, or could name several things, is an error
+// that lists what there is.
+func linksNamed(f *fleet.Fleet, arg string, loose bool) ([]api.Pair, error) {
+	if pair, ok := ParsePair(arg); ok {
+		if _, declared := f.Link(pair); declared || loose {
+			return []api.Pair{pair}, nil
+		}
+		return nil, noLink(f, arg)
+	}
+	meanings := map[string][]api.Pair{}
+	for l := range f.Links() {
+		if _, name, _ := strings.Cut(l.From, " "); name == arg {
+			meanings[l.From] = append(meanings[l.From], l.Pair())
+		}
+	}
+	for l := range f.Links() {
+		pair, from := l.Pair(), meanings[l.From]
+		if string(pair.Source)+"-"+string(pair.Target) == arg && !slices.Contains(from, pair) {
+			meanings[string(pair.Source)+"/"+string(pair.Target)] = []api.Pair{pair}
+		}
+	}
+	names := slices.Sorted(maps.Keys(meanings))
+	switch len(names) {
+	case 0:
+		return nil, noLink(f, arg)
+	case 1:
+		return meanings[names[0]], nil
+	}
+	return nil, fmt.Errorf("%s is ambiguous, it names %s: write SOURCE/TARGET", arg, strings.Join(names, " and "))
+}
+
+// ParsePair reads a link that is written with a separator, which no name of a cluster holds.
+func ParsePair(arg string) (api.Pair, bool) {
+	for _, separator := range []string{"→", "->", "/"} {
+		if source, target, ok := strings.Cut(arg, separator); ok {
+			return api.Pair{Source: api.ClusterName(strings.TrimSpace(source)), Target: api.ClusterName(strings.TrimSpace(target))}, true
+		}
+	}
+	return api.Pair{}, false
+}
+
+// noLink lists the declared links, as many as anybody reads.
+func noLink(f *fleet.Fleet, arg string) error {
+	const most = 10
+	var names []string
+	for l := range f.Links() {
+		pair := l.Pair()
+		names = append(names, string(pair.Source)+"/"+string(pair.Target))
+	}
+	listed := strings.Join(names[:min(len(names), most)], ", ")
+	switch {
+	case len(names) == 0:
+		listed = "none"
+	case len(names) > most:
+		listed += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return fmt.Errorf("no link %s is declared: name a Link or a Mesh of the repository, or SOURCE/TARGET; declared are %s", arg, listed)
+}
+
+// Clusters are those that are named, or all; in order.
+func Clusters(f *fleet.Fleet, names []string) ([]fleet.Cluster, error) {
+	for _, name := range names {
+		if _, ok := f.Cluster(api.ClusterName(name)); !ok {
+			return nil, Usage("--cluster %s: no such cluster is declared", name)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(f.Clusters), func(c fleet.Cluster) bool {
+		return len(names) > 0 && !slices.Contains(names, string(c.Name))
+	}), nil
+}
+
+// AllLinks is all declared links.
+func AllLinks(f *fleet.Fleet) map[api.Pair]bool {
+	out := map[api.Pair]bool{}
+	for l := range f.Links() {
+		out[l.Pair()] = true
+	}
+	return out
+}
+
+// SomeOrAll refuses links beside --all, and neither.
+func SomeOrAll(args []string, all bool) error {
+	switch {
+	case all && len(args) > 0:
+		return Usage("--all and %s: name one of the two", args[0])
+	case !all && len(args) == 0:
+		return Usage("which links? name them, or give --all")
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// Package cli answers: what do commands share? Flags and what is opened for them, how results are shown, and exit codes.
+package cli
+
+import (
+	"fmt"
+	"io"
+)
+
+// Exit codes: the same for every command.
+const (
+	ExitDone      = 0
+	ExitDifferent = 1 // diff only
+	ExitError     = 2
+	ExitInvalid   = 3
+	ExitPartial   = 4 // something failed, is held or was refused
+	ExitHeld      = 5 // the lease is another's
+	ExitUsage     = 64
+)
+
+// Exit is an error with an exit code of its own; an empty message is not printed.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+func (e Exit) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+func (e Exit) Unwrap() error { return e.Err }
+
+// Usage is the error of a command that was called wrongly.
+func Usage(format string, a ...any) error {
+	return Exit{Code: ExitUsage, Err: fmt.Errorf(format, a...)}
+}
+
+// Say prints a line for people; who cannot be told is not told.
+func Say(w io.Writer, line any) { _, _ = fmt.Fprintln(w, line) }

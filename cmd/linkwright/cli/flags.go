@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/setup"
+)
+
+// HomeFlags say who we are and where our own objects live.
+type HomeFlags struct {
+	Owner, Kubeconfig, Namespace string
+	Timeout                      time.Duration
+	allowPaths, allowExec        bool
+	only                         []string
+	accept                       []string
+	forget                       []string
+	grace                        time.Duration
+	pruneCap                     *api.PruneLimits // nil: as declared
+	Images                       []string
+	requireConfinement           bool
+	Log                          logFlags
+}
+
+func (h *HomeFlags) add(f *pflag.FlagSet) {
+	h.AddHome(f)
+	h.grace = defaultGrace
+	f.BoolVar(&h.allowPaths, "allow-kubeconfig-paths", false, "let declarations name kubeconfig files of this machine (access.kubeconfig)")
+	f.BoolVar(&h.allowExec, "allow-exec", false, "let kubeconfigs of --allow-kubeconfig-paths start credential plugins")
+	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
+}
+
+// AddHome are the flags that lead to the record of an installation.
+func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
+	h.addOwner(f)
+	f.StringVar(&h.Kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
+	f.StringVar(&h.Namespace, "namespace", DefaultNamespace, "namespace of the home cluster: access Secrets, lease, record")
+	h.Timeout = 15 * time.Second
+	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "bound of one request to a cluster")
+}
+
+// DefaultNamespace is linkwright's own in the management cluster.
+const DefaultNamespace = "linkwright"
+
+// AddDead are the flags of commands that take away what dead clusters had, and give them up.
+func (h *HomeFlags) AddDead(f *pflag.FlagSet) {
+	h.AddGrace(f)
+	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.forget, "forget-cluster", nil, "")
+	f.Lookup("forget-cluster").Hidden = true // its former name
+}
+
+// AddGrace adds for how long a source that gives no answer keeps its access.
+func (h *HomeFlags) AddGrace(f *pflag.FlagSet) {
+	f.Var(&Span{At: &h.grace, None: true}, "access-grace", "how long a source that gives no answer keeps its access to the target of a removed link; 0s: not at all")
+}
+
+// forgotten are the clusters that people give up.
+func (h *HomeFlags) forgotten() map[api.ClusterName]bool {
+	out := make(map[api.ClusterName]bool, len(h.forget))
+	for _, name := range h.forget {
+		out[api.ClusterName(name)] = true
+	}
+	return out
+}
+
+func (h *HomeFlags) addOwner(f *pflag.FlagSet) {
+	f.StringVar(&h.Owner, "owner", object.DefaultOwner, "name of this installation: the ownership label's value")
+}
+
+// AddOnly adds which clusters are written.
+func (h *HomeFlags) AddOnly(f *pflag.FlagSet) {
+	f.Var(&pruneCap{at: &h.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove that no declaration can raise; those left out are as declared")
+	f.StringArrayVar(&h.only, "only-write", nil, "write only this cluster, while all are read; holds a lease per cluster (repeatable)")
+}
+
+// AddImages adds which images controllers may run.
+func (h *HomeFlags) AddImages(f *pflag.FlagSet) {
+	f.StringArrayVar(&h.Images, "allow-controller-image", nil, "PREFIX: let links name controller images that begin so (controller.image; default: none; repeatable)")
+}
+
+// AddConfinement is for commands that see whether policies confine linkwright, which allow the same images.
+func (h *HomeFlags) AddConfinement(f *pflag.FlagSet) {
+	h.AddImages(f)
+	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add gives them)")
+}
+
+// Renderer renders what may be written here.
+func (h *HomeFlags) Renderer(k *Kustomize) plan.Renderer {
+	return setup.Renderer(h.Owner, h.Images, k.Loader)
+}
+
+// Check refuses words that could not stand in every name made of them.
+func (h *HomeFlags) Check() error {
+	if problems := validation.IsDNS1123Label(h.Owner); len(problems) > 0 || len(h.Owner) > 30 {
+		return Usage("--owner %q: want at most 30 lower-case letters, digits and dashes", h.Owner)
+	}
+	if problems := validation.IsDNS1123Label(h.Namespace); h.Namespace != "" && len(problems) > 0 {
+		return Usage("--namespace %q: %s", h.Namespace, strings.Join(problems, "; "))
+	}
+	if slices.Contains(h.Images, "") {
+		return Usage("--allow-controller-image: an empty prefix would allow every image")
+	}
+	for _, name := range h.onlyNames() {
+		if err := api.CheckClusterName(name); err != nil {
+			return Usage("--only-write: %w", err)
+		}
+	}
+	for _, name := range h.forget {
+		if err := api.CheckClusterName(api.ClusterName(name)); err != nil {
+			return Usage("--abandon-cluster: %w", err)
+		}
+	}
+	return nil
+}
+
+func (h *HomeFlags) accepted() (map[api.ClusterName]string, error) {
+	out := map[api.ClusterName]string{}
+	for _, a := range h.accept {
+		name, uid, ok := strings.Cut(a, "=")
+		if !ok || name == "" || uid == "" {
+			return nil, Usage("--accept-cluster %q: want NAME=UID", a)
+		}
+		out[api.ClusterName(name)] = uid
+	}
+	return out, nil
+}
+
+// Installation is how commands that messages name are given.
+func (h *HomeFlags) Installation() object.Installation {
+	return object.Installation{Owner: h.Owner, Namespace: h.Namespace}
+}
+
+func (h *HomeFlags) onlyNames() []api.ClusterName {
+	out := make([]api.ClusterName, len(h.only))
+	for i, n := range h.only {
+		out[i] = api.ClusterName(n)
+	}
+	return out
+}
+
+// Span is a duration that is checked when it is read.
+type Span struct {
+	At   *time.Duration
+	None bool // zero means something
+}
+
+func (s *Span) String() string {
+	if s.At == nil || *s.At == 0 {
+		return "0"
+	}
+	return s.At.String()
+}
+
+// Type implements pflag.Value.
+func (s *Span) Type() string { return "duration" }
+
+// Set implements pflag.Value.
+func (s *Span) Set(word string) error {
+	d, err := time.ParseDuration(word)
+	switch {
+	case err != nil:
+		return errors.New("want a duration like 30s or 2m")
+	case d < 0:
+		return errors.New("must not be negative")
+	case d == 0 && !s.None:
+		return errors.New("must be more than 0")
+	}
+	*s.At = d
+	return nil
+}

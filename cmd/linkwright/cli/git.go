@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// GitFlags say where the declarations are.
+type GitFlags struct {
+	Options source.Options
+	auth    gitAuth
+	verify  verifyFlags
+	all     *pflag.FlagSet // the command's
+	Here    bool           // a person runs the command in a checkout: a directory needs no flag
+}
+
+// Add adds the flags that say which repository it is, and how it is read.
+func (g *GitFlags) Add(f *pflag.FlagSet) {
+	g.all = f
+	Group(f, groupRepository, g.addRepository)
+	Group(f, groupCredentials, g.auth.add)
+	Group(f, GroupTrust, g.verify.add)
+}
+
+func (g *GitFlags) addRepository(f *pflag.FlagSet) {
+	o := &g.Options
+	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path; by --allow-insecure-repo http://… and git://…, by --allow-file-repo a directory of this machine")
+	f.StringVar(&o.Ref, "ref", "", "branch, tag, refs/…, commit or semver:RANGE of tags to follow (default: the remote's HEAD)")
+	f.StringVar(&o.Path, "path", "", "directory of the declarations inside the repository (default: all of it)")
+	f.StringArrayVar(&o.Include, "include", nil, "read only what this pattern chooses, in .gitignore's syntax, below --path (repeatable)")
+	f.StringArrayVar(&o.Exclude, "exclude", nil, "do not read what this pattern names, in .gitignore's syntax, below --path (repeatable)")
+	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; may be deleted at any time (default: a temporary one)")
+	o.Timeout = source.DefaultTimeout
+	f.Var(&Span{At: &o.Timeout}, "git-timeout", "bound of one poll")
+	f.BoolVar(&o.AllowInsecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")
+	f.BoolVar(&o.AllowFile, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do without")
+}
+
+// plain refuses what says nothing about a directory or a file: whoever sets it believes that it counts.
+func (g *GitFlags) plain(name string) (err error) {
+	if err := g.verify.plain(name); err != nil {
+		return err
+	}
+	if g.all == nil {
+		return nil
+	}
+	g.all.Visit(func(flag *pflag.Flag) {
+		if err == nil && gitGroup(flag) {
+			err = Usage("--%s needs a repository, and %s is a plain one of files: use --repo, or write REPO@REV", flag.Name, name)
+		}
+	})
+	return err
+}
+
+// Open gives the repository that the flags name, or says which flag is wrong. It reads nothing of it.
+func (g *GitFlags) Open() (*source.Source, error) {
+	if g.Options.Repo == "" {
+		return nil, Usage("--repo is missing: the Git repository that declares the fleet")
+	}
+	g.local()
+	o, err := g.auth.options(g.Options)
+	if err != nil {
+		return nil, err
+	}
+	o, err = g.verify.options(o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := source.New(o)
+	if err != nil {
+		return nil, Exit{Code: ExitUsage, Err: err}
+	}
+	return s, nil
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/render/overlay"
+	"github.com/linkwright/linkwright/sync/declared"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// KustomizeFlags say what repositories that use kustomize may do.
+type KustomizeFlags struct {
+	kinds []string
+}
+
+// Add adds the flags.
+func (k *KustomizeFlags) Add(f *pflag.FlagSet) {
+	f.StringSliceVar(&k.kinds, "overlay-kinds", overlay.DefaultKinds().Words(),
+		"kinds of the objects that overlays may bring in: Kind, Kind.group, or policy.linkerd.io")
+}
+
+// Open starts nothing: the first build does. Once ctx has ended, no build goes on.
+// It may have something to warn of.
+func (k *KustomizeFlags) Open(ctx context.Context, owner string, warn func(string)) (*Kustomize, error) {
+	loader, err := declared.NewLoader(ctx, owner, k.kinds, warn)
+	if err != nil {
+		return nil, Usage("--overlay-kinds: %w", err)
+	}
+	return &Kustomize{loader, owner}, nil
+}
+
+// Warner tells people on stderr.
+func Warner(stderr io.Writer) func(string) {
+	return func(text string) { Say(stderr, "linkwright: warning: "+text) }
+}
+
+// Kustomize is a loader for commands that people wait for: they try overlays on all that clusters would hold.
+type Kustomize struct {
+	*declared.Loader
+	owner string
+}
+
+// Validate is load, and every overlay tried on all that its clusters would hold.
+func (k *Kustomize) Validate(ctx context.Context, from declared.Origin, o *Offline) (*fleet.Fleet, []api.Problem, error) {
+	return k.LoadWith(ctx, from, func(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
+		var all declared.Findings
+		problems, err := k.rehearse(ctx, f)
+		all.Add(problems...)
+		all.Add(o.tooOld(f)...)
+		return all.Sorted(), err
+	})
+}
+
+// rehearse applies every overlay to all ends of its clusters, as they are rendered without any cluster: so it also finds
+// an end that an overlay cannot be applied to, and a patch that does nothing anywhere.
+func (k *Kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem, error) {
+	var out declared.Findings
+	patches := map[overlay.Patch]bool{} // that chose something, without Chosen
+	w := k.rehearsal(f)
+	for _, c := range f.Clusters {
+		if c.Overlay == nil {
+			continue
+		}
+		result := k.Apply(ctx, c, plan.Wants(w, c.Name, render.New(k.owner)))
+		if err := cmp.Or(ctx.Err(), result.Err); err != nil {
+			return out.Sorted(), fmt.Errorf("apply the overlay %s of cluster %s: %w", c.Overlay.Dir, c.Name, err)
+		}
+		out.Add(result.Problems...)
+		for _, p := range result.Patches {
+			chosen := p.Chosen
+			p.Chosen = false
+			patches[p] = patches[p] || chosen
+		}
+		if !slices.ContainsFunc(result.Problems, declared.IsError) {
+			out.Add(refused(c, result.Ends)...)
+		}
+	}
+	for p, chosen := range patches {
+		if !chosen {
+			out.Add(api.Problem{
+				Pos: p.Pos, Warning: true, Code: IdlePatch,
+				Message: fmt.Sprintf("this patch changes nothing in any cluster: its target is %s", p.Text),
+				Hint:    "linkwright render shows what there is",
+			})
+		}
+	}
+	return out.Sorted(), nil
+}
+
+// refused tells of the first end that an overlay cannot be applied to, for all of its cluster.
+func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
+	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Held == nil || w.Held.Code != reason.Overlay })
+	if len(held) == 0 {
+		return nil
+	}
+	p := api.Problem{Pos: c.Overlay.At, Message: held[0].End.String() + ": " + held[0].Held.Message}
+	if more := len(held) - 1; more > 0 {
+		p.Message += fmt.Sprintf("; the like for %d more ends in this cluster", more)
+	}
+	return []api.Problem{p}
+}
+
+// IdlePatch is the machine's word for a patch that chooses nothing anywhere.
+const IdlePatch = "IdlePatch"
+
+// rehearsal is a world without clusters, as far as overlays are concerned.
+func (k *Kustomize) rehearsal(f *fleet.Fleet) state.Snapshot {
+	o := Offline{owner: k.owner}
+	w := state.Snapshot{Installation: object.Installation{Owner: k.owner}, Declarations: state.Declarations{Fleet: f}, Clusters: map[api.ClusterName]state.Cluster{}}
+	var links []fleet.Link
+	for _, c := range f.Clusters {
+		w.Clusters[c.Name] = o.side(f, c)
+		if c.Overlay != nil {
+			links = append(links, f.Out(c.Name)...)
+		}
+	}
+	w.Fresh = StandInCredentials(slices.Values(links))
+	return w
+}

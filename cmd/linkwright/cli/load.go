@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/declared"
+	"github.com/linkwright/linkwright/sync/report"
+	"github.com/linkwright/linkwright/sync/source"
+)
+
+// LoadOr tells the problems on stderr, and turns a tree without a fleet into an exit code.
+func (k *Kustomize) LoadOr(ctx context.Context, stderr io.Writer, o declared.Origin) (*fleet.Fleet, error) {
+	f, problems, err := k.Load(ctx, o)
+	for _, p := range problems {
+		Say(stderr, report.Line(p))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, Exit{Code: ExitInvalid}
+	}
+	return f, nil
+}
+
+// Find reads what an argument names: REPO@REV, a directory, or one file; without one --repo, else the working directory.
+func (g *GitFlags) Find(ctx context.Context, args []string) (declared.Origin, error) {
+	switch {
+	case g.Options.Repo != "" && len(args) > 0:
+		return declared.Origin{}, Usage("--repo and %s: name one of the two", args[0])
+	case g.Options.Repo != "":
+		return g.head(ctx)
+	case g.Options.Ref != "":
+		return declared.Origin{}, Usage("--ref goes with --repo: else write REPO@REV")
+	case len(args) == 0:
+		return g.directory(".")
+	}
+	return g.named(ctx, args[0])
+}
+
+// head is what --repo and --ref name.
+func (g *GitFlags) head(ctx context.Context) (declared.Origin, error) {
+	s, err := g.Open()
+	if err != nil {
+		return declared.Origin{}, err
+	}
+	defer s.Close() //nolint:errcheck // a snapshot is in memory
+	snap, err := s.Poll(ctx)
+	return declared.Origin{Snapshot: snap, Dir: g.Dir()}, err
+}
+
+func (g *GitFlags) named(ctx context.Context, arg string) (declared.Origin, error) {
+	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+		return g.file(arg)
+	} else if err == nil || !strings.Contains(arg, "@") {
+		return g.directory(arg)
+	}
+	at := strings.LastIndex(arg, "@")
+	if rev := arg[at+1:]; strings.Contains(rev, ":") && !strings.HasPrefix(rev, "semver:") { // no name holds a colon
+		return declared.Origin{}, Usage("%s: of which revision? write %s@REV", arg, arg)
+	}
+	g.Options.Repo, g.Options.Ref = arg[:at], arg[at+1:]
+	s, err := g.Open()
+	if err != nil {
+		return declared.Origin{}, err
+	}
+	defer s.Close() //nolint:errcheck // a snapshot is in memory
+	snap, err := s.At(ctx, arg[at+1:])
+	return declared.Origin{Snapshot: snap, Dir: g.Dir()}, err
+}
+
+// Dir is --path as a prefix of the names of files.
+func (g *GitFlags) Dir() string { return prefix(g.Options.Path) }
+
+// prefix is what a path adds to the names below it: nothing, where it is the place itself.
+func prefix(dir string) string {
+	if dir = filepath.ToSlash(filepath.Clean(dir)); dir != "." {
+		return dir
+	}
+	return ""
+}
+
+func (g *GitFlags) directory(dir string) (declared.Origin, error) {
+	if err := g.plain(dir); err != nil {
+		return declared.Origin{}, err
+	}
+	if strings.Contains(dir, "://") {
+		return declared.Origin{}, Usage("%s: of which revision? write REPO@REV", dir)
+	}
+	if !fs.ValidPath(cmp.Or(g.Dir(), ".")) {
+		return declared.Origin{}, Usage("--path %q: must be relative to %s and stay inside it", g.Options.Path, dir)
+	}
+	o := g.Options
+	o.Path = g.Dir()
+	s, err := source.Dir(dir, o)
+	if errors.Is(err, source.ErrPathGone) {
+		err = fmt.Errorf("--path: %w", err)
+	}
+	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Join(dir, g.Options.Path))}, err
+}
+
+// file is a tree of one file alone: what it refers to must stand in it.
+func (g *GitFlags) file(name string) (declared.Origin, error) {
+	if err := g.plain(name); err != nil {
+		return declared.Origin{}, err
+	}
+	if g.Options.Path != "" {
+		return declared.Origin{}, Usage("--path: %s is a file", name)
+	}
+	s, err := source.File(name, g.Options)
+	return declared.Origin{Snapshot: s, Dir: prefix(filepath.Dir(name))}, err
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// local makes of a directory of this machine the repository that holds it: its absolute root, and in front of --path the way
+// from there. What is no directory stays as it is, to be judged as an address.
+func (g *GitFlags) local() {
+	o := &g.Options
+	if !g.Here && !o.AllowFile {
+		return
+	}
+	if strings.HasPrefix(o.Repo, "file://") {
+		o.AllowFile = true
+		return
+	}
+	info, err := os.Stat(o.Repo)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	dir, err := filepath.Abs(o.Repo)
+	if err != nil {
+		return
+	}
+	root, below := repositoryOf(dir)
+	o.Repo, o.AllowFile = root, true
+	if below != "" {
+		o.Path = path.Join(below, filepath.ToSlash(o.Path))
+	}
+}
+
+// repositoryOf gives the root of the repository in which a directory lies, and the way down from there; a directory in none is
+// its own root.
+func repositoryOf(dir string) (root, below string) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if isRepository(at) {
+			if way, err := filepath.Rel(at, dir); err == nil && way != "." {
+				return at, filepath.ToSlash(way)
+			}
+			return at, ""
+		}
+		if at == filepath.Dir(at) {
+			return dir, ""
+		}
+	}
+}
+
+// isRepository says whether a directory is the root of a work tree, or a bare repository.
+func isRepository(dir string) bool {
+	exists := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
+	return exists(".git") || exists("HEAD") && exists("objects") && exists("refs")
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/pflag"
+)
+
+// logFlags say what is logged, and how.
+type logFlags struct{ format, level string }
+
+func (l *logFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&l.format, "log-format", "text", "text or json, on standard error")
+	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error: what is logged, and all that is more important")
+}
+
+// Open gives the log. Errors are usage errors.
+func (l *logFlags) Open(stderr io.Writer) (*slog.Logger, error) {
+	levels := map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, ok := levels[l.level]
+	if !ok {
+		return nil, Usage("--log-level %s: want debug, info, warn or error", l.level)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch l.format {
+	case "", "text":
+		return slog.New(slog.NewTextHandler(stderr, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, options)), nil
+	}
+	return nil, Usage("--log-format %s: want text or json", l.format)
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/access"
+	"github.com/linkwright/linkwright/sync/setup"
+	"github.com/linkwright/linkwright/sync/state"
+	"github.com/linkwright/linkwright/sync/store"
+)
+
+// Common are the flags of every command that reads clusters.
+type Common struct {
+	Git      GitFlags
+	Rewind   rewindFlags // of commands that write
+	Home     HomeFlags
+	Overlays KustomizeFlags
+}
+
+// Add adds the flags.
+func (f *Common) Add(flags *pflag.FlagSet) {
+	f.Git.Add(flags)
+	Group(flags, groupCredentials, f.Git.auth.addSecret)
+	Group(flags, GroupTrust, f.Git.verify.addHome)
+	Group(flags, GroupClusters, f.Home.add)
+	f.Home.Log.add(flags)
+	Group(flags, GroupClusters, f.Overlays.Add)
+}
+
+// Engine is what a command works with.
+type Engine struct {
+	*setup.Engine
+	Kustomize *Kustomize
+}
+
+// Open wires the loop. It connects to nothing but what in-cluster configuration needs, and to that only when every flag was
+// looked at: those of the command's own by more.
+func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() error) (*Engine, error) {
+	if err := f.Home.Check(); err != nil {
+		return nil, err
+	}
+	log, err := f.Home.Log.Open(stderr)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := f.Home.accepted()
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := f.Rewind.check()
+	if err != nil {
+		return nil, err
+	}
+	var home *access.Home // opened below: secrets of the repository are asked for later
+	f.Git.auth.secrets = func(ctx context.Context, name string) (map[string][]byte, error) { return home.Secret(ctx, name) }
+	f.Git.verify.secrets, f.Git.verify.configMaps = f.Git.auth.secrets, func(ctx context.Context, name string) (map[string][]byte, error) {
+		return home.ConfigMap(ctx, name)
+	}
+	src, err := f.Git.Open()
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range more {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	k, err := f.Overlays.Open(ctx, f.Home.Owner, func(text string) { log.Warn("kustomize is not locked in", "why", text) })
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := f.Home.OpenHome()
+	if err != nil {
+		return nil, err
+	}
+	e, err := setup.New(ctx, setup.Options{
+		Access: f.Home.access(log), Home: cfg, Source: src, Loader: k.Loader, Dir: f.Git.Dir(), Images: f.Home.Images,
+		Sync: sync.Options{
+			Only: f.Home.onlyNames(), Grace: f.Home.grace, Confinement: sync.Confinement{RequireConfinement: f.Home.requireConfinement},
+			Overrides: store.Overrides{Accepted: accepted, Forget: f.Home.forgotten(), Allowed: allowed, Cap: f.Home.pruneCap},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	home = e.Clusters.Home()
+	return &Engine{e, k}, nil
+}
+
+// Look opens an engine that writes nothing, and reads what is declared and every cluster. The engine is the caller's to close, unless
+// there is an error.
+func (f *Common) Look(c *cobra.Command) (*Engine, state.Snapshot, error) {
+	e, err := f.Open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return nil, state.Snapshot{}, err
+	}
+	e.ReadOnly()
+	w, err := e.Loop.Look(c.Context(), NoTerm)
+	if errors.Is(err, sync.ErrInvalid) {
+		err = Exit{Code: ExitInvalid, Err: err}
+	}
+	if err != nil {
+		e.Close(c.Context())
+	}
+	return e, w, err
+}
+
+// ReadOnly makes one pass that writes nothing.
+func (e *Engine) ReadOnly() {
+	e.Loop.ReadOnly, e.Loop.Patience = true, 0
+}
+
+// Defaults of flags.
+const (
+	DefaultWait  = time.Minute    // of --wait
+	defaultGrace = 24 * time.Hour // of --access-grace, also for commands without it: they tell what run would do
+)
+
+// NoTerm is the term of who only reads: no process that writes is later.
+const NoTerm = math.MaxInt64

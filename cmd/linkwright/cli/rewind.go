@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"regexp"
+
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/api"
+)
+
+// rewindFlags say which commit one run may apply although it does not follow what was applied before.
+type rewindFlags struct {
+	commit string
+}
+
+func (r *rewindFlags) Add(f *pflag.FlagSet) {
+	f.StringVar(&r.commit, "allow-non-fast-forward", "", "COMMIT: let this commit, and what descends from it, be applied although history went back or was replaced; at least 7 digits")
+	f.StringVar(&r.commit, "allow-rewind", "", "")
+	f.Lookup("allow-rewind").Hidden = true // its former name
+}
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+
+// check gives the commit, or what it begins with; none: nothing is allowed.
+func (r *rewindFlags) check() ([]api.Commit, error) {
+	switch {
+	case r.commit == "":
+		return nil, nil
+	case !hexadecimal.MatchString(r.commit):
+		return nil, Usage("--allow-non-fast-forward %q: want a commit, 7 to 40 hexadecimal digits in lower case", r.commit)
+	}
+	return []api.Commit{api.Commit(r.commit)}, nil
+}

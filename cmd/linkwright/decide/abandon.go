@@ -1,0 +1,48 @@
+package decide
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func abandonCommand() *cobra.Command {
+	var d deciding
+	c := &cobra.Command{
+		Use:   "abandon CLUSTER",
+		Short: "Give up for good a cluster that is gone",
+		Long: `Give up for good a cluster that is not declared any more, and that cannot be read or lacks rights. What
+linkwright wrote there stays there, its access to its peers is deleted, and linkwright does not ask for it again.
+One report says what stays behind. Of a cluster that can be read, linkwright takes away first what it may.
+
+The decision is recorded in the management cluster, and is dropped once the record has no such cluster. It is
+also dropped by the next sync if the cluster is declared: take its declaration out first.
+For a single sync there is the flag --abandon-cluster of "sync".`,
+		Example: `  linkwright abandon east --reason "data centre closed" --home-kubeconfig home`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			one := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: api.ClusterName(args[0])}
+			if err := one.Check(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+				if d.withdraw {
+					return d.back(r, fmt.Sprintf("nobody abandons %s", one.Cluster), func(o inventory.Decision) bool {
+						return o.Kind == one.Kind && o.Cluster == one.Cluster
+					})
+				}
+				if err := knownTo(*r, one.Cluster); err != nil {
+					return nil, err
+				}
+				return append(d.record(r, by, d.another("abandon", args[0], "--withdraw"), one),
+					"If the cluster is still declared, the next sync drops this decision: take its declaration out, then abandon it."), nil
+			})
+		},
+	}
+	d.addWithdraw(c.Flags())
+	return c
+}

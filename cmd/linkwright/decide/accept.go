@@ -1,0 +1,65 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func acceptCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "accept",
+		Short: "Accept what linkwright stops at until a person confirms it",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(acceptClusterCommand())
+	return c
+}
+
+func acceptClusterCommand() *cobra.Command {
+	var d deciding
+	c := &cobra.Command{
+		Use:   "cluster NAME=UID",
+		Short: "Accept that a name means the cluster with this kube-system uid",
+		Long: `Accept that a name means the cluster with this kube-system uid. If a cluster was made anew, or has another
+name now, linkwright writes nothing there until you accept it (ClusterChanged, ClusterRenamed, SameCluster).
+The message of that reason gives NAME=UID. Links by a former name are then removed, and made anew by this one;
+declare the new name as a second one first (spec.sameAs) to avoid that.
+
+The decision is recorded in the management cluster, and is dropped once the record has the new identity.
+For a single sync there is the flag --accept-cluster of "sync".`,
+		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a --home-kubeconfig home
+  linkwright accept cluster east --withdraw --home-kubeconfig home`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, uid, _ := strings.Cut(args[0], "=")
+			one := inventory.Decision{Kind: inventory.AcceptCluster, Cluster: api.ClusterName(name), UID: uid}
+			if err := one.Check(); err != nil && !d.withdraw {
+				return cli.Usage("%q: want NAME=UID: %w", args[0], err)
+			}
+			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.accept(r, by, one) })
+		},
+	}
+	d.addWithdraw(c.Flags())
+	return c
+}
+
+// accept notes a name that the record does not know yet: the decision waits until it is declared.
+func (d *deciding) accept(r *inventory.Record, by string, one inventory.Decision) ([]string, error) {
+	if d.withdraw {
+		return d.back(r, fmt.Sprintf("nobody accepted a cluster as %s", one.Cluster), func(o inventory.Decision) bool {
+			return o.Kind == one.Kind && o.Cluster == one.Cluster
+		})
+	}
+	said := d.record(r, by, d.another("accept", "cluster", string(one.Cluster), "--withdraw"), one)
+	if err := knownTo(*r, one.Cluster); err != nil {
+		said = append(said, fmt.Sprintf("Note: %v. The decision waits until a cluster of that name is declared.", err))
+	}
+	return said, nil
+}

@@ -1,0 +1,55 @@
+package decide
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func allowCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "allow",
+		Short: "Allow what linkwright does not do by itself",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(allowNonFastForwardCommand())
+	return c
+}
+
+func allowNonFastForwardCommand() *cobra.Command {
+	var d deciding
+	c := &cobra.Command{
+		Use:   "non-fast-forward COMMIT",
+		Short: "Allow a commit that does not descend from what was applied before",
+		Long: `Allow a commit that does not descend from what was applied before, and what descends from it: after a
+forced push, or if the repository was replaced. COMMIT is all 40 digits, as the report names them. You may
+allow a commit before you push it.
+
+The decision is recorded in the management cluster. It is dropped once every cluster carries the commit, and
+after 7 days at the latest.
+For a single sync there is the flag --allow-non-fast-forward of "sync".`,
+		Example: `  linkwright allow non-fast-forward 89abcdef0123456789abcdef0123456789abcdef --reason "secret removed from history"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			one := inventory.Decision{Kind: inventory.AllowNonFastForward, Revision: api.Commit(args[0])}
+			if err := one.Check(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+				if !d.withdraw {
+					return d.record(r, by, d.another("allow", "non-fast-forward", args[0], "--withdraw"), one), nil
+				}
+				return d.back(r, fmt.Sprintf("nobody allowed %s", one.Revision), func(o inventory.Decision) bool {
+					return o.Kind == one.Kind && o.Revision == one.Revision
+				})
+			})
+		},
+	}
+	d.addWithdraw(c.Flags())
+	return c
+}

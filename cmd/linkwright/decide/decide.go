@@ -1,0 +1,213 @@
+// Package decide answers: what did a person decide? Its commands record decisions in the management cluster, and take them back.
+package decide
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/record"
+	"github.com/linkwright/linkwright/sync/report"
+)
+
+// Commands are those that record decisions.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{acceptCommand(), allowCommand(), abandonCommand(), reconcileCommand(), suspendCommand(), resumeCommand()}
+}
+
+// deciding is what the commands share that record a decision of a person in the management cluster.
+type deciding struct {
+	home     cli.HomeFlags
+	reason   string
+	withdraw bool
+}
+
+func (d *deciding) add(f *pflag.FlagSet) {
+	cli.Group(f, cli.GroupClusters, d.home.AddHome)
+	f.StringVar(&d.reason, "reason", "", "why, in one line: status, reports and the log show it")
+}
+
+func (d *deciding) addWithdraw(f *pflag.FlagSet) {
+	d.add(f)
+	f.BoolVar(&d.withdraw, "withdraw", false, "take the decision back")
+}
+
+// longestReason is in characters: the record is one ConfigMap.
+const longestReason = 200
+
+func (d *deciding) check() error {
+	if err := d.home.Check(); err != nil {
+		return err
+	}
+	if len([]rune(d.reason)) > longestReason || strings.ContainsFunc(d.reason, unicode.IsControl) {
+		return cli.Usage("--reason: want one line of at most %d characters", longestReason)
+	}
+	return nil
+}
+
+// change is what becomes of the record, and what is said of that. It may be asked more than once.
+type change func(r *inventory.Record, by string) (said []string, err error)
+
+// decide changes the record, whoever else does so at the same time.
+func (d *deciding) decide(c *cobra.Command, how change) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	cfg, err := d.home.OpenHome()
+	if err != nil {
+		return err
+	}
+	h, err := d.home.OpenManagement(c.Context())
+	if err != nil {
+		return err
+	}
+	defer h.Close(c.Context())
+	by := Who(c.Context(), cfg)
+	var said []string
+	err = record.Home{Cluster: h, Namespace: d.home.Namespace}.Amend(c.Context(), d.home.Owner, func(r *inventory.Record) (err error) {
+		said, err = how(r, by)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, line := range said {
+		cli.Say(c.OutOrStdout(), line)
+	}
+	return nil
+}
+
+// Decisions are the decisions in effect, and those that nobody understands, approvals among them.
+func Decisions(r inventory.Record, now time.Time) (out []report.Decision) {
+	for _, text := range r.Unread {
+		out = append(out, report.Decision{Kind: "Approval", Object: text, Unread: true})
+	}
+	for _, d := range r.Decisions {
+		switch why := d.Check(); {
+		case d.Unread != "":
+			out = append(out, report.Decision{Object: d.Unread, Unread: true})
+		case why != nil:
+			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), By: d.By, At: d.At, Reason: why.Error(), Unread: true})
+		case !d.Over(now):
+			out = append(out, report.Decision{Kind: string(d.Kind), Object: d.Object(), UID: d.UID, Until: d.Until, By: d.By, At: d.At, Reason: d.Reason})
+		}
+	}
+	return out
+}
+
+// Who decides: as the API server calls this login, else as this machine does.
+func Who(ctx context.Context, cfg *rest.Config) string {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = 5 * time.Second
+	if client, err := kubernetes.NewForConfig(cfg); err == nil {
+		review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err == nil && review.Status.UserInfo.Username != "" {
+			return review.Status.UserInfo.Username
+		}
+	}
+	name, host := "somebody", "an unknown machine"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}
+
+// record makes decisions complete, and says what was recorded and how to take it back.
+func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory.Decision) []string {
+	for i := range all {
+		all[i].By, all[i].At, all[i].Reason = by, time.Now(), d.reason
+	}
+	var said []string
+	for _, one := range all {
+		replaced := r.Decide(one)
+		at := slices.IndexFunc(r.Decisions, func(o inventory.Decision) bool {
+			return o.Kind == one.Kind && o.Object() == one.Object() && o.By == by
+		})
+		said = append(said, "recorded: "+r.Decisions[at].String())
+		for _, former := range replaced {
+			said = append(said, "in place of: "+former.String())
+		}
+	}
+	said = append(said, "A running daemon takes it up within seconds, or with its next sync if it may not watch the record. So does linkwright sync.")
+	if back != "" {
+		said = append(said, "To take it back: "+back)
+	}
+	return said
+}
+
+// back takes decisions out of the record; it is an error if there is none.
+func (d *deciding) back(r *inventory.Record, none string, which func(inventory.Decision) bool) ([]string, error) {
+	gone := r.Undecide(which)
+	if len(gone) == 0 {
+		return nil, fmt.Errorf("%s; %s", none, listed(*r))
+	}
+	said := make([]string, len(gone))
+	for i, one := range gone {
+		said[i] = "taken back: " + one.String()
+	}
+	return said, nil
+}
+
+// listed lists what stands in the record.
+func listed(r inventory.Record) string {
+	if len(r.Decisions) == 0 {
+		return "the record has no decision: it may be used up already"
+	}
+	lines := []string{"the record has:"}
+	for _, one := range r.Decisions {
+		lines = append(lines, one.String())
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// knownTo refuses a cluster that the record does not know.
+func knownTo(r inventory.Record, name api.ClusterName) error {
+	if _, known := r.Clusters[name]; known {
+		return nil
+	}
+	names := make([]string, 0, len(r.Clusters))
+	for _, n := range slices.Sorted(maps.Keys(r.Clusters)) {
+		names = append(names, string(n))
+	}
+	for of, known := range r.Clusters {
+		if slices.Contains(known.Names, name) {
+			return fmt.Errorf("%s is a second name of cluster %s: name that", name, of)
+		}
+	}
+	return fmt.Errorf("linkwright never wrote to a cluster %s: the record knows %s", name, strings.Join(names, ", "))
+}
+
+// another is how the same command is given again with other words.
+func (d *deciding) another(words ...string) string {
+	words = append([]string{"linkwright"}, words...)
+	if d.home.Owner != object.DefaultOwner {
+		words = append(words, "--owner", d.home.Owner)
+	}
+	if ns := d.home.Namespace; ns != "" && ns != cli.DefaultNamespace {
+		words = append(words, "--namespace", ns)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,190 @@
+package decide
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
+	gosync "sync"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/hack/memcluster"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/record"
+)
+
+// managed is a management cluster with a record of east and west.
+func managed(t *testing.T) record.Home {
+	t.Helper()
+	at := memcluster.New(memcluster.Options{}, "home").Cluster("home")
+	if err := at.Put("kubectl", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "linkwright"}}); err != nil {
+		t.Fatal(err)
+	}
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}}}
+	o, err := r.Object(object.DefaultOwner, "linkwright")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := at.Write(t.Context(), object.Change{Action: object.Create, Key: o.Key, Object: o}); err != nil {
+		t.Fatal(err)
+	}
+	return record.Home{Cluster: at, Namespace: "linkwright"}
+}
+
+// Many who decide at once lose nothing of each other, and two of the same thing see each other.
+func TestManyDecideAtOnce(t *testing.T) {
+	home := managed(t)
+	var all gosync.WaitGroup
+	people := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	for _, by := range people {
+		all.Go(func() {
+			d := deciding{reason: "incident"}
+			err := home.Amend(t.Context(), object.DefaultOwner, func(r *inventory.Record) error {
+				d.record(r, by, "", inventory.Decision{Kind: inventory.Suspend, Cluster: "east"})
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	r, err := home.Record(t.Context(), object.DefaultOwner)
+	if err != nil || len(r.Decisions) != len(people) || len(r.Clusters) != 2 {
+		t.Errorf("%d decisions of %d people, %d clusters, %v", len(r.Decisions), len(people), len(r.Clusters), err)
+	}
+}
+
+// Of another installation, or before anything was applied, there is no record: nothing is made, and it is said.
+func TestDecideWithoutRecord(t *testing.T) {
+	home := managed(t)
+	err := home.Amend(t.Context(), "blue", func(*inventory.Record) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "linkwright-blue-fleet") || !strings.Contains(err.Error(), "installation blue") {
+		t.Errorf("of another installation: %v", err)
+	}
+}
+
+// refusing is a home cluster that lets nobody write.
+type refusing struct {
+	object.Cluster
+	times *int
+}
+
+func (r refusing) Write(context.Context, object.Change) (object.Record, error) {
+	*r.times++
+	return object.Record{}, context.DeadlineExceeded
+}
+
+// Only what somebody else was quicker with is tried again.
+func TestDecideThatFails(t *testing.T) {
+	home, times := managed(t), 0
+	home.Cluster = refusing{home.Cluster, &times}
+	err := home.Amend(t.Context(), object.DefaultOwner, func(*inventory.Record) error { return nil })
+	if err == nil || times != 1 {
+		t.Errorf("tried %d times: %v", times, err)
+	}
+}
+
+// What commands record, say and refuse, one after the other, over one record.
+func TestDecisionsOfCommands(t *testing.T) {
+	d := deciding{home: cli.HomeFlags{Owner: "blue"}, reason: "why"}
+	r := inventory.Record{Clusters: map[api.ClusterName]inventory.Known{"east": {UID: "e"}, "west": {UID: "w"}}}
+	steps := []struct {
+		what string
+		do   func() ([]string, error)
+		says []string
+		left []string
+	}{
+		{"accept", func() ([]string, error) {
+			return d.accept(&r, "alice", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "east", UID: "1"})
+		}, []string{"recorded: AcceptCluster east=1, by alice", ": why", "linkwright accept cluster east --withdraw --owner blue"}, []string{"AcceptCluster east=1"}},
+		{"accept again", func() ([]string, error) {
+			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "east", UID: "2"})
+		}, []string{"east=2", "in place of: AcceptCluster east=1, by alice"}, []string{"AcceptCluster east=2"}},
+		{"accept a new name", func() ([]string, error) {
+			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "new", UID: "2"})
+		}, []string{"Note: linkwright never wrote to a cluster new: the record knows east, west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2"}},
+		{
+			"reconcile all", func() ([]string, error) { return d.reconcile(&r, "bob", nil) },
+			[]string{"Reconcile east", "Reconcile west"},
+			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
+		},
+		{
+			"reconcile one that is not there", func() ([]string, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
+			[]string{"never wrote to a cluster eats"},
+			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
+		},
+		{"resume what is not suspended", func() ([]string, error) {
+			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
+		}, []string{"nobody suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
+	}
+	for _, step := range steps {
+		said, err := step.do()
+		text := strings.Join(said, "\n")
+		if err != nil {
+			text = err.Error()
+		}
+		for _, word := range step.says {
+			if !strings.Contains(text, word) {
+				t.Errorf("%s: does not say %q:\n%s", step.what, word, text)
+			}
+		}
+		var left []string
+		for _, one := range r.Decisions {
+			what, _, _ := strings.Cut(one.String(), ",")
+			left = append(left, what)
+		}
+		if diff := cmp.Diff(step.left, left); diff != "" {
+			t.Errorf("%s: -want +got\n%s", step.what, diff)
+		}
+	}
+}
+
+// Resumed is what is named, whoever suspended it; all of what is named must be suspended.
+func TestResume(t *testing.T) {
+	all := []inventory.Decision{
+		{Kind: inventory.Suspend, Cluster: "east", By: "a"},
+		{Kind: inventory.Suspend, Cluster: "east", By: "b"},
+		{Kind: inventory.Suspend, Source: "west", Target: "east", By: "a"},
+		{Kind: inventory.Reconcile, Cluster: "east", By: "a"},
+	}
+	for args, want := range map[string]int{"east": 2, "west/east": 3, "west→east": 3, "east west/east": 1, "": 1, "west": 4, "east north": 4} {
+		r := inventory.Record{}
+		r.Decide(all...)
+		named, err := suspensions(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&deciding{}).resume(&r, named)
+		if (err == nil) != (want < 4) || len(r.Decisions) != want {
+			t.Errorf("resume %q: %v, %d left, want %d", args, err, len(r.Decisions), want)
+		}
+	}
+}
+
+func TestEnding(t *testing.T) {
+	now := time.Date(2026, 11, 25, 4, 0, 0, 0, time.UTC)
+	for until, want := range map[string]time.Time{
+		"": {}, "2h": now.Add(2 * time.Hour), "2026-11-25T05:00:00+01:00": {}, "2026-11-25T06:00:00+01:00": now.Add(time.Hour),
+		"-1h": {}, "0s": {}, "tomorrow": {}, "2026-11-25T03:59:59Z": {},
+	} {
+		got, err := ending(until, now)
+		if wrong := want.IsZero() && until != ""; !got.Equal(want) || (err != nil) != wrong {
+			t.Errorf("--until %q: %s, %v; want %s", until, got, err, want)
+		}
+	}
+}
+
+// An approval that nobody understands is told, as a decision is.
+func TestUnreadApprovalIsTold(t *testing.T) {
+	got := Decisions(inventory.Record{Unread: []string{`{"hash":5}`}}, time.Now())
+	if len(got) != 1 || !got[0].Unread || got[0].Kind != "Approval" || got[0].Object != `{"hash":5}` {
+		t.Errorf("told: %v", got)
+	}
+}

@@ -1,0 +1,54 @@
+package decide
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func reconcileCommand() *cobra.Command {
+	var d deciding
+	c := &cobra.Command{
+		Use:   "reconcile [CLUSTER...]",
+		Short: "Have a running daemon reconcile clusters now",
+		Long: `Have a running daemon reconcile clusters now; without a name, all that the record has. The daemon reads the
+repository, reads these clusters by requests, whatever its watches show, and ends the back-off from objects that
+somebody else keeps changing. This command does not wait for that: see linkwright status --watch.
+
+The decision is recorded in the management cluster, and is dropped once it is done.`,
+		Example: `  linkwright reconcile --home-kubeconfig home
+  linkwright reconcile east west --home-kubeconfig home`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.reconcile(r, by, args) })
+		},
+	}
+	d.add(c.Flags())
+	return c
+}
+
+// reconcile records it for each cluster: processes with --only-write do each their own.
+func (d *deciding) reconcile(r *inventory.Record, by string, names []string) ([]string, error) {
+	all := slices.Sorted(maps.Keys(r.Clusters))
+	if len(names) > 0 {
+		all = nil
+	}
+	for _, name := range names {
+		if err := knownTo(*r, api.ClusterName(name)); err != nil {
+			return nil, err
+		}
+		all = append(all, api.ClusterName(name))
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the record knows no cluster: there is none to reconcile")
+	}
+	decisions := make([]inventory.Decision, len(all))
+	for i, name := range all {
+		decisions[i] = inventory.Decision{Kind: inventory.Reconcile, Cluster: name}
+	}
+	return d.record(r, by, "", decisions...), nil
+}

@@ -1,0 +1,57 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func resumeCommand() *cobra.Command {
+	var d deciding
+	all := false
+	c := &cobra.Command{
+		Use:   "resume (CLUSTER | SOURCE/TARGET)... | --all",
+		Short: "End what was suspended for an incident",
+		Long: `End what "linkwright suspend" suspended, whoever did so. This does not resume a cluster or link that is declared with
+suspend: true: change the declaration.`,
+		Example: `  linkwright resume east --home-kubeconfig home
+  linkwright resume --all --home-kubeconfig home`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return cli.Usage("what is to be resumed? name clusters or links, or give --all")
+			}
+			named, err := suspensions(args)
+			if err != nil {
+				return err
+			}
+			return d.decide(c, func(r *inventory.Record, _ string) ([]string, error) { return d.resume(r, named) })
+		},
+	}
+	cli.Group(c.Flags(), cli.GroupClusters, d.home.AddHome)
+	c.Flags().BoolVar(&all, "all", false, "everything that is suspended")
+	return c
+}
+
+// resume ends suspensions of what is named, or all; what is named and not suspended is an error, and nothing is resumed.
+func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) ([]string, error) {
+	of := func(one inventory.Decision) func(inventory.Decision) bool {
+		return func(o inventory.Decision) bool { return o.Kind == inventory.Suspend && o.Object() == one.Object() }
+	}
+	var missing []string
+	for _, one := range named {
+		if !slices.ContainsFunc(r.Decisions, of(one)) {
+			missing = append(missing, one.Object())
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("nobody suspended %s by this command (what is declared with suspend: true is resumed there); %s", strings.Join(missing, ", "), listed(*r))
+	}
+	return d.back(r, "nothing is suspended by this command", func(o inventory.Decision) bool {
+		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
+	})
+}

@@ -1,0 +1,106 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+)
+
+func suspendCommand() *cobra.Command {
+	var d deciding
+	until := ""
+	c := &cobra.Command{
+		Use:   "suspend (CLUSTER | SOURCE/TARGET)... --reason WHY",
+		Short: "Leave clusters or links as they are, for an incident",
+		Long: `Leave clusters or links as they are, for an incident. As with suspend: true in a declaration, nothing is
+written in the cluster, or at either end of the link, until "linkwright resume", or until --until. Status and
+reports say who suspended it, why and until when. For more than an incident, declare it.
+
+It is recorded in the management cluster. If you suspend the same again, that replaces your former suspension.`,
+		Example: `  linkwright suspend east --reason "incident 42" --until 2h --home-kubeconfig home
+  linkwright suspend west/east --reason "network change" --until 2026-11-25T18:00:00Z --home-kubeconfig home`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			all, err := suspensions(args)
+			if err != nil {
+				return err
+			}
+			if d.reason == "" {
+				return cli.Usage("--reason is missing: say why, for whoever reads it at night")
+			}
+			end, err := ending(until, time.Now())
+			if err != nil {
+				return err
+			}
+			for i := range all {
+				all[i].Until = end
+			}
+			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
+				for _, one := range all {
+					if err := knows(*r, one); err != nil {
+						return nil, err
+					}
+				}
+				return d.record(r, by, d.another(append([]string{"resume"}, args...)...), all...), nil
+			})
+		},
+	}
+	d.add(c.Flags())
+	c.Flags().StringVar(&until, "until", "", "when it ends by itself: a duration from now, such as 2h, or a time, such as 2026-11-25T18:00:00Z (default: never)")
+	return c
+}
+
+// suspensions are of the clusters and links that arguments name.
+func suspensions(args []string) ([]inventory.Decision, error) {
+	out := make([]inventory.Decision, len(args))
+	for i, arg := range args {
+		out[i] = inventory.Decision{Kind: inventory.Suspend, Cluster: api.ClusterName(arg)}
+		if pair, ok := cli.ParsePair(arg); ok {
+			out[i] = inventory.Decision{Kind: inventory.Suspend, Source: pair.Source, Target: pair.Target}
+		}
+		if err := out[i].Check(); err != nil {
+			return nil, cli.Usage("%q: want the name of a cluster, or SOURCE/TARGET: %w", arg, err)
+		}
+	}
+	return out, nil
+}
+
+// knows refuses what names a cluster that the record does not know.
+func knows(r inventory.Record, d inventory.Decision) error {
+	if d.Cluster != "" {
+		return knownTo(r, d.Cluster)
+	}
+	if err := knownTo(r, d.Source); err != nil {
+		return err
+	}
+	for _, known := range r.Clusters {
+		if slices.Contains(known.Names, d.Target) { // a link by a second name
+			return nil
+		}
+	}
+	return knownTo(r, d.Target)
+}
+
+// ending reads --until; zero: never.
+func ending(until string, now time.Time) (time.Time, error) {
+	if until == "" {
+		return time.Time{}, nil
+	}
+	end, err := time.Parse(time.RFC3339, until)
+	if after, bad := time.ParseDuration(strings.TrimPrefix(until, "+")); bad == nil {
+		end, err = now.Add(after), nil
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, cli.Usage("--until %q: want a duration such as 2h, or a time such as 2026-11-25T18:00:00Z", until)
+	case !end.After(now):
+		return time.Time{}, cli.Usage("--until %q is over: it is %s now", until, now.UTC().Format(time.RFC3339))
+	}
+	return end, nil
+}

@@ -1,0 +1,95 @@
+package enroll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+// checkAll is checkOne for `cluster add --all`.
+func (e *enrollment) checkAll(args []string) (path []string, err error) {
+	switch {
+	case len(args) != 1:
+		return nil, cli.Usage("--all: of which declarations? name one directory, or REPO@REV, and no cluster")
+	case e.secret != "" || e.server != "":
+		return nil, cli.Usage("--secret and --api-server are of one cluster: with --all they are as declared, and as the contexts say")
+	}
+	for _, c := range e.contexts {
+		if name, context, ok := strings.Cut(c, "="); !ok || name == "" || context == "" {
+			return nil, cli.Usage("--context %q: with --all, want NAME=CONTEXT", c)
+		}
+	}
+	e.declared = true
+	return args, nil
+}
+
+// enrollAll adds every cluster of the declarations. One that fails is reported, and the others go on.
+func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
+	contexts := map[api.ClusterName]string{}
+	for _, c := range e.contexts {
+		name, context, _ := strings.Cut(c, "=")
+		contexts[api.ClusterName(name)] = context
+	}
+	for _, name := range slices.Sorted(maps.Keys(contexts)) {
+		if _, ok := w.Fleet.Cluster(name); !ok {
+			return cli.Usage("--context %s=%s: cluster %s is not declared there", name, contexts[name], name)
+		}
+	}
+	var failed []error
+	for _, c := range w.Fleet.Clusters {
+		if c.Spec.Access.Kubeconfig != nil {
+			cli.Say(e.notes, fmt.Sprintf("%s: left out: it is declared with access.kubeconfig, a file of yours; linkwright rbac prints the rights it needs", c.Name))
+			continue
+		}
+		one := *e
+		one.name, one.login.context = c.Name, contexts[c.Name]
+		if one.login.context == "" && !c.Spec.Access.InCluster {
+			one.login.context = string(c.Name)
+		}
+		if err := one.enroll(ctx, w, r); err != nil {
+			failed = append(failed, fmt.Errorf("add cluster %s: %w", c.Name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// grantAtHome gives the account its rights in the cluster that linkwright runs in: by its context, or the login of the management
+// cluster. Its token is the pod's own, so there is no Secret.
+func (e *enrollment) grantAtHome(ctx context.Context, w state.Snapshot, c fleet.Cluster, r plan.Renderer) error {
+	there, err := e.openAtHome()
+	if err != nil {
+		return err
+	}
+	if _, err := there.identity(ctx, c.Spec.Linkerd); err != nil {
+		return fmt.Errorf("read cluster %s: %w", c.Name, err)
+	}
+	objects, err := e.objects(ctx, there.office, w, c, r)
+	if err != nil {
+		return err
+	}
+	if err := there.grant(ctx, objects, e.granting(string(c.Name))); err != nil {
+		return err
+	}
+	return e.declare(c)
+}
+
+func (e *enrollment) openAtHome() (newcomer, error) {
+	if e.login.context != "" {
+		return e.login.open("")
+	}
+	cfg, err := e.f.Home.OpenHome()
+	if err != nil {
+		return newcomer{}, err
+	}
+	o, err := openOffice(cfg)
+	return newcomer{office: o}, err
+}

@@ -1,0 +1,316 @@
+package enroll
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+func clusterCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cluster add NAME --context CONTEXT",
+		Short: "Give linkwright access to clusters",
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:  cobra.NoArgs,
+	}
+	c.AddCommand(clusterAddCommand())
+	return c
+}
+
+// enrollment is what `cluster add` was asked for.
+type enrollment struct {
+	f          *cli.Common
+	name       api.ClusterName
+	all        bool     // every cluster of the repository
+	contexts   []string // of --context
+	declared   bool     // in the repository that was named
+	login      login    // the operator's own
+	server     string
+	account    string
+	secret     string
+	linkerd    api.Linkerd
+	ttl        time.Duration
+	force      bool
+	grantee    grantee
+	out, notes io.Writer
+}
+
+func clusterAddCommand() *cobra.Command {
+	e := enrollment{f: &cli.Common{}}
+	c := &cobra.Command{
+		Use:   "add NAME --context CONTEXT [PATH | REPO@REV]",
+		Short: "Give linkwright access to a cluster, or to all, by your own login",
+		Long: `Give linkwright access to a cluster, by your own login: in the cluster of a context of your kubeconfig
+an account with the rights it needs there, and in the management cluster a Secret with a kubeconfig of that
+account, and the right to renew it. Then the declaration to commit is printed; until it is committed, nothing else
+happens.
+
+The rights are those of "linkwright rbac": with PATH or REPO@REV just what its declarations need, which must
+name the cluster; without, what links without remote discovery and federation need in both directions.
+Rights that this command gave before are changed to what is needed now; what others wrote stays as it is, unless
+with --force. Admission policies come with them, which confine the account to what linkwright does: RBAC knows no
+prefixes of names and no fields. --confine=false gives the rights alone.
+
+With --all every cluster of the declarations is added or renewed, by the context of its name, or another one by
+--context NAME=CONTEXT. The cluster that linkwright runs in (access.inCluster) gets its rights by
+--home-kubeconfig, and needs no Secret. Do that when a mesh grows: the control planes' Secrets for the new clusters
+are granted by name, in all their peers.
+
+The token expires after --ttl, or as soon as the API server allows. linkwright asks for the next one when two
+thirds of that are over, by a right to just this; so one that was down for long is given access again by this
+command. Done again, it changes what differs and keeps a token that is good.`,
+		Example: `  linkwright cluster add --all . --home-kubeconfig ../west.yaml
+  linkwright cluster add east . --context kind-east --home-kubeconfig ../west.yaml
+  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml > east.yaml`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
+			path, err := e.check(args)
+			switch {
+			case err != nil:
+				return err
+			case e.all:
+				return e.f.Imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enrollAll(c.Context(), w, r) })
+			case e.declared:
+				return e.f.Imagine(c, path, "", func(w state.Snapshot, r plan.Renderer) error { return e.enroll(c.Context(), w, r) })
+			}
+			w, r, err := e.usual()
+			if err != nil {
+				return err
+			}
+			return e.enroll(c.Context(), w, r)
+		},
+	}
+	e.addFlags(c.Flags())
+	return c
+}
+
+func (e *enrollment) addFlags(f *pflag.FlagSet) {
+	e.f.Add(f)
+	cli.Group(f, cli.GroupClusters, e.f.Home.AddImages)
+	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
+	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT (repeatable; default: of the cluster's name)")
+	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
+	f.StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
+	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the home cluster")
+	f.StringVar(&e.secret, "secret", "", "name of the Secret in the home cluster (default: NAME)")
+	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
+	f.StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
+	e.ttl = 90 * 24 * time.Hour
+	f.Var(&cli.Span{At: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
+	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
+	f.BoolVar(&e.grantee.sweep, "sweep", false, sweepUsage)
+	f.BoolVar(&e.grantee.confined, "confine", true, confineUsage)
+	f.BoolVar(&e.force, "force", false, "overwrite rights and a Secret of the same names that others made")
+}
+
+// shortest is what API servers grant at least (kubernetes pkg/apis/authentication/validation).
+const shortest = 10 * time.Minute
+
+// check gives the arguments that name the repository.
+func (e *enrollment) check(args []string) (path []string, err error) {
+	if err := e.f.Home.Check(); err != nil {
+		return nil, err
+	}
+	if e.all {
+		path, err = e.checkAll(args)
+	} else {
+		path, err = e.checkOne(args)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case e.ttl < shortest:
+		return nil, cli.Usage("--ttl %s: want at least %s", e.ttl, shortest)
+	case e.server != "" && !strings.HasPrefix(e.server, "https://"):
+		return nil, cli.Usage("--api-server %q: want https://", e.server)
+	}
+	asked := e.grantee
+	if e.grantee, err = accountOf(e.account); asked.wide {
+		cli.Say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
+	}
+	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Home.Owner), asked.wide, asked.confined, asked.sweep
+	e.grantee.images, e.grantee.home = e.f.Home.Images, e.f.Home.Namespace
+	return path, err
+}
+
+func (e *enrollment) checkOne(args []string) (path []string, err error) {
+	if len(args) == 0 {
+		return nil, cli.Usage("which cluster? give its name, or --all PATH")
+	}
+	e.name, e.declared = api.ClusterName(args[0]), len(args) > 1
+	if err := api.CheckClusterName(e.name); err != nil {
+		return nil, cli.Usage("NAME: %w", err)
+	}
+	if problems := validation.IsDNS1123Subdomain(e.secret); e.secret != "" && len(problems) > 0 {
+		return nil, cli.Usage("--secret %q: %s", e.secret, strings.Join(problems, "; "))
+	}
+	if len(e.contexts) != 1 || e.contexts[0] == "" {
+		return nil, cli.Usage("which cluster? give --context, a context of your kubeconfig")
+	}
+	e.login.context = strings.TrimPrefix(e.contexts[0], string(e.name)+"=")
+	return args[1:], nil
+}
+
+// enroll does it, in the order in which nothing is left half usable: what is asked of both clusters first, then the account
+// with its rights, then a token that is tried, and last the Secret by which it counts.
+func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
+	c, ok := w.Fleet.Cluster(e.name)
+	if !ok {
+		return cli.Usage("cluster %s is not declared there: commit it first, or leave the repository away", e.name)
+	}
+	if c.Spec.Access.InCluster {
+		return e.grantAtHome(ctx, w, *c, r)
+	}
+	entry, err := e.entry(*c)
+	if err != nil {
+		return err
+	}
+	there, err := e.login.open(e.server)
+	if err != nil {
+		return err
+	}
+	uid, err := there.identity(ctx, c.Spec.Linkerd)
+	if err != nil {
+		return fmt.Errorf("read the cluster of context %s: %w", e.login.context, err)
+	}
+	desk, err := e.openDesk(ctx, entry)
+	if err != nil {
+		return err
+	}
+	defer desk.home.Close(ctx)
+	if err := desk.vacant(ctx, e, uid); err != nil {
+		return err
+	}
+	objects, err := e.objects(ctx, there.office, w, *c, r)
+	if err != nil {
+		return err
+	}
+	if !e.declared && !e.grantee.wide {
+		cli.Say(e.notes, "note: without PATH this grants nothing for remote discovery and federated services: if links use them, add the path of the declarations")
+	}
+	if err := there.grant(ctx, append(objects, e.grantee.mayRenew()...), e.granting(string(e.name))); err != nil {
+		return err
+	}
+	if err := desk.office.grant(ctx, e.grantee.mayWrite(e.f.Home.Namespace, e.secret), e.granting("the management cluster")); err != nil {
+		return err
+	}
+	if err := desk.hand(ctx, e, there, uid); err != nil {
+		return err
+	}
+	return e.declare(*c)
+}
+
+// objects are the account and its rights, with those that links which are not through still need.
+func (e *enrollment) objects(ctx context.Context, there office, w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+	g, err := e.grantee.fit(ctx, there, e.granting(string(c.Name)))
+	if err != nil {
+		return nil, err
+	}
+	objects, err := g.objects(w, c, r)
+	if err != nil || e.grantee.wide {
+		return objects, err
+	}
+	retained, err := there.retain(ctx, c.Spec.Linkerd.Namespace, objects)
+	if len(retained) > 0 {
+		cli.Say(e.notes, fmt.Sprintf("%s: rights on %s stay, because these Secrets still exist: run this again once the removed links are gone", c.Name, strings.Join(retained, ", ")))
+	}
+	return objects, err
+}
+
+func (e *enrollment) granting(where string) granting {
+	return granting{where: where, force: e.force, notes: e.notes}
+}
+
+// entry is where the access Secret has its kubeconfig; what is declared already counts.
+func (e *enrollment) entry(c fleet.Cluster) (api.SecretKey, error) {
+	declared := c.Spec.Access.KubeconfigSecret
+	switch {
+	case declared == nil:
+		return api.SecretKey{}, cli.Usage("cluster %s is declared with another access than kubeconfigSecret", e.name)
+	case e.secret == "":
+		e.secret = declared.Name
+	case e.secret != declared.Name:
+		return api.SecretKey{}, cli.Usage("--secret %s: cluster %s is declared with access.kubeconfigSecret.name %s", e.secret, e.name, declared.Name)
+	}
+	return *declared, nil
+}
+
+// usual is a fleet of the cluster and another one, with what every link needs: tokens of both kinds, and no remote discovery.
+func (e *enrollment) usual() (state.Snapshot, plan.Renderer, error) {
+	peer := "peer"
+	if e.name == "peer" {
+		peer = "another"
+	}
+	text := fmt.Sprintf(`{apiVersion: %[1]s, kind: Cluster, metadata: {name: %[2]s}, spec: {access: {kubeconfigSecret: {name: %[3]q}}, linkerd: {namespace: %[4]q, multiclusterNamespace: %[5]q}}}
+---
+{apiVersion: %[1]s, kind: Cluster, metadata: {name: %[6]s}, spec: {access: {inCluster: true}, apiServer: "https://peer:6443"}}
+---
+{apiVersion: %[1]s, kind: Link, metadata: {name: out}, spec: {source: %[2]s, target: %[6]s}}
+---
+{apiVersion: %[1]s, kind: Link, metadata: {name: in}, spec: {source: %[6]s, target: %[2]s, credentials: {mode: Bound}}}
+`, api.GroupVersion, e.name, cmp.Or(e.secret, string(e.name)), e.linkerd.Namespace, e.linkerd.MulticlusterNamespace, peer)
+	f, err := loaded(text)
+	if err != nil {
+		return state.Snapshot{}, nil, err
+	}
+	o, err := cli.NewOffline(e.f.Home.Owner, "")
+	if err != nil {
+		return state.Snapshot{}, nil, err
+	}
+	return o.World(f), render.New(e.f.Home.Owner), nil
+}
+
+// loaded is what one file declares. What is wrong with it came from flags.
+func loaded(text string) (*fleet.Fleet, error) {
+	dir, err := os.MkdirTemp("", "linkwright-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what stays in a temporary directory harms nobody
+	if err := os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	f, problems := fleet.Load("", os.DirFS(dir))
+	if f == nil {
+		return nil, cli.Usage("--secret, --linkerd-namespace or --multicluster-namespace: %s", problems[0].Message)
+	}
+	return f, nil
+}
+
+// declare prints what is to be committed, where it is not yet.
+func (e *enrollment) declare(c fleet.Cluster) error {
+	if e.declared {
+		cli.Say(e.notes, fmt.Sprintf("%s: nothing to commit, it is declared", e.name))
+		return nil
+	}
+	cli.Say(e.notes, fmt.Sprintf("%s: commit what is printed", e.name))
+	d := &doc{kind: "Cluster", name: string(e.name), spec: map[string]any{
+		"access": map[string]any{"kubeconfigSecret": map[string]any{"name": c.Spec.Access.KubeconfigSecret.Name}},
+	}}
+	d.namespaces(c.Spec.Linkerd)
+	var out bytes.Buffer
+	if err := d.write(&out); err != nil {
+		return err
+	}
+	_, err := e.out.Write(out.Bytes())
+	return err
+}

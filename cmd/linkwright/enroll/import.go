@@ -1,0 +1,215 @@
+package enroll
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/linkerd"
+	"github.com/linkwright/linkwright/sync/cluster"
+)
+
+// importFlags say which clusters are read, and how they are called.
+type importFlags struct {
+	kubeconfig string
+	contexts   []string
+	names      []string // CONTEXT=NAME
+	access     string
+	linkerd    api.Linkerd
+	timeout    time.Duration
+}
+
+func importCommand() *cobra.Command {
+	f := importFlags{timeout: 15 * time.Second}
+	c := &cobra.Command{
+		Use:   "import --kubeconfig FILE --context A --context B",
+		Short: "Print declarations for links that exist",
+		Long: `Print declarations for links that exist: a Cluster for each context, and a Link for each Linkerd Link
+found in one whose target is among them. They are as linkwright would read them: what it reads live is left
+out, and what differs from that is declared. Comments say what could not be told, and what to do next.
+Nothing is written anywhere.
+
+Clusters are called like their contexts, or as --name says; a Linkerd Link names its target, so the names
+must be those that the links use. Put what is printed into a repository, look at it, and go on with
+"validate", "diff" and "adopt".`,
+		Example: `  linkwright import --kubeconfig ~/.kube/config --context east --context west > fleet.yaml
+  linkwright import --kubeconfig config --context kind-a --context kind-b --name kind-a=east --name kind-b=west`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			names, err := f.check()
+			if err != nil {
+				return err
+			}
+			found, err := f.read(c.Context(), names)
+			if err != nil {
+				return err
+			}
+			text, err := declarations(found)
+			if err == nil {
+				_, err = c.OutOrStdout().Write(text)
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
+	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
+	c.Flags().StringArrayVar(&f.names, "name", nil, "CONTEXT=NAME: what its cluster is called (default: like the context; repeatable)")
+	c.Flags().StringVar(&f.access, "access", "secret", "how linkwright is to reach the clusters: secret (access.kubeconfigSecret) or path (access.kubeconfig)")
+	c.Flags().StringVar(&f.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of the control plane in all of them")
+	c.Flags().StringVar(&f.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links in all of them")
+	c.Flags().Var(&cli.Span{At: &f.timeout}, "cluster-timeout", "bound of one request to a cluster")
+	return c
+}
+
+// check gives the names of clusters, in the order of their contexts.
+func (f *importFlags) check() ([]api.ClusterName, error) {
+	if len(f.contexts) == 0 {
+		return nil, cli.Usage("which clusters? give --context, once for each")
+	}
+	if f.access != "secret" && f.access != "path" {
+		return nil, cli.Usage("--access %s: want secret or path", f.access)
+	}
+	called := map[string]string{}
+	for _, n := range f.names {
+		ctx, name, ok := strings.Cut(n, "=")
+		if !ok || !slices.Contains(f.contexts, ctx) {
+			return nil, cli.Usage("--name %q: want CONTEXT=NAME, of a --context", n)
+		}
+		called[ctx] = name
+	}
+	var out []api.ClusterName
+	for _, ctx := range f.contexts {
+		name := api.ClusterName(ctx)
+		if n, ok := called[ctx]; ok {
+			name = api.ClusterName(n)
+		}
+		if err := api.CheckClusterName(name); err != nil {
+			return nil, cli.Usage("context %s: %w; name its cluster with --name %s=NAME", ctx, err, ctx)
+		}
+		if slices.Contains(out, name) {
+			return nil, cli.Usage("two contexts are called %s: give one another --name", name)
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// imported is one cluster as it was read.
+type imported struct {
+	name   api.ClusterName
+	spec   api.Cluster // without what is read live
+	access string      // a comment on it
+	facts  linkerd.Facts
+	seen   object.Observation
+}
+
+func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]imported, error) {
+	file, raw, err := operatorsFile(f.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	registry := cluster.New(cluster.Options{Owner: object.DefaultOwner, Timeout: f.timeout})
+	out := make([]imported, len(names))
+	for i, name := range names {
+		cfg, err := operatorsLogin(file, raw, f.contexts[i])
+		if err != nil {
+			return nil, err
+		}
+		if err := registry.Spawn(ctx, name, cfg); err != nil {
+			return nil, fmt.Errorf("connect to cluster %s: %w", name, err)
+		}
+		out[i] = imported{name: name, spec: api.Cluster{Linkerd: f.linkerd}.WithDefaults()}
+		f.reach(&out[i], file, f.contexts[i])
+		err = registry.WithClient(ctx, name, func(c *cluster.Client) (err error) {
+			out[i].seen, err = c.Observe(ctx, importWatches(out[i].spec))
+			return err
+		})
+		_ = registry.Stop(context.WithoutCancel(ctx), name) // nothing is under way
+		if err != nil {
+			why := cluster.Explain(err)
+			return nil, fmt.Errorf("read cluster %s: %s: %s", name, why.Code, why.Message)
+		}
+		out[i].facts = linkerd.FactsOf(out[i].spec, cfg.Host, out[i].seen)
+	}
+	return out, nil
+}
+
+// operatorsFile is the kubeconfig of who runs the command: the one that is named, or that of kubectl.
+func operatorsFile(named string) (file string, raw []byte, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if file = named; file == "" && len(rules.Precedence) > 1 {
+		return mergedFiles(rules)
+	}
+	if file == "" {
+		file = clientcmd.NewDefaultPathOptions().GetDefaultFilename()
+	}
+	if raw, err = os.ReadFile(file); err != nil {
+		return "", nil, fmt.Errorf("read --kubeconfig: %w", err)
+	}
+	return file, raw, nil
+}
+
+// mergedFiles merges the files that KUBECONFIG lists, as kubectl does: of what two declare, the first one's counts. Paths in
+// them become absolute.
+func mergedFiles(rules *clientcmd.ClientConfigLoadingRules) (name string, raw []byte, err error) {
+	name = strings.Join(rules.Precedence, string(filepath.ListSeparator))
+	merged, err := rules.Load()
+	if err != nil {
+		return "", nil, fmt.Errorf("read KUBECONFIG %s: %w", name, err)
+	}
+	if len(merged.Contexts) == 0 {
+		return "", nil, fmt.Errorf("read KUBECONFIG %s: no file of these holds a context: give --kubeconfig", name)
+	}
+	raw, err = clientcmd.Write(*merged)
+	return name, raw, err
+}
+
+// fileOf is the one file that holds a context, of a list of them.
+func fileOf(files, context string) string {
+	for _, file := range filepath.SplitList(files) {
+		if config, err := clientcmd.LoadFromFile(file); err == nil && config.Contexts[context] != nil {
+			return file
+		}
+	}
+	return files
+}
+
+// operatorsLogin is one context of it: what it refers to is the operator's own.
+func operatorsLogin(file string, raw []byte, context string) (*rest.Config, error) {
+	cfg, err := cluster.ParseKubeconfig(raw, context, cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(file)})
+	if err != nil {
+		return nil, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, context, err)
+	}
+	return cfg, nil
+}
+
+// reach says how linkwright is to reach a cluster.
+func (f *importFlags) reach(c *imported, file, context string) {
+	if f.access == "path" {
+		c.spec.Access = api.Access{Kubeconfig: &api.KubeconfigFile{Path: fileOf(file, context), Context: context}}
+		c.access = "counts only with --allow-kubeconfig-paths"
+		return
+	}
+	c.spec.Access = api.Access{KubeconfigSecret: &api.SecretKey{Name: string(c.name)}}
+	c.access = fmt.Sprintf("in the home cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a kubeconfig for context %s that holds all it needs", c.name, context)
+}
+
+// importWatches are facts, and all that tells how a link was made.
+func importWatches(c api.Cluster) []object.Watch {
+	ns := c.Linkerd.MulticlusterNamespace
+	return append(linkerd.Watches(c),
+		object.Watch{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: ns, Depth: object.Whole},
+		object.Watch{Version: "v1", Kind: "Secret", Namespace: ns, Depth: object.Whole},
+	)
+}

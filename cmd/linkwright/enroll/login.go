@@ -1,0 +1,118 @@
+package enroll
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/sync/access"
+	"github.com/linkwright/linkwright/sync/cluster"
+)
+
+// login is the operator's own: one context of a kubeconfig.
+type login struct{ kubeconfig, context string }
+
+// newcomer is a cluster by the operator's login, and how linkwright is to reach it.
+type newcomer struct {
+	office
+	here access.Location // of the operator's login
+	at   access.Location // as linkwright reaches it
+}
+
+// open reads the login. It connects to nothing yet.
+func (l login) open(server string) (newcomer, error) {
+	file, raw, err := operatorsFile(l.kubeconfig)
+	if err != nil {
+		return newcomer{}, err
+	}
+	cfg, err := operatorsLogin(file, raw, l.context)
+	if err != nil {
+		return newcomer{}, err
+	}
+	here := access.LocationIn(cfg)
+	if len(here.CA) == 0 && cfg.CAFile != "" {
+		if here.CA, err = os.ReadFile(cfg.CAFile); err != nil {
+			return newcomer{}, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, l.context, err)
+		}
+	}
+	at := here
+	at.Server = cmp.Or(server, here.Server)
+	o, err := openOffice(cfg)
+	return newcomer{o, here, at}, err
+}
+
+// identity is the uid of kube-system, of a cluster in which Linkerd's namespaces are: some of the rights go there.
+func (n newcomer) identity(ctx context.Context, l api.Linkerd) (string, error) {
+	system, err := n.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return "", explained(err)
+	}
+	for _, name := range []string{l.Namespace, l.MulticlusterNamespace} {
+		switch _, err := n.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{}); {
+		case apierrors.IsNotFound(err):
+			return "", fmt.Errorf("namespace %s is missing: install Linkerd and its multicluster extension first, or give --linkerd-namespace or --multicluster-namespace", name)
+		case err != nil:
+			return "", explained(err)
+		}
+	}
+	return string(system.UID), nil
+}
+
+// explained is an answer of an API server with what to do.
+func explained(err error) error {
+	why := cluster.Explain(err)
+	return fmt.Errorf("%s: %s", why.Code, why.Message)
+}
+
+// token asks for one of an account.
+func (n newcomer) token(ctx context.Context, of grantee, ttl time.Duration) (object.Secret, error) {
+	granted, err := n.client.CoreV1().ServiceAccounts(of.namespace).CreateToken(ctx, of.account, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(ttl.Seconds()))},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return object.Secret{}, fmt.Errorf("ask for a token of %s/%s: %w", of.namespace, of.account, explained(err))
+	}
+	return object.NewSecret([]byte(granted.Status.Token)), nil
+}
+
+// settling is how long rights that were just given may take to count.
+const settling = 15 * time.Second
+
+// try reads the cluster by a kubeconfig, until its uid is read or settling is over.
+func try(ctx context.Context, raw []byte, uid string) error {
+	cfg, err := cluster.ParseKubeconfig(raw, "", cluster.Trust{})
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	for {
+		system, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+		switch {
+		case err == nil && string(system.UID) != uid:
+			return fmt.Errorf("%s is another cluster than that of the context: its kube-system has uid %s, not %s", cfg.Host, system.UID, uid)
+		case err == nil:
+			return nil
+		case !apierrors.IsForbidden(err):
+			return fmt.Errorf("reach %s by the new account: %w", cfg.Host, explained(err))
+		}
+		select {
+		case <-ctx.Done():
+			return explained(err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package enroll
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+
+	corev1 "k8s.io/api/core/v1"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/render/confine"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync/plan"
+	"github.com/linkwright/linkwright/sync/rights"
+	"github.com/linkwright/linkwright/sync/state"
+)
+
+func rbacCommand() *cobra.Command {
+	var f cli.Common
+	var account string
+	var reader, wide, confined, sweep bool
+	var only []string
+	c := &cobra.Command{
+		Use:   "rbac [PATH | REPO@REV]",
+		Short: "Print the rights that linkwright needs in each cluster",
+		Long: `Print the rights that linkwright's account needs in each cluster for what is declared, as YAML, without any cluster.
+
+There are two sets of rights for writing: what everything needs, and, apart, what sweeps mirrors in all
+namespaces where Linkerd's controllers cannot take them away (<name>-mirrors). The second is for clusters with links
+that have federated services or controller.mode External, and for all with --sweep. Without it the removal of a link
+whose controller does not take its mirrors away stops, and says so. With --reader there is one set, for an account
+that only looks: status has all it needs,
+and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
+
+Admission policies come first. They confine the account to what linkwright does: RBAC knows no prefixes of names and
+no fields.
+
+What is declared no longer is not known here: apply new rights after a change is in place where they become less,
+before it where they become more. Rights in the management cluster are those of deploy/home.
+
+In the control plane's namespace the rights are for single Secrets, by name: a target that is declared later needs them anew.
+With --wide they are for all Secrets there, the key of Linkerd's issuer included.`,
+		Example: `  linkwright rbac . --cluster east | kubectl --context east apply -f -
+  linkwright rbac . --cluster east --reader --account ci/linkwright-diff`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.Home.Check(); err != nil {
+				return err
+			}
+			a, err := accountOf(account)
+			if err != nil {
+				return err
+			}
+			a.images, a.home, a.confined = f.Home.Images, f.Home.Namespace, confined && !reader
+			a.sweep = sweep
+			if a.name, a.reader, a.wide = object.Manager(f.Home.Owner), reader, wide; reader && wide {
+				return cli.Usage("--reader does not go with --wide")
+			}
+			return f.Imagine(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
+				return a.print(c.OutOrStdout(), w, r, only)
+			})
+		},
+	}
+	f.Add(c.Flags())
+	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
+	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
+	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
+	c.Flags().BoolVar(&wide, "wide", false, wideUsage)
+	c.Flags().BoolVar(&sweep, "sweep", false, sweepUsage)
+	c.Flags().BoolVar(&confined, "confine", true, confineUsage)
+	c.Flags().StringArrayVar(&only, "cluster", nil, "print only this cluster (repeatable)")
+	return c
+}
+
+// grantee is an account, and the name of the roles it gets.
+type grantee struct {
+	namespace, account, name string
+	reader, wide             bool
+	confined                 bool     // by admission policies, too
+	sweep                    bool     // also where no declared link needs that in its ordinary life
+	home                     string   // namespace of the record and the access Secrets
+	images                   []string // of controllers, that are allowed
+}
+
+// wideUsage says what --wide gives, and what that opens.
+const wideUsage = "grant all Secrets of the control plane's namespace, also for targets that are declared later: whoever has linkwright's token can then read the key of Linkerd's issuer"
+
+// sweepUsage says what --sweep gives.
+const sweepUsage = "also grant what sweeps mirrors in all namespaces, for links whose controller does not take them away; links with federated services or controller.mode External get it anyway"
+
+// confineUsage says what --confine gives.
+const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30), and the right to have linkerd-destination start anew; --confine=false gives the other rights alone"
+
+func accountOf(text string) (grantee, error) {
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return grantee{}, cli.Usage("--account %q: want NAMESPACE/NAME, such as linkwright/linkwright", text)
+	}
+	return grantee{namespace: namespace, account: name}, nil
+}
+
+func (a grantee) print(w io.Writer, world state.Snapshot, r plan.Renderer, only []string) error {
+	chosen, err := cli.Clusters(world.Fleet, only)
+	if err != nil {
+		return err
+	}
+	for _, c := range chosen {
+		objects, err := a.objects(world, c, r)
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			text, err := yaml.Marshal(o)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "---\n# cluster %s\n%s", c.Name, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// objects are all of one cluster, in the order in which they are applied.
+func (a grantee) objects(w state.Snapshot, c fleet.Cluster, r plan.Renderer) ([]any, error) {
+	type set struct {
+		name   string
+		duties []rights.Duty
+	}
+	sets := []set{{a.name, a.duties()}}
+	switch {
+	case a.reader:
+		sets[0].name = a.name + "-reader"
+	case a.sweep || rights.Sweeps(w, c):
+		sets = append(sets, set{a.name + "-mirrors", []rights.Duty{rights.Sweeping}})
+	}
+	account := &corev1.ServiceAccount{
+		TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: metav1.ObjectMeta{Name: a.account, Namespace: a.namespace}, AutomountServiceAccountToken: new(false),
+	}
+	out := []any{namespace(a.namespace), account}
+	if a.namespace != object.AccessNamespace {
+		out = append(out, namespace(object.AccessNamespace))
+	}
+	if a.confined { // before the rights that they bound
+		out = append(out, a.confinement(w.Owner, c)...)
+	}
+	for _, set := range sets {
+		rules, err := rights.For(w, c, r, set.duties...)
+		if err != nil {
+			return nil, err
+		}
+		for _, ns := range slices.SortedFunc(maps.Keys(rules), cmp.Compare[string]) {
+			out = append(out, a.role(ns, set.name, rules[ns])...)
+		}
+	}
+	return out, nil
+}
+
+// duties are what the account is for, but for sweeping.
+func (a grantee) duties() []rights.Duty {
+	duty := rights.Writing
+	switch {
+	case a.reader:
+		return []rights.Duty{rights.Reading}
+	case a.wide:
+		duty = rights.Wide
+	}
+	if a.confined {
+		return []rights.Duty{duty, rights.Telling}
+	}
+	return []rights.Duty{duty}
+}
+
+// confinement are the admission policies that hold the account to what RBAC cannot say.
+func (a grantee) confinement(owner string, c fleet.Cluster) (out []any) {
+	for _, o := range confine.Objects(confine.Account{
+		Owner: owner, Namespace: a.namespace, Name: a.account, Home: a.home, Multicluster: c.Spec.Linkerd.MulticlusterNamespace, Images: a.images,
+	}) {
+		out = append(out, o)
+	}
+	return out
+}
+
+// role is one with its binding; without a namespace, one for the whole cluster.
+func (a grantee) role(ns, name string, rules []rbacv1.PolicyRule) []any {
+	meta := metav1.ObjectMeta{Name: name, Namespace: ns}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: a.account, Namespace: a.namespace}}
+	if ns == "" {
+		return []any{
+			&rbacv1.ClusterRole{TypeMeta: typed(rbacVersion, "ClusterRole"), ObjectMeta: meta, Rules: rules},
+			&rbacv1.ClusterRoleBinding{
+				TypeMeta: typed(rbacVersion, "ClusterRoleBinding"), ObjectMeta: meta, Subjects: subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			},
+		}
+	}
+	return []any{
+		&rbacv1.Role{TypeMeta: typed(rbacVersion, "Role"), ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{
+			TypeMeta: typed(rbacVersion, "RoleBinding"), ObjectMeta: meta, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		},
+	}
+}
+
+const rbacVersion = rbacv1.GroupName + "/v1"
+
+func typed(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// namespace as it is written, without a status.
+func namespace(name string) any {
+	return struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}{typed("v1", "Namespace"), struct {
+		Name string `json:"name"`
+	}{name}}
+}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/linkwright/linkwright/render/overlay/sandbox"
 )
 
 // errChild says that a child failed, not what it was to build: it is not used again.
@@ -63,7 +65,7 @@ func startChild(program string, arguments []string, limits Limits) (*child, erro
 	k.cmd.Env = []string{}
 	k.cmd.Dir = string(os.PathSeparator)
 	k.cmd.Stderr = k.stderr
-	k.cmd.SysProcAttr = apart()
+	k.cmd.SysProcAttr = sandbox.Apart()
 	var err error
 	if k.stdin, err = k.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -201,7 +203,7 @@ func (k *child) gone(cause error) bool {
 		defer late.Stop()
 		k.wait()
 	}
-	return !k.ours.Load() && killed(k.cmd.ProcessState)
+	return !k.ours.Load() && sandbox.Killed(k.cmd.ProcessState)
 }
 
 // end kills the process, and returns when it is gone.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/linkwright/linkwright/render/overlay/sandbox"
 )
 
 // probes are what a locked process must not be able to do; each gives the error that it met.
@@ -69,7 +71,7 @@ func probe() int {
 	}
 	go onThread(early)
 	early <- func() {}
-	locked, err := lockIn(Limits{}.orDefault().hello())
+	locked, err := sandbox.Enter(sandbox.Limits{Memory: 256 << 20, Seconds: 60})
 	if err != nil || !locked {
 		fmt.Printf("{}")
 		return 0

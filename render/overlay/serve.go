@@ -12,6 +12,8 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/linkwright/linkwright/render/overlay/sandbox"
 )
 
 // Child is the first argument that makes a child of the program: its main calls Serve before it does anything else.
@@ -33,7 +35,7 @@ func Serve(stdin io.Reader, stdout io.Writer) int {
 	}
 	runtime.GOMAXPROCS(2) // one builds, the other one collects
 	debug.SetMemoryLimit(h.Memory / 4 * 3)
-	locked, err := lockIn(h)
+	locked, err := sandbox.Enter(sandbox.Limits{Memory: h.Memory, Seconds: h.Seconds})
 	if err != nil {
 		return broken("lock in", err)
 	}

@@ -1,6 +1,6 @@
 //go:build race
 
-package overlay
+package sandbox
 
 // overhead is by how much more memory the race detector has a program take.
 const overhead = 8

@@ -1,4 +1,4 @@
-package overlay
+package sandbox
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockIn takes from this process, for good, all that a build does not need. It says whether the kernel filters system
+// Enter takes from this process, for good, all that a build does not need. It says whether the kernel filters system
 // calls; an older one, or one that was built without it, does not, and then the other walls stand alone.
-func lockIn(h hello) (filtered bool, err error) {
+func Enter(l Limits) (filtered bool, err error) {
 	offer()
 	if err := shed(); err != nil {
 		return false, err
@@ -22,7 +22,7 @@ func lockIn(h hello) (filtered bool, err error) {
 	if err := dropRoot(); err != nil {
 		return false, err
 	}
-	if err := bound(h); err != nil {
+	if err := bound(l); err != nil {
 		return false, err
 	}
 	runtime.LockOSThread() // both calls are about a thread; the second one takes all others along
@@ -81,9 +81,9 @@ func dropRoot() error {
 }
 
 // bound sets limits that nothing in here can raise again.
-func bound(h hello) error {
+func bound(to Limits) error {
 	const files = 16 // standard ones, and what the runtime of Go holds open
-	memory, cpu := uint64(max(h.Memory, 0)), uint64(max(h.Seconds, 1))
+	memory, cpu := uint64(max(to.Memory, 0)), uint64(max(to.Seconds, 1))
 	for _, l := range []struct {
 		name     string
 		resource int

@@ -1,5 +1,5 @@
 //go:build !race
 
-package overlay
+package sandbox
 
 const overhead = 1

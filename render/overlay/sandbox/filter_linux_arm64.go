@@ -1,4 +1,4 @@
-package overlay
+package sandbox
 
 import "golang.org/x/sys/unix"
 

@@ -20,6 +20,7 @@ type options struct {
 	widths          []int
 	edits, seconds  int // edits are a second's
 	clusters        int
+	watches         int
 	arms, profiles  string
 	discovery       bool
 }
@@ -34,6 +35,7 @@ func figures() []figure {
 	return []figure{
 		{"apply", "first apply, nothing changed in one pass, 1 % changed: against a bare PATCH loop and fluxcd/pkg/ssa", takeApply},
 		{"memory", "what a daemon retains for every object that it owns", takeMemory},
+		{"watches", "what watches cost at which nothing happens: against client-go's Reflector", takeWatches},
 		{"drift", "from a foreign edit to its repair", takeDrift},
 		{"facts", "how long a changed gateway takes to reach the sources of a ring of clusters; twenty need 10 GiB of memory", takeFacts},
 		{"isolation", "how long a commit takes to reach the others of a ring of clusters while one hangs; twenty need 10 GiB of memory", takeIsolation},
@@ -63,8 +65,9 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&opts.profiles, "profiles", "", "directory for profiles: of the CPU for each arm at each stage, of the heap at rest")
 	flags.BoolVar(&opts.discovery, "discovery", false, "links with remote discovery and federated services: one object more each, and a Link that is written twice")
 	flags.IntVar(&opts.edits, "edits", 50, "foreign edits a second")
-	flags.IntVar(&opts.seconds, "seconds", 20, "how long foreign edits go on")
+	flags.IntVar(&opts.seconds, "seconds", 20, "how long foreign edits go on, or watches are at rest")
 	flags.IntVar(&opts.clusters, "clusters", 20, "clusters in a ring")
+	flags.IntVar(&opts.watches, "watches", 2400, "watches at which nothing happens, 24 for each cluster")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

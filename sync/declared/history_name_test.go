@@ -27,7 +27,7 @@ func TestAllowedTakesNoName(t *testing.T) {
 	allowed := git("rev-parse", "HEAD")
 	git("commit", "-q", "--allow-empty", "-m", "not allowed")
 	git("update-ref", "refs/heads/"+allowed[:7], "HEAD")
-	s, err := source.New(source.Options{Repo: dir, AllowFile: true})
+	s, err := source.New(source.Options{Repo: dir, Allow: source.Allow{File: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

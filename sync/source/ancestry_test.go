@@ -70,7 +70,7 @@ func (r repo) forget() {
 
 func TestFollows(t *testing.T) {
 	r := newRepo(t)
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	err := s.Follows(t.Context(), "main", "HEAD~1")
 	refuse(t, err, "want two hashes")
 	lineage(t, r, s)

@@ -17,11 +17,10 @@ type choice struct{ include, exclude []pattern }
 
 // pattern is one line in .gitignore's syntax. go-git has a matcher, too; of **/a/b it tries only the first a.
 type pattern struct {
-	text     string
-	parts    []string
-	not      bool // !: takes back what an earlier one chose
-	dir      bool // a slash at its end: directories alone
-	anchored bool // a slash elsewhere: from the root, else any name
+	text  string
+	parts []string // from the root: what has no slash but at its end begins with **
+	not   bool     // !: takes back what an earlier one chose
+	dir   bool     // a slash at its end: directories alone
 }
 
 func newChoice(o Options) (c choice, err error) {
@@ -64,7 +63,7 @@ func parsePattern(text string) (pattern, error) {
 	}
 	rest, p.not = strings.CutPrefix(rest, "!")
 	rest, p.dir = strings.CutSuffix(rest, "/")
-	p.anchored = strings.Contains(rest, "/")
+	anchored := strings.Contains(rest, "/")
 	rest = strings.TrimPrefix(rest, "/")
 	if rest == "" {
 		return p, errors.New("is empty: it would match nothing")
@@ -75,6 +74,9 @@ func parsePattern(text string) (pattern, error) {
 		if err := checkPart(p.parts[i]); err != nil {
 			return p, err
 		}
+	}
+	if !anchored {
+		p.parts = append([]string{"**"}, p.parts...)
 	}
 	return p, nil
 }
@@ -95,13 +97,7 @@ func checkPart(part string) error {
 
 // match says that a pattern names this very path.
 func (p pattern) match(at []string, dir bool) bool {
-	if p.dir && !dir {
-		return false
-	}
-	if !p.anchored {
-		at = at[len(at)-1:]
-	}
-	return matchParts(p.parts, at)
+	return (dir || !p.dir) && matchParts(p.parts, at)
 }
 
 func matchParts(parts, at []string) bool {

@@ -144,7 +144,7 @@ func TestPollWithAFullDisk(t *testing.T) {
 		}
 	})
 	r := newRepo(t)
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Cache: disk + "/cache"})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: disk + "/cache"})
 	first := same(t, r, s)
 	fill := func(size int) error { return os.WriteFile(disk+"/other", make([]byte, size), 0o600) }
 	r.write("fleet/large", noise(200<<10))

@@ -268,7 +268,7 @@ func TestPollOfAHangingServer(t *testing.T) {
 
 func TestPollAfterCancel(t *testing.T) {
 	r := newRepo(t)
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	snap := poll(t, s)
 	ctx := canceled(t)
 	_, err := s.Poll(ctx)

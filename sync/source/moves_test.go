@@ -85,7 +85,7 @@ func TestPollOfARevert(t *testing.T) {
 	r.git("rm", "-q", "fleet/west.yaml")
 	r.push("without")
 	for name, repo := range map[string]func() source.Options{
-		"file": func() source.Options { return source.Options{Repo: r.bare, AllowFile: true} },
+		"file": func() source.Options { return source.Options{Repo: r.bare, Allow: source.Allow{File: true}} },
 		"http": func() source.Options {
 			srv := serve(t, r, func(*http.Request) bool { return true })
 			return source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", srv.ca)}
@@ -140,7 +140,7 @@ func TestFollowsAMerge(t *testing.T) {
 func TestPollOfAMovedTag(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()
-	o := source.Options{Repo: r.bare, AllowFile: true, Cache: cache, Ref: "v1"}
+	o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache, Ref: "v1"}
 	r.git("push", "-q", "origin", "HEAD:refs/tags/v1")
 	s := open(t, o)
 	first := same(t, r, s)
@@ -162,7 +162,7 @@ func TestSnapshotsShare(t *testing.T) {
 	r.write("fleet/deep/a.yaml", "a\n")
 	r.write("moved/b.yaml", "b\n")
 	r.push("more")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	first := same(t, r, s)
 	r.write("fleet/east.yaml", "changed\n")
 	r.git("mv", "moved", "elsewhere")

@@ -7,8 +7,8 @@ import (
 
 // Options say where Git is and who we are there.
 type Options struct {
-	// Repo is https://, ssh:// or git@host:path; with AllowFile also file:// or an absolute path; http:// and git:// only to
-	// a loopback host, else with AllowInsecure.
+	// Repo is https://, ssh:// or git@host:path; with Allow.File also file:// or an absolute path; http:// and git:// only to
+	// a loopback host, else with Allow.Insecure.
 	Repo string
 	// Ref is a branch, a tag, a full name (refs/…), a commit, or semver:RANGE for the highest version among the tags; empty
 	// is the branch that the remote's HEAD names.
@@ -37,12 +37,18 @@ type Options struct {
 	Trust Trust
 	// Timeout bounds one Poll or At; zero is DefaultTimeout.
 	Timeout time.Duration
-	// AllowFile takes repositories on this machine. They are read by the program git-upload-pack, which must be
+	// Allow is what is refused otherwise.
+	Allow Allow
+}
+
+// Allow says what may be read that is refused otherwise.
+type Allow struct {
+	// File takes repositories on this machine. They are read by the program git-upload-pack, which must be
 	// installed: for demos, tests and the command line, not for a daemon.
-	AllowFile bool
-	// AllowInsecure lets declarations, and with http credentials, cross a network in the clear: http:// and git:// to
+	File bool
+	// Insecure lets declarations, and with http credentials, cross a network in the clear: http:// and git:// to
 	// hosts beyond loopback.
-	AllowInsecure bool
+	Insecure bool
 }
 
 // Flags are how people supply a key, or allow what an option allows, by its name: errors tell it beside the name, since only

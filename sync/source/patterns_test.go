@@ -36,7 +36,7 @@ func TestPatterns(t *testing.T) {
 		"all of it is out": {[]string{"drafts/"}, []string{"*.yaml"}, nil, `include "drafts/": matches no file`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := source.Options{Repo: r.bare, AllowFile: true, Path: "fleet", Include: tt.include, Exclude: tt.exclude}
+			o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Path: "fleet", Include: tt.include, Exclude: tt.exclude}
 			snap, err := open(t, o).Poll(t.Context())
 			expect(t, snap, err, tt.want, tt.words)
 			if name == "the link" || name == "a chosen module" {

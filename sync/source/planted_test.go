@@ -15,7 +15,7 @@ import (
 func TestPlantedLinks(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()
-	o := source.Options{Repo: r.bare, AllowFile: true, Cache: cache}
+	o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache}
 	first := open(t, o)
 	poll(t, first)
 	dir := stored(t, cache)
@@ -56,7 +56,7 @@ func TestPlantedLinks(t *testing.T) {
 func TestPlantedLock(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()
-	o := source.Options{Repo: r.bare, AllowFile: true, Cache: cache}
+	o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache}
 	s := open(t, o)
 	poll(t, s)
 	dir := stored(t, cache)

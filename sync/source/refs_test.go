@@ -18,11 +18,11 @@ func TestAHashIsNoName(t *testing.T) {
 		r.git("-C", r.bare, "update-ref", "refs/heads/"+name, evil)
 		r.git("-C", r.bare, "update-ref", "refs/tags/"+name, evil)
 	}
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: first})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: first})
 	if got := poll(t, s); string(got.Commit) != first {
 		t.Errorf("Poll of %s = %s", first, got.Commit)
 	}
-	s = open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s = open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	for _, rev := range []string{first, "commit:" + first, "commit:" + first[:8]} {
 		if got, err := s.At(t.Context(), rev); err != nil || string(got.Commit) != first {
 			t.Errorf("At(%q) = %s, %v; want %s", rev, got.Commit, err, first)
@@ -40,7 +40,7 @@ func TestANameOfTwo(t *testing.T) {
 	r.git("-C", r.bare, "update-ref", "refs/tags/main", first)
 	r.write("fleet/west.yaml", "kind: Cluster\n")
 	head := r.push("west")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: "main"})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: "main"})
 	_, err := s.Poll(t.Context())
 	refuse(t, err, "refs/heads/main", "refs/tags/main")
 	for rev, want := range map[string]string{"refs/heads/main": head, "refs/tags/main": first} {
@@ -59,7 +59,7 @@ func TestPollOfSHA256(t *testing.T) {
 	r.write("fleet/east.yaml", "kind: Cluster\n")
 	r.push("first")
 	for _, s := range []*source.Source{
-		open(t, source.Options{Repo: r.bare, AllowFile: true}),
+		open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}}),
 		open(t, source.Options{Repo: serveHTTP(t, backend(r)) + "/fleet.git"}),
 	} {
 		_, err := s.Poll(t.Context())

@@ -97,7 +97,7 @@ func refuses(t *testing.T, all map[string]refusal) {
 			tt.change(r)
 			r.git("commit", "-q", "--allow-empty", "-m", "change")
 			r.git("push", "-q", "origin", "HEAD")
-			_, err := open(t, source.Options{Repo: r.bare, AllowFile: true, Path: tt.path}).Poll(t.Context())
+			_, err := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Path: tt.path}).Poll(t.Context())
 			refuse(t, err, append(tt.words, r.bare)...)
 			if tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%v is not %v", err, tt.is)
@@ -133,6 +133,6 @@ func TestPollRefusesABomb(t *testing.T) {
 		tree = strings.TrimSpace(string(out))
 	}
 	r.git("push", "-q", "origin", r.git("commit-tree", "-m", "bomb", tree)+":refs/heads/bomb")
-	_, err := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: "bomb"}).Poll(t.Context())
+	_, err := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: "bomb"}).Poll(t.Context())
 	refuse(t, err, "more than 20000 files and directories")
 }

@@ -54,7 +54,7 @@ func (r remote) check(o Options) error {
 		}
 		return nil
 	case "http", "git":
-		if o.AllowInsecure || loopback(r.end.Host) {
+		if o.Allow.Insecure || loopback(r.end.Host) {
 			return nil
 		}
 		return fmt.Errorf("%s: plain %s is refused, since anybody on the way could change what it says: use https or ssh%s",
@@ -66,7 +66,7 @@ func (r remote) check(o Options) error {
 }
 
 func checkFile(name string, o Options) error {
-	if !o.AllowFile {
+	if !o.Allow.File {
 		return fmt.Errorf("%s: repositories on this machine are not allowed here: use https or ssh%s", name, o.Flags.or(FlagAllowFile))
 	}
 	if !strings.HasPrefix(o.Repo, "file://") && !filepath.IsAbs(o.Repo) {
@@ -94,7 +94,7 @@ func (r remote) address() *url.URL { return &url.URL{Scheme: r.end.Protocol, Hos
 
 // String is Repo without its credentials, and Ref.
 func (o Options) String() string {
-	at, err := parse(Options{Repo: o.Repo, AllowFile: true, AllowInsecure: true, Agent: "any"})
+	at, err := parse(Options{Repo: o.Repo, Allow: Allow{File: true, Insecure: true}, Agent: "any"})
 	if err != nil {
 		return "no repository"
 	}

@@ -19,7 +19,7 @@ func TestSemver(t *testing.T) {
 		r.git("tag", "-a", "-m", tag, tag)
 	}
 	r.git("push", "-q", "origin", "--tags")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	for rule, tag := range map[string]string{
 		"1.0.x":              "v1.0.0",
 		">=1.0.0 <2.0.0":     "1.10.0",
@@ -42,7 +42,7 @@ func TestSemver(t *testing.T) {
 	refuse(t, err, "within >=4", "14 tags, 10 of them versions, the highest: v3.0.0+b, v3.0.0+a, v3.0.0")
 	_, err = s.At(t.Context(), "semver:one")
 	refuse(t, err, `"semver:one"`, "write a range like semver:1.x")
-	_, err = source.New(source.Options{Repo: r.bare, AllowFile: true, Ref: "semver:"})
+	_, err = source.New(source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: "semver:"})
 	refuse(t, err, "semver:1.x")
 }
 
@@ -50,7 +50,7 @@ func TestSemver(t *testing.T) {
 func TestPollOfARange(t *testing.T) {
 	r := newRepo(t)
 	r.git("push", "-q", "origin", "HEAD:refs/tags/v1.0.0")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: "semver:1.x"})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: "semver:1.x"})
 	first := poll(t, s)
 	r.write("a", "a")
 	head := r.push("a")

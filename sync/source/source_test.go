@@ -130,7 +130,7 @@ func TestPoll(t *testing.T) {
 	r.write("fleet/a/b.yaml", "b\n")
 	r.write("fleet/a.yaml", "a\n") // Git sorts it before the directory a
 	head := r.push("more")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Path: "fleet/"})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Path: "fleet/"})
 	snap := poll(t, s)
 	if got := string(snap.Commit); got != head {
 		t.Errorf("Commit: -want +got\n-%s\n+%s", head, got)
@@ -151,7 +151,7 @@ func TestPoll(t *testing.T) {
 
 func TestPollNoticesACommit(t *testing.T) {
 	r := newRepo(t)
-	s := open(t, source.Options{Repo: "file://" + r.bare, AllowFile: true, Ref: "main"})
+	s := open(t, source.Options{Repo: "file://" + r.bare, Allow: source.Allow{File: true}, Ref: "main"})
 	first := poll(t, s)
 	r.write("fleet/west.yaml", "kind: Cluster\n")
 	r.push("one")
@@ -169,7 +169,7 @@ func TestPollNoticesAForcePush(t *testing.T) {
 	r := newRepo(t)
 	r.write("fleet/west.yaml", "kind: Cluster\n")
 	r.push("west")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	poll(t, s)
 	r.write("fleet/west.yaml", "kind: Cluster # other\n")
 	r.git("commit", "-q", "-a", "--amend", "-m", "other")
@@ -182,7 +182,7 @@ func TestPollNoticesAForcePush(t *testing.T) {
 // The server forgot the commit that was given: it cannot say what is new, and whatever it sends is taken.
 func TestPollWhenTheLastCommitIsForgotten(t *testing.T) {
 	r := newRepo(t)
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	poll(t, s)
 	r.git("checkout", "-q", "--orphan", "fresh")
 	r.git("commit", "-q", "-m", "fresh")
@@ -197,7 +197,7 @@ func TestPollWhenTheLastCommitIsForgotten(t *testing.T) {
 func TestPollOfAGoneBranch(t *testing.T) {
 	r := newRepo(t)
 	r.git("push", "-q", "origin", "HEAD:refs/heads/prod")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Ref: "prod"})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Ref: "prod"})
 	snap := poll(t, s)
 	r.git("push", "-q", "origin", ":refs/heads/prod")
 	_, err := s.Poll(t.Context())
@@ -216,7 +216,7 @@ func TestPollSeesPathAlone(t *testing.T) {
 	r := newRepo(t)
 	link(r, "docs/up.md")
 	r.push("link")
-	snap := poll(t, open(t, source.Options{Repo: r.bare, AllowFile: true, Path: "fleet"}))
+	snap := poll(t, open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Path: "fleet"}))
 	if diff := cmp.Diff([]string{"east.yaml"}, names(t, snap.Tree)); diff != "" {
 		t.Errorf("names(Tree): -want +got\n%s", diff)
 	}
@@ -225,13 +225,13 @@ func TestPollSeesPathAlone(t *testing.T) {
 func TestPollOfAnEmptyRepository(t *testing.T) {
 	r := repo{t: t, work: t.TempDir()}
 	r.git("init", "-q", "--bare", ".")
-	_, err := open(t, source.Options{Repo: r.work, AllowFile: true}).Poll(t.Context())
+	_, err := open(t, source.Options{Repo: r.work, Allow: source.Allow{File: true}}).Poll(t.Context())
 	refuse(t, err, r.work, "is empty", "push a first commit")
 }
 
 func TestPollOfNoRepository(t *testing.T) {
 	dir := t.TempDir()
-	_, err := open(t, source.Options{Repo: dir, AllowFile: true}).Poll(t.Context())
+	_, err := open(t, source.Options{Repo: dir, Allow: source.Allow{File: true}}).Poll(t.Context())
 	refuse(t, err, dir, "no repository there")
 }
 
@@ -244,7 +244,7 @@ func TestAt(t *testing.T) {
 	middle := r.push("middle")
 	r.write("fleet/north.yaml", "kind: Cluster\n")
 	head := r.push("head")
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	for rev, want := range map[string]string{
 		"":                      head,
 		"HEAD":                  head,
@@ -278,7 +278,7 @@ func TestNewRefuses(t *testing.T) {
 		"no address":       {source.Options{}, "no address is given"},
 		"plain http":       {source.Options{Repo: "http://u:canary@git.example.com/f.git"}, "http://git.example.com/f.git: plain http"},
 		"a file":           {source.Options{Repo: "/srv/f.git"}, "file:///srv/f.git: repositories on this machine"},
-		"a relative file":  {source.Options{Repo: "srv/f.git", AllowFile: true}, "needs an absolute path"},
+		"a relative file":  {source.Options{Repo: "srv/f.git", Allow: source.Allow{File: true}}, "needs an absolute path"},
 		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "plain git is refused"},
 		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "ssh needs the keys identity"},
 		"a query":          {source.Options{Repo: "https://git.example.com/f.git?token=canary"}, "no query"},

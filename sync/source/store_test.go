@@ -132,7 +132,7 @@ func TestClose(t *testing.T) {
 	r := newRepo(t)
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	s, err := source.New(source.Options{Repo: r.bare, AllowFile: true})
+	s, err := source.New(source.Options{Repo: r.bare, Allow: source.Allow{File: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestTwoProcesses(t *testing.T) {
 	r := newRepo(t)
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	o := source.Options{Repo: r.bare, AllowFile: true, Cache: t.TempDir()}
+	o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: t.TempDir()}
 	first := open(t, o)
 	same(t, r, first)
 	second, err := source.New(o)
@@ -224,7 +224,7 @@ func TestStoreIsMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
 			cache := t.TempDir()
-			s := open(t, source.Options{Repo: r.bare, AllowFile: true, Cache: cache})
+			s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache})
 			first := same(t, r, s)
 			r.write("fleet/west.yaml", "kind: Cluster # west\n")
 			r.push("west")
@@ -299,7 +299,7 @@ func exchange(t *testing.T, store string) {
 func TestStoreWithOneWrongByte(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Cache: cache})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache})
 	head := same(t, r, s)
 	want := text(t, head)
 	for _, ext := range []string{"pack", "idx"} {
@@ -318,7 +318,7 @@ func TestStoreWithOneWrongByte(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s = open(t, source.Options{Repo: r.bare, AllowFile: true, Cache: cache})
+			s = open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache})
 			if got, err := s.At(t.Context(), string(head.Commit)); err != nil || text(t, got) != want {
 				t.Fatalf("byte %d of the %s: %v", i, ext, err)
 			}
@@ -373,7 +373,7 @@ func TestStoreIsDeletedDuringUse(t *testing.T) {
 func TestStoreIsBounded(t *testing.T) {
 	r := newRepo(t)
 	cache := t.TempDir()
-	s := open(t, source.Options{Repo: r.bare, AllowFile: true, Cache: cache})
+	s := open(t, source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: cache})
 	most := 0
 	for i := range source.MaxPacks + 5 {
 		r.write("a", fmt.Sprint(i))

@@ -83,7 +83,7 @@ func TestStoreWithSwappedObjects(t *testing.T) {
 			r.write("fleet/west.yaml", "kind: Another\n") // as long as its neighbour
 			r.write("other/east.yaml", "kind: Another\n")
 			r.push("west")
-			o := source.Options{Repo: r.bare, AllowFile: true, Cache: filepath.Join(t.TempDir(), "cache")}
+			o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: filepath.Join(t.TempDir(), "cache")}
 			one, other := r.git("rev-parse", pair[0]), r.git("rev-parse", pair[1])
 			together(t, r, o)
 			swap(t, stored(t, o.Cache), one, other)
@@ -110,7 +110,7 @@ func TestTrustWithSwappedCommits(t *testing.T) {
 	r.write("fleet/east.yaml", "kind: Mallory\n")
 	unsigned := r.push("not signed")
 	files := map[string][]byte{"ann": ann.public}
-	o := source.Options{Repo: r.bare, AllowFile: true, Cache: filepath.Join(t.TempDir(), "cache")}
+	o := source.Options{Repo: r.bare, Allow: source.Allow{File: true}, Cache: filepath.Join(t.TempDir(), "cache")}
 	o.Trust = trusting(t, source.VerifyHEAD, &files)
 	for _, rev := range []string{unsigned, signed, "HEAD"} {
 		together(t, r, o)

@@ -92,7 +92,7 @@ func distrusted(t *testing.T, err error, commit string, words ...string) {
 func TestVerifyHEAD(t *testing.T) {
 	s := newSigner(t, newRepo(t))
 	files := map[string][]byte{"ann.pub": s.public}
-	src := open(t, source.Options{Repo: s.bare, AllowFile: true, Trust: trusting(t, source.VerifyHEAD, &files)})
+	src := open(t, source.Options{Repo: s.bare, Allow: source.Allow{File: true}, Trust: trusting(t, source.VerifyHEAD, &files)})
 	unsigned := s.git("rev-parse", "HEAD")
 	_, err := src.Poll(t.Context())
 	distrusted(t, err, unsigned, "unsigned", "git commit -S")
@@ -137,7 +137,7 @@ func TestVerifyWithChangedKeys(t *testing.T) {
 		{Ref: head, Trust: source.Trust{Mode: source.VerifyTag}},
 	} {
 		files := map[string][]byte{"ann": s.public}
-		o.Repo, o.AllowFile, o.Trust.Keys = s.bare, true, trusting(t, o.Trust.Mode, &files).Keys
+		o.Repo, o.Allow.File, o.Trust.Keys = s.bare, true, trusting(t, o.Trust.Mode, &files).Keys
 		src := open(t, o)
 		first := poll(t, src)
 		if again := poll(t, src); again != first {
@@ -164,7 +164,7 @@ func TestVerifyTag(t *testing.T) {
 	s := newSigner(t, newRepo(t))
 	files := map[string][]byte{"ann": s.public}
 	first := s.git("rev-parse", "HEAD")
-	src := open(t, source.Options{Repo: s.bare, Ref: "semver:1.x", AllowFile: true, Trust: trusting(t, source.VerifyTag, &files)})
+	src := open(t, source.Options{Repo: s.bare, Ref: "semver:1.x", Allow: source.Allow{File: true}, Trust: trusting(t, source.VerifyTag, &files)})
 	s.tag("v1.0.0")
 	if snap := poll(t, src); string(snap.Commit) != first {
 		t.Errorf("Poll = %s, want %s", snap.Commit, first)
@@ -210,7 +210,7 @@ func TestVerifyTagAtACommit(t *testing.T) {
 	s.git("tag", "-a", "-m", "unsigned", "v1.9.0")
 	s.git("push", "-q", "origin", "v1.9.0")
 	s.tag("v1.0.0")
-	o := source.Options{Repo: s.bare, Ref: "v1.0.0", AllowFile: true, Trust: trusting(t, source.VerifyTag, &files)}
+	o := source.Options{Repo: s.bare, Ref: "v1.0.0", Allow: source.Allow{File: true}, Trust: trusting(t, source.VerifyTag, &files)}
 	src := open(t, o) // has seen nothing yet
 	for _, rev := range []string{signed, signed[:12], signed} {
 		if snap, err := src.At(t.Context(), rev); err != nil || string(snap.Commit) != signed {
@@ -235,7 +235,7 @@ func TestVerifyTagAndHEAD(t *testing.T) {
 	files := map[string][]byte{"ann": s.public}
 	first := s.git("rev-parse", "HEAD")
 	s.tag("v1.0.0")
-	src := open(t, source.Options{Repo: s.bare, Ref: "semver:1.x", AllowFile: true, Trust: trusting(t, source.VerifyTagAndHEAD, &files)})
+	src := open(t, source.Options{Repo: s.bare, Ref: "semver:1.x", Allow: source.Allow{File: true}, Trust: trusting(t, source.VerifyTagAndHEAD, &files)})
 	_, err := src.Poll(t.Context())
 	distrusted(t, err, first, "unsigned (sign it: git commit -S)")
 	head := s.commit("signed")
@@ -305,7 +305,7 @@ func TestTrustOptions(t *testing.T) {
 	}
 	s := newSigner(t, newRepo(t))
 	files["ann"] = s.public
-	src := open(t, source.Options{Repo: s.bare, Ref: "main", AllowFile: true, Trust: trusting(t, source.VerifyTag, &files)})
+	src := open(t, source.Options{Repo: s.bare, Ref: "main", Allow: source.Allow{File: true}, Trust: trusting(t, source.VerifyTag, &files)})
 	_, err := src.Poll(t.Context())
 	refuse(t, err, "refs/heads/main is no tag", "semver:1.x")
 }

@@ -33,8 +33,8 @@ func (g *GitFlags) addRepository(f *pflag.FlagSet) {
 	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; may be deleted at any time (default: a temporary one)")
 	o.Timeout = source.DefaultTimeout
 	f.Var(&Span{At: &o.Timeout}, "git-timeout", "bound of one poll")
-	f.BoolVar(&o.AllowInsecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")
-	f.BoolVar(&o.AllowFile, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do without")
+	f.BoolVar(&o.Allow.Insecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")
+	f.BoolVar(&o.Allow.File, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do without")
 }
 
 // plain refuses what says nothing about a directory or a file: whoever sets it believes that it counts.

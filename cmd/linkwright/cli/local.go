@@ -11,11 +11,11 @@ import (
 // from there. What is no directory stays as it is, to be judged as an address.
 func (g *GitFlags) local() {
 	o := &g.Options
-	if !g.Here && !o.AllowFile {
+	if !g.Here && !o.Allow.File {
 		return
 	}
 	if strings.HasPrefix(o.Repo, "file://") {
-		o.AllowFile = true
+		o.Allow.File = true
 		return
 	}
 	info, err := os.Stat(o.Repo)
@@ -27,7 +27,7 @@ func (g *GitFlags) local() {
 		return
 	}
 	root, below := repositoryOf(dir)
-	o.Repo, o.AllowFile = root, true
+	o.Repo, o.Allow.File = root, true
 	if below != "" {
 		o.Path = path.Join(below, filepath.ToSlash(o.Path))
 	}

@@ -28,7 +28,7 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 		r.Err = head.err.Error()
 	}
 	e.store.Results.Open(r)
-	ok, err := e.choose(ctx, head)
+	ok, err := chooser{e}.choose(ctx, head)
 	e.revisions.note(ctx, head, e.daemon(), err)
 	if ok {
 		e.strangers()
@@ -50,6 +50,9 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 	return r, err
 }
 
+// chooser decides which revision is applied.
+type chooser struct{ *engine }
+
 // choose decides which fleet is applied, and begins a sync of it; false: there is none. Its clusters are read then.
 // The error says why it is not the head's.
 //
@@ -58,7 +61,7 @@ func (e *engine) sync(ctx context.Context, head polled, news <-chan struct{}) (r
 //	follows all that bases carry                 the head
 //	no base is known, and clusters are unread    the last good one
 //	anything else, or not known                  the last good one: this leadership's, else what most clusters carry; else none
-func (e *engine) choose(ctx context.Context, head polled) (bool, error) {
+func (e chooser) choose(ctx context.Context, head polled) (bool, error) {
 	e.history.lookAgain()
 	why := head.err
 	if why == nil {
@@ -75,7 +78,7 @@ func (e *engine) choose(ctx context.Context, head polled) (bool, error) {
 
 // keepUp enters the last good fleet: the applied one, unless that is refused itself, else what was applied before this
 // process.
-func (e *engine) keepUp(ctx context.Context) (bool, error) {
+func (e chooser) keepUp(ctx context.Context) (bool, error) {
 	var gone error
 	if f, _ := e.store.Declared.Applied(); f != nil {
 		refused, err := e.admit(ctx, f)
@@ -95,7 +98,7 @@ func (e *engine) keepUp(ctx context.Context) (bool, error) {
 
 // admit applies a fleet and enters it, unless it is refused. That is asked twice: before its clusters are opened, as
 // far as bases are known, and once all of them were read.
-func (e *engine) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
+func (e chooser) admit(ctx context.Context, f *fleet.Fleet) (refused, err error) {
 	if refused = e.history.refusal(ctx, f); refused != nil {
 		return refused, nil
 	}
@@ -111,7 +114,7 @@ func (e *engine) admit(ctx context.Context, f *fleet.Fleet) (refused, err error)
 
 // resume applies what this process loaded before it led, if more than half of the clusters carry it: the evidence that recall asks
 // for, without Git.
-func (e *engine) resume(ctx context.Context) (*fleet.Fleet, error) {
+func (e chooser) resume(ctx context.Context) (*fleet.Fleet, error) {
 	held := e.held
 	if held == nil {
 		return nil, nil
@@ -130,7 +133,7 @@ func (e *engine) resume(ctx context.Context) (*fleet.Fleet, error) {
 // recall finds what was applied before this process: what more than half of the clusters carry that the record
 // names, of those that we guard. One that cannot be read, or has no base, counts against it: a few clusters must not be
 // able to name what all others get, not even while those are down.
-func (e *engine) recall(ctx context.Context) (*fleet.Fleet, error) {
+func (e chooser) recall(ctx context.Context) (*fleet.Fleet, error) {
 	if f, err := e.resume(ctx); f != nil || err != nil {
 		return f, err
 	}

@@ -79,7 +79,7 @@ func (a *admission) declared(p proposal) part {
 	}
 	var verified verification
 	if held == nil {
-		verified, held = a.verify(p.want, changes)
+		verified, held = verifying{a.cluster}.verify(p.want, changes)
 	}
 	if held == nil && (len(v.Go) > 0 || slices.ContainsFunc(changes, drains)) {
 		held = a.blind(row.End)

@@ -11,6 +11,9 @@ import (
 	"github.com/linkwright/linkwright/sync/credential"
 )
 
+// verifying is of the credentials that a cluster uses as a source.
+type verifying struct{ *cluster }
+
 // verification is what is to be done about the credential of a source's end.
 type verification struct {
 	tries []Try
@@ -19,7 +22,7 @@ type verification struct {
 
 // verify has the credential of a source's end tried if that is due, and says why an end whose changes bring it there must wait,
 // as a whole, or nil. What is in use is never taken away.
-func (c *cluster) verify(want object.Wanted, changes []object.Change) (out verification, why *object.Reason) {
+func (c verifying) verify(want object.Wanted, changes []object.Change) (out verification, why *object.Reason) {
 	l, ok := c.tries(want.End)
 	if !ok {
 		return verification{}, nil
@@ -69,7 +72,7 @@ func try(v credential.Pair, want object.Wanted, tried string) []Try {
 
 // brings says that changes bring a credential to a reader that must not get a bad one: the control plane, which ends when it cannot
 // list; with Require the service mirror, too, which reads what somebody else wrote when its Link names it.
-func (c *cluster) brings(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
+func (c verifying) brings(l fleet.Link, cred *linkerd.Credential, changes []object.Change) bool {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
 	plane, link := linkerd.ControlPlaneSecret(at, target), linkerd.LinkKey(at, target)
 	strict := l.Spec.Credentials.Preflight == api.Require
@@ -87,7 +90,7 @@ func (c *cluster) brings(l fleet.Link, cred *linkerd.Credential, changes []objec
 }
 
 // announced says that the live Linkerd Link names the credential.
-func (c *cluster) announced(link object.Key, cred *linkerd.Credential) bool {
+func (c verifying) announced(link object.Key, cred *linkerd.Credential) bool {
 	body, _ := c.side.Seen.Body(link)
 	_, entries := linkerd.Announced(body)
 	return slices.Contains(entries, linkerd.CredentialEntry(cred.Print))

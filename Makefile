@@ -148,7 +148,7 @@ bench: controlplane ## the figures of docs/performance.md
 	bin/bench apply
 	for run in 1 2 3; do bin/bench memory -rounds 1; done
 	bin/bench drift
-	bin/bench watches
+	bin/bench watches -rounds 3 -seconds 15
 
 bench-isolation: controlplane ## the figures for which twenty clusters are started: 10 GiB of memory
 	$(GO) -C bench build -o ../bin/bench .

@@ -237,8 +237,6 @@ func (p part) askOpen(ctx context.Context, k *kept) error {
 	return errors.Join(err, answer.Body.Close())
 }
 
-var errForeign = errors.New("an object has no metadata")
-
 // tell prints what each watch takes, and what a process would that keeps those of a fleet.
 func (p part) tell(took map[string][]kept) {
 	fmt.Printf("\n%d clusters played by one server, %d watches each, %d objects in each; medians (least–most) over what the process held before\n\n",

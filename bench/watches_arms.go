@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -11,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
-
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
@@ -171,3 +171,5 @@ func sightOf(obj any) (sight, error) {
 	}
 	return sight{namespace: o.Namespace, name: o.Name, version: o.ResourceVersion, uid: o.UID}, nil
 }
+
+var errForeign = errors.New("an object has no metadata")

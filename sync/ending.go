@@ -11,6 +11,29 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
+// end takes over what became of a reconcile.
+func (s *scheduler) end(ctx context.Context, r *reconcile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.progress.tell()
+	w := s.workers[r.cluster.Name]
+	w.run.cut(nil)
+	if w.run.short {
+		r.outcomes = slices.DeleteFunc(r.outcomes, apply.Untried)
+	}
+	w.run, w.ended = nil, time.Now()
+	if r.answer == known {
+		s.round.answer(r.took.read)
+	}
+	s.loop.wrote(r.cluster.Name, r.step.Commit, r.outcomes)
+	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
+	s.store.Results.Add(r.cluster.Name, s.loop.advised(r.outcomes))
+	if !w.gone {
+		ending{s, w, r}.takeOver(ctx)
+		s.enqueue(w)
+	}
+}
+
 // ending is what follows from a reconcile that has ended, for its worker and for others. scheduler.mu is held in all of its methods.
 type ending struct {
 	*scheduler
@@ -186,28 +209,5 @@ func (r *reconcile) blame() {
 		if ok && row.Why == nil && (row.Standing == plan.Changing || row.Standing == plan.Removed) {
 			r.step.Rows[i].Standing, r.step.Rows[i].Why = plan.Changing, r.loop.why(o.Err)
 		}
-	}
-}
-
-// end takes over what became of a reconcile.
-func (s *scheduler) end(ctx context.Context, r *reconcile) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.progress.tell()
-	w := s.workers[r.cluster.Name]
-	w.run.cut(nil)
-	if w.run.short {
-		r.outcomes = slices.DeleteFunc(r.outcomes, apply.Untried)
-	}
-	w.run, w.ended = nil, time.Now()
-	if r.answer == known {
-		s.round.answer(r.took.read)
-	}
-	s.loop.wrote(r.cluster.Name, r.step.Commit, r.outcomes)
-	s.store.Correct(r.cluster.Name, r.outcomes, apply.Failed(r.outcomes))
-	s.store.Results.Add(r.cluster.Name, s.loop.advised(r.outcomes))
-	if !w.gone {
-		ending{s, w, r}.takeOver(ctx)
-		s.enqueue(w)
 	}
 }

@@ -77,7 +77,7 @@ func (h *history) concerns(f *fleet.Fleet, name api.ClusterName) bool {
 	return h.loop.guards(name) && (!declared || !c.Spec.Suspend) && !h.store.Record.Suspends(name)
 }
 
-// ask says whether a commit may be applied after another; in a round, each pair is asked about once.
+// ask says whether a commit may be applied after another; in a sync, each pair is asked about once.
 func (h *history) ask(ctx context.Context, commit, last api.Commit) error {
 	if commit == "" || last == "" || commit == last {
 		return nil

@@ -19,6 +19,102 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
+// every is the least time between two reports that no sync ends with.
+const every = time.Second
+
+// reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
+// changed since. It asks nothing of the engine but its store, so whatever a sync waits for delays no report.
+type reporter struct {
+	loop    *Loop
+	store   *store.Store
+	failed  func() error // why nothing can be written; nil: everything can
+	publish func(report.Report, error)
+
+	mu      gosync.Mutex // held while something is published
+	syncing bool
+	told    int           // the version of the results that was told
+	last    report.Report // of the last sync, without its clusters
+	trouble error         // of the last sync: it is over with a sync, not before
+}
+
+func newReporter(l *Loop, s *store.Store, failed func() error, publish func(report.Report, error)) *reporter {
+	return &reporter{loop: l, store: s, failed: failed, publish: publish, syncing: true, told: -1}
+}
+
+// start reports what changes until the function that it gives is called.
+func (p *reporter) start() (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				p.meanwhile()
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+	}
+}
+
+// opens notes that a sync begins.
+func (p *reporter) opens() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.syncing = true
+}
+
+// report publishes what a sync did.
+func (p *reporter) report(r report.Report, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.publish(r, err)
+	p.syncing, p.last, p.trouble = false, r, err
+	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
+	p.store.Results.Strip(p.loop.bare) // what was wanted was told
+	p.told = p.store.Results.Reported()
+}
+
+// meanwhile publishes how all stands, if that changed since.
+func (p *reporter) meanwhile() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r, version := p.store.SoFar(p.told)
+	if version == p.told {
+		return
+	}
+	p.told = version
+	if p.syncing {
+		p.publish(r, nil)
+		return
+	}
+	r = p.last
+	r.Clusters, r.At = p.store.Rows(), time.Now()
+	p.publish(r, cmp.Or(p.trouble, p.failed()))
+}
+
+// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
+func (l *Loop) bare(s plan.Step) plan.Step {
+	s.Tries = nil
+	if l.writes(s.Cluster) {
+		s.Ahead, s.Changes, s.After = nil, nil, nil
+		return s
+	}
+	for _, part := range []*[]object.Change{&s.Ahead, &s.Changes, &s.After} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i].Object = object.Object{}
+		}
+	}
+	return s
+}
+
 // journal logs what reports tell that those before did not.
 type journal struct {
 	log     *slog.Logger
@@ -155,100 +251,4 @@ func cause(err error) string {
 		return strings.ReplaceAll(err.Error(), f.Fleeting(), "")
 	}
 	return err.Error()
-}
-
-// every is the least time between two reports that no sync ends with.
-const every = time.Second
-
-// reporter publishes reports, one at a time: at the end of each sync, and how all stands in the meantime, every second, if anything
-// changed since. It asks nothing of the engine but its store, so whatever a sync waits for delays no report.
-type reporter struct {
-	loop    *Loop
-	store   *store.Store
-	failed  func() error // why nothing can be written; nil: everything can
-	publish func(report.Report, error)
-
-	mu      gosync.Mutex // held while something is published
-	syncing bool
-	told    int           // the version of the results that was told
-	last    report.Report // of the last sync, without its clusters
-	trouble error         // of the last sync: it is over with a sync, not before
-}
-
-func newReporter(l *Loop, s *store.Store, failed func() error, publish func(report.Report, error)) *reporter {
-	return &reporter{loop: l, store: s, failed: failed, publish: publish, syncing: true, told: -1}
-}
-
-// start reports what changes until the function that it gives is called.
-func (p *reporter) start() (stop func()) {
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-over:
-				return
-			case <-tick.C:
-				p.meanwhile()
-			}
-		}
-	}()
-	return func() {
-		close(over)
-		<-done
-	}
-}
-
-// opens notes that a sync begins.
-func (p *reporter) opens() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.syncing = true
-}
-
-// report publishes what a sync did.
-func (p *reporter) report(r report.Report, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.publish(r, err)
-	p.syncing, p.last, p.trouble = false, r, err
-	p.last.Clusters, p.last.Took, p.last.When = nil, 0, report.Between
-	p.store.Results.Strip(p.loop.bare) // what was wanted was told
-	p.told = p.store.Results.Reported()
-}
-
-// meanwhile publishes how all stands, if that changed since.
-func (p *reporter) meanwhile() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r, version := p.store.SoFar(p.told)
-	if version == p.told {
-		return
-	}
-	p.told = version
-	if p.syncing {
-		p.publish(r, nil)
-		return
-	}
-	r = p.last
-	r.Clusters, r.At = p.store.Rows(), time.Now()
-	p.publish(r, cmp.Or(p.trouble, p.failed()))
-}
-
-// bare is a step without what it wanted written: of what is ours to write, all of that; else the objects.
-func (l *Loop) bare(s plan.Step) plan.Step {
-	s.Tries = nil
-	if l.writes(s.Cluster) {
-		s.Ahead, s.Changes, s.After = nil, nil, nil
-		return s
-	}
-	for _, part := range []*[]object.Change{&s.Ahead, &s.Changes, &s.After} {
-		*part = slices.Clone(*part)
-		for i := range *part {
-			(*part)[i].Object = object.Object{}
-		}
-	}
-	return s
 }

@@ -33,40 +33,6 @@ const (
 	forDeletion how = "ForDeletion"
 )
 
-// shared is what the reconciles of all clusters use.
-type shared struct {
-	loop    *Loop
-	store   *store.Store
-	record  *record.Keeper
-	history *history
-	decoder *decoder
-}
-
-func newShared(l *Loop, leadership int64) shared {
-	s := store.New(l.settings(leadership))
-	return shared{loop: l, store: s, record: l.recordKeeper(s), history: &history{loop: l, store: s}, decoder: &decoder{loop: l}}
-}
-
-// recordKeeper writes the record, and logs that.
-func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
-	return &record.Keeper{
-		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
-		Wrote: func(o object.Outcome) { l.wrote("", "", []object.Outcome{o}) },
-	}
-}
-
-// settings are what a store is made with.
-func (l *Loop) settings(leadership int64) store.Settings {
-	return store.Settings{
-		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},
-		Options:      state.Options{Grace: l.Grace, RequireConfinement: l.RequireConfinement},
-		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
-		Takeover:     l.Takeover,
-		Overrides:    l.Overrides,
-		Verifies:     l.tries(), Writes: l.writes, Refused: l.Refused,
-	}
-}
-
 // reader reads a cluster for a reconcile.
 type reader struct {
 	shared
@@ -255,4 +221,38 @@ func (d *decoder) gap(c api.Cluster, seen object.Observation) (gap string, anyon
 		return "linkwright's login there is no ServiceAccount, and admission policies confine only such", true
 	}
 	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(seen), false
+}
+
+// shared is what the reconciles of all clusters use.
+type shared struct {
+	loop    *Loop
+	store   *store.Store
+	record  *record.Keeper
+	history *history
+	decoder *decoder
+}
+
+func newShared(l *Loop, leadership int64) shared {
+	s := store.New(l.settings(leadership))
+	return shared{loop: l, store: s, record: l.recordKeeper(s), history: &history{loop: l, store: s}, decoder: &decoder{loop: l}}
+}
+
+// recordKeeper writes the record, and logs that.
+func (l *Loop) recordKeeper(s *store.Store) *record.Keeper {
+	return &record.Keeper{
+		Owner: l.Owner, Home: l.Home, Store: s, Watch: l.Changes != nil, Read: l.logRecord,
+		Wrote: func(o object.Outcome) { l.wrote("", "", []object.Outcome{o}) },
+	}
+}
+
+// settings are what a store is made with.
+func (l *Loop) settings(leadership int64) store.Settings {
+	return store.Settings{
+		Installation: object.Installation{Owner: l.Owner, Namespace: l.Home.Namespace},
+		Options:      state.Options{Grace: l.Grace, RequireConfinement: l.RequireConfinement},
+		Process:      state.Process{Term: leadership, Probe: l.Probe, Once: l.Changes == nil},
+		Takeover:     l.Takeover,
+		Overrides:    l.Overrides,
+		Verifies:     l.tries(), Writes: l.writes, Refused: l.Refused,
+	}
 }

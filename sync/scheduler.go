@@ -274,6 +274,37 @@ func (s *scheduler) urgeCluster(name api.ClusterName) {
 // daemon says that the engine goes on after a round.
 func (s *scheduler) daemon() bool { return s.patience > 0 }
 
+// hadTurn says that a cluster was reconciled in this round, or that there is none of the name.
+func (s *scheduler) hadTurn(name api.ClusterName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.worker(name)
+	return w == nil || w.done
+}
+
+// failed is why nothing could be written in the round; nil: everything could.
+func (s *scheduler) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.round.failed
+}
+
+// quiet ends what stands for a round between two of them: what was read by requests is too old for who comes later.
+func (s *scheduler) quiet() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := false
+	for _, w := range s.workers {
+		if w.run != nil && w.run.pending && !s.round.straggles(w, s.patience) || w.pending && past(w.due, time.Now()) || len(w.awaits) > 0 {
+			return
+		}
+		asked = asked || w.since == s.round.number
+	}
+	if asked {
+		s.round.number = s.store.NextRound()
+	}
+}
+
 // round is one sync over all clusters: a reconcile of each that is not settled, and more while there is something to do.
 type round struct {
 	number   int
@@ -316,37 +347,6 @@ func (r *round) straggles(w *worker, patience time.Duration) bool {
 
 // answer notes that a cluster answered, and how long it took.
 func (r *round) answer(took time.Duration) { r.answered, r.slowest = true, max(r.slowest, took) }
-
-// hadTurn says that a cluster was reconciled in this round, or that there is none of the name.
-func (s *scheduler) hadTurn(name api.ClusterName) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := s.worker(name)
-	return w == nil || w.done
-}
-
-// failed is why nothing could be written in the round; nil: everything could.
-func (s *scheduler) failed() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.round.failed
-}
-
-// quiet ends what stands for a round between two of them: what was read by requests is too old for who comes later.
-func (s *scheduler) quiet() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := false
-	for _, w := range s.workers {
-		if w.run != nil && w.run.pending && !s.round.straggles(w, s.patience) || w.pending && past(w.due, time.Now()) || len(w.awaits) > 0 {
-			return
-		}
-		asked = asked || w.since == s.round.number
-	}
-	if asked {
-		s.round.number = s.store.NextRound()
-	}
-}
 
 // silent says that a cluster does not answer.
 func silent(r *run) *object.Reason {

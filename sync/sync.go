@@ -1,4 +1,4 @@
-// Package sync answers: when is which cluster reconciled? It keeps a queue of clusters, and reads, plans and writes each whose turn comes.
+// Package sync answers: when is which cluster reconciled? It keeps a queue of clusters, and reads, plans and writes each that is due.
 // It decides nothing: package plan says what is to be done in a cluster.
 package sync
 

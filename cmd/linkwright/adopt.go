@@ -3,96 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render/fleet"
-	"github.com/linkwright/linkwright/sync"
-	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/plan"
-	"github.com/linkwright/linkwright/sync/setup"
 	"github.com/linkwright/linkwright/sync/state"
 )
-
-// operation is what a command does with an engine.
-type operation struct{ *cli.Engine }
-
-// takeover is what commands share that show first what they would do to links, and do it with --yes.
-type takeover struct {
-	cli.Common
-	all, yes bool
-}
-
-func (t *takeover) add(f *pflag.FlagSet, does string) {
-	t.Add(f)
-	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
-	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
-	f.BoolVar(&t.yes, "yes", false, does+"; without it, it is only shown")
-}
-
-// task is what such a command does once it knows what is declared.
-type task func(ctx context.Context, term int64) error
-
-// do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
-func (t *takeover) do(c *cobra.Command, prepare func(operation, *fleet.Fleet) (task, error)) error {
-	opened, err := t.Open(c.Context(), c.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	e := operation{opened}
-	defer e.Close(c.Context())
-	declared, err := e.fleet(c.Context())
-	if err != nil {
-		return err
-	}
-	it, err := prepare(e, declared)
-	if err != nil {
-		return err
-	}
-	return t.lease(c.Context(), e, declared, it)
-}
-
-// fleet is what the repository declares now.
-func (e operation) fleet(ctx context.Context) (*fleet.Fleet, error) {
-	d, err := e.Loop.Declared.Next(ctx)
-	if err == nil && d.Fleet == nil {
-		_, err = e.Loop.Look(ctx, cli.NoTerm) // which says what is wrong
-		if errors.Is(err, sync.ErrInvalid) {
-			err = cli.Exit{Code: cli.ExitInvalid, Err: err}
-		}
-	}
-	return d.Fleet, err
-}
-
-// lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
-// own, which it holds, too: they would link again what f unlinks.
-func (t *takeover) lease(ctx context.Context, e operation, declared *fleet.Fleet, f task) error {
-	if !t.yes {
-		return f(ctx, cli.NoTerm)
-	}
-	locks, err := e.AllLocks(ctx, declared)
-	if err != nil {
-		return err
-	}
-	var told error
-	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
-		told = f(ctx, term)
-		return nil
-	})
-	if errors.Is(err, lease.ErrHeld) {
-		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon holds it as long as it runs, and so does a process with --only-write that of its clusters: scale it to 0, and back once this is done", err)}
-	}
-	return errors.Join(told, err)
-}
 
 func adoptCommand() *cobra.Command {
 	var t takeover
@@ -119,7 +43,7 @@ Only what Linkerd's own tools made is taken over, by name and label. It holds th
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err
 			}
-			return t.do(c, func(e operation, f *fleet.Fleet) (_ task, err error) {
+			return t.do(c, func(e engine, f *fleet.Fleet) (_ task, err error) {
 				e.Loop.Adopt, e.Loop.Rules = cli.AllLinks(f), rules
 				if !t.all {
 					e.Loop.Adopt, err = cli.Links(f, args, false)
@@ -143,7 +67,7 @@ func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 }
 
 // adopt shows what an adoption does, and with yes does exactly that.
-func (e operation) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
+func (e engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) error {
 	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err

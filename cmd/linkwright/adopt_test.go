@@ -12,15 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
-
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 

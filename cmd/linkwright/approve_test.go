@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 )
 

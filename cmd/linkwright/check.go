@@ -48,7 +48,7 @@ The exit code is 4 where a check failed.`,
 			defer e.Close(c.Context())
 			e.ReadOnly()
 			e.Loop.Probe = true
-			r, failed := e.Loop.Once(c.Context(), cli.NoTerm)
+			r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
 			ok, err := r.Check(c.OutOrStdout(), out.Format)
 			if err != nil {
 				return err

@@ -151,7 +151,7 @@ type teller struct {
 	client *forge.Client // nil: nowhere
 }
 
-// teller checks the flags, and asks nobody.
+// newTeller checks the flags, and asks nobody.
 func newTeller(e *cli.Engine, s statusFlags, f *cli.Common) (*teller, error) {
 	client, err := s.open(f.Git.Options.Repo, e.Source)
 	return &teller{s, f.Home.Owner, client}, err

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	rbacv1 "k8s.io/api/rbac/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // decides runs a command that records a decision, which must end with the code and say all the words.

@@ -214,7 +214,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	if rev != "" {
 		e.Loop.Declared = &declared.Branch{Source: declared.Pinned{Repository: e.Source, Rev: rev}, Loader: e.Kustomize.Loader, Dir: f.Git.Dir(), In: f.Home.Installation()}
 	}
-	w, err := e.Loop.Look(ctx, cli.NoTerm)
+	w, err := e.Loop.Look(ctx, cli.NoLeadership)
 	if err != nil {
 		return difference{}, err
 	}
@@ -222,7 +222,7 @@ func liveDiff(ctx context.Context, f *cli.Common, stderr io.Writer, rev string) 
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	d := difference{world: w}
 	for _, name := range sortedNames(w) {
-		cd, failed := operation{e}.previews(ctx, w, name, steps[name])
+		cd, failed := engine{e}.previews(ctx, w, name, steps[name])
 		d.Clusters, d.failed = append(d.Clusters, cd), append(d.failed, failed...)
 	}
 	return d, nil

@@ -8,13 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	corev1 "k8s.io/api/core/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // rotatedCanary takes the place of faultCanary at the server.

@@ -3,23 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
-	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
-	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/lease"
-	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/setup"
 )
@@ -100,30 +94,3 @@ func leaderOf(l coordinationv1.Lease) *report.Leader {
 	}
 	return out
 }
-
-// installed is an installation by what its home cluster remembers: no repository is needed.
-type installed struct {
-	*access.Clusters
-	owner, namespace string
-	log              *slog.Logger
-}
-
-// openInstalled checks the flags of a command first.
-func openInstalled(h *cli.HomeFlags, c *cobra.Command) (installed, error) {
-	if err := h.Check(); err != nil {
-		return installed{}, err
-	}
-	log, err := h.Log.Open(c.ErrOrStderr())
-	if err != nil {
-		return installed{}, err
-	}
-	clusters, err := h.OpenClusters(c.Context(), log)
-	return installed{clusters, h.Owner, h.Namespace, log}, err
-}
-
-func installedOf(e *cli.Engine) installed {
-	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
-}
-
-// home is the home cluster as package sync sees it.
-func (c installed) home() record.Home { return record.Home{Cluster: c.Home(), Namespace: c.namespace} }

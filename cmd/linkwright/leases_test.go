@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	rbacv1 "k8s.io/api/rbac/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // deadOnes: daemons that are killed give no lease up. Status tells of each of them, and since when, though every link is ready.

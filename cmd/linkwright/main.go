@@ -9,17 +9,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-	"github.com/linkwright/linkwright/cmd/linkwright/decide"
-	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
-
 	_ "time/tzdata"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/cmd/linkwright/decide"
+	"github.com/linkwright/linkwright/cmd/linkwright/enroll"
 	"github.com/linkwright/linkwright/render/overlay"
 	"github.com/linkwright/linkwright/sync/report"
 )

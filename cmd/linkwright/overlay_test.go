@@ -5,11 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 const quiet = `apiVersion: kustomize.config.k8s.io/v1alpha1

@@ -14,7 +14,7 @@ import (
 )
 
 // previews tries the last change of every object. What cannot be tried is shown as it is rendered.
-func (e operation) previews(ctx context.Context, w state.Snapshot, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
+func (e engine) previews(ctx context.Context, w state.Snapshot, name api.ClusterName, steps []plan.Step) (report.ClusterDiff, []error) {
 	var failed []error
 	cd := report.ClusterDiff{Name: name}
 	cd = ends(cd, steps)
@@ -32,7 +32,7 @@ func (e operation) previews(ctx context.Context, w state.Snapshot, name api.Clus
 }
 
 // try previews a change; of one that is refused for good, what would be done instead.
-func (e operation) try(ctx context.Context, w state.Snapshot, ch object.Change) (report.ObjectDiff, *object.Reason) {
+func (e engine) try(ctx context.Context, w state.Snapshot, ch object.Change) (report.ObjectDiff, *object.Reason) {
 	od, err := e.preview(ctx, ch)
 	if refusal, ok := cluster.Refused(err); ok {
 		instead, why := plan.Instead(w.Fleet.Policy, ch, refusal)
@@ -54,7 +54,7 @@ func (e operation) try(ctx context.Context, w state.Snapshot, ch object.Change) 
 	return od, &why
 }
 
-func (e operation) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
+func (e engine) preview(ctx context.Context, ch object.Change) (report.ObjectDiff, error) {
 	od := report.ObjectDiff{Action: ch.Action, Key: ch.Key, Why: ch.Why, After: ch.Object.Body}
 	err := e.Clusters.WithClient(ctx, ch.End.Cluster, func(c *cluster.Client) error {
 		was, next, err := c.Preview(ctx, ch)

@@ -35,7 +35,7 @@ type proof struct {
 }
 
 // prove plans the adoption, and tries what comes after it by dry runs.
-func (e operation) prove(ctx context.Context, w state.Snapshot) *proof {
+func (e engine) prove(ctx context.Context, w state.Snapshot) *proof {
 	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
@@ -66,7 +66,7 @@ func (e operation) prove(ctx context.Context, w state.Snapshot) *proof {
 }
 
 // afterwards tries one change of the sync after the adoption. Of a Link, its exclude lists are a change of their own.
-func (e operation) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
+func (e engine) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
 	adopted := p.adopts(c.End.Cluster, c.Key)
 	if adopted {
 		c.Why = object.Reason{Code: reason.Declared, Message: "as it is declared"}

@@ -42,7 +42,7 @@ repository, or take it over again with "adopt". It holds the leases of "run" and
 			if err := cli.SomeOrAll(args, t.all); err != nil {
 				return err
 			}
-			return t.do(c, func(e operation, f *fleet.Fleet) (task, error) {
+			return t.do(c, func(e engine, f *fleet.Fleet) (task, error) {
 				links, err := cli.Links(f, args, true)
 				e.Loop.Release = &state.Releasing{Links: links, All: t.all}
 				return func(ctx context.Context, term int64) error {
@@ -73,7 +73,7 @@ func printing(c *cobra.Command, f report.Format) printer {
 }
 
 // release shows what is given up, and with yes does it.
-func (e operation) release(ctx context.Context, term int64, yes bool, out printer) error {
+func (e engine) release(ctx context.Context, term int64, yes bool, out printer) error {
 	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (e operation) release(ctx context.Context, term int64, yes bool, out printe
 }
 
 // unreleased is what clusters still hold of the links that are given up. A cluster that no such link touches is not asked.
-func (e operation) unreleased(w state.Snapshot) []plan.LeftOver {
+func (e engine) unreleased(w state.Snapshot) []plan.LeftOver {
 	asked := e.Loop.Release
 	left := plan.Left(w, func(end object.End) bool { return asked.All || asked.Links[end.Link] })
 	return slices.DeleteFunc(left, func(l plan.LeftOver) bool { return l.Unread != nil && !asked.Touches(w, l.Cluster) })
@@ -141,7 +141,7 @@ func fate(c object.Change) string {
 }
 
 // dropRecord deletes the record of clusters once it names none, and no debt.
-func (e operation) dropRecord(ctx context.Context) error {
+func (e engine) dropRecord(ctx context.Context) error {
 	r, err := e.record(ctx)
 	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {
 		return err
@@ -149,9 +149,4 @@ func (e operation) dropRecord(ctx context.Context) error {
 	key := inventory.RecordKey(e.Loop.Owner, e.Loop.Home.Namespace)
 	_, err = e.Loop.Home.Cluster.Write(ctx, object.Change{Action: object.Delete, Key: key, Was: r.Was})
 	return err
-}
-
-// record is what the home cluster remembers of clusters.
-func (e operation) record(ctx context.Context) (inventory.Record, error) {
-	return e.Loop.Home.Record(ctx, e.Loop.Owner)
 }

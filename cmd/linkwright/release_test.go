@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	corev1 "k8s.io/api/core/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // releases gives everything up, and takes it over again.

@@ -84,7 +84,7 @@ func printEnd(w io.Writer, end object.Wanted, key string) error {
 	return nil
 }
 
-// saveFacts reads all clusters and writes what it learned of those that could be read.
+// storeFacts reads all clusters and writes what it learned of those that could be read.
 func storeFacts(ctx context.Context, f *cli.Common, stderr io.Writer, file string) error {
 	e, err := f.Open(ctx, stderr)
 	if err != nil {
@@ -92,7 +92,7 @@ func storeFacts(ctx context.Context, f *cli.Common, stderr io.Writer, file strin
 	}
 	defer e.Close(ctx)
 	e.ReadOnly()
-	w, err := e.Loop.Look(ctx, cli.NoTerm)
+	w, err := e.Loop.Look(ctx, cli.NoLeadership)
 	if err != nil {
 		return err
 	}

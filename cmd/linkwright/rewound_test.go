@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // rewoundLab is a lab whose history is forced back; it keeps what it fetched in cache.

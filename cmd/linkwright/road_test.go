@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // TestRoad runs the commands one after the other against two dressed clusters and one without Linkerd.

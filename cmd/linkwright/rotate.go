@@ -48,7 +48,7 @@ lease is not needed. A token of mode Existing is replaced by whoever writes it.`
 				return err
 			}
 			turns := plan.Turns(w, links, revoke, plan.Suspend, plan.PrunePolicy)
-			return operation{e}.rotate(c.Context(), turns, c.OutOrStdout())
+			return engine{e}.rotate(c.Context(), turns, c.OutOrStdout())
 		},
 	}
 	f.Add(c.Flags())
@@ -76,7 +76,7 @@ func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 }
 
 // rotate writes every inventory; what fails keeps no other from being written.
-func (e operation) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
+func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) error {
 	var failed []error
 	for _, t := range turns {
 		switch {

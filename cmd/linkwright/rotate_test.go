@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	authenticationv1 "k8s.io/api/authentication/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // TestRotate: a token is replaced because people ask for it, once, and the former one ends when the new one is in use: exactly

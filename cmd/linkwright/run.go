@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
-
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	gosync "sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/sync"
 	"github.com/linkwright/linkwright/sync/lease"
 	"github.com/linkwright/linkwright/sync/report"
@@ -52,7 +50,7 @@ linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
 			if s.teller, err = newTeller(e, status, &f); err != nil {
 				return err
 			}
-			return operation{e}.serve(c.Context(), s)
+			return engine{e}.serve(c.Context(), s)
 		},
 	}
 	f.Add(c.Flags())
@@ -82,7 +80,7 @@ func (s *serving) add(f *pflag.FlagSet) {
 }
 
 // serve runs terms beside the HTTP servers until ctx ends or one of them fails.
-func (e operation) serve(ctx context.Context, s serving) error {
+func (e engine) serve(ctx context.Context, s serving) error {
 	server, poke := web.New(web.Options{MaxAge: s.maxAge, Version: versionString(), Requests: e.Clusters.Requests}), make(chan struct{}, 1)
 	doors, err := s.doors(ctx, server, poke, e.Loop.Log)
 	if err != nil {
@@ -121,7 +119,7 @@ type daemon struct {
 }
 
 // terms leads, pass after pass, whenever the lease is ours.
-func (e operation) terms(ctx context.Context, observe bool, d daemon) error {
+func (e engine) terms(ctx context.Context, observe bool, d daemon) error {
 	e.Loop.Patience, e.Loop.Changes, e.Loop.Recorded = cli.DefaultWait, e.Clusters, e.Clusters.Recorded()
 	e.Loop.Holder = setup.Identity()
 	standby := e.Loop.Standby()
@@ -141,7 +139,7 @@ func (e operation) terms(ctx context.Context, observe bool, d daemon) error {
 	}
 	if observe {
 		e.ReadOnly()
-		return term(ctx, cli.NoTerm)
+		return term(ctx, cli.NoLeadership)
 	}
 	locks, err := e.Locks(e.Loop.Only...)
 	if err != nil {

@@ -62,8 +62,8 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 			}
 			defer e.Close(c.Context())
 			e.ReadOnly()
-			r, failed := e.Loop.Once(c.Context(), cli.NoTerm)
-			r.Opening = operation{e}.opening(c.Context(), r, failed)
+			r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+			r.Opening = engine{e}.opening(c.Context(), r, failed)
 			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 }
 
 // opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.
-func (e operation) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
+func (e engine) opening(ctx context.Context, r report.Report, failed error) *report.Opening {
 	known, err := e.record(ctx)
 	out := installedOf(e.Engine).opening(ctx, known)
 	if err == nil { // else the report says so

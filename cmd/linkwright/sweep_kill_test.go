@@ -9,17 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	strike "github.com/linkwright/linkwright/hack/fault"
 )
 

@@ -49,7 +49,7 @@ to be issued, a controller's pods to end) is waited for up to --wait; the rest i
 			err = setup.Lead(c.Context(), setup.Syncing(locks), lease.Lock.Once, func(ctx context.Context, term int64) error {
 				r, failed := e.Loop.Once(ctx, term)
 				e.Clusters.Renewal(e.Loop.Only).Once(ctx, time.Now())
-				done, told = r, cli.Tell(c.OutOrStdout(), out.Format, r, failed)
+				done, told = r, cli.Show(c.OutOrStdout(), out.Format, r, failed)
 				return nil
 			})
 			if errors.Is(err, lease.ErrHeld) {

@@ -23,7 +23,6 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
-	"github.com/linkwright/linkwright/sync/record"
 	"github.com/linkwright/linkwright/sync/report"
 )
 
@@ -117,15 +116,6 @@ func retold(out io.Writer, f report.Format, t report.Told, last string) (string,
 	}
 	_, err := io.WriteString(out, between+now.String())
 	return is.String(), err
-}
-
-// record reads the record of the installation.
-func (c installed) record(ctx context.Context) (inventory.Record, error) {
-	known, err := c.home().Record(ctx, c.owner)
-	if err == nil && known.Was.IsZero() {
-		err = record.NoRecord(c.owner, c.namespace)
-	}
-	return known, err
 }
 
 // links reads all clusters that the home cluster remembers; live: from watches that are kept open.

@@ -49,7 +49,7 @@ To keep links and give up only what linkwright has to do with them, use "release
   linkwright uninstall --repo URL --home-kubeconfig home --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return t.do(c, func(e operation, _ *fleet.Fleet) (task, error) {
+			return t.do(c, func(e engine, _ *fleet.Fleet) (task, error) {
 				e.Loop.Patience = wait
 				return func(ctx context.Context, term int64) error {
 					return e.uninstall(ctx, term, t.yes, printing(c, out.Format))
@@ -94,7 +94,7 @@ func (l leaving) all(d sync.Declaration, err error) (sync.Declaration, error) {
 }
 
 // remembered are the clusters that left the fleet, without those that people give up: what is declared is never given up.
-func (e operation) remembered(w state.Snapshot) []fleet.Cluster {
+func (e engine) remembered(w state.Snapshot) []fleet.Cluster {
 	return slices.DeleteFunc(slices.Clone(w.Departed), func(c fleet.Cluster) bool {
 		side := w.Clusters[c.Name]
 		return w.Forget[c.Name] && (!side.Known() || len(side.Seen.Hidden) > 0)
@@ -102,7 +102,7 @@ func (e operation) remembered(w state.Snapshot) []fleet.Cluster {
 }
 
 // uninstall shows what goes, and with yes takes it away.
-func (e operation) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
+func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer) error {
 	w, err := e.Loop.Look(ctx, term)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func sayLeft(out printer, left []plan.LeftOver) {
 	}
 }
 
-func (e operation) dropIf(ctx context.Context, yes bool) error {
+func (e engine) dropIf(ctx context.Context, yes bool) error {
 	if !yes {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (e operation) dropIf(ctx context.Context, yes bool) error {
 }
 
 // going tells, from a removal in the mind, what goes, what is in its way, and what was begun before and is waited for.
-func (e operation) going(w state.Snapshot, out printer) {
+func (e engine) going(w state.Snapshot, out printer) {
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])

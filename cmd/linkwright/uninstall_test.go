@@ -21,7 +21,7 @@ func TestUninstallRemembers(t *testing.T) {
 	for _, name := range []api.ClusterName{"dead", "hiding", "other", "sound"} {
 		w.Departed = append(w.Departed, fleet.Cluster{Name: name})
 	}
-	got := operation{}.remembered(w)
+	got := engine{}.remembered(w)
 	if len(got) != 2 || got[0].Name != "other" || got[1].Name != "sound" {
 		t.Errorf("declared to leave: %v", got)
 	}

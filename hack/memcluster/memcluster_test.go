@@ -9,13 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/linkwright/linkwright/object/reason"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/hack/testbed"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 	"github.com/linkwright/linkwright/render"
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/render/linkerd"

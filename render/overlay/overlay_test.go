@@ -13,7 +13,6 @@ const (
 	bareChild   = "bare-child"   // the same, without a lock
 	wildChild   = "wild-child"   // misbehaves as the job says
 	brokenOff   = "broken-off"   // a parent that is killed
-	probeChild  = "probe-child"  // locks itself in and tries what it cannot
 )
 
 // TestMain makes children of the test binary, as main does of the program.
@@ -30,8 +29,6 @@ func TestMain(m *testing.M) {
 			os.Exit(wild())
 		case wildChild:
 			os.Exit(wild())
-		case probeChild:
-			os.Exit(probe())
 		case brokenOff:
 			os.Exit(heavyParent())
 		}

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"unique"
 
-	"github.com/linkwright/linkwright/object/reason"
-
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 var rules = []Policy{Suspend, PrunePolicy}

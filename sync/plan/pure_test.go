@@ -15,7 +15,7 @@ import (
 
 // At every moment of linking and unlinking, the step depends on values alone: maps filled in another
 // order give the same one, and no input is changed.
-func TestClusterIsPure(t *testing.T) {
+func TestNextIsPure(t *testing.T) {
 	three := []api.ClusterName{"east", "north", "west"}
 	links := linkDoc("west", "east", all) + linkDoc("east", "west", "") + linkDoc("west", "north", all)
 	s := newSim(t, declare(t, three, links), three...)

@@ -22,7 +22,7 @@ type Clusters struct {
 	twins      map[string]bool                    // uids that several clusters have; nil: to be counted. Nobody changes it
 	moves      int                                // how often one changed in what others depend on
 	identities int                                // how often it changed which clusters are known, or who they are
-	versions   int                                // how often anything in shown changed, or identities
+	versions   int                                // how often a put showed something else, and identities
 }
 
 // put takes over how a cluster was read. c.mu is held.

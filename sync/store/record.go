@@ -18,7 +18,7 @@ type Record struct {
 	last      inventory.Record
 	remembers state.Record // made of last and decided; nobody changes it
 	decided   decided
-	version   int // how often it changed: with it its resourceVersion does
+	version   int // how often another version of it was read or written
 }
 
 // decided is what follows from decisions of the record and from overrides. Nobody changes it.

@@ -25,7 +25,7 @@ type KustomizeFlags struct {
 	kinds []string
 }
 
-// Add adds the flags.
+// Add adds the flags that say how kustomize builds.
 func (k *KustomizeFlags) Add(f *pflag.FlagSet) {
 	f.StringSliceVar(&k.kinds, "overlay-kinds", overlay.DefaultKinds().Words(),
 		"kinds of the objects that overlays may bring in: Kind, Kind.group, or policy.linkerd.io")

@@ -25,7 +25,7 @@ type Common struct {
 	Overlays KustomizeFlags
 }
 
-// Add adds the flags.
+// Add adds the flags of every command that reads clusters.
 func (f *Common) Add(flags *pflag.FlagSet) {
 	f.Git.Add(flags)
 	Group(flags, groupCredentials, f.Git.auth.addSecret)
@@ -103,7 +103,7 @@ func (f *Common) Look(c *cobra.Command) (*Engine, state.Snapshot, error) {
 		return nil, state.Snapshot{}, err
 	}
 	e.ReadOnly()
-	w, err := e.Loop.Look(c.Context(), NoTerm)
+	w, err := e.Loop.Look(c.Context(), NoLeadership)
 	if errors.Is(err, sync.ErrInvalid) {
 		err = Exit{Code: ExitInvalid, Err: err}
 	}
@@ -113,7 +113,7 @@ func (f *Common) Look(c *cobra.Command) (*Engine, state.Snapshot, error) {
 	return e, w, err
 }
 
-// ReadOnly makes one pass that writes nothing.
+// ReadOnly has the engine write nothing, and wait for nothing.
 func (e *Engine) ReadOnly() {
 	e.Loop.ReadOnly, e.Loop.Patience = true, 0
 }
@@ -124,5 +124,5 @@ const (
 	defaultGrace = 24 * time.Hour // of --access-grace, also for commands without it: they tell what run would do
 )
 
-// NoTerm is the term of who only reads: no process that writes is later.
-const NoTerm = math.MaxInt64
+// NoLeadership is the term of who only reads: no process that writes is later.
+const NoLeadership = math.MaxInt64

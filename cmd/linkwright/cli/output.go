@@ -33,15 +33,15 @@ func (f *Format) Add(flags *pflag.FlagSet, among []report.Format) {
 	flags.VarP(f, "output", "o", report.Enumerate(among))
 }
 
-// Tell shows what a pass did, and gives its exit code.
-func Tell(w io.Writer, f report.Format, r report.Report, failed error) error {
+// Show shows what a sync did, and gives its exit code.
+func Show(w io.Writer, f report.Format, r report.Report, failed error) error {
 	if err := r.Write(w, f); err != nil {
 		return err
 	}
 	return Verdict(r, failed)
 }
 
-// Verdict turns a pass that was told into an exit code.
+// Verdict turns a sync that was shown into an exit code.
 func Verdict(r report.Report, failed error) error {
 	switch {
 	case errors.Is(failed, sync.ErrInvalid):

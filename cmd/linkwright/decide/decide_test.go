@@ -3,16 +3,14 @@ package decide
 import (
 	"context"
 	"strings"
+	gosync "sync"
 	"testing"
 	"time"
-
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
-	gosync "sync"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/hack/memcluster"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/prune/inventory"
 	"github.com/linkwright/linkwright/sync/access"

@@ -9,19 +9,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	appsv1 "k8s.io/api/apps/v1"
-
 	corev1 "k8s.io/api/core/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
-
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/linkerd"
 	"github.com/linkwright/linkwright/sync/report"

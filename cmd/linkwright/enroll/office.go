@@ -11,21 +11,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-
 	rbacv1 "k8s.io/api/rbac/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/render/confine"
 )
 

@@ -9,16 +9,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/linkwright/linkwright/cmd/linkwright/cli"
-
 	corev1 "k8s.io/api/core/v1"
-
 	rbacv1 "k8s.io/api/rbac/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/render/confine"
 	"github.com/linkwright/linkwright/render/fleet"

@@ -13,7 +13,7 @@ import (
 )
 
 // Enter takes from this process, for good, all that a build does not need. It says whether the kernel filters system
-// calls; an older one, or one that was built without it, does not, and then the other walls stand alone.
+// calls; an older one, or one that was built without it, does not, and then the other limits stand alone.
 func Enter(l Limits) (filtered bool, err error) {
 	offer()
 	if err := shed(); err != nil {
@@ -68,7 +68,7 @@ func shed() error {
 const nobody = 65534
 
 // dropRoot makes a process of root's one of nobody's: with that all its capabilities are gone (capabilities(7)). Root that may not do so, or in
-// whose user namespace there is no nobody, goes on as it is: the other walls stand.
+// whose user namespace there is no nobody, goes on as it is: the other limits stand.
 func dropRoot() error {
 	if os.Geteuid() != 0 {
 		return nil

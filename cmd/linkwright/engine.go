@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/render/fleet"
+	"github.com/linkwright/linkwright/sync"
+	"github.com/linkwright/linkwright/sync/lease"
+	"github.com/linkwright/linkwright/sync/setup"
+)
+
+// engine is what a command works with.
+type engine struct{ *cli.Engine }
+
+// fleet is what the repository declares now.
+func (e engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
+	d, err := e.Loop.Declared.Next(ctx)
+	if err == nil && d.Fleet == nil {
+		_, err = e.Loop.Look(ctx, cli.NoLeadership) // which says what is wrong
+		if errors.Is(err, sync.ErrInvalid) {
+			err = cli.Exit{Code: cli.ExitInvalid, Err: err}
+		}
+	}
+	return d.Fleet, err
+}
+
+// record is what the home cluster remembers of clusters.
+func (e engine) record(ctx context.Context) (inventory.Record, error) {
+	return e.Loop.Home.Record(ctx, e.Loop.Owner)
+}
+
+// takeover is what commands share that show first what they would do to links, and do it with --yes.
+type takeover struct {
+	cli.Common
+	all, yes bool
+}
+
+func (t *takeover) add(f *pflag.FlagSet, does string) {
+	t.Add(f)
+	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
+	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
+	f.BoolVar(&t.yes, "yes", false, does+"; without it, it is only shown")
+}
+
+// task is what such a command does once it knows what is declared.
+type task func(ctx context.Context, term int64) error
+
+// do opens the engine, and calls what prepare makes of it and of what is declared: in a term if anything is to be written.
+func (t *takeover) do(c *cobra.Command, prepare func(engine, *fleet.Fleet) (task, error)) error {
+	opened, err := t.Open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	e := engine{opened}
+	defer e.Close(c.Context())
+	declared, err := e.fleet(c.Context())
+	if err != nil {
+		return err
+	}
+	it, err := prepare(e, declared)
+	if err != nil {
+		return err
+	}
+	return t.lease(c.Context(), e, declared, it)
+}
+
+// lease calls f in a term if anything is to be written, and else without one. Processes with --only-write have leases of their
+// own, which it holds, too: they would link again what f unlinks.
+func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f task) error {
+	if !t.yes {
+		return f(ctx, cli.NoLeadership)
+	}
+	locks, err := e.AllLocks(ctx, declared)
+	if err != nil {
+		return err
+	}
+	var told error
+	err = setup.Lead(ctx, locks, lease.Lock.Once, func(ctx context.Context, term int64) error {
+		told = f(ctx, term)
+		return nil
+	})
+	if errors.Is(err, lease.ErrHeld) {
+		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon holds it as long as it runs, and so does a process with --only-write that of its clusters: scale it to 0, and back once this is done", err)}
+	}
+	return errors.Join(told, err)
+}

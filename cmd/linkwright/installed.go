@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/prune/inventory"
+	"github.com/linkwright/linkwright/sync/access"
+	"github.com/linkwright/linkwright/sync/record"
+)
+
+// installed is an installation by what its home cluster remembers: no repository is needed.
+type installed struct {
+	*access.Clusters
+	owner, namespace string
+	log              *slog.Logger
+}
+
+// openInstalled checks the flags of a command first.
+func openInstalled(h *cli.HomeFlags, c *cobra.Command) (installed, error) {
+	if err := h.Check(); err != nil {
+		return installed{}, err
+	}
+	log, err := h.Log.Open(c.ErrOrStderr())
+	if err != nil {
+		return installed{}, err
+	}
+	clusters, err := h.OpenClusters(c.Context(), log)
+	return installed{clusters, h.Owner, h.Namespace, log}, err
+}
+
+// installedOf is the installation of an engine.
+func installedOf(e *cli.Engine) installed {
+	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
+}
+
+// home is the home cluster as package sync sees it.
+func (c installed) home() record.Home { return record.Home{Cluster: c.Home(), Namespace: c.namespace} }
+
+// record reads the record of the installation.
+func (c installed) record(ctx context.Context) (inventory.Record, error) {
+	known, err := c.home().Record(ctx, c.owner)
+	if err == nil && known.Was.IsZero() {
+		err = record.NoRecord(c.owner, c.namespace)
+	}
+	return known, err
+}

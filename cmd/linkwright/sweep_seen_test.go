@@ -54,7 +54,8 @@ func lasting(o unstructured.Unstructured) string {
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
-	for _, note := range []string{object.DigestAnnotation, "kubernetes.io/service-account.uid", "linkwright.dev/credentials", "mirror.linkerd.io/remote-resource-version"} {
+	// A restart of the destination controller is another revision, and happens once five minutes have passed since the last one.
+	for _, note := range []string{object.DigestAnnotation, "kubernetes.io/service-account.uid", "linkwright.dev/credentials", "deployment.kubernetes.io/revision", "mirror.linkerd.io/remote-resource-version"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", note)
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "labels", "kubernetes.io/legacy-token-last-used") // by the server

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -191,7 +192,8 @@ func (s *sweep) disturbed(d *deed, at point) {
 	s.spent(d, "again")
 	for name, p := range s.proxies {
 		for _, r := range p.Log() {
-			if r.Writes() && r.Resource != "leases" {
+			restart := strings.HasSuffix(r.Path, "/deployments/linkerd-destination") // it waits until five minutes after the last one
+			if r.Writes() && r.Resource != "leases" && !restart {
 				s.t.Errorf("%s: a further run sent to %s: %s %s", what, name, r.Verb, r.Path)
 			}
 		}

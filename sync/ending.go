@@ -121,9 +121,9 @@ func (e ending) next() {
 // comes back later for the rest.
 func (e ending) wait() {
 	s, now := e.r.step, time.Now()
-	if !s.Next.IsZero() {
-		at := later(s.Next, now.Add(e.backoff.When(e.w.cluster.Name)))
-		if before := s.Next.Before(e.round.deadline); before || e.daemon() {
+	if !s.Again.IsZero() {
+		at := later(s.Again, now.Add(e.backoff.When(e.w.cluster.Name)))
+		if before := s.Again.Before(e.round.deadline); before || e.daemon() {
 			e.w.alarm, e.w.pending = soonest(e.w.alarm, at), e.w.pending || before && at.Before(e.round.deadline)
 		}
 	}
@@ -131,7 +131,7 @@ func (e ending) wait() {
 		return
 	}
 	for _, at := range s.Moments() {
-		if at.After(now) && at != s.Next {
+		if at.After(now) && at != s.Again {
 			e.w.alarm = soonest(e.w.alarm, at)
 		}
 	}

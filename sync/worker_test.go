@@ -127,7 +127,7 @@ func TestLooksInVainGrowApart(t *testing.T) {
 		e.round = newRound(1, time.Hour)
 		looks := func(next time.Duration) time.Duration {
 			r := e.runs("west", true)
-			r.step = plan.Step{Cluster: "west", Times: plan.Times{Next: time.Now().Add(next)}}
+			r.step = plan.Step{Cluster: "west", Times: plan.Times{Again: time.Now().Add(next)}}
 			e.end(t.Context(), r)
 			after := time.Until(e.workers["west"].alarm)
 			time.Sleep(after)

@@ -170,7 +170,7 @@ func (r *run) calm() {
 // waits says that something may go on by the time alone.
 func (r *run) waits() bool {
 	for _, s := range r.last {
-		if s.Refused != nil || !s.Next.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Standing == plan.Waiting }) {
+		if s.Refused != nil || !s.Again.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Standing == plan.Waiting }) {
 			return true
 		}
 	}

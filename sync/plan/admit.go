@@ -52,12 +52,12 @@ func (c *cluster) admit(all []proposal) []part {
 	a := &admission{cluster: c, written: map[object.Key]bool{}}
 	parts := make([]part, len(all))
 	for i, p := range all {
-		parts[i] = a.end(p)
+		parts[i] = a.decide(p)
 	}
 	return parts
 }
 
-func (a *admission) end(p proposal) part {
+func (a *admission) decide(p proposal) part {
 	out := a.leaving
 	if p.declared() {
 		out = a.declared
@@ -127,7 +127,7 @@ func (a *admission) leaving(p proposal) part {
 	here := v.End
 	here.Cluster = a.name // what closes it is declared by the name that its cluster has now
 	if why := a.closed(here); why != nil {
-		return part{row: stay(row, why, len(v.Going)), Times: Times{Next: v.Grace}}
+		return part{row: stay(row, why, len(v.Going)), Times: Times{Again: v.Grace}}
 	}
 	out := part{}
 	switch blind := a.blind(v.End); {
@@ -180,7 +180,7 @@ func (a *admission) take(next inventory.Inventory, changes []object.Change) part
 	}
 	out := is(Changing, nil)
 	if ahead {
-		write, why := a.inventory(next, old)
+		write, why := a.recording(next, old)
 		switch {
 		case why != nil:
 			return is(Held, why)

@@ -116,8 +116,8 @@ func TestDestinationIsTold(t *testing.T) {
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
 	same(t, "rows", []string{"west base: in place", "west→east in west: in place Untold", "west→north in west: in place Untold"}, standings(west))
-	if want := r.world.Now.Add(credential.Restarts); !west.Next.Equal(want) {
-		t.Errorf("it is asked again at %s, want %s", west.Next, want)
+	if want := r.world.Now.Add(credential.Restarts); !west.Again.Equal(want) {
+		t.Errorf("it is asked again at %s, want %s", west.Again, want)
 	}
 	r.world.Now = r.world.Now.Add(credential.Restarts)
 	r.settle()

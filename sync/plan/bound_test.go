@@ -197,8 +197,8 @@ func TestBoundFirstLink(t *testing.T) {
 		t.Errorf("west uses %s, %d tokens were issued, %d are remembered", secret, i.issued, len(i.world.Fresh))
 	}
 	step := i.turn("east")
-	if at := i.world.Now.Add(api.DefaultTTL * 2 / 3); !step.Next.Equal(at) {
-		t.Errorf("the next step of east: %v, want %v", step.Next, at)
+	if at := i.world.Now.Add(api.DefaultTTL * 2 / 3); !step.Again.Equal(at) {
+		t.Errorf("the next step of east: %v, want %v", step.Again, at)
 	}
 }
 

@@ -48,8 +48,8 @@ func (c *cluster) record(end object.End) (inventory.Inventory, bool) {
 	return c.recorded[i], true
 }
 
-// inventory is the write of one, which happens only on what was read.
-func (c *cluster) inventory(next, old inventory.Inventory) (object.Change, *object.Reason) {
+// recording is the write of an inventory, which happens only on what was read.
+func (c *cluster) recording(next, old inventory.Inventory) (object.Change, *object.Reason) {
 	o, err := next.Object(c.Owner)
 	if err != nil {
 		return object.Change{}, object.Because(reason.Inventory, "%v", err)

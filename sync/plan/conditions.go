@@ -25,7 +25,7 @@ func (c conditions) add(s Step) Step {
 			s.retry(earliest(n.at, n.due))
 			continue
 		}
-		w, why := c.inventory(n.next, n.old)
+		w, why := c.recording(n.next, n.old)
 		if why != nil || ahead[w.Key] { // why not is told by whoever has more to write there
 			continue
 		}

@@ -74,8 +74,8 @@ func TestConditionsStall(t *testing.T) {
 		s.turn("west")
 	}
 	step := s.turn("west")
-	if step.Writes() > 0 || step.Retry.Sub(s.world.Now) != health.Settles || !step.Next.IsZero() {
-		t.Fatalf("writes %v, next %s, retry in %s", words(step), step.Next, step.Retry.Sub(s.world.Now))
+	if step.Writes() > 0 || step.Retry.Sub(s.world.Now) != health.Settles || !step.Again.IsZero() {
+		t.Fatalf("writes %v, next %s, retry in %s", words(step), step.Again, step.Retry.Sub(s.world.Now))
 	}
 	s.world.Now = step.Retry.Add(-time.Second)
 	same(t, "writes before the end of its time", nil, words(s.turn("west")))

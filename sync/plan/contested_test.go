@@ -47,8 +47,8 @@ func TestContested(t *testing.T) {
 		if name == "a field" && !strings.Contains(got.Why.Message, "argocd, kubectl") {
 			t.Errorf("%s: nobody is named: %v", name, got.Why)
 		}
-		if !step.Next.Equal(until) {
-			t.Errorf("%s: asked again at %s", name, step.Next)
+		if !step.Again.Equal(until) {
+			t.Errorf("%s: asked again at %s", name, step.Again)
 		}
 		drifted(s, "west", linkKey("east"))
 		same(t, name+", and something else", []string{"update " + linkKey("east").String()}, words(s.turn("west")))

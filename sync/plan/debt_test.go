@@ -220,8 +220,8 @@ func TestAccessOfADeadSource(t *testing.T) {
 	}
 	step := s.turn("east")
 	got := row(t, step, object.End{Cluster: "east", Link: westEast.Link})
-	if until := began.Add(24 * time.Hour); !step.Next.Equal(until) || !strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) {
-		t.Errorf("asked again at %s, %s", step.Next, got.Why.Message)
+	if until := began.Add(24 * time.Hour); !step.Again.Equal(until) || !strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) {
+		t.Errorf("asked again at %s, %s", step.Again, got.Why.Message)
 	}
 	s.world.Now = began.Add(24*time.Hour - time.Second)
 	if step = s.turn("east"); step.Writes() > 0 {

@@ -33,8 +33,8 @@ func TestSuspendedByDecision(t *testing.T) {
 				t.Errorf("%s: %q does not say %q", name, got.Why.Message, word)
 			}
 		}
-		if !steps["west"].Next.Equal(d.Until) {
-			t.Errorf("%s: it is asked again at %s, want %s", name, steps["west"].Next, d.Until)
+		if !steps["west"].Again.Equal(d.Until) {
+			t.Errorf("%s: it is asked again at %s, want %s", name, steps["west"].Again, d.Until)
 		}
 		s.world.Now = d.Until
 		if step := s.turn("west", Suspend, PrunePolicy); !slices.Contains(words(step), "create "+deployment("east").String()) {

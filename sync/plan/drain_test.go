@@ -69,8 +69,8 @@ func TestDrainDeadline(t *testing.T) {
 		if got.Why == nil || got.Why.Code != reason.Draining {
 			break
 		}
-		if got.Standing != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Next.After(s.world.Now) || step.Next.After(got.Until) {
-			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.world.Now.Sub(begun), got.Standing, got.Why, got.Until, step.Next, words(step))
+		if got.Standing != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Again.After(s.world.Now) || step.Again.After(got.Until) {
+			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.world.Now.Sub(begun), got.Standing, got.Why, got.Until, step.Again, words(step))
 		}
 		if moments := step.Moments(); len(moments) != 2 || moments[1] != got.Until {
 			t.Fatalf("moments: %v", moments)
@@ -78,7 +78,7 @@ func TestDrainDeadline(t *testing.T) {
 		if s.turn("east"); s.live["west"].Seen.Record(deployment("east")).IsZero() || s.live["east"].Seen.Record(access).IsZero() {
 			t.Fatal("the controller, or its access, is gone before the deadline")
 		}
-		s.world.Now = step.Next
+		s.world.Now = step.Again
 		looks++
 	}
 	if !s.world.Now.Equal(begun.Add(5*time.Minute)) || looks < 5 || looks > 60 {

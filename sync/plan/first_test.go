@@ -78,7 +78,7 @@ func TestFirstLink(t *testing.T) {
 	}, words(s.turn("east")))
 	tokens := *s.live["east"]
 	*s.live["east"] = After(tokens, Step{Changes: []object.Change{{Action: object.Replace, Key: tokenKey, Object: object.Object{Body: object.NewBody([]byte("{}"))}}}})
-	if s.turn("west").Next.IsZero() {
+	if s.turn("west").Again.IsZero() {
 		t.Error("west waits for the token of an account, and is never asked again")
 	}
 	*s.live["east"] = tokens

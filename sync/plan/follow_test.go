@@ -41,8 +41,8 @@ func TestPace(t *testing.T) {
 	until := s.world.Now.Add(calmly + lag(westEast.Link))
 	step = s.turn("west")
 	got := row(t, step, westEast)
-	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != reason.Paced || !step.Next.Equal(until) {
-		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Standing, got.Why, step.Next, until)
+	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != reason.Paced || !step.Again.Equal(until) {
+		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Standing, got.Why, step.Again, until)
 	}
 	drifted(s, "west", deployment("east"))
 	same(t, "too soon, and somebody else", []string{"update " + deployment("east").String()}, words(s.turn("west")))

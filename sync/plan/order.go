@@ -19,7 +19,7 @@ func (c *cluster) collect(s Step, parts []part) Step {
 		s.Rows = append(s.Rows, c.told(p.row))
 		s.Ahead, s.Changes, s.After = append(s.Ahead, p.ahead...), append(s.Changes, p.changes...), append(s.After, p.after...)
 		s.Tries, s.Look, s.Owed = append(s.Tries, p.tries...), append(s.Look, p.look...), append(s.Owed, p.owed...)
-		s.within(p.Next)
+		s.within(p.Again)
 		s.retry(p.Retry)
 	}
 	slices.SortFunc(s.Owed, object.End.Compare)
@@ -48,14 +48,14 @@ func (o ordering) order(s Step, next *inventory.Inventory) Step {
 // sorted orders changes by phase, then key, what takes something away last.
 func sorted(s Step) Step {
 	slices.SortStableFunc(s.Changes, func(a, b object.Change) int {
-		return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a.Object.Phase, b.Object.Phase), a.Key.Compare(b.Key))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Object.Phase, b.Object.Phase), a.Key.Compare(b.Key))
 	})
 	slices.SortStableFunc(s.Ahead, func(a, b object.Change) int { return a.End.Compare(b.End) })
 	return s
 }
 
-// last sorts what takes something away last, except a Link's drain, which keeps its phase.
-func last(c object.Change) int {
+// rank sorts what takes something away last, except a Link's drain, which keeps its phase.
+func rank(c object.Change) int {
 	if c.Action == object.Delete || c.Action == object.Release {
 		return 1
 	}
@@ -73,7 +73,7 @@ func (o ordering) writeBase(s Step, entries *inventory.Inventory) Step {
 		next = *entries
 	}
 	next.Commit, next.Term, next.Linkerd, next.Names = s.Commit, o.Term, o.Spec(o.name).Linkerd, o.secondNames()
-	if w, why := o.inventory(next, old); why == nil {
+	if w, why := o.recording(next, old); why == nil {
 		s.Ahead = append([]object.Change{w}, s.Ahead...)
 	}
 	return s

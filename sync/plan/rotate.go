@@ -63,7 +63,7 @@ func (c turning) turn(l fleet.Link, revoke bool) Turn {
 	}
 	next := old
 	next.Rotate = &inventory.Rotation{After: t.Past, Revoke: revoke}
-	t.Change, t.Refused = c.inventory(next, old)
+	t.Change, t.Refused = c.recording(next, old)
 	return t
 }
 

@@ -44,7 +44,7 @@ func moments(t *testing.T, f func(s *sim, c api.ClusterName)) {
 	}
 }
 
-// Before a step's Next and Retry nothing but what is seen can change it: nobody need ask again.
+// Before a step's Again and Retry nothing but what is seen can change it: nobody need ask again.
 func TestSameStepBeforeNext(t *testing.T) {
 	unraced(t)
 	random, later := rand.New(rand.NewPCG(1, 2)), 0
@@ -52,7 +52,7 @@ func TestSameStepBeforeNext(t *testing.T) {
 		w := s.now()
 		now := Next(w, c, s.renderer(), PrunePolicy, Suspend)
 		room := 10 * 365 * 24 * time.Hour
-		for _, at := range []time.Time{now.Next, now.Retry} {
+		for _, at := range []time.Time{now.Again, now.Retry} {
 			if !at.IsZero() {
 				room = min(room, at.Sub(w.Now))
 			}
@@ -60,12 +60,12 @@ func TestSameStepBeforeNext(t *testing.T) {
 		for _, after := range []time.Duration{0, room / 2, room - 1, time.Duration(random.Int64N(int64(room)))} {
 			w.Now = s.world.Now.Add(after)
 			then := Next(w, c, s.renderer(), PrunePolicy, Suspend)
-			if then.Next.IsZero() != now.Next.IsZero() || then.Next.Before(now.Next) {
-				t.Fatalf("%s: next is %v, and %v later %v", c, now.Next, after, then.Next)
+			if then.Again.IsZero() != now.Again.IsZero() || then.Again.Before(now.Again) {
+				t.Fatalf("%s: next is %v, and %v later %v", c, now.Again, after, then.Again)
 			}
-			then.Next = now.Next
+			then.Again = now.Again
 			if !reflect.DeepEqual(sinceless(t, w, now), sinceless(t, w, then)) {
-				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.Next, words(now), standings(now), words(then), standings(then))
+				t.Fatalf("%s: %v later, before %v, the step is another one:\n%v %v\n%v %v", c, after, now.Again, words(now), standings(now), words(then), standings(then))
 			}
 			if after > 0 {
 				later++

@@ -36,7 +36,7 @@ const soon = 300 * time.Millisecond
 
 // Times are when a step may differ although nothing was written.
 type Times struct {
-	Next  time.Time // zero: never
+	Again time.Time // zero: never
 	Retry time.Time // when there may be credentials to try, or conditions to tell, for which nothing waits; zero: never
 }
 
@@ -126,9 +126,9 @@ func (s Step) Left() bool {
 	return true
 }
 
-// Moments are when the step may differ by the clock: Next and Retry, and where that is but another look, the deadlines behind it.
+// Moments are when the step may differ by the clock: Again and Retry, and where that is but another look, the deadlines behind it.
 func (s Step) Moments() []time.Time {
-	out := []time.Time{s.Next}
+	out := []time.Time{s.Again}
 	if !s.Retry.IsZero() {
 		out = append(out, s.Retry)
 	}
@@ -153,7 +153,7 @@ func (s Step) row(end object.End) Row {
 func (s Step) Writes() int { return len(s.Ahead) + len(s.Changes) + len(s.After) }
 
 // within has the step asked again at a moment, if not earlier; zero: not for this.
-func (t *Times) within(at time.Time) { t.Next = earliest(t.Next, at) }
+func (t *Times) within(at time.Time) { t.Again = earliest(t.Again, at) }
 
 // retry has the step asked again at a moment, if not earlier, and nothing wait for that; zero: not for this.
 func (t *Times) retry(at time.Time) { t.Retry = earliest(t.Retry, at) }

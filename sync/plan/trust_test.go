@@ -72,8 +72,8 @@ func TestTrust(t *testing.T) {
 		if !link() {
 			t.Errorf("%s: the link is gone", c.mode)
 		}
-		if last = step("old and shared", was, was, placed); c.mode != "Skip" && !last.Next.Equal(end.Add(-60*24*time.Hour)) {
-			t.Errorf("%s: looks again at %s", c.mode, last.Next)
+		if last = step("old and shared", was, was, placed); c.mode != "Skip" && !last.Again.Equal(end.Add(-60*24*time.Hour)) {
+			t.Errorf("%s: looks again at %s", c.mode, last.Again)
 		}
 		s.world.Now = end
 		step("expired", was, was, c.apart)

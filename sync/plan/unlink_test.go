@@ -127,7 +127,7 @@ func TestModeChangeKeepsSecretWhileResolved(t *testing.T) {
 	if got := row(t, step, westEast); got.Standing != Waiting || s.live["west"].Seen.Record(secret).IsZero() {
 		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Standing, got.Why, s.live["west"].Seen.Record(secret))
 	}
-	if step.Next.IsZero() {
+	if step.Again.IsZero() {
 		t.Error("it waits for mirrors, and is never asked again")
 	}
 	remove(s.live["west"], db)

@@ -20,7 +20,7 @@ func TestReportedChangesAreVersions(t *testing.T) {
 		want   bool
 	}{
 		"nothing":             {func(*plan.Step) {}, false},
-		"when it looks again": {func(s *plan.Step) { s.Next = time.Now() }, false},
+		"when it looks again": {func(s *plan.Step) { s.Again = time.Now() }, false},
 		"refused":             {func(s *plan.Step) { s.Refused = why }, true},
 		"not confined":        {func(s *plan.Step) { s.Unconfined = why }, true},
 		"an orphan":           {func(s *plan.Step) { s.Strays = []plan.Stray{{Why: "x"}} }, true},

@@ -175,6 +175,7 @@ func (a advice) Error() string { return a.message }
 
 func (a advice) Unwrap() error { return a.cause }
 
+// why says what an error of Clusters means, and which command grants a right that is missing.
 func (l *Loop) why(err error) *object.Reason {
 	if l.Explain == nil {
 		return object.Because(reason.Unknown, "%v", err)

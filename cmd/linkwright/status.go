@@ -56,21 +56,7 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 			case !slices.Contains(report.Formats(), out.Format):
 				return cli.Usage("--output %s: with --repo want %s", out.Format, report.Enumerate(report.Formats()))
 			}
-			e, err := f.Open(c.Context(), c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer e.Close(c.Context())
-			e.ReadOnly()
-			r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
-			r.Opening = engine{e}.opening(c.Context(), r, failed)
-			if err := r.Status(c.OutOrStdout(), out.Format); err != nil {
-				return err
-			}
-			if err := cli.Verdict(r, failed); err != nil || r.AsDeclared() {
-				return err
-			}
-			return cli.Exit{Code: cli.ExitPartial}
+			return compare(&f, c, out.Format)
 		},
 	}
 	f.Git.Here = true
@@ -79,6 +65,25 @@ With --repo it reads the repository and the clusters, and compares them, as the 
 	out.Add(c.Flags(), report.ToldFormats())
 	c.Flags().BoolVar(&watch, "watch", false, "go on, and show it whenever it changes; without --repo")
 	return c
+}
+
+// compare shows how each link is beside what the repository declares.
+func compare(f *cli.Common, c *cobra.Command, as report.Format) error {
+	e, err := f.Open(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer e.Close(c.Context())
+	e.ReadOnly()
+	r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
+	r.Opening = engine{e}.opening(c.Context(), r, failed)
+	if err := r.Status(c.OutOrStdout(), as); err != nil {
+		return err
+	}
+	if err := cli.Verdict(r, failed); err != nil || r.AsDeclared() {
+		return err
+	}
+	return cli.Exit{Code: cli.ExitPartial}
 }
 
 // opening is what status opens with: what the record and the leases say, and what a look at the repository adds to that.

@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -121,7 +122,8 @@ func (b *bed) renamedSource(t *testing.T, d *text) {
 	}
 	d.set(b.declarations(second("occident", "west") + linkWith("west", "east", federated)))
 	b.clean(l, 2)
-	led := b.witnessed(func(*testbed.Witness) {
+	b.witnessed(func(w *testbed.Witness) {
+		b.leaders(w, 1)
 		uncordon := b.cordon()
 		b.restarts("controller-east")
 		d.set(b.renamed("west", "occident", second("west", "occident")+linkWith("occident", "east", federated)))
@@ -144,10 +146,16 @@ func (b *bed) renamedSource(t *testing.T, d *text) {
 		d.set(b.declarations(linkWith("west", "east", federated)))
 		b.clean(l, 2)
 		b.forgets(l)
+		b.leaders(w, 2) // the controller was restarted once
 	})
-	if len(led) != 2 { // for we restarted it once
-		t.Errorf("the link was led by %v", led)
-	}
+}
+
+// leaders waits until this many pods have led the controllers for east, one after the other. A new pod takes the Lease some time after it is ready.
+func (b *bed) leaders(w *testbed.Witness, want int) {
+	b.t.Helper()
+	b.eventually(fmt.Sprintf("leaders of the link are not %d", want), func(context.Context) (bool, error) {
+		return len(w.Leaders("east")) == want, nil
+	})
 }
 
 // restarts has the pods of a controller made anew.

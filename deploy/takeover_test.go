@@ -12,7 +12,7 @@ func (b *bed) takeover() {
 	b.run(0, "sync")
 	b.run(4, "release", "--all")
 	b.run(0, "release", "--all", "--yes")
-	b.run(4, "sync") // Occupied
+	b.run(4, "sync") // ObjectExists
 	b.run(4, "adopt", "--all")
 	b.run(0, "adopt", "--all", "--yes")
 	b.run(0, "sync")

@@ -23,9 +23,10 @@ import (
 )
 
 const (
-	readme       = "../README.md"
-	architecture = "../docs/architecture.md"
-	module       = "github.com/linkwright/linkwright"
+	readme         = "../README.md"
+	referencePages = "../docs/reference/"
+	architecture   = "../docs/architecture.md"
+	module         = "github.com/linkwright/linkwright"
 )
 
 func update() bool { return flag.Lookup("update").Value.String() == "true" }
@@ -149,7 +150,7 @@ func TestFlags(t *testing.T) {
 	for _, command := range []string{"accept cluster", "allow non-fast-forward", "abandon", "reconcile", "suspend", "resume"} {
 		own(t, program, command, options)
 	}
-	section(t, readme, "flags", flagTable(options, commands))
+	section(t, referencePages+"commands.md", "flags", flagTable(options, commands))
 }
 
 // own adds the flags of a command that records a decision, but for those that nearly all commands have.
@@ -214,7 +215,7 @@ func TestMetrics(t *testing.T) {
 	for _, m := range web.Metrics() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, strings.Join(m.Labels, ", "), m.Help)
 	}
-	section(t, readme, "metrics", b.String())
+	section(t, referencePages+"metrics.md", "metrics", b.String())
 }
 
 func TestWarnings(t *testing.T) {
@@ -223,13 +224,13 @@ func TestWarnings(t *testing.T) {
 	for _, r := range fleet.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Code, r.Help)
 	}
-	section(t, readme, "warnings", b.String())
+	section(t, referencePages+"warnings.md", "warnings", b.String())
 	b.Reset()
 	b.WriteString("| code | says |\n| --- | --- |\n")
 	for _, r := range fleet.SecretRules() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Code, r.Help)
 	}
-	section(t, "../docs/git.md", "secrets", b.String())
+	section(t, referencePages+"warnings.md", "secrets", b.String())
 }
 
 // depend reads files, so that a cached result of this test does not outlive a change of them.
@@ -248,25 +249,26 @@ func depend(t *testing.T, pattern string) []string {
 	return out
 }
 
-// TestReasons: the README has the table of reasons, and no code is a word that stands in no table.
+// TestReasons: a page has all reasons, as the tables of package reason give them.
 func TestReasons(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| reason | means | what to do |\n| --- | --- | --- |\n")
-	for _, e := range reason.Table() {
-		codes := make([]string, len(e.Codes))
-		for i, c := range e.Codes {
-			codes[i] = "`" + string(c) + "`"
+	for _, g := range reason.Table() {
+		fmt.Fprintf(&b, "\n## %s\n\n| reason | meaning | what to do |\n| --- | --- | --- |\n", g.Title)
+		for _, e := range g.Entries {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Code, e.Meaning, e.Remedy)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(codes, ", "), e.Meaning, e.Remedy)
 	}
-	section(t, readme, "reasons", b.String())
+	section(t, referencePages+"reasons.md", "reasons", fromReference(b.String()))
 	b.Reset()
-	b.WriteString("| reason | why it is written |\n| --- | --- |\n")
-	for _, e := range reason.Changes() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", e.Codes[0], e.Meaning)
+	b.WriteString("| reason | meaning |\n| --- | --- |\n")
+	for _, e := range reason.Writes().Entries {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", e.Code, e.Meaning)
 	}
-	section(t, "../docs/log.md", "changes", b.String())
+	section(t, referencePages+"reasons.md", "writes", b.String())
 }
+
+// fromReference turns links from the root of the repository into links from the directory of the reference pages.
+func fromReference(text string) string { return strings.ReplaceAll(text, "](docs/", "](../") }
 
 // TestReasonsAreTyped: what makes a reason, or asks for one, names a constant of the table, and each of those is used.
 func TestReasonsAreTyped(t *testing.T) {
@@ -281,10 +283,9 @@ func TestReasonsAreTyped(t *testing.T) {
 			used[m[1]] = true
 		}
 	}
-	for _, e := range slices.Concat(reason.Table(), reason.Changes()) {
-		unused := slices.DeleteFunc(slices.Clone(e.Codes), func(c reason.Code) bool { return used[string(c)] })
-		if len(unused) > 0 {
-			t.Errorf("nothing says %v any more: take them out of the table", unused)
+	for _, e := range reason.All() {
+		if !used[string(e.Code)] {
+			t.Errorf("nothing gives the reason %s any more: take it out of the table", e.Code)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestLeaveBase(t *testing.T) {
 			r := ours(policyKey)
 			r.Keep = true
 			record(&in.Seen, policyKey, r)
-		}, "refused: Kept", false},
+		}, "refused: PruneDisabled", false},
 		{"nothing may be deleted", func(in *Input) { in.Policy.Prune.Policy = api.UpsertOnly }, "refused: PrunePolicy", false},
 		{"begun, then nothing may be deleted", func(in *Input) {
 			in.Policy.Prune.Policy, in.Recorded[0].Leaving = api.UpsertOnly, true
@@ -78,7 +78,7 @@ func TestTrimBase(t *testing.T) {
 	if v := one(t, in, settled()); told(v) != "" {
 		t.Errorf("wanted: %s", told(v))
 	}
-	in.Wanted[base] = object.Wanted{End: base, Held: &object.Reason{Code: reason.NotServed}}
+	in.Wanted[base] = object.Wanted{End: base, Held: &object.Reason{Code: reason.KindNotServed}}
 	if v := one(t, in, settled()); told(v) != "" || !v.Next.Has(policyKey) {
 		t.Errorf("held: %s", told(v))
 	}

@@ -177,7 +177,7 @@ func TestDrainIsGuarded(t *testing.T) {
 	r := in.Seen.Record(accountKey)
 	r.Keep = true
 	record(&in.Seen, accountKey, r)
-	if got := told(one(t, in, served())); got != "refused: Kept" {
+	if got := told(one(t, in, served())); got != "refused: PruneDisabled" {
 		t.Errorf("kept: %s", got)
 	}
 	in = draining(external())
@@ -283,7 +283,7 @@ func TestDrainSparesTheHeld(t *testing.T) {
 		t.Fatalf("nobody else's: %v", got)
 	}
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{linkKey}})
-	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: reason.NoGateway}}
+	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: reason.GatewayIncomplete}}
 	if got := drains(); slices.Contains(got, linkKey) {
 		t.Errorf("a held end has it: %v", got)
 	}

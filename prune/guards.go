@@ -112,7 +112,7 @@ func noObjectKept(j judgement, all []taking) map[object.End]*object.Reason {
 			}
 		}
 		if len(kept) > 0 {
-			out[t.end] = object.Because(reason.Kept, "%s carries %s: %s; remove the annotation to let it go",
+			out[t.end] = object.Because(reason.PruneDisabled, "%s carries %s: %s; remove the annotation to let it go",
 				strings.Join(kept, ", "), object.PruneAnnotation, object.PruneDisabled)
 		}
 	}

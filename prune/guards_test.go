@@ -85,7 +85,7 @@ func TestLeavingIsNotJudged(t *testing.T) {
 	r := in.Seen.Record(kept)
 	r.Keep = true
 	record(&in.Seen, kept, r)
-	refused := &object.Reason{Code: reason.Kept}
+	refused := &object.Reason{Code: reason.PruneDisabled}
 	for _, v := range Select(in, answer(Peer{State: PeerHolds, Refused: refused})) {
 		if v.Refused != nil || len(v.Go) == 0 {
 			t.Errorf("%s: %s", v.End, told(v))
@@ -146,7 +146,7 @@ func TestDrainOfKept(t *testing.T) {
 		r := in.Seen.Record(k)
 		r.Keep = true
 		record(&in.Seen, k, r)
-		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.Kept || !strings.Contains(v.Refused.Message, k.String()) {
+		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.PruneDisabled || !strings.Contains(v.Refused.Message, k.String()) {
 			t.Errorf("%s kept: %v", k, v.Refused)
 		}
 		want := in.Wanted[source]
@@ -183,7 +183,7 @@ func TestNoObjectKept(t *testing.T) {
 	r.Keep = true
 	record(&in.Seen, kept, r)
 	refused := Judge(in)
-	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != reason.Kept || !strings.Contains(why.Message, kept.String()) {
+	if why := refused[in.Recorded[1].End]; len(refused) != 1 || why.Code != reason.PruneDisabled || !strings.Contains(why.Message, kept.String()) {
 		t.Errorf("refused: %v", refused)
 	}
 }
@@ -228,7 +228,7 @@ func TestLeavingKeeps(t *testing.T) {
 	r := in.Seen.Record(linkKey)
 	r.Keep = true
 	record(&in.Seen, linkKey, r)
-	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.Kept {
+	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.PruneDisabled {
 		t.Errorf("kept: %s", told(v))
 	}
 }

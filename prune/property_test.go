@@ -98,7 +98,7 @@ func (s *scene) end(r *rand.Rand, end object.End) {
 	}
 	peer := Peer{State: []PeerState{PeerUnheard, PeerDead, PeerUnjudged, PeerHolds, PeerHolds, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
 	if r.IntN(4) == 0 {
-		peer.Refused = &object.Reason{Code: reason.Kept}
+		peer.Refused = &object.Reason{Code: reason.PruneDisabled}
 	}
 	if r.IntN(8) == 0 {
 		peer.Closed = &object.Reason{Code: reason.Suspended}

@@ -99,7 +99,7 @@ func TestBegunWaitsForItsSuccessor(t *testing.T) {
 	for _, leaving := range []bool{false, true} {
 		in := input(source, perLink(), linkerd.Mirror{})
 		in.Recorded[0].Leaving = leaving
-		in.Successor = func(object.End) *object.Reason { return object.Because(reason.WaitingForSuccessor, "not ready") }
+		in.Successor = func(object.End) *object.Reason { return object.Because(reason.WaitingForReplacement, "not ready") }
 		if v := one(t, in, settled()); v.Waiting == nil || len(v.Go) > 0 || v.Next.Leaving != leaving {
 			t.Errorf("begun %t: %s", leaving, told(v))
 		}

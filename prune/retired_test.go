@@ -30,7 +30,7 @@ func TestRetiredIsNotJudged(t *testing.T) {
 	kept.Keep = true
 	in.Removal = nil
 	record(&in.Seen, token, kept)
-	if refused := Judge(in); refused[target] == nil || refused[target].Code != "Kept" {
+	if refused := Judge(in); refused[target] == nil || refused[target].Code != "PruneDisabled" {
 		t.Errorf("a retired token with a mark to keep: %v", refused[target])
 	}
 }

@@ -253,7 +253,7 @@ func (u unlink) mirrors() gate {
 			return nil, nil
 		}
 		m := u.made()
-		swept := object.Reason{Code: reason.Swept, Message: "mirror of an unlinked cluster"}
+		swept := object.Reason{Code: reason.LeftByController, Message: "mirror of an unlinked cluster"}
 		take, wait := u.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {
 			take = append(take, Quit(end, f, u.Seen))
@@ -285,7 +285,7 @@ func (u unlink) leftovers(name string, keys []object.Key) gate {
 			service := object.Key{Kind: "Service", Namespace: k.Namespace, Name: k.Name}
 			return k.Kind == "Endpoints" && u.theirs(service)
 		})
-		return u.takesForeign(u.inv.End, keys, object.Reason{Code: reason.Swept, Message: "left by the controller of an unlinked cluster"})
+		return u.takesForeign(u.inv.End, keys, object.Reason{Code: reason.LeftByController, Message: "left by the controller of an unlinked cluster"})
 	}}
 }
 
@@ -293,7 +293,7 @@ func (u unlink) leftovers(name string, keys []object.Key) gate {
 func Quit(end object.End, m linkerd.Membership, seen object.Observation) object.Change {
 	c := object.Change{
 		End: end, Key: m.Key, Was: seen.Record(m.Key), Action: object.Delete,
-		Why: object.Reason{Code: reason.Swept, Message: "federated service without any member left"},
+		Why: object.Reason{Code: reason.LeftByController, Message: "federated service without any member left"},
 	}
 	if m.Others {
 		c.Action = object.Release

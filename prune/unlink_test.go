@@ -136,7 +136,7 @@ func TestInventoryOfUnlink(t *testing.T) {
 // The source's access in the target waits for the source, unknown or not through.
 func TestTargetWaits(t *testing.T) {
 	k := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
-	kept := &object.Reason{Code: reason.Kept}
+	kept := &object.Reason{Code: reason.PruneDisabled}
 	tests := []struct {
 		name    string
 		peer    Peer
@@ -146,7 +146,7 @@ func TestTargetWaits(t *testing.T) {
 		{"source not read", Peer{}, false, "wait: cluster west cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays"},
 		{"source not through", Peer{State: PeerHolds}, false, "wait: its access stays until cluster west has removed its end of the link"},
 		{"source through", settled(), false, "delete ServiceAccount linkwright.west"},
-		{"source refused", Peer{State: PeerHolds, Refused: kept}, false, "refused: Kept"},
+		{"source refused", Peer{State: PeerHolds, Refused: kept}, false, "refused: PruneDisabled"},
 		{"source refused, begun", Peer{State: PeerHolds, Refused: kept}, true, "wait: its access stays until cluster west has removed its end of the link"},
 		{"source not read, begun", Peer{}, true, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
 	}

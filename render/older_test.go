@@ -22,7 +22,7 @@ func TestTooOldForNoGateway(t *testing.T) {
 		for _, without := range []bool{true, false} {
 			target := linkerd.Facts{Version: "2.18.0", Gateway: linkerd.Gateway{Disabled: without}}
 			why := TooOld(Input{Link: l, Source: &linkerd.Facts{Version: version}, Target: &target})
-			if got := why != nil; got != (held && without) || got && why.Code != reason.OldLinkerd {
+			if got := why != nil; got != (held && without) || got && why.Code != reason.LinkerdTooOld {
 				t.Errorf("%s, without a gateway %t: %v", version, without, why)
 			}
 		}

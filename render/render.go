@@ -91,7 +91,7 @@ func (r Renderer) build(end object.End, in Input, families []family) object.Want
 		f(b)
 	}
 	if b.err != nil {
-		return object.Wanted{End: end, Held: object.Because(reason.Unrenderable, "%v", b.err)}
+		return object.Wanted{End: end, Held: object.Because(reason.RenderFailed, "%v", b.err)}
 	}
 	slices.SortFunc(b.objects, func(x, y object.Object) int {
 		if x.Phase != y.Phase {
@@ -185,16 +185,16 @@ func skew(in Input) *object.Reason {
 	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Skewed(in.Source.Version, in.Target.Version) {
 		return nil
 	}
-	return object.Because(reason.OldLinkerd, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or declare the link without remoteDiscoverySelector and federatedServiceSelector",
+	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or declare the link without remoteDiscoverySelector and federatedServiceSelector",
 		in.Link.Target.Name, in.Target.Version, in.Link.Source.Name, in.Source.Version, in.Link.Target.Name)
 }
 
 func noCredential(l fleet.Link) *object.Reason {
 	if l.Spec.Credentials.Mode == api.Bound {
-		return object.Because(reason.NoCredential, "cluster %s has issued no token for %s yet: it is asked for once the account is there and %s can take it",
+		return object.Because(reason.CredentialNotIssued, "cluster %s has issued no token for %s yet: it is asked for once the account is there and %s can take it",
 			l.Target.Name, l.Source.Name, l.Source.Name)
 	}
-	return object.Because(reason.NoCredential, "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
+	return object.Because(reason.CredentialNotIssued, "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
 		l.Target.Name, l.Source.Name)
 }
 

@@ -190,7 +190,7 @@ func (c *chaos) flaps() {
 		c.t.Errorf("%d writes of the Link while the address flaps: %+v", len(sent), sent)
 	}
 	c.until("it says that it waits, unless it is through", func() bool { // a busy machine plans rarely
-		return c.says("east", "west") == "Paced" || c.linkField("east", "west", "gatewayAddress") == lastAddress
+		return c.says("east", "west") == "RateLimited" || c.linkField("east", "west", "gatewayAddress") == lastAddress
 	})
 }
 
@@ -230,7 +230,7 @@ func (c *chaos) anotherCA() {
 	was, own, announced := c.config(), string(c.Cluster("east").Config.CAData), c.announced()
 	before := c.asked("west")
 	c.certify(other)
-	c.stands("west", "east", "AccessFails")
+	c.stands("west", "east", "CredentialNotAccepted")
 	noted := func(sent string) bool { return sent == "patch configmaps linkwright.west.east" } // Ready: False, once that lasts
 	if sent := slices.DeleteFunc(c.sent("west", before), noted); len(sent) > 0 || c.config() != was {
 		c.t.Errorf("with a CA that does not fit it sent %q", sent)
@@ -238,7 +238,7 @@ func (c *chaos) anotherCA() {
 	begun := time.Now()
 	c.certify(own + other)
 	c.until("the CA is written", func() bool { return c.config() != was })
-	c.stands("west", "east", "Untold") // the destination controller started anew some seconds ago
+	c.stands("west", "east", "CredentialNotLoaded") // the destination controller started anew some seconds ago
 	c.triedBefore(begun)
 	if now := c.announced(); now == announced {
 		c.t.Errorf("the mirror was told of nothing: %s", now)
@@ -311,7 +311,7 @@ func (c *chaos) rebuilt(stop func()) func() {
 	stop = c.begun(map[api.ClusterName]string{"east": c.uid("north")})
 	c.mirrored("west", "web-of-north-east")
 	c.mirrored("north", "web-of-west-west")
-	c.stands("west", "east", "Untold")
+	c.stands("west", "east", "CredentialNotLoaded")
 	c.stands("east", "west", "")
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(c.config()))
 	if err != nil || config.Host != c.Cluster("north").Config.Host {

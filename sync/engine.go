@@ -110,7 +110,7 @@ func (e *engine) declare(ctx context.Context, f *fleet.Fleet) error {
 		return err
 	}
 	for name, err := range e.loop.Clusters.Follow(ctx, clusters) {
-		e.store.PutCluster(name, state.Cluster{Err: object.Because(reason.Access, "%v", err)}, e.store.Declared.Epoch())
+		e.store.PutCluster(name, state.Cluster{Err: object.Because(reason.AccessInvalid, "%v", err)}, e.store.Declared.Epoch())
 	}
 	return nil
 }

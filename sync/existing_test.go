@@ -33,9 +33,9 @@ func TestExisting(t *testing.T) {
 	told(b.clean(l, 2))
 	d.set(b.declarations(linkWith("west", "east", vault+federated)))
 	for _, step := range []struct{ code, says string }{
-		{"NoSecret", "linkerd-multicluster/vault-east is not there"},
-		{"BadSecret", "tokenFile refers to a file"},
-		{"NoSecret", "linkerd/cluster-credentials-east is not there"},
+		{"SecretNotFound", "linkerd-multicluster/vault-east is not there"},
+		{"SecretInvalid", "tokenFile refers to a file"},
+		{"SecretNotFound", "linkerd/cluster-credentials-east is not there"},
 	} {
 		r := told(b.once(l))
 		held(t, r, step.code, step.says)

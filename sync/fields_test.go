@@ -138,7 +138,7 @@ func (b *bed) extras(t *testing.T, l *sync.Loop, o overlays) {
 	if c := r.Counts(); c.InPlace != 12 || c.Held != 1 || c.Failed != 0 || r.Clean() {
 		t.Errorf("with a kind that east does not serve: %+v\n%s", c, dump(r))
 	}
-	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Held || row.Why.Code != reason.NotServed {
+	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Held || row.Why.Code != reason.KindNotServed {
 		t.Errorf("east's base is %s, %v", row.Standing, row.Why)
 	}
 	delete(o.extras, "east")
@@ -251,7 +251,7 @@ func (b *bed) leaving(t *testing.T, l *sync.Loop, d *text, o overlays) {
 	tight := policy("prune: {maxLinks: 0%, minAllowed: 0}")
 	d.set(as(b.declarations(mesh), "east", "state: Leaving") + tight)
 	r := b.clean(l, 4)
-	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Removed || row.Why == nil || row.Why.Code != reason.Left {
+	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Removed || row.Why == nil || row.Why.Code != reason.CleanupComplete {
 		t.Errorf("east's base is %s, %v", row.Standing, row.Why)
 	}
 	for _, p := range [][2]string{{"west", "east"}, {"east", "west"}, {"north", "east"}, {"east", "north"}} {

@@ -168,7 +168,7 @@ func (r reader) live(ctx context.Context, conn object.Cluster, side *state.Clust
 func (r reader) watches(side *state.Cluster, ledger object.Observation) bool {
 	looked, err := plan.Watches(r.store.Near(r.cluster.Name), r.cluster, r.loop.Renderer, ledger)
 	if err != nil {
-		side.Err = object.Because(reason.Inventory, "%v", err)
+		side.Err = object.Because(reason.InventoryInvalid, "%v", err)
 		return false
 	}
 	side.Looked = r.store.Clusters.Share(looked, side.Looked)

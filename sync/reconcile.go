@@ -174,7 +174,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 func (r *reconcile) forbidden() bool {
 	tried := slices.DeleteFunc(slices.Clone(r.outcomes), func(o object.Outcome) bool { return errors.Is(o.Err, apply.ErrSkipped) })
 	may := func(o object.Outcome) bool {
-		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.NotAdmitted}, r.loop.why(o.Err).Code)
+		return o.Err == nil || !slices.Contains([]reason.Code{reason.Forbidden, reason.AdmissionDenied}, r.loop.why(o.Err).Code)
 	}
 	return len(tried) > 0 && !slices.ContainsFunc(tried, may)
 }
@@ -240,7 +240,7 @@ func (r *reconcile) issue(ctx context.Context) {
 		}
 		r.outcomes = append(r.outcomes, object.Outcome{Err: err, Change: object.Change{
 			End: object.End{Cluster: r.cluster.Name, Link: n.Link}, Action: object.Create, Key: tokenRequest(n.Request.Account),
-			Why: object.Reason{Code: reason.Token, Message: "its source needs one"},
+			Why: object.Reason{Code: reason.CredentialNotIssued, Message: "its source needs one"},
 		}})
 	}
 }

@@ -149,7 +149,7 @@ func unapplied(head polled, why error) *object.Reason {
 		return object.Because(reason.RevisionNotRead, "%v", head.err)
 	}
 	if refused, ok := errors.AsType[RefusedHead](why); ok {
-		return object.Because(reason.Rewound, "%v", refused)
+		return object.Because(reason.NonFastForward, "%v", refused)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestUnapplied(t *testing.T) {
 		"one of two":   {polled{Declaration: Declaration{Commit: "b", Problems: wrong[:3]}, err: ErrInvalid}, ErrInvalid, "InvalidDeclarations: a.yaml:3:2: x (and 1 more error)"},
 		"no commit":    {polled{err: lost}, lost, "RepositoryNotRead: no route to host"},
 		"no tree":      {polled{Declaration: Declaration{Commit: "b"}, err: lost}, lost, "RevisionNotRead: no route to host"},
-		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(RefusedHead{fmt.Errorf("behind: %w", lost)}, lost), string(reason.Rewound) + ": behind: no route to host"},
+		"history":      {polled{Declaration: Declaration{Commit: "b"}}, errors.Join(RefusedHead{fmt.Errorf("behind: %w", lost)}, lost), string(reason.NonFastForward) + ": behind: no route to host"},
 		"another":      {polled{Declaration: Declaration{Commit: "b"}}, lost, ""},
 	} {
 		got := ""

@@ -167,7 +167,7 @@ func deeds(r report.Report, sent []string) []string {
 	conditions := map[string]bool{}
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
-			conditions[string(c.Name)+": "+o.Change.Action.String()+" "+o.Change.Key.String()] = o.Change.Why.Code == reason.Conditions
+			conditions[string(c.Name)+": "+o.Change.Action.String()+" "+o.Change.Key.String()] = o.Change.Why.Code == reason.ConditionsChanged
 		}
 	}
 	return slices.DeleteFunc(sent, func(w string) bool { return conditions[w] })
@@ -263,7 +263,7 @@ func (r *rewind) comesBack(t *testing.T) {
 	before := r.controllers("north")
 	got := r.pass()
 	for _, c := range got.Clusters {
-		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == reason.Rewound) {
+		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == reason.NonFastForward) {
 			t.Errorf("%s is refused for %v", c.Name, why)
 		}
 	}

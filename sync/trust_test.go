@@ -31,8 +31,8 @@ func (d *daemon) rotated() {
 	}
 	before := d.asked("west")
 	for _, step := range []struct{ what, bundle, code string }{
-		{"a second anchor", was + will, "AnchorsDiffer"},
-		{"without the first", will, "NoSharedAnchor"},
+		{"a second anchor", was + will, "TrustAnchorsDiffer"},
+		{"without the first", will, "TrustAnchorsNotShared"},
 		{"as before", was, ""},
 	} {
 		patch, err := json.Marshal(corev1.ConfigMap{Data: map[string]string{"ca-bundle.crt": step.bundle}})

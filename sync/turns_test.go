@@ -304,9 +304,9 @@ func TestForbiddenWrites(t *testing.T) {
 		want bool
 	}{
 		{[]error{code(reason.Forbidden), apply.ErrSkipped}, true},
-		{[]error{code(reason.NotAdmitted)}, true},
-		{[]error{code(reason.Forbidden), code(reason.NotAdmitted)}, true},
-		{[]error{code(reason.NotAdmitted), code("Invalid")}, false},
+		{[]error{code(reason.AdmissionDenied)}, true},
+		{[]error{code(reason.Forbidden), code(reason.AdmissionDenied)}, true},
+		{[]error{code(reason.AdmissionDenied), code("Invalid")}, false},
 		{[]error{code(reason.Forbidden), nil}, false},
 		{[]error{apply.ErrSkipped}, false},
 		{nil, false},

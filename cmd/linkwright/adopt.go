@@ -98,7 +98,7 @@ func (p *proof) shown(_ state.Snapshot, end object.End, changes []object.Change)
 			return o.End.Cluster == c.End.Cluster && o.Key == c.Key && o.Was.UID == c.Was.UID
 		}
 		if c.Action == object.Adopt && !slices.ContainsFunc(p.adoptions, same) {
-			return object.Because(reason.NotShown, "%s came after what is adopted was shown: adopt %s again", c.Key, end.Link)
+			return object.Because(reason.ChangedSinceShown, "%s came after what is adopted was shown: adopt %s again", c.Key, end.Link)
 		}
 	}
 	return nil

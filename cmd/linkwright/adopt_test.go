@@ -83,10 +83,10 @@ func TestAdopt(t *testing.T) {
 	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
-	l.must(cli.ExitPartial, []string{"OtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
+	l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
 	l.keptBy("argocd-controller", "")
 	before := l.inLink("west")
-	l.must(cli.ExitPartial, []string{"Occupied", "linkwright adopt west/east"}, "sync")
+	l.must(cli.ExitPartial, []string{"ObjectExists", "linkwright adopt west/east"}, "sync")
 
 	shown := l.must(cli.ExitPartial, []string{
 		"Nothing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "goes on with the former token",
@@ -186,7 +186,7 @@ func TestAdoptLegacy(t *testing.T) {
 	l, w := handmade(t, true)
 	before := l.inLink("west")
 	l.commit(l.clusters() + link("west", "east", full))
-	l.must(cli.ExitPartial, []string{"Occupied"}, "sync")
+	l.must(cli.ExitPartial, []string{"ObjectExists"}, "sync")
 	l.must(cli.ExitPartial, []string{
 		"Deployment.apps linkerd-multicluster/linkerd-service-mirror-east", "deletes it: it is not declared, or what is declared takes its place",
 		"note: ClusterRole linkerd-service-mirror-access-local-resources-east in west stays", "Nothing was written",

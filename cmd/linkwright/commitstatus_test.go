@@ -70,7 +70,7 @@ func TestStanding(t *testing.T) {
 			r.Clusters[0].Step.Refused = object.Because(reason.Unreachable, canary)
 		}), forge.Failure, both + "1 in place; 1 cluster unread"},
 		"a cluster is not to be written": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
-			r.Clusters[0].Step.Refused = object.Because(reason.SameCluster, canary)
+			r.Clusters[0].Step.Refused = object.Because(reason.DuplicateCluster, canary)
 		}), forge.Failure, both + "1 in place; 1 cluster refused"},
 		"a cluster without a turn": {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 unknown; 1 cluster unread"},
 		"an invalid head": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {

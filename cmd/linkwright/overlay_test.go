@@ -105,7 +105,7 @@ func (l *lab) fixed() {
 	change("one", "")
 	l.must(cli.ExitDone, []string{"2 links in place"}, append(kinds, "sync")...)
 	change("two", "")
-	held := []string{"Immutable", "spec.replace: [{kind: ConfigMap}]"}
+	held := []string{"ImmutableField", "spec.replace: [{kind: ConfigMap}]"}
 	l.must(cli.ExitPartial, held, append(kinds, "diff")...)
 	l.must(cli.ExitPartial, held, append(kinds, "sync")...)
 	change("two", policy("replace: [{kind: ConfigMap}], prune: {policy: UpsertOnly}"))

@@ -112,7 +112,7 @@ func excludes(od report.ObjectDiff) []report.ObjectDiff {
 	}
 	rest, lists := od, od
 	rest.After, lists.Before = object.NewBody(raw), object.NewBody(raw)
-	lists.Why = object.Reason{Code: reason.Excluded, Message: "exclude lists: what is not copied to mirrors, and by which the service mirror learns of its credential"}
+	lists.Why = object.Reason{Code: reason.FieldIgnored, Message: "exclude lists: what is not copied to mirrors, and by which the service mirror learns of its credential"}
 	var out []report.ObjectDiff
 	for _, one := range []report.ObjectDiff{rest, lists} {
 		if len(differing(one.Before, one.After)) > 0 {

@@ -16,7 +16,7 @@ import (
 func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.must(cli.ExitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
 	l.must(cli.ExitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
-	if told := l.must(cli.ExitDone, []string{"Occupied from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+	if told := l.must(cli.ExitDone, []string{"ObjectExists from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
 	}
 	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")

@@ -126,7 +126,7 @@ func unappliedNow(r report.Report, failed error) *object.Reason {
 	case errors.Is(failed, sync.ErrInvalid):
 		return object.Because(reason.InvalidDeclarations, "%s", report.First(r.Problems))
 	case refused:
-		return object.Because(reason.Rewound, "%v", failed)
+		return object.Because(reason.NonFastForward, "%v", failed)
 	case r.Head == "":
 		return object.Because(reason.RepositoryNotRead, "%v", failed)
 	}

@@ -110,7 +110,7 @@ func (s *sweep) another(plain, clusters string) {
 		maps.DeleteFunc(now, func(k, _ string) bool { return strings.Contains(k, "blue") })
 		return now
 	}
-	s.must(cli.ExitPartial, []string{"Occupied", "another installation's"}, "sync", "--owner", "blue", "--wait", "10s")
+	s.must(cli.ExitPartial, []string{"ObjectExists", "another installation's"}, "sync", "--owner", "blue", "--wait", "10s")
 	if diff := cmp.Diff(before, others()); diff != "" {
 		s.t.Errorf("blue changed what is not its own: -before +after\n%s", diff)
 	}
@@ -138,7 +138,7 @@ func (s *sweep) crdRemoved(plain, clusters string) {
 		_, err := s.links().List(s.t.Context(), metav1.ListOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	s.must(cli.ExitPartial, []string{"NotInstalled", "nothing can be written now"}, "sync", "--wait", "2s")
+	s.must(cli.ExitPartial, []string{"LinkerdNotInstalled", "nothing can be written now"}, "sync", "--wait", "2s")
 	s.stands("without the CRD")
 	s.commit(clusters)
 	s.clean("an unlink without the CRD")

@@ -99,7 +99,7 @@ func TestToldWithoutRepository(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Links) != 1 || len(doc.Clusters) != 2 {
 		t.Fatalf("%d %v: %s", code, err, out)
 	}
-	if got := doc.Links[0]; code != cli.ExitPartial || got.Ready != object.False || got.Reason != "Settling" || time.Since(got.Since) > time.Hour ||
+	if got := doc.Links[0]; code != cli.ExitPartial || got.Ready != object.False || got.Reason != "Progressing" || time.Since(got.Since) > time.Hour ||
 		got.SourceEnd != "recorded" || got.TargetEnd != "recorded" {
 		t.Errorf("nobody leads yet: %d %s", code, out)
 	}

@@ -83,7 +83,7 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	}
 	p.Rules = append(p.Rules,
 		report.Rule{Code: cli.IdlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
-		report.Rule{Code: string(reason.OldLinkerd), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
+		report.Rule{Code: string(reason.LinkerdTooOld), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
 	if f == nil {
 		return p
 	}

@@ -45,12 +45,12 @@ func created(s *scene) {
 		if now.Mark != object.Ours || now.Digest != o.Digest || now.UID == "" || now.ResourceVersion == "" || !o.Covered(now) {
 			s.Errorf("create %s: got %+v, want ours, digest %x, covered", o.Key, now, o.Digest)
 		}
-		s.fails("what is there", reason.Occupied, change(object.Create, o, object.Record{}))
+		s.fails("what is there", reason.ObjectExists, change(object.Create, o, object.Record{}))
 	}
 	theirs := s.configMap("theirs", "v")
 	s.must(s.Foreign.Put(of(theirs.Key, nil)))
 	before := s.record(theirs)
-	s.fails("what is somebody else's", reason.Occupied, change(object.Create, theirs, object.Record{}))
+	s.fails("what is somebody else's", reason.ObjectExists, change(object.Create, theirs, object.Record{}))
 	if now := s.record(theirs); now != before {
 		s.Errorf("somebody else's was touched: got %+v, want %+v", now, before)
 	}
@@ -171,7 +171,7 @@ func going(s *scene) {
 func replaced(s *scene) {
 	old, next := s.binding("view"), s.binding("edit")
 	was := s.write(object.Create, old, object.Record{})
-	s.fails("a role", reason.Immutable, change(object.Update, next, was))
+	s.fails("a role", reason.ImmutableField, change(object.Update, next, was))
 	now := s.write(object.Replace, next, was)
 	if now.UID == was.UID || now.Digest != next.Digest || !next.Covered(now) {
 		s.Errorf("got %+v, want a new object with digest %x", now, next.Digest)
@@ -256,7 +256,7 @@ func refused(s *scene) {
 		return s.ours(s.key("Secret", "a"), map[string]any{"type": of, "data": map[string]any{"k": "aHVzaA=="}})
 	}
 	was := s.write(object.Create, typed("Opaque"), object.Record{})
-	s.fails("its type", reason.Immutable, change(object.Update, typed("example.com/other"), was))
+	s.fails("its type", reason.ImmutableField, change(object.Update, typed("example.com/other"), was))
 	if now := s.record(typed("Opaque")); now != was {
 		s.Errorf("a refused write left %+v, want %+v", now, was)
 	}

@@ -141,7 +141,7 @@ func (r *run) robbed(row plan.Row) bool {
 	if !r.explained(target) && !late {
 		return false
 	}
-	return row.Standing == plan.Held && row.Why.Code == reason.NoCredential ||
+	return row.Standing == plan.Held && row.Why.Code == reason.CredentialNotIssued ||
 		row.Standing == plan.Suspended && strings.Contains(row.Why.Message, "there is no credential")
 }
 
@@ -195,7 +195,7 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 	}
 	for _, row := range s.Rows {
 		why := cmp.Or(row.Why, &object.Reason{})
-		if why.Code == reason.Untold && r.rotated {
+		if why.Code == reason.CredentialNotLoaded && r.rotated {
 			why = &object.Reason{}
 		}
 		if why.Code == reason.Abandoned { // told by the one pass that gives it up, which may have been the one that died

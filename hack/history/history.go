@@ -368,10 +368,10 @@ func (r *run) resolved(row plan.Row) bool {
 	link := r.today(row.End.Link)
 	l, _ := r.head.of(link)
 	if link != row.End.Link {
-		return l.external && row.Standing == plan.Waiting && row.Why.Code == reason.WaitingForSuccessor
+		return l.external && row.Standing == plan.Waiting && row.Why.Code == reason.WaitingForReplacement
 	}
 	return l.external && row.End.IsSource() && row.Standing == plan.Waiting &&
-		(row.Why.Code == reason.Waiting || row.Why.Code == reason.WaitingForSuccessor)
+		(row.Why.Code == reason.Waiting || row.Why.Code == reason.WaitingForReplacement)
 }
 
 // ours lists what of ours is in a cluster, but the base, which tells of a commit.

@@ -115,7 +115,7 @@ func (r *run) read(p *process, c fleet.Cluster) {
 	ledger := pl.observe(plan.Ledger())
 	watches, err := plan.Watches(w, c, r.renderer, ledger)
 	if err != nil {
-		p.sides[c.Name] = state.Cluster{Err: object.Because(reason.Inventory, "%v", err)}
+		p.sides[c.Name] = state.Cluster{Err: object.Because(reason.InventoryInvalid, "%v", err)}
 		delete(p.seen, c.Name)
 		return
 	}

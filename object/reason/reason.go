@@ -1,27 +1,37 @@
 // Package reason answers: which reasons are there? Each code of a reason stands in one table, with what it means and what
-// to do. The README's table is made of it.
+// to do. The reference page of reasons is made of it.
 package reason
-
-import "slices"
 
 // Code says why something is as it is, for programs: one CamelCase word, as in the conditions of Kubernetes. People read
 // the message beside it.
 type Code string
 
-// Entry is a row of the table: codes that mean the same kind of thing.
+// Entry is a row of the table.
 type Entry struct {
-	Codes   []Code
+	Code    Code
 	Meaning string // Markdown, with links from the root of the repository
-	Remedy  string // the same; empty: nothing
+	Remedy  string // the same; empty: nothing is to be done
 }
 
-// Table gives the codes of clusters and links, in the order of the README.
-func Table() []Entry { return slices.Concat(clusters(), links()) }
+// Group is what one kind of thing may give as a reason.
+type Group struct {
+	Title   string
+	Entries []Entry
+}
 
-// Changes gives the codes that only writes have.
-func Changes() []Entry { return changes() }
+// Table gives the codes of clusters, links and revisions, in the order of the reference page.
+func Table() []Group {
+	return []Group{reach(), identity(), requests(), linkerd(), credentials(), applying(), removing(), health(), revisions()}
+}
 
-// Known says that a code stands in a table.
-func Known(c Code) bool {
-	return slices.ContainsFunc(slices.Concat(Table(), Changes()), func(e Entry) bool { return slices.Contains(e.Codes, c) })
+// Writes gives the codes that only writes have.
+func Writes() Group { return writes() }
+
+// All gives every entry of every group.
+func All() []Entry {
+	var out []Entry
+	for _, g := range append(Table(), Writes()) {
+		out = append(out, g.Entries...)
+	}
+	return out
 }

@@ -49,11 +49,11 @@ func goldens() map[string]Inventory {
 			{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-token"},
 		}},
 		"v1-conditions": {End: west, Conditions: []object.Condition{
-			{Type: object.Ready, Status: object.False, Reason: "GatewayDead", Message: "gateway alive: GatewayDead", Since: began},
-			{Type: object.Stalled, Status: object.True, Reason: "GatewayDead", Message: "gateway alive: GatewayDead", Since: began},
+			{Type: object.Ready, Status: object.False, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: began},
+			{Type: object.Stalled, Status: object.True, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: began},
 		}, Entries: []object.Key{secret}},
 		"v1-conditions-ready": {End: west, Conditions: []object.Condition{
-			{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: began},
+			{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: began},
 		}, Entries: []object.Key{secret}},
 		"v1-leaving-empty": {End: west, Leaving: true},
 		"v1-since":         {End: west, Leaving: true, Since: began, Entries: []object.Key{secret}},

@@ -23,10 +23,10 @@ func TestCanonical(t *testing.T) {
 		{End: object.End{Cluster: "west"}, Commit: "0123abc", Term: 12, Linkerd: api.Linkerd{Namespace: "a", MulticlusterNamespace: "b"}},
 		{End: object.End{Cluster: "west"}, Linkerd: api.Linkerd{Namespace: "a", MulticlusterNamespace: "b"}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 		{End: object.End{Cluster: "west", Link: link}, Conditions: []object.Condition{
-			{Type: object.Ready, Status: object.False, Reason: "NotLed", Message: "controller leads: NoLeader", Since: noon},
-			{Type: object.Stalled, Status: object.True, Reason: "NotLed", Since: noon},
+			{Type: object.Ready, Status: object.False, Reason: "ControllerNotLeading", Message: "controller leads: ControllerNotLeading", Since: noon},
+			{Type: object.Stalled, Status: object.True, Reason: "ControllerNotLeading", Since: noon},
 		}, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
-		{End: object.End{Cluster: "west", Link: link}, Conditions: []object.Condition{{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: noon}}},
+		{End: object.End{Cluster: "west", Link: link}, Conditions: []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: noon}}},
 		{End: object.End{Cluster: "east", Link: link}, Term: -1, Entries: []object.Key{{Kind: "Secret", Name: "a"}}},
 	} {
 		o, err := inv.Object(object.DefaultOwner)
@@ -77,7 +77,7 @@ func FuzzCanonical(f *testing.F) {
 	f.Add(`{"version":1,"cluster":"a","rotate":{},"rotate":null}`)
 	f.Add(`{"version":1,"cluster":"a","linkerd":{"namespace":"","multiclusterNamespace":"b"}}`)
 	f.Add(`{"version":1,"cluster":"a","linkerd":{"namespace":"a"},"linkerd":{"multiclusterNamespace":"b"}}`)
-	f.Add(`{"version":1,"cluster":"a","source":"a","target":"b","conditions":[{"type":"Ready","status":"False","reason":"NotLed","message":"controller leads: NoLeader","since":"2026-11-22T12:00:00Z"},{"type":"Stalled","status":"True","reason":"NotLed","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
+	f.Add(`{"version":1,"cluster":"a","source":"a","target":"b","conditions":[{"type":"Ready","status":"False","reason":"ControllerNotLeading","message":"controller leads: ControllerNotLeading","since":"2026-11-22T12:00:00Z"},{"type":"Stalled","status":"True","reason":"ControllerNotLeading","since":"2026-11-22T12:00:00Z"}],"entries":[{"kind":"a","name":"b"}]}`)
 	f.Add(`{"version":1,"cluster":"a","conditions":[]}`)
 	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready","status":"True","reason":"x","since":"2026-11-22T12:00:00.5+01:00"}],"linkerd":{"namespace":"a","multiclusterNamespace":"b"}}`)
 	f.Add(`{"version":1,"cluster":"a","conditions":[{"type":"Ready"}],"conditions":[{"type":"Ready","status":"True","reason":"x","since":"0001-01-01T00:00:00Z"}]}`)

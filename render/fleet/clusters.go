@@ -33,7 +33,7 @@ func (l *loader) join(commit api.Commit) *linted {
 // noCluster is a problem only where all could be read.
 func (l *loader) noCluster() {
 	if len(l.clusters) == 0 && l.found > 0 && !l.partial && len(l.maybe) == 0 {
-		l.problems = append(l.problems, api.Problem{Code: NoCluster, Message: "no Cluster is declared", Hint: "is --path right?"})
+		l.problems = append(l.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "is --path right?"})
 	}
 }
 

@@ -23,7 +23,7 @@ func TestRules(t *testing.T) {
 		}
 		goldens.Write(data)
 	}
-	seen := map[string]bool{"": true, EmptyTree: true, NoCluster: true}
+	seen := map[string]bool{"": true, NoDeclarations: true, NoClusters: true}
 	for _, r := range Rules() {
 		if seen[r.Code] {
 			t.Errorf("code %q is there twice", r.Code)

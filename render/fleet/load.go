@@ -17,10 +17,10 @@ import (
 // Codes of the errors that callers tell from others: both say that there is nothing to keep a fleet to, which may
 // be an accident of the repository and must never be read as "prune everything".
 const (
-	// EmptyTree says that the tree holds no YAML document at all.
-	EmptyTree = string(reason.EmptyTree)
-	// NoCluster says that there are declarations, but no Cluster among them.
-	NoCluster = string(reason.NoCluster)
+	// NoDeclarations says that the tree holds no YAML document at all.
+	NoDeclarations = string(reason.NoDeclarations)
+	// NoClusters says that there are declarations, but no Cluster among them.
+	NoClusters = string(reason.NoClusters)
 )
 
 // Load gives the whole fleet that a tree declares, or nil and every error of every file; warnings come with a fleet.

@@ -56,7 +56,7 @@ func (l *loader) secrets(tree fs.FS) {
 
 // empty is a problem only where all could be read.
 func (l *loader) empty(hint string) {
-	l.problems = append(l.problems, api.Problem{Code: EmptyTree, Message: "the tree holds no declaration", Hint: hint})
+	l.problems = append(l.problems, api.Problem{Code: NoDeclarations, Message: "the tree holds no declaration", Hint: hint})
 }
 
 func (l *loader) unreadable(name string, cause error) {

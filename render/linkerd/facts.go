@@ -145,11 +145,11 @@ func (r *reader) installed() {
 	l := r.c.Linkerd
 	for _, ns := range []string{l.Namespace, l.MulticlusterNamespace} {
 		if r.seen.Record(object.Key{Kind: "Namespace", Name: ns}).IsZero() {
-			r.missBoth(reason.NotInstalled, "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
+			r.missBoth(reason.LinkerdNotInstalled, "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
 		}
 	}
 	if r.roleless(RemoteAccessRole) && !r.hidden(clusterRole(RemoteAccessRole), AsTarget) {
-		r.miss(AsTarget, reason.NotInstalled, "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
+		r.miss(AsTarget, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
 	}
 }
 
@@ -179,10 +179,10 @@ func (r *reader) writable() {
 	}
 	switch {
 	case served == "":
-		r.miss(AsSource, reason.NotInstalled, "the API does not serve links.%s: install the multicluster extension of Linkerd", Group)
+		r.miss(AsSource, reason.LinkerdNotInstalled, "the API does not serve links.%s: install the multicluster extension of Linkerd", Group)
 	case served == LinkVersion && r.hidden(clusterRole(LocalAccessRole), AsSource):
 	case served == LinkVersion && r.roleless(LocalAccessRole):
-		r.miss(AsSource, reason.NotInstalled, "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
+		r.miss(AsSource, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
 	}
 }
 
@@ -194,19 +194,19 @@ func (r *reader) config() {
 		return
 	}
 	if !ok {
-		r.missBoth(reason.NotInstalled, "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
+		r.missBoth(reason.LinkerdNotInstalled, "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
 		return
 	}
 	v, err := r.said.decode(values)
 	if err != nil {
-		r.missBoth(reason.Unreadable, "%s: key values is not YAML: %v", key, err)
+		r.missBoth(reason.LinkerdConfigInvalid, "%s: key values is not YAML: %v", key, err)
 		return
 	}
 	if v.ClusterDomain == "" {
-		r.miss(AsTarget, reason.Unreadable, "%s: values hold no clusterDomain", key)
+		r.miss(AsTarget, reason.LinkerdConfigInvalid, "%s: values hold no clusterDomain", key)
 	}
 	if v.LinkerdVersion == "" {
-		r.miss(AsSource, reason.Unreadable, "%s: values hold no linkerdVersion, from which the controller's image is taken", key)
+		r.miss(AsSource, reason.LinkerdConfigInvalid, "%s: values hold no linkerdVersion, from which the controller's image is taken", key)
 	}
 	r.anchors(v.IdentityTrustAnchorsPEM)
 	r.f.Version = v.LinkerdVersion
@@ -239,13 +239,13 @@ func (r *reader) endpoint(access string) {
 	if server == "" {
 		server = access
 		if r.c.Access.InCluster || Loopback(access) {
-			r.miss(AsTarget, reason.NoAddress, "peers cannot use the address %s: declare spec.apiServer", access)
+			r.miss(AsTarget, reason.APIServerAddressInvalid, "peers cannot use the address %s: declare spec.apiServer", access)
 		}
 	}
 	key := object.Key{Kind: "ConfigMap", Namespace: kubeSystem, Name: rootCA}
 	ca, _ := r.text(key, "ca.crt")
 	if ca == "" && !r.hidden(key, AsTarget) {
-		r.miss(AsTarget, reason.NoCA, "%s holds no ca.crt: the cluster's root-ca-certificate-publisher controller supplies it", key)
+		r.miss(AsTarget, reason.ClusterCAMissing, "%s holds no ca.crt: the cluster's root-ca-certificate-publisher controller supplies it", key)
 	}
 	r.f.API = Endpoint{Server: server, CA: ca}
 }

@@ -177,29 +177,29 @@ func TestFactsOfMissing(t *testing.T) {
 		roles string
 		words string // of the first reason
 	}{
-		{"control plane's namespace", without(namespaceKey(cp)), both, "NotInstalled namespace linkerd is missing"},
-		{"multicluster namespace", without(namespaceKey(mc)), both, "NotInstalled namespace linkerd-multicluster is missing"},
+		{"control plane's namespace", without(namespaceKey(cp)), both, "LinkerdNotInstalled namespace linkerd is missing"},
+		{"multicluster namespace", without(namespaceKey(mc)), both, "LinkerdNotInstalled namespace linkerd-multicluster is missing"},
 		{"Link not served", func(l *live) { l.seen.Unserved = nil }, "", ""},
-		{"local role", without(roleKey(LocalAccessRole)), "source", "NotInstalled ClusterRole " + LocalAccessRole},
-		{"remote role", without(roleKey(RemoteAccessRole)), "target", "NotInstalled ClusterRole " + RemoteAccessRole},
-		{"configuration", without(configKey), both, "NotInstalled ConfigMap linkerd/linkerd-config is missing"},
-		{"configuration of another kind", func(l *live) { l.config("a: b: c") }, both, "Unreadable"},
-		{"no domain", func(l *live) { l.config("linkerdVersion: x\nidentityTrustDomain: y\n") }, "target", "Unreadable clusterDomain"},
-		{"no version", func(l *live) { l.config("clusterDomain: x\n") }, "source", "Unreadable linkerdVersion"},
-		{"CA", without(rootKey), "target", "NoCA kube-root-ca.crt"},
-		{"CA without a key", func(l *live) { l.put(rootKey, corev1.ConfigMap{}) }, "target", "NoCA ca.crt"},
-		{"gateway", without(gatewayKey), "target", "NoGateway is missing enabled: false"},
-		{"no address", gateway(func(s *corev1.Service) { s.Status = corev1.ServiceStatus{} }), "target", "NoGateway spec.gateway.addresses"},
-		{"no gateway port", gateway(func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[1:] }), "target", "NoGateway spec.gateway.port mc-gateway"},
-		{"no identity", gateway(func(s *corev1.Service) { delete(s.Annotations, gatewayIdentity) }), "target", "NoGateway spec.gateway.identity"},
-		{"no probe path", gateway(func(s *corev1.Service) { delete(s.Annotations, probePath) }), "target", "NoGateway spec.gateway.probe.path"},
-		{"no probe port", gateway(func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }), "target", "NoGateway spec.gateway.probe.port mc-probe"},
-		{"no probe period", gateway(func(s *corev1.Service) { delete(s.Annotations, probePeriod) }), "target", "NoGateway spec.gateway.probe.period"},
-		{"probe period of zero", gateway(func(s *corev1.Service) { s.Annotations[probePeriod] = "0" }), "target", "NoGateway spec.gateway.probe.period"},
+		{"local role", without(roleKey(LocalAccessRole)), "source", "LinkerdNotInstalled ClusterRole " + LocalAccessRole},
+		{"remote role", without(roleKey(RemoteAccessRole)), "target", "LinkerdNotInstalled ClusterRole " + RemoteAccessRole},
+		{"configuration", without(configKey), both, "LinkerdNotInstalled ConfigMap linkerd/linkerd-config is missing"},
+		{"configuration of another kind", func(l *live) { l.config("a: b: c") }, both, "LinkerdConfigInvalid"},
+		{"no domain", func(l *live) { l.config("linkerdVersion: x\nidentityTrustDomain: y\n") }, "target", "LinkerdConfigInvalid clusterDomain"},
+		{"no version", func(l *live) { l.config("clusterDomain: x\n") }, "source", "LinkerdConfigInvalid linkerdVersion"},
+		{"CA", without(rootKey), "target", "ClusterCAMissing kube-root-ca.crt"},
+		{"CA without a key", func(l *live) { l.put(rootKey, corev1.ConfigMap{}) }, "target", "ClusterCAMissing ca.crt"},
+		{"gateway", without(gatewayKey), "target", "GatewayIncomplete is missing enabled: false"},
+		{"no address", gateway(func(s *corev1.Service) { s.Status = corev1.ServiceStatus{} }), "target", "GatewayIncomplete spec.gateway.addresses"},
+		{"no gateway port", gateway(func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[1:] }), "target", "GatewayIncomplete spec.gateway.port mc-gateway"},
+		{"no identity", gateway(func(s *corev1.Service) { delete(s.Annotations, gatewayIdentity) }), "target", "GatewayIncomplete spec.gateway.identity"},
+		{"no probe path", gateway(func(s *corev1.Service) { delete(s.Annotations, probePath) }), "target", "GatewayIncomplete spec.gateway.probe.path"},
+		{"no probe port", gateway(func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }), "target", "GatewayIncomplete spec.gateway.probe.port mc-probe"},
+		{"no probe period", gateway(func(s *corev1.Service) { delete(s.Annotations, probePeriod) }), "target", "GatewayIncomplete spec.gateway.probe.period"},
+		{"probe period of zero", gateway(func(s *corev1.Service) { s.Annotations[probePeriod] = "0" }), "target", "GatewayIncomplete spec.gateway.probe.period"},
 		{"node port not given yet", gateway(func(s *corev1.Service) {
 			s.Spec.Type = corev1.ServiceTypeNodePort
 			s.Spec.Ports[0].NodePort = 0
-		}), "target", "NoGateway spec.gateway.port"},
+		}), "target", "GatewayIncomplete spec.gateway.port"},
 	}
 	for _, tt := range tests {
 		l := installed(t)
@@ -237,15 +237,15 @@ func TestFactsOfEndpoint(t *testing.T) {
 	}{
 		{secret, "", "https://east.test:6443", "https://east.test:6443", ""},
 		{secret, "https://peers.test", "https://east.test:6443", "https://peers.test", ""},
-		{secret, "", "https://127.0.0.1:6443", "https://127.0.0.1:6443", "NoAddress"},
-		{secret, "", "https://127.8.8.8:6443", "https://127.8.8.8:6443", "NoAddress"},
-		{secret, "", "https://[::1]:6443", "https://[::1]:6443", "NoAddress"},
-		{secret, "", "https://0.0.0.0:6443", "https://0.0.0.0:6443", "NoAddress"},
-		{secret, "", "https://LOCALHOST:6443", "https://LOCALHOST:6443", "NoAddress"},
-		{secret, "", "https://k.localhost:6443", "https://k.localhost:6443", "NoAddress"},
+		{secret, "", "https://127.0.0.1:6443", "https://127.0.0.1:6443", "APIServerAddressInvalid"},
+		{secret, "", "https://127.8.8.8:6443", "https://127.8.8.8:6443", "APIServerAddressInvalid"},
+		{secret, "", "https://[::1]:6443", "https://[::1]:6443", "APIServerAddressInvalid"},
+		{secret, "", "https://0.0.0.0:6443", "https://0.0.0.0:6443", "APIServerAddressInvalid"},
+		{secret, "", "https://LOCALHOST:6443", "https://LOCALHOST:6443", "APIServerAddressInvalid"},
+		{secret, "", "https://k.localhost:6443", "https://k.localhost:6443", "APIServerAddressInvalid"},
 		{secret, "", "https://127.example.com", "https://127.example.com", ""},
 		{secret, "https://peers.test", "https://127.0.0.1:6443", "https://peers.test", ""},
-		{api.Access{InCluster: true}, "", "https://10.0.0.1:443", "https://10.0.0.1:443", "NoAddress"},
+		{api.Access{InCluster: true}, "", "https://10.0.0.1:443", "https://10.0.0.1:443", "APIServerAddressInvalid"},
 		{api.Access{InCluster: true}, "https://peers.test", "https://10.0.0.1:443", "https://peers.test", ""},
 	}
 	for _, tt := range tests {

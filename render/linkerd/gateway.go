@@ -40,11 +40,11 @@ func (g Gateway) whole() bool {
 // missingOf names the first thing the gateway lacks, and both ways to supply it.
 func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 	lack := func(field, live string) {
-		r.miss(AsTarget, reason.NoGateway, "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
+		r.miss(AsTarget, reason.GatewayIncomplete, "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
 	}
 	switch {
 	case len(g.Addresses) == 0 && !live:
-		r.miss(AsTarget, reason.NoGateway, "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
+		r.miss(AsTarget, reason.GatewayIncomplete, "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
 	case len(g.Addresses) == 0:
 		lack("addresses", "has no load balancer address yet")
 	case g.Port == "":
@@ -64,7 +64,7 @@ func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
 	r := reader{c: c, seen: seen, f: f}
 	r.f.Gateway = Gateway{}
-	r.f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.NoGateway })
+	r.f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.GatewayIncomplete })
 	r.gateway()
 	return r.f
 }
@@ -78,7 +78,7 @@ func (g Gateway) Homeless() bool {
 // At are the facts of a cluster whose gateway is homeless, as if it had these addresses.
 func (f Facts) At(addresses []string) Facts {
 	f.Gateway.Addresses = addresses
-	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.NoGateway })
+	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.GatewayIncomplete })
 	return f
 }
 

@@ -42,7 +42,7 @@ func TestSkewed(t *testing.T) {
 
 // What a source's Links are written in is what its API serves, whatever runs; what controllers of ours need is asked for where they may be.
 func TestFactsOfOldLinkerd(t *testing.T) {
-	const nothing = "NotInstalled the API does not serve links.multicluster.linkerd.io: install the multicluster extension of Linkerd"
+	const nothing = "LinkerdNotInstalled the API does not serve links.multicluster.linkerd.io: install the multicluster extension of Linkerd"
 	for _, tt := range []struct {
 		version               string
 		unserved              int // of the versions of Links, the newest first
@@ -56,7 +56,7 @@ func TestFactsOfOldLinkerd(t *testing.T) {
 		{"2.17.1", 3, true, "source", nothing, "", "v1alpha2"},
 		{"mine", 3, true, "source", nothing, "", "v1alpha3"},
 		{"mine", 2, false, "", "", "v1alpha1", "v1alpha1"},
-		{"edge-25.4.4", 0, false, "source", "NotInstalled ClusterRole " + LocalAccessRole + " is missing: install the multicluster extension of Linkerd 2.18 or later", "", "v1alpha3"},
+		{"edge-25.4.4", 0, false, "source", "LinkerdNotInstalled ClusterRole " + LocalAccessRole + " is missing: install the multicluster extension of Linkerd 2.18 or later", "", "v1alpha3"},
 		{"edge-25.1.1", 0, true, "", "", "v1alpha3", "v1alpha3"}, // discovery says more than an edge's month
 		{"2.20.0", 0, true, "", "", "", "v1alpha3"},
 	} {

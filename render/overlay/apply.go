@@ -92,7 +92,7 @@ func (a *Applier) Apply(ctx context.Context, in Input) Output {
 	if !wrong(problems) {
 		more, err := t.prepare(ctx)
 		if err != nil {
-			return Output{Ends: hold(in, object.Because(reason.Overlay, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
+			return Output{Ends: hold(in, object.Because(reason.OverlayInvalid, "build the overlay %s: %v", in.Dir, err)), Problems: problems, Err: err}
 		}
 		problems = append(problems, more...)
 	}
@@ -201,7 +201,7 @@ func wrongly(in Input, problems []api.Problem) *object.Reason {
 	if n := len(problems) - 1; n > 0 {
 		more = fmt.Sprintf("; and %d more: run validate", n)
 	}
-	return object.Because(reason.Overlay, "the overlay %s is wrong: %s%s", in.Dir, first, more)
+	return object.Because(reason.OverlayInvalid, "the overlay %s is wrong: %s%s", in.Dir, first, more)
 }
 
 // hold holds every end that is not held already.

@@ -183,7 +183,7 @@ func (t *task) failed(i int, err error) shaped {
 	if at != "" {
 		at = "; patched at " + at[2:]
 	}
-	s.held = object.Because(reason.Overlay, "overlay %s: build it with this end: %s%s", t.in.Dir, shorter(err), at)
+	s.held = object.Because(reason.OverlayInvalid, "overlay %s: build it with this end: %s%s", t.in.Dir, shorter(err), at)
 	return s
 }
 

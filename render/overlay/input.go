@@ -122,7 +122,7 @@ func (t *task) refuse(faults []offence) *object.Reason {
 	if len(patches) > 0 {
 		text += "; patched at " + strings.Join(patches, ", ")
 	}
-	return object.Because(reason.Overlay, "overlay %s: %s", t.in.Dir, text)
+	return object.Because(reason.OverlayInvalid, "overlay %s: %s", t.in.Dir, text)
 }
 
 // add appends a text that is not empty and not there yet.

@@ -281,7 +281,7 @@ func TestFailingBuilds(t *testing.T) {
 	a := newApplier(d, DefaultKinds())
 	out := a.Apply(t.Context(), in(ends, components()[0]))
 	for _, w := range out.Ends {
-		if !w.End.IsBase() && (w.Held == nil || w.Held.Code != reason.Overlay) {
+		if !w.End.IsBase() && (w.Held == nil || w.Held.Code != reason.OverlayInvalid) {
 			t.Errorf("%s is not held", w.End)
 		}
 	}

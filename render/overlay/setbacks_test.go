@@ -29,7 +29,7 @@ func TestMachineFails(t *testing.T) {
 			if !errors.Is(out.Err, errMachine) || len(out.Problems) > 0 {
 				t.Fatalf("Apply: %v, problems %v, want that of the machine alone", out.Err, out.Problems)
 			}
-			if why := heldAlike(out.Ends); why == nil || why.Code != reason.Overlay {
+			if why := heldAlike(out.Ends); why == nil || why.Code != reason.OverlayInvalid {
 				t.Errorf("Apply: not all ends are held: %v", why)
 			}
 		}

@@ -95,7 +95,7 @@ func collides(t *testing.T, what string, err error, want object.Refusal) {
 		t.Errorf("%s: Refused(%v): got %+v, %v, want %+v", what, err, got, ok, want)
 	}
 	why := Explain(err)
-	if why.Code != reason.Collides || !strings.Contains(why.Message, "others with items in that list: foreign") ||
+	if why.Code != reason.ListKeyConflict || !strings.Contains(why.Message, "others with items in that list: foreign") ||
 		!strings.Contains(why.Message, "Duplicate value") || !strings.Contains(why.Message, "remove the item of others") {
 		t.Errorf("%s: Explain: got %+v", what, why)
 	}

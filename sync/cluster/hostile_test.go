@@ -263,8 +263,8 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Cleanup(server.Close)
 	c, _ := dial(t, &rest.Config{Host: server.URL, BearerToken: "hush"}, Options{})
 	_, err := c.Observe(t.Context(), []object.Watch{{Version: "v1", Kind: "Secret"}})
-	if why := Explain(err); why.Code != reason.Untrusted || strings.Contains(why.Message, "hush") {
-		t.Errorf("Observe: got %+v, want %s", why, reason.Untrusted)
+	if why := Explain(err); why.Code != reason.UntrustedCertificate || strings.Contains(why.Message, "hush") {
+		t.Errorf("Observe: got %+v, want %s", why, reason.UntrustedCertificate)
 	}
 }
 
@@ -283,11 +283,11 @@ func TestExplain(t *testing.T) {
 		{nil, ""},
 		{errors.New("something"), reason.Unknown},
 		{fmt.Errorf("read: %w", ctx.Err()), reason.Canceled},
-		{fmt.Errorf("create: %w", ErrOccupied), reason.Occupied},
+		{fmt.Errorf("create: %w", ErrOccupied), reason.ObjectExists},
 		{context.DeadlineExceeded, reason.Timeout},
-		{denied(metav1.StatusReasonInvalid, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'linkwright.secrets' with binding 'linkwright.secrets' denied request: no`), reason.NotAdmitted},
-		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), reason.NotAdmitted},
-		{denied(metav1.StatusReasonForbidden, `admission webhook "validate.example.com" denied the request: no`), reason.NotAdmitted},
+		{denied(metav1.StatusReasonInvalid, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'linkwright.secrets' with binding 'linkwright.secrets' denied request: no`), reason.AdmissionDenied},
+		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), reason.AdmissionDenied},
+		{denied(metav1.StatusReasonForbidden, `admission webhook "validate.example.com" denied the request: no`), reason.AdmissionDenied},
 		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: User "linkwright" cannot delete resource "secrets"`), reason.Forbidden},
 		{denied(metav1.StatusReasonInvalid, `Service "a" is invalid: spec.ports: Required value`), reason.Invalid},
 	}

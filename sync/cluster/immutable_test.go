@@ -79,8 +79,8 @@ func TestImmutable(t *testing.T) {
 		if field != tt.field || ok != (tt.field != "") || !ok && err != nil {
 			t.Errorf("Immutable(update of %s): got %q, %v of %v, want %q", tt.was.Key, field, ok, err, tt.field)
 		}
-		if ok && (Explain(err).Code != reason.Immutable || strings.Contains(err.Error(), "hush")) {
-			t.Errorf("Explain(update of %s): got %+v, want %s", tt.was.Key, Explain(err), reason.Immutable)
+		if ok && (Explain(err).Code != reason.ImmutableField || strings.Contains(err.Error(), "hush")) {
+			t.Errorf("Explain(update of %s): got %+v, want %s", tt.was.Key, Explain(err), reason.ImmutableField)
 		}
 	}
 	for _, k := range render.Kinds() {

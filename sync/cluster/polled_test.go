@@ -88,7 +88,7 @@ func TestUnwatchedIsReadEveryThirtySecondsAndAfterOwnWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(unwatched, seen.Unwatched); diff != "" {
-				t.Fatalf("Unwatched: -want +got\n%s", diff)
+				t.Fatalf("WatchForbidden: -want +got\n%s", diff)
 			}
 			return seen
 		}

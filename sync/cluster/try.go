@@ -65,7 +65,7 @@ func (t *trial) rounds(ctx context.Context, lists []object.List) (*object.Reason
 		switch {
 		case why != nil && !refused && last != nil:
 			return last, true
-		case !refused, why.Code == reason.Untrusted, round == tryAgain:
+		case !refused, why.Code == reason.UntrustedCertificate, round == tryAgain:
 			return why, refused
 		}
 		last = why
@@ -173,7 +173,7 @@ func (t *trial) judge(l object.List, answer *http.Response) (why *object.Reason,
 func (t *trial) lost(l object.List, err error) (why *object.Reason, refused bool) {
 	switch op := (*net.OpError)(nil); {
 	case isUntrusted(err):
-		return t.failed(reason.Untrusted, l, "the server's certificate does not fit the kubeconfig's CA, or is not of that address"), true
+		return t.failed(reason.UntrustedCertificate, l, "the server's certificate does not fit the kubeconfig's CA, or is not of that address"), true
 	case errors.As(err, &op) && op.Op == "dial":
 		return t.failed(reason.Unreachable, l, "%v", op), false
 	case isDeadline(err):

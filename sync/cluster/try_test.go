@@ -147,7 +147,7 @@ func TestTryTrustsTheKubeconfigAlone(t *testing.T) {
 	}
 	before := len(asked())
 	why, refused := Trier{}.Try(t.Context(), object.Trial{Config: kubeconfigFor(server, []byte(other)), Lists: lists()})
-	if why == nil || why.Code != reason.Untrusted || !refused || len(asked()) > before {
+	if why == nil || why.Code != reason.UntrustedCertificate || !refused || len(asked()) > before {
 		t.Errorf("Try of a stranger: got %v, refused %t, %d requests", why, refused, len(asked())-before)
 	}
 	stranger.Close()

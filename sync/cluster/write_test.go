@@ -52,8 +52,8 @@ func TestCreateIsAnApplyThatTakesNothingOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := account(t, ns, "theirs")
-	if _, err := c.Write(t.Context(), create(o)); Explain(err).Code != reason.Occupied {
-		t.Errorf("create over a foreign object: got %v, want code %s", err, reason.Occupied)
+	if _, err := c.Write(t.Context(), create(o)); Explain(err).Code != reason.ObjectExists {
+		t.Errorf("create over a foreign object: got %v, want code %s", err, reason.ObjectExists)
 	}
 	if after := observed(t, c, o); after.ResourceVersion != before.ResourceVersion || after.Mark != object.Unmarked {
 		t.Errorf("the foreign object was touched: %+v", after)
@@ -214,8 +214,8 @@ func TestReplace(t *testing.T) {
 	c, _, ns := east(t)
 	old, next := binding(t, ns, "a", "reader"), binding(t, ns, "a", "writer")
 	was := write(t, c, create(old))
-	if _, err := c.Write(t.Context(), update(next, was)); Explain(err).Code != reason.Immutable {
-		t.Fatalf("update of roleRef: got %v, want code %s", err, reason.Immutable)
+	if _, err := c.Write(t.Context(), update(next, was)); Explain(err).Code != reason.ImmutableField {
+		t.Fatalf("update of roleRef: got %v, want code %s", err, reason.ImmutableField)
 	}
 	replace := object.Change{Action: object.Replace, Key: next.Key, Object: next, Was: was}
 	now := write(t, c, replace)

@@ -101,7 +101,7 @@ func (s *Set) find(l fleet.Link) (*linkerd.Credential, *object.Reason) {
 	}
 	c, err := v.Lasting(s.Access(l))
 	if err != nil {
-		return nil, object.Because(reason.NoCredential, "%v", err)
+		return nil, object.Because(reason.CredentialNotIssued, "%v", err)
 	}
 	return c.Use, nil
 }

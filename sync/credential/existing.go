@@ -63,7 +63,7 @@ func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 	body, _ := v.Source.Seen.Body(k)
 	switch {
 	case live.IsZero() && v.Source.Saw(k):
-		return object.Secret{}, object.Because(reason.NoSecret,
+		return object.Secret{}, object.Because(reason.SecretNotFound,
 			"%s is not there: with credentials.mode Existing your secret manager writes it, of type %s, with the key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
 	case v.Source.Seen.Hides(k) != nil:
@@ -71,11 +71,11 @@ func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 	case len(body.Bytes()) == 0:
 		return object.Secret{}, object.Because(reason.Unknown, "%s was not looked for", k)
 	case live.Going:
-		return object.Secret{}, object.Because(reason.Going, "%s is being deleted", k)
+		return object.Secret{}, object.Because(reason.Terminating, "%s is being deleted", k)
 	}
 	given, err := linkerd.Given(body, v.Link.Target.Name, v.Target.Facts, controlPlane)
 	if err != nil {
-		return object.Secret{}, object.Because(reason.BadSecret, "%s, which your secret manager writes, cannot be used by Linkerd: %v", k, err)
+		return object.Secret{}, object.Because(reason.SecretInvalid, "%s, which your secret manager writes, cannot be used by Linkerd: %v", k, err)
 	}
 	return given, nil
 }
@@ -85,7 +85,7 @@ func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 func (v Pair) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
 		if v.Source.Seen.Record(k).Mark == object.Ours {
-			return object.Because(reason.OwnSecret,
+			return object.Because(reason.SecretStillManaged,
 				"%s was written by linkwright, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
 				k, k.Namespace, k.Name, object.OwnerLabel)
 		}
@@ -98,7 +98,7 @@ func (v Pair) OwnSecret() *object.Reason {
 func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	inUse := func(format string, a ...any) *object.Reason {
-		return object.Because(reason.InUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
+		return object.Because(reason.CredentialInUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
 	}
 	if !v.Source.Known() || now == nil {
 		return inUse("its end of the link is not ready")

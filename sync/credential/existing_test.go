@@ -72,27 +72,27 @@ func TestExisting(t *testing.T) {
 		change           func(*Pair)
 	}{
 		{"as it should be", "", "", func(*Pair) {}},
-		{"the mirror's is missing", "NoSecret", mirrorKey.String(), func(v *Pair) {
+		{"the mirror's is missing", "SecretNotFound", mirrorKey.String(), func(v *Pair) {
 			drop(&v.Source.Seen, mirrorKey)
 		}},
-		{"the control plane's is missing", "NoSecret", planeKey.String(), func(v *Pair) {
+		{"the control plane's is missing", "SecretNotFound", planeKey.String(), func(v *Pair) {
 			drop(&v.Source.Seen, planeKey)
 		}},
 		{"read without its content", "Unknown", mirrorKey.String(), func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.Body{}) }},
-		{"our own", "OwnSecret", "-n linkerd label secret cluster-credentials-east linkwright.dev/owner-", func(v *Pair) {
+		{"our own", "SecretStillManaged", "-n linkerd label secret cluster-credentials-east linkwright.dev/owner-", func(v *Pair) {
 			record(&v.Source.Seen, planeKey, object.Record{UID: "u", Mark: object.Ours})
 		}},
-		{"being deleted", "Going", mirrorKey.String(), func(v *Pair) {
+		{"being deleted", "Terminating", mirrorKey.String(), func(v *Pair) {
 			record(&v.Source.Seen, mirrorKey, object.Record{UID: "u", Going: true})
 		}},
-		{"of another type", "BadSecret", "its type is Opaque", func(v *Pair) { v.edit(mirrorKey, linkerd.KubeconfigSecretType, "Opaque") }},
-		{"of another key", "BadSecret", "no key kubeconfig", func(v *Pair) { v.edit(mirrorKey, `"kubeconfig"`, `"config"`) }},
-		{"for another cluster", "BadSecret", `must be east`, func(v *Pair) {
+		{"of another type", "SecretInvalid", "its type is Opaque", func(v *Pair) { v.edit(mirrorKey, linkerd.KubeconfigSecretType, "Opaque") }},
+		{"of another key", "SecretInvalid", "no key kubeconfig", func(v *Pair) { v.edit(mirrorKey, `"kubeconfig"`, `"config"`) }},
+		{"for another cluster", "SecretInvalid", `must be east`, func(v *Pair) {
 			v.edit(planeKey, linkerd.RemoteClusterLabel+`":"east`, linkerd.RemoteClusterLabel+`":"north`)
 		}},
-		{"of another trust domain", "BadSecret", `must be "east.test"`, func(v *Pair) { v.edit(planeKey, "east.test", "west.test") }},
-		{"without cluster domain", "BadSecret", `must be "east.local"`, func(v *Pair) { v.edit(planeKey, "east.local", "") }},
-		{"no Secret", "BadSecret", "no Secret", func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
+		{"of another trust domain", "SecretInvalid", `must be "east.test"`, func(v *Pair) { v.edit(planeKey, "east.test", "west.test") }},
+		{"without cluster domain", "SecretInvalid", `must be "east.local"`, func(v *Pair) { v.edit(planeKey, "east.local", "") }},
+		{"no Secret", "SecretInvalid", "no Secret", func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
 	}
 	for _, tt := range tests {
 		v := linkedBy(t)
@@ -150,7 +150,7 @@ func TestStillUsed(t *testing.T) {
 		show(&v.Target.Seen, tokenKey, object.NewBody([]byte(`{"data":{"token":"b3Vycw=="}}`))) // "ours"
 		tt.change(&v)
 		why = v.StillUsed(toEast, cred)
-		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != reason.InUse || !strings.Contains(why.Message, tt.says)) {
+		if tt.says == "" && why != nil || tt.says != "" && (why == nil || why.Code != reason.CredentialInUse || !strings.Contains(why.Message, tt.says)) {
 			t.Errorf("%s: StillUsed: %v, want %q", tt.name, why, tt.says)
 		}
 	}

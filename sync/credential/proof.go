@@ -48,7 +48,7 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 	if p == nil || p.Why == nil {
 		return nil
 	}
-	return object.Because(reason.AccessFails, "the credential of %s for %s does not work, seen from linkwright: %s",
+	return object.Because(reason.CredentialNotAccepted, "the credential of %s for %s does not work, seen from linkwright: %s",
 		v.Link.Source.Name, v.Link.Target.Name, p.Why.Message)
 }
 
@@ -56,7 +56,7 @@ func (v Pair) Fails(p *state.Proof) *object.Reason {
 func (v Pair) Withheld(p *state.Proof) *object.Reason {
 	switch why := v.Fails(p); {
 	case p == nil:
-		return object.Because(reason.Untried, "the credential of %s for %s is tried first", v.Link.Source.Name, v.Link.Target.Name)
+		return object.Because(reason.CredentialNotVerified, "the credential of %s for %s is tried first", v.Link.Source.Name, v.Link.Target.Name)
 	case why == nil || !p.Blocks && v.Link.Spec.Credentials.Preflight != api.Require:
 		return nil
 	default:

@@ -23,7 +23,7 @@ const Settles = 5 * time.Minute
 //	gateway alive          GatewayDead    while the link is being set up: the first probes come late
 func counts() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
-		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.AnchorsApart, Works: reason.AccessFails, Written: reason.NotWritten, Leads: reason.NotLed, Gateway: reason.GatewayDead,
+		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, Written: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,
 	}
 }
 
@@ -53,12 +53,12 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 		was = nil // it tells nothing of stages
 	}
 	switch {
-	case untried(all, v) && Condition(was, object.Ready).Reason == reason.AccessFails:
+	case untried(all, v) && Condition(was, object.Ready).Reason == reason.CredentialNotAccepted:
 		return was, time.Time{}
 	case code == "":
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.StagesHold}), time.Time{}
+		return standing(was, now, object.Condition{Type: object.Ready, Status: object.True, Reason: reason.Healthy}), time.Time{}
 	case v.Passing == Unknown:
-		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.NotSeen}), time.Time{}
+		return standing(was, now, object.Condition{Type: object.Ready, Status: object.Unknown, Reason: reason.EndNotRead}), time.Time{}
 	}
 	begun := Condition(was, object.Reconciling).Since
 	soon := settles(v, !begun.IsZero()) && Condition(was, object.Stalled).Status != object.True
@@ -107,7 +107,7 @@ type fault struct {
 func unready(was []object.Condition, now time.Time, f fault) []object.Condition {
 	kind := object.Stalled
 	if f.soon {
-		kind, f.reason = object.Reconciling, reason.Settling
+		kind, f.reason = object.Reconciling, reason.Progressing
 	}
 	return standing(was, now,
 		object.Condition{Type: object.Ready, Status: object.False, Reason: f.reason, Message: f.message},
@@ -143,7 +143,7 @@ func settles(v Verdict, settingUp bool) bool {
 	case Gateway:
 		return settingUp
 	}
-	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.NoCredential || v.Why.Code == reason.Untried)
+	return v.Stage == Renders && v.Why != nil && (v.Why.Code == reason.CredentialNotIssued || v.Why.Code == reason.CredentialNotVerified)
 }
 
 // about is the stage and the code of what failed: what a server said is for reports, which take secrets out.

@@ -25,8 +25,8 @@ func is(all []object.Condition) string {
 }
 
 const (
-	ready    = "Ready=True StagesHold; "
-	settling = "Ready=False Settling; Reconciling=True Settling; "
+	ready    = "Ready=True Healthy; "
+	settling = "Ready=False Progressing; Reconciling=True Progressing; "
 )
 
 func stalled(reason string) string {
@@ -61,30 +61,30 @@ func TestConditions(t *testing.T) {
 		"nobody shows anchors":            {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Facts.Anchors = nil }, want: ready},
 		"nobody serves behind a mirror":   {with: func(_ *Link, p *linkerd.Pulse) { p.Empty = []object.Key{leaseOf(Link{})} }, want: ready},
 		"trials do not count":             {with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip }, want: ready},
-		"access fails":                    {with: denied, want: stalled(string(reason.AccessFails))},
-		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.AccessFails))},
+		"access fails":                    {with: denied, want: stalled(string(reason.CredentialNotAccepted))},
+		"it failed, and was not tried":    {was: was(time.Hour, denied), with: untried, want: stalled(string(reason.CredentialNotAccepted))},
 		"it failed, and works":            {was: was(time.Hour, denied), with: untouched, want: ready},
 		"it failed, and something before": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof, v.Target.Reading, v.Target.Err = nil, state.Unread, why }, want: stalled(string(reason.TargetNotRead))},
-		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.AccessFails))},
+		"it failed, and something behind": {was: was(time.Hour, denied), with: func(v *Link, _ *linkerd.Pulse) { v.Proof = nil; lost(v, leaseOf(*v)) }, want: stalled(string(reason.CredentialNotAccepted))},
 		"target down":                     {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading, v.Target.Err = state.Unread, why }, held: why, want: stalled(string(reason.TargetNotRead))},
-		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading = state.Unread }, held: why, want: "Ready=Unknown NotSeen; "},
-		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Reading = state.Unread }, want: "Ready=Unknown NotSeen; "},
+		"target not read yet":             {with: func(v *Link, _ *linkerd.Pulse) { v.Target.Reading = state.Unread }, held: why, want: "Ready=Unknown EndNotRead; "},
+		"source not read":                 {with: func(v *Link, _ *linkerd.Pulse) { v.Source.Reading = state.Unread }, want: "Ready=Unknown EndNotRead; "},
 		"no anchor in common": {with: func(v *Link, _ *linkerd.Pulse) {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
-		}, want: stalled(string(reason.AnchorsApart))},
+		}, want: stalled(string(reason.TrustAnchorsNotShared))},
 		"cannot be rendered":           {with: untouched, held: why, want: stalled(string(reason.NotRendered))},
-		"no token yet":                 {with: untouched, held: object.Because(reason.NoCredential, ""), want: settling, due: Settles},
-		"it is to be verified first":   {with: untouched, held: object.Because(reason.Untried, ""), want: settling, due: Settles},
+		"no token yet":                 {with: untouched, held: object.Because(reason.CredentialNotIssued, ""), want: settling, due: Settles},
+		"it is to be verified first":   {with: untouched, held: object.Because(reason.CredentialNotVerified, ""), want: settling, due: Settles},
 		"credentials are not written":  {with: func(v *Link, _ *linkerd.Pulse) { lost(v, credential.Secrets(v.Link)[0]) }, want: settling, due: Settles},
 		"no controller":                {with: func(v *Link, _ *linkerd.Pulse) { lost(v, controllerOf(*v)) }, want: settling, due: Settles},
 		"no leader":                    {with: leaderless, want: settling, due: Settles},
 		"no leader for a while":        {was: was(time.Minute, leaderless), with: leaderless, want: settling, due: Settles - time.Minute},
-		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(string(reason.NotLed))},
+		"no leader for too long":       {was: was(Settles, leaderless), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
 		"no leader, and there was one": {was: was(Settles, untouched), with: leaderless, want: settling, due: Settles},
-		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(string(reason.NotLed))},
-		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(string(reason.GatewayDead))},
+		"stalled, and something else":  {was: was(Settles, dead), with: leaderless, want: stalled(string(reason.ControllerNotLeading))},
+		"set up, and then dead":        {was: was(Settles, untouched), with: dead, want: stalled(string(reason.GatewayNotAlive))},
 		"dead while it is set up":      {was: was(time.Minute, leaderless), with: dead, want: settling, due: Settles - time.Minute},
-		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(string(reason.GatewayDead))},
+		"dead from the first on":       {was: Beginning(now.Add(-Settles)), with: dead, want: stalled(string(reason.GatewayNotAlive))},
 		"set up":                       {was: Beginning(now), with: untouched, want: ready},
 	} {
 		v, pulse := healthy()

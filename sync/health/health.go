@@ -160,7 +160,7 @@ func (v Link) written() Verdict {
 			return Verdict{Written, Unknown, why}
 		}
 		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
-			return Verdict{Written, Failed, object.Because(reason.NotWritten, "%s is not there yet", k)}
+			return Verdict{Written, Failed, object.Because(reason.CredentialsNotWritten, "%s is not there yet", k)}
 		}
 	}
 	return Verdict{Stage: Written, Passing: Passed}
@@ -185,18 +185,18 @@ func (v Link) leads() Verdict {
 		case seen.Hides(controller) != nil:
 			return Verdict{Leads, Unknown, seen.Hides(controller)}
 		case r.IsZero():
-			return Verdict{Leads, Failed, object.Because(reason.NoController, "%s is not there yet", controller)}
+			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s is not there yet", controller)}
 		case !r.Health.IsZero():
-			return Verdict{Leads, Failed, object.Because(reason.NoController, "%s: %s", controller, r.Health)}
+			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}
 	}
 	switch r := seen.Record(lease); {
 	case seen.Hides(lease) != nil:
 		return Verdict{Leads, Unknown, seen.Hides(lease)}
 	case r.IsZero():
-		return Verdict{Leads, Failed, object.Because(reason.NoLeader, "no controller has taken %s yet: see its log", lease)}
+		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see its log", lease)}
 	case r.Health.String() == object.NoHolder:
-		return Verdict{Leads, Failed, object.Because(reason.NoLeader, "%s: nobody holds it: see the log of the link's controller", lease)}
+		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "%s: nobody holds it: see the log of the link's controller", lease)}
 	}
 	return Verdict{Stage: Leads, Passing: Passed}
 }
@@ -210,7 +210,7 @@ func (v Link) gateway(p linkerd.Pulse) Verdict {
 	case v.mirrorless() != nil:
 		return Verdict{Gateway, Unknown, v.mirrorless()}
 	case p.Gone():
-		return Verdict{Gateway, Failed, object.Because(reason.GatewayDead,
+		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
 			"the controller in %s finds the gateway of %s dead: no address of its %s is ready (%s); see whether %s is reached from there, and both proxies share a trust anchor",
 			v.Link.Source.Name, v.Link.Target.Name, count(len(p.Dead), "mirror"), named(p.Dead), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
 	case p.Serving == 0:
@@ -226,7 +226,7 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	case v.mirrorless() != nil:
 		return Verdict{Serving, Unknown, v.mirrorless()}
 	case len(p.Empty) > 0:
-		return Verdict{Serving, Failed, object.Because(reason.EmptyMirrors, "%s without any endpoint: %s; in %s nobody serves there",
+		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; in %s nobody serves there",
 			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
 	case p.Serving+len(p.Dead) == 0:
 		return Verdict{Stage: Serving, Passing: NotAsked}

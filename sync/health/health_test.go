@@ -73,11 +73,11 @@ func TestHealth(t *testing.T) {
 		"no anchor in common": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Anchors = []linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}
 			return nil
-		}, Trusted, Failed, string(reason.NoSharedAnchor)},
+		}, Trusted, Failed, string(reason.TrustAnchorsNotShared)},
 		"anchors half rotated": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Anchors = append([]linkerd.Anchor{{Fingerprint: strings.Repeat("b", 64)}}, v.Source.Facts.Anchors...)
 			return nil
-		}, Trusted, Passed, string(reason.AnchorsDiffer)},
+		}, Trusted, Passed, string(reason.TrustAnchorsDiffer)},
 		"anchors unknown":      {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
 		"anchors do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
 		"refused":              {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
@@ -86,30 +86,30 @@ func TestHealth(t *testing.T) {
 			v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip
 			return nil
 		}, Works, NotAsked, ""},
-		"no credential": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, credential.Secrets(v.Link)[0]); return nil }, Written, Failed, string(reason.NotWritten)},
+		"no credential": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, credential.Secrets(v.Link)[0]); return nil }, Written, Failed, string(reason.CredentialsNotWritten)},
 		"credential going": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			seen(v, credential.Secrets(v.Link)[0], object.Record{UID: "u", Going: true})
 			return nil
-		}, Written, Failed, string(reason.NotWritten)},
-		"no controller": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, string(reason.NoController)},
+		}, Written, Failed, string(reason.CredentialsNotWritten)},
+		"no controller": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, controllerOf(*v)); return nil }, Leads, Failed, string(reason.ControllerNotReady)},
 		"controller not ready": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			seen(v, controllerOf(*v), object.Record{UID: "u", Health: object.HealthOf("Deployment", []byte(`{"metadata":{"generation":1}}`))})
 			return nil
-		}, Leads, Failed, string(reason.NoController)},
+		}, Leads, Failed, string(reason.ControllerNotReady)},
 		"no controller of ours": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			lost(v, controllerOf(*v))
 			v.Link.Spec.Controller.Mode = api.External
 			return nil
 		}, Leads, Passed, ""},
-		"no lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, string(reason.NoLeader)},
+		"no lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason { lost(v, leaseOf(*v)); return nil }, Leads, Failed, string(reason.ControllerNotLeading)},
 		"nobody holds the lease": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			seen(v, leaseOf(*v), object.Record{UID: "u", Health: object.HealthOf("Lease", []byte(`{}`))})
 			return nil
-		}, Leads, Failed, string(reason.NoLeader)},
+		}, Leads, Failed, string(reason.ControllerNotLeading)},
 		"gateway dead": {func(_ *Link, p *linkerd.Pulse) *object.Reason {
 			*p = linkerd.Pulse{Dead: []object.Key{leaseOf(Link{})}}
 			return nil
-		}, Gateway, Failed, string(reason.GatewayDead)},
+		}, Gateway, Failed, string(reason.GatewayNotAlive)},
 		"no gateway": {func(v *Link, p *linkerd.Pulse) *object.Reason {
 			v.Target.Facts.Gateway.Disabled = true
 			*p = linkerd.Pulse{}
@@ -117,7 +117,7 @@ func TestHealth(t *testing.T) {
 		}, Gateway, NotAsked, ""},
 		"nothing mirrored":        {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NothingToSee"},
 		"nothing mirrored at all": {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Serving, NotAsked, ""},
-		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(reason.EmptyMirrors)},
+		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(reason.MirrorsWithoutEndpoints)},
 	} {
 		v, pulse := healthy()
 		var held *object.Reason

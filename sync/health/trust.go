@@ -22,7 +22,7 @@ type Trust struct {
 }
 
 // Broken says that proxies of source and target cannot talk to each other.
-func (t Trust) Broken() bool { return t.Why != nil && t.Why.Code == reason.NoSharedAnchor }
+func (t Trust) Broken() bool { return t.Why != nil && t.Why.Code == reason.TrustAnchorsNotShared }
 
 // Trust compares the anchors of both ends as sets of certificates. An issuer that is signed by one shared anchor is enough:
 // that the sets are equal, as Linkerd's own check wants it, is more than a rotation can give.
@@ -36,7 +36,7 @@ func (v Link) Trust(now time.Time) Trust {
 	})
 	from, to := v.Link.Source.Name, v.Link.Target.Name
 	if len(shared) == 0 {
-		return Trust{Why: object.Because(reason.NoSharedAnchor,
+		return Trust{Why: object.Because(reason.TrustAnchorsNotShared,
 			"proxies of %s and %s have no valid trust anchor in common, and do not talk to each other: %s has %s; %s has %s. Give both the anchors of both (ConfigMap linkerd-identity-trust-roots), and start proxies anew",
 			from, to, from, told(source), to, told(target))}
 	}
@@ -44,10 +44,10 @@ func (v Link) Trust(now time.Time) Trust {
 	notice := last.Expires.Add(-anchorNotice)
 	switch only := told(without(source, target)); {
 	case !now.Before(notice):
-		return Trust{Next: last.Expires, Why: object.Because(reason.AnchorExpires,
+		return Trust{Next: last.Expires, Why: object.Because(reason.TrustAnchorExpiring,
 			"the last valid trust anchor that proxies of %s and %s have in common is %s: give both a newer one before", from, to, last.Short())}
 	case !slices.Equal(source, target):
-		return Trust{Next: notice, Why: object.Because(reason.AnchorsDiffer,
+		return Trust{Next: notice, Why: object.Because(reason.TrustAnchorsDiffer,
 			"proxies of %s and %s share the trust anchor %s; %s alone has %s, and %s alone %s: end the rotation of anchors",
 			from, to, last.Short(), from, only, to, told(without(target, source)))}
 	}

@@ -216,7 +216,7 @@ func (a *admission) unread(end object.End) (why *object.Reason, look []api.Clust
 	if len(look) == 0 {
 		return nil, nil
 	}
-	return object.Because(reason.Unread, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
+	return object.Because(reason.WaitingForRead, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
 }
 
 // owes is the other end of a link whose last end here goes, while nobody knows how that stands.
@@ -230,7 +230,7 @@ func (a *admission) owes(end object.End) []object.End {
 
 // held is why an end is held: a suspended target issues no token, and that is no fault.
 func (a *admission) held(end object.End, why *object.Reason) *object.Reason {
-	if why.Code != reason.NoCredential {
+	if why.Code != reason.CredentialNotIssued {
 		return why
 	}
 	if far := a.closed(object.End{Cluster: a.Other(end), Link: end.Link}); far != nil {

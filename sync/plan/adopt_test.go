@@ -126,12 +126,12 @@ func TestAdoptRefuses(t *testing.T) {
 		want string
 	}{
 		{"other labels", func(s *sim) { mark(s, map[string]any{"labels": map[string]any{"component": nil}}) }, string(reason.NotAdoptable)},
-		{"another installation's", theirs, "Occupied"},
+		{"another installation's", theirs, "ObjectExists"},
 		{"one that is gone", func(s *sim) { theirs(s); s.world.Rules.From = "old" }, ""},
-		{"another one is gone", func(s *sim) { theirs(s); s.world.Rules.From = "older" }, "Occupied"},
-		{"Flux", flux, string(reason.OtherTool)},
+		{"another one is gone", func(s *sim) { theirs(s); s.world.Rules.From = "older" }, "ObjectExists"},
+		{"Flux", flux, string(reason.ManagedByOtherTool)},
 		{"Flux, knowingly", func(s *sim) { flux(s); s.world.Rules.Managed = true }, ""},
-		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Going"},
+		{"going", func(s *sim) { record(s, func(r *object.Record) { r.Going = true }) }, "Terminating"},
 		{"another link's", func(s *sim) { s.world.Adopt = map[api.Pair]bool{{Source: "east", Target: "north"}: true} }, "none"},
 	} {
 		s := foreign(t, all)
@@ -199,7 +199,7 @@ func TestAdoptAccessOfOthers(t *testing.T) {
 		s.live["east"].Seen = seen.Observation()
 		s.world.Adopt, s.world.Rules.From = map[api.Pair]bool{{Source: "west", Target: "east"}: true}, from
 		step := Next(s.now(), "east", s.renderer())
-		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.Occupied {
+		if step.Writes() > 0 || step.Rows[0].Why == nil || step.Rows[0].Why.Code != reason.ObjectExists {
 			t.Errorf("from %q: %v, writes %v", from, standings(step), words(step))
 		}
 	}

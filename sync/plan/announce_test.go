@@ -115,7 +115,7 @@ func TestDestinationIsTold(t *testing.T) {
 	last := r.settle()
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
-	same(t, "rows", []string{"west base: in place", "west→east in west: in place Untold", "west→north in west: in place Untold"}, standings(west))
+	same(t, "rows", []string{"west base: in place", "west→east in west: in place CredentialNotLoaded", "west→north in west: in place CredentialNotLoaded"}, standings(west))
 	if want := r.world.Now.Add(credential.Restarts); !west.Again.Equal(want) {
 		t.Errorf("it is asked again at %s, want %s", west.Again, want)
 	}
@@ -157,13 +157,13 @@ func TestDestinationHasLoaded(t *testing.T) {
 	r.moves("east", "second")
 	is("it was told", health.Passed, "")
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":4,"updatedReplicas":1,"availableReplicas":3}}`)
-	is("it starts anew", health.Failed, string(reason.NotLoaded))
+	is("it starts anew", health.Failed, string(reason.CredentialNotLoaded))
 	rolls(`{"metadata":{"generation":2},"spec":{"replicas":3},"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"availableReplicas":3}}`)
 	is("it is through", health.Passed, "")
 	r.moves("east", "third")
-	is("too soon", health.Failed, string(reason.Untold))
+	is("too soon", health.Failed, string(reason.CredentialNotLoaded))
 	r.conceals("west", destinationKey)
-	is("nobody may look", health.Unknown, string(reason.Untold))
+	is("nobody may look", health.Unknown, string(reason.CredentialNotLoaded))
 }
 
 // Whatever write of a step is the last before a crash, the next step goes on from what is live.
@@ -195,7 +195,7 @@ func TestDestinationCannotBeTold(t *testing.T) {
 		c.do(r)
 		last := r.settle()["west"]
 		row := last.row(westEnd())
-		if row.Standing != InPlace || row.Why == nil || row.Why.Code != reason.Untold || !strings.Contains(row.Why.Message, c.says) {
+		if row.Standing != InPlace || row.Why == nil || row.Why.Code != reason.CredentialNotLoaded || !strings.Contains(row.Why.Message, c.says) {
 			t.Errorf("%s: %s %v", what, row.Standing, row.Why)
 		}
 		if !r.live["west"].Seen.Record(destinationKey).IsZero() {

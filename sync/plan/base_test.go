@@ -100,15 +100,15 @@ func TestBaseIsHeldAlone(t *testing.T) {
 		do   func(*sim)
 		code string
 	}{
-		{"not served", unserved, "NotServed"},
+		{"not served", unserved, "KindNotServed"},
 		{"occupied", func(s *sim) {
 			record(&s.live["west"].Seen, policyKey, object.Record{UID: "1", Rivals: unique.Make("kubectl")})
-		}, "Occupied"},
+		}, "ObjectExists"},
 		{"being deleted", func(s *sim) {
 			r := s.live["west"].Seen.Record(policyKey)
 			r.Going = true
 			record(&s.live["west"].Seen, policyKey, r)
-		}, "Going"},
+		}, "Terminating"},
 	}
 	for _, tt := range tests {
 		s := overlaid(t, linkDoc("west", "east", ""))
@@ -129,7 +129,7 @@ func TestBaseIsHeldAlone(t *testing.T) {
 	s := newSim(t, declare(t, two, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a")}}
 	remove(s.live["west"], object.Key{Kind: "Namespace", Name: mc})
-	if got := row(t, s.settle()["west"], westBase); got.Standing != Held || got.Why.Code != reason.NotInstalled {
+	if got := row(t, s.settle()["west"], westBase); got.Standing != Held || got.Why.Code != reason.LinkerdNotInstalled {
 		t.Errorf("without the namespace: %s, %v", got.Standing, got.Why)
 	}
 }
@@ -147,7 +147,7 @@ func TestBaseIsGuarded(t *testing.T) {
 	r := s.live["west"].Seen.Record(policyKey)
 	r.Keep = true
 	record(&s.live["west"].Seen, policyKey, r)
-	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != reason.Kept {
+	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != reason.PruneDisabled {
 		t.Errorf("kept: %s %v", got.Standing, got.Why)
 	}
 	r.Keep = false

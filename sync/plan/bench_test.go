@@ -42,7 +42,7 @@ func becameReady(b *testing.B, w state.Snapshot) Step {
 	step := Next(w, "west", (&sim{world: w}).renderer(), PrunePolicy, Suspend)
 	n := 0
 	for _, c := range slices.Concat(step.Ahead, step.Changes, step.After) {
-		if c.Why == (object.Reason{Code: reason.Conditions, Message: "Ready is True: StagesHold"}) {
+		if c.Why == (object.Reason{Code: reason.ConditionsChanged, Message: "Ready is True: Healthy"}) {
 			n++
 		}
 	}

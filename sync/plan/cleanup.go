@@ -46,7 +46,7 @@ func (p parting) left(rows []Row) []Row {
 	}
 	return []Row{{
 		End: p.base(), Standing: Removed, Leaving: true,
-		Why: object.Because(reason.Left, "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
+		Why: object.Because(reason.CleanupComplete, "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
 	}}
 }
 
@@ -59,7 +59,7 @@ func (p parting) warn(rows []Row) []Row {
 		why = hidden
 	}
 	if said := p.notAbandoned(); said != "" {
-		why = object.Because(reason.NotAbandoned, "%s", said)
+		why = object.Because(reason.AbandonIgnored, "%s", said)
 	}
 	for i, row := range rows {
 		if why != nil && row.End.IsBase() && row.Quiet() && row.Standing != Removed {
@@ -78,7 +78,7 @@ func (p parting) unwatched(keys []object.Key) *object.Reason {
 	if n := len(keys) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return object.Because(reason.Unwatched, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
+	return object.Because(reason.WatchForbidden, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
 		object.Hidden{Key: keys[0]}, more, p.Grant())
 }
 

@@ -75,7 +75,7 @@ func (c *cluster) lacks(want object.Wanted) *object.Reason {
 	if !want.End.IsBase() || len(want.Objects) == 0 {
 		return nil
 	}
-	if why := c.side.Facts.Lack(linkerd.AsSource); why != nil && why.Code == reason.NotInstalled {
+	if why := c.side.Facts.Lack(linkerd.AsSource); why != nil && why.Code == reason.LinkerdNotInstalled {
 		return why
 	}
 	return nil

@@ -48,7 +48,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)), two...)
 	s.turn("east")
 	s.turn("west")
-	if s.tells() != string(reason.Settling) {
+	if s.tells() != string(reason.Progressing) {
 		t.Errorf("with the first write it tells %q", s.tells())
 	}
 	s.lead(false)
@@ -60,7 +60,7 @@ func TestConditionsOfFirstLink(t *testing.T) {
 		same(t, "writes later", nil, words(s.turn("west")))
 		s.later(time.Hour)
 	}
-	if s.tells() != string(reason.StagesHold) {
+	if s.tells() != string(reason.Healthy) {
 		t.Errorf("it works, and tells %q", s.tells())
 	}
 }
@@ -81,7 +81,7 @@ func TestConditionsStall(t *testing.T) {
 	same(t, "writes before the end of its time", nil, words(s.turn("west")))
 	s.later(time.Second)
 	same(t, "writes at the end of its time", toldOnce, words(s.turn("west")))
-	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(reason.NotLed) {
+	if step := s.turn("west"); step.Writes() > 0 || !step.Retry.IsZero() || s.tells() != string(reason.ControllerNotLeading) {
 		t.Errorf("then it writes %v, retry %s, and tells %q", words(step), step.Retry, s.tells())
 	}
 }
@@ -132,7 +132,7 @@ func TestConditionsOverARestart(t *testing.T) {
 	s := linked(t, all)
 	s.later(time.Hour)
 	inv, _ := inventory.Of(object.DefaultOwner, westEast, s.live["west"].Seen)
-	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(reason.AccessFails, "")}}, s.world.Now)
+	inv.Conditions, _ = health.Conditions(nil, []health.Verdict{{Stage: health.Works, Passing: health.Failed, Why: object.Because(reason.CredentialNotAccepted, "")}}, s.world.Now)
 	*s.live["west"] = After(*s.live["west"], Step{Ahead: []object.Change{recorded(t, inv)}})
 	s.later(time.Hour)
 	same(t, "writes before anything was tried", nil, words(s.turn("west")))
@@ -197,12 +197,12 @@ func TestConditionsOfWhatFails(t *testing.T) {
 		}
 		s.world.Failing = map[api.ClusterName]map[object.End]bool{"west": {westEast: true}}
 		s.turn("west")
-		if s.tells() != string(reason.Settling) {
+		if s.tells() != string(reason.Progressing) {
 			t.Errorf("%s: at first it tells %q", what, s.tells())
 		}
 		s.later(health.Settles)
 		s.turn("west")
-		if s.tells() != string(reason.NotLed) {
+		if s.tells() != string(reason.ControllerNotLeading) {
 			t.Errorf("%s: in the end it tells %q", what, s.tells())
 		}
 	}

@@ -17,7 +17,7 @@ func TestUnconfined(t *testing.T) {
 		{"", false, true, ""},
 		{"policies are missing", false, false, string(reason.NotConfined)},
 		{"policies are missing", false, true, string(reason.NotConfined)},
-		{"no ServiceAccount", true, true, string(reason.NoServiceAccount)},
+		{"no ServiceAccount", true, true, string(reason.NotServiceAccount)},
 	} {
 		s := linked(t, all)
 		s.world.RequireConfinement = tt.required

@@ -125,7 +125,7 @@ func TestImmutable(t *testing.T) {
 		switch {
 		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
-		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != reason.Immutable || !strings.Contains(got.Why.Message, tt.key.String())):
+		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != reason.ImmutableField || !strings.Contains(got.Why.Message, tt.key.String())):
 			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
 		}
 		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {

@@ -169,7 +169,7 @@ func TestForgetCluster(t *testing.T) {
 		t.Errorf("alive: left %t, %v", step.Left(), words(step))
 	}
 	base := object.End{Cluster: "east"}
-	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.NotAbandoned || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
+	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.AbandonIgnored || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
 		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
 	}
 	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
@@ -177,7 +177,7 @@ func TestForgetCluster(t *testing.T) {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Refused)
 	}
 	s.down["east"] = false
-	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != reason.NotAbandoned || got.Quiet() {
+	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != reason.AbandonIgnored || got.Quiet() {
 		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
 	}
 	s.world.Forget = nil
@@ -252,7 +252,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 func TestAccessOfTheUndead(t *testing.T) {
 	for name, change := range map[string]func(*state.Snapshot){
 		"inventories that say nothing": func(w *state.Snapshot) {
-			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Inventory, "what?")}
+			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.InventoryInvalid, "what?")}
 		},
 		"asks for time": func(w *state.Snapshot) {
 			w.Clusters["west"] = state.Cluster{Err: object.Because(reason.Throttled, "later")}
@@ -298,7 +298,7 @@ func TestWhoAnswersIsAlive(t *testing.T) {
 	half.Reading = state.Answered
 	for name, west := range map[string]state.Cluster{
 		"401": why("Unauthorized"), "403": why("Forbidden"), "404": why("NotFound"), "5xx": why("Unavailable"), "429": why("Throttled"),
-		"a certificate": why("Untrusted"), "nobody may ask": why("Access"), "odd inventories": why("Inventory"), "cut short": why("Canceled"),
+		"a certificate": why("UntrustedCertificate"), "nobody may ask": why("AccessInvalid"), "odd inventories": why("InventoryInvalid"), "cut short": why("Canceled"),
 		"who knows": why("Unknown"), "half an answer": half, "dead, silent": why("Timeout"), "dead, down": why("Unreachable"),
 	} {
 		s := linked(t, all)
@@ -363,7 +363,7 @@ func TestAccessOfASuspendedSource(t *testing.T) {
 // A target that answers and cannot be read holds its source's end back before that begins, and takes nothing from it: only one
 // that gives no answer is dead, and one that nobody has a credential for has no say.
 func TestTargetThatCannotBeRead(t *testing.T) {
-	for code, held := range map[string]bool{"Forbidden": true, "Unavailable": true, "Untrusted": true, "Unreachable": false, "Access": false} {
+	for code, held := range map[string]bool{"Forbidden": true, "Unavailable": true, "UntrustedCertificate": true, "Unreachable": false, "AccessInvalid": false} {
 		s := linked(t, all)
 		s.world.Fleet = declare(t, two, "")
 		w := s.now()

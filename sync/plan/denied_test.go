@@ -36,7 +36,7 @@ func TestDeniedIsTold(t *testing.T) {
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", all)+upsertOnly)
 		s.turn("east", PrunePolicy)
 		s.turn("west", PrunePolicy)
-		if s.tells() != string(reason.StagesHold) || s.told(eastWest) != nil {
+		if s.tells() != string(reason.Healthy) || s.told(eastWest) != nil {
 			t.Errorf("declared again: %s, %+v", s.tells(), s.told(eastWest))
 		}
 		same(t, "writes then", nil, append(words(s.turn("east", PrunePolicy)), words(s.turn("west", PrunePolicy))...))

@@ -19,7 +19,7 @@ func TestDrainIsGuarded(t *testing.T) {
 	}{
 		{"within bounds", "", "", false},
 		{"over a limit", policyDoc("maxLinks: 0%, minAllowed: 0"), "PruneLimitExceeded", false},
-		{"kept", "", "Kept", true},
+		{"kept", "", "PruneDisabled", true},
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
@@ -135,7 +135,7 @@ func TestSimulateDrain(t *testing.T) {
 	for _, step := range steps["west"] {
 		for _, c := range step.Changes {
 			drained = drained || c.Action == object.Drain
-			if c.Why.Code == reason.Swept && c.Key.Namespace == "shop" {
+			if c.Why.Code == reason.LeftByController && c.Key.Namespace == "shop" {
 				t.Errorf("%s %s", c.Action, c.Key)
 			}
 		}

@@ -28,7 +28,7 @@ func words(s Step) []string {
 
 // deeds are the words of a step's writes but those that tell nothing but conditions.
 func deeds(s Step) []string {
-	conditions := func(c object.Change) bool { return c.Why.Code == reason.Conditions }
+	conditions := func(c object.Change) bool { return c.Why.Code == reason.ConditionsChanged }
 	s.Ahead = slices.DeleteFunc(slices.Clone(s.Ahead), conditions)
 	return words(s)
 }
@@ -67,7 +67,7 @@ func TestFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
 	west := s.turn("west")
 	same(t, "west's writes before the token", nil, words(west))
-	same(t, "west's rows", []string{"west base: in place", "west→east in west: held NoCredential"}, standings(west))
+	same(t, "west's rows", []string{"west base: in place", "west→east in west: held CredentialNotIssued"}, standings(west))
 	same(t, "east's writes", []string{
 		"create Namespace linkwright-access",
 		"create ConfigMap linkwright-access/linkwright.base",
@@ -221,7 +221,7 @@ func TestHostileToken(t *testing.T) {
 	}))
 	step := s.turn("west")
 	for _, row := range step.Rows {
-		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != reason.Unrenderable || strings.Contains(row.Why.Message, "hostname")) {
+		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != reason.RenderFailed || strings.Contains(row.Why.Message, "hostname")) {
 			t.Errorf("%s: %s: %v", row.End, row.Standing, row.Why)
 		}
 	}

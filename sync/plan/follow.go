@@ -17,7 +17,7 @@ import (
 const calmly, spread = 30 * time.Second, 3 * time.Second
 
 // Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
-func Follows(c object.Change) bool { return c.Action == object.Update && c.Why.Code == reason.Facts }
+func Follows(c object.Change) bool { return c.Action == object.Update && c.Why.Code == reason.FactsChanged }
 
 func follows(o object.Object, seen object.Observation) bool {
 	if o.Key.Kind != "Link" {
@@ -38,7 +38,7 @@ func pace(w state.Snapshot, end object.End, changes []object.Change) ([]object.C
 	left := slices.DeleteFunc(changes, func(c object.Change) bool {
 		return Follows(c) || c.Key.Kind == "Service" && c.Action == object.Update && c.Why.Code == reason.Changed
 	})
-	return left, object.Because(reason.Paced, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
+	return left, object.Because(reason.RateLimited, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
 }
 

@@ -41,7 +41,7 @@ func TestPace(t *testing.T) {
 	until := s.world.Now.Add(calmly + lag(westEast.Link))
 	step = s.turn("west")
 	got := row(t, step, westEast)
-	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != reason.Paced || !step.Again.Equal(until) {
+	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != reason.RateLimited || !step.Again.Equal(until) {
 		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Standing, got.Why, step.Again, until)
 	}
 	drifted(s, "west", deployment("east"))
@@ -69,13 +69,13 @@ func TestHomeless(t *testing.T) {
 		allInPlace(t, name, s.turn(name))
 	}
 	got := row(t, s.turn("west"), westEast)
-	if got.Why == nil || got.Why.Code != reason.LastAddress || !strings.Contains(got.Why.Message, "192.0.2.") {
+	if got.Why == nil || got.Why.Code != reason.GatewayAddressMissing || !strings.Contains(got.Why.Message, "192.0.2.") {
 		t.Errorf("it is not told: %v", got.Why)
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
 	same(t, "declared meanwhile", []string{"update ConfigMap linkwright-access/linkwright.base", "update " + deployment("east").String()}, words(s.turn("west")))
 	drifted(s, "west", linkKey("east"))
-	if got := row(t, s.turn("west"), westEast); got.Standing != Held || got.Why.Code != reason.NoGateway {
+	if got := row(t, s.turn("west"), westEast); got.Standing != Held || got.Why.Code != reason.GatewayIncomplete {
 		t.Errorf("an address that is nobody's: %s %v", got.Standing, got.Why)
 	}
 }

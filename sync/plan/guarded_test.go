@@ -39,7 +39,7 @@ func TestOccupied(t *testing.T) {
 		r.Mark, r.Rivals = mark, unique.Make("helm,kubectl-edit")
 		record(&s.live["west"].Seen, probe, r)
 		step := s.settle()["west"]
-		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Occupied ||
+		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists ||
 			!strings.Contains(got.Why.Message, "helm, kubectl-edit") || !strings.Contains(got.Why.Message, probe.String()) {
 			t.Errorf("%s: %s, %v", mark, got.Standing, got.Why)
 		}
@@ -74,7 +74,7 @@ func TestOccupiedIsAdoptable(t *testing.T) {
 		remove(s.live[cluster], tt.key)
 		edit(&s.live[cluster].Seen, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
 		got := row(t, s.turn(cluster), object.End{Cluster: cluster, Link: westEast.Link})
-		if got.Why == nil || got.Why.Code != reason.Occupied || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
+		if got.Why == nil || got.Why.Code != reason.ObjectExists || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
 			t.Errorf("%s: %s, %v", name, got.Standing, got.Why)
 		}
 	}
@@ -153,8 +153,8 @@ func TestRefusal(t *testing.T) {
 	}{
 		{"as remembered", func(_ *testing.T, s *sim) { s.world.UIDs["west"] = "west-kube-system" }, ""},
 		{"not read", func(_ *testing.T, s *sim) { s.down["west"] = true }, "Unreachable"},
-		{"no kube-system", func(_ *testing.T, s *sim) { remove(s.live["west"], object.Key{Kind: "Namespace", Name: "kube-system"}) }, "NoIdentity"},
-		{"two names", func(_ *testing.T, s *sim) { reuid(s, "west", "east-kube-system") }, "SameCluster"},
+		{"no kube-system", func(_ *testing.T, s *sim) { remove(s.live["west"], object.Key{Kind: "Namespace", Name: "kube-system"}) }, "ClusterUIDMissing"},
+		{"two names", func(_ *testing.T, s *sim) { reuid(s, "west", "east-kube-system") }, "DuplicateCluster"},
 		{"another uid", func(_ *testing.T, s *sim) { s.world.UIDs["west"] = "former" }, "ClusterChanged"},
 		{"another uid, accepted", func(_ *testing.T, s *sim) {
 			s.world.UIDs["west"], s.world.Accepted = "former", map[api.ClusterName]string{"west": "west-kube-system"}
@@ -167,12 +167,12 @@ func TestRefusal(t *testing.T) {
 			rebase(t, s, func(i *inventory.Inventory) { i.End.Cluster = "oldwest" })
 			s.world.Accepted = map[api.ClusterName]string{"west": "west-kube-system"}
 		}, ""},
-		{"later term", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.Term = 2 }) }, "LaterTerm"},
+		{"later term", func(t *testing.T, s *sim) { rebase(t, s, func(i *inventory.Inventory) { i.Term = 2 }) }, "NewerLeader"},
 		{"earlier term", func(_ *testing.T, s *sim) { s.world.Term = 2 }, ""},
 		{"unreadable inventory", func(_ *testing.T, s *sim) {
 			k := inventory.Key(owner, westEast)
 			show(&s.live["west"].Seen, k, object.NewBody([]byte(`{"data":{"inventory.json":"{\"version\":2}"}}`)))
-		}, "Inventory"},
+		}, "InventoryInvalid"},
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
@@ -210,18 +210,18 @@ func TestHeldKeepsEverything(t *testing.T) {
 	}{
 		{"no gateway", func(s *sim) {
 			remove(s.live["east"], object.Key{Kind: "Service", Namespace: mc, Name: "linkerd-gateway"})
-		}, "NoGateway"},
+		}, "GatewayIncomplete"},
 		{"target down", func(s *sim) { s.down["east"] = true }, "Unknown"},
 		{"not installed", func(s *sim) {
 			remove(s.live["west"], object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: linkerd.LocalAccessRole})
-		}, "NotInstalled"},
+		}, "LinkerdNotInstalled"},
 		{"no configuration", func(s *sim) {
 			remove(s.live["west"], object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-config"})
-		}, "NotInstalled"},
+		}, "LinkerdNotInstalled"},
 		{"no token", func(s *sim) {
 			s.play = nil
 			show(&s.live["east"].Seen, tokenKey, object.NewBody([]byte(`{"kind":"Secret"}`)))
-		}, "NoCredential"},
+		}, "CredentialNotIssued"},
 	}
 	for _, tt := range tests {
 		s := linked(t, all)

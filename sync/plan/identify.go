@@ -27,14 +27,14 @@ func (c *cluster) identify() *object.Reason {
 	}
 	recorded, err := c.Inventories(c.name)
 	if err != nil {
-		return object.Because(reason.Inventory, "%v", err)
+		return object.Because(reason.InventoryInvalid, "%v", err)
 	}
 	if why := c.elsewhere(recorded); why != nil {
 		return why
 	}
 	for _, inv := range recorded {
 		if inv.End.IsBase() && inv.Term > c.Term && !c.Elsewhere[c.name] {
-			return object.Because(reason.LaterTerm, "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, c.Term)
+			return object.Because(reason.NewerLeader, "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, c.Term)
 		}
 	}
 	if why := c.MayNotApply(c.name); why != nil {
@@ -52,7 +52,7 @@ func (c *cluster) unconfined() *object.Reason {
 	}
 	code, todo := reason.NotConfined, "with your own login"
 	if c.side.Anyone {
-		code, todo = reason.NoServiceAccount, "give it an account of its own"
+		code, todo = reason.NotServiceAccount, "give it an account of its own"
 	}
 	return object.Because(code, "%s: %s: %s", c.side.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
 }

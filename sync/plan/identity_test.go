@@ -99,7 +99,7 @@ func TestRename(t *testing.T) {
 	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
 	world.Clusters["newwest"] = world.Clusters["west"]
 	for _, name := range []api.ClusterName{"west", "newwest"} {
-		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
+		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.DuplicateCluster {
 			t.Errorf("%s, not accepted: %v", name, step.Refused)
 		}
 	}
@@ -124,7 +124,7 @@ func TestMisledAccess(t *testing.T) {
 		world.UIDs[name] = world.Clusters[name].Facts.UID
 	}
 	world.Clusters["north"] = world.Clusters["east"]
-	if step := Next(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
+	if step := Next(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.DuplicateCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
 		t.Errorf("north: %v, %v", step.Refused, words(step))
 	}
 	if step := Next(world, "east", s.renderer()); step.Refused != nil || step.Writes() > 0 {
@@ -135,7 +135,7 @@ func TestMisledAccess(t *testing.T) {
 		t.Errorf("west→east: %v, %s %v", west.Refused, got.Standing, got.Why)
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
-	if got := row(t, west, north); got.Standing != Held || got.Why.Code != reason.SameCluster {
+	if got := row(t, west, north); got.Standing != Held || got.Why.Code != reason.DuplicateCluster {
 		t.Errorf("west→north: %s %v", got.Standing, got.Why)
 	}
 	world.UIDs = nil // the record was lost: the base there knows whose it is
@@ -148,7 +148,7 @@ func TestMisledAccess(t *testing.T) {
 	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
 	world.Clusters["east"], world.Clusters["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
-		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.SameCluster {
+		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.DuplicateCluster {
 			t.Errorf("%s, not remembered: %v", name, step.Refused)
 		}
 	}

@@ -75,7 +75,7 @@ func (left *LeftOver) fill(w state.Snapshot, asked func(object.End) bool) {
 		left.Unread = object.Because(reason.NotRead, "cluster %s was not read", left.Cluster)
 		return
 	case err != nil:
-		left.Unread = object.Because(reason.Inventory, "%v", err)
+		left.Unread = object.Because(reason.InventoryInvalid, "%v", err)
 		return
 	}
 	orphan := func(k object.Key, r object.Record) {

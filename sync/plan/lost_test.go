@@ -256,7 +256,7 @@ func TestInventoryNameOfOthers(t *testing.T) {
 	if step.Refused != nil || s.live["west"].Seen.Record(deployment("north")).IsZero() {
 		t.Errorf("the cluster: %v, %v", step.Refused, standings(step))
 	}
-	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Occupied || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
+	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
 		t.Errorf("the end whose name is taken: %s %v", got.Standing, got.Why)
 	}
 	if !slices.ContainsFunc(step.Strays, func(o Stray) bool { return o.Key == stranger }) {
@@ -285,7 +285,7 @@ func TestCopyOfAnInventory(t *testing.T) {
 		t.Errorf("the cluster: %v, %v", step.Refused, standings(step))
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
-	if got := row(t, step, north); got.Standing != Held || got.Why.Code != reason.Occupied || !strings.Contains(got.Why.Message, "a copy of another inventory: delete it") {
+	if got := row(t, step, north); got.Standing != Held || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, "a copy of another inventory: delete it") {
 		t.Errorf("the end whose inventory it took the place of: %s %v", got.Standing, got.Why)
 	}
 	remove(s.live["west"], instead)

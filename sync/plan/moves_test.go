@@ -135,7 +135,7 @@ func TestTakenBackFromTheChart(t *testing.T) {
 	before := s.names("west")
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	last, taken := s.settled()
-	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.Occupied {
+	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists {
 		t.Errorf("the end is %s: %v", got.Standing, got.Why)
 	}
 	same(t, "taken while occupied", nil, taken)

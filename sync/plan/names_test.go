@@ -241,7 +241,7 @@ func TestOtherNameIsRefused(t *testing.T) {
 	last, taken := s.settled()
 	same(t, "taken", nil, taken)
 	for _, name := range []api.ClusterName{"east", "orient"} {
-		if why := last[name].Refused; why == nil || why.Code != reason.SameCluster || !strings.Contains(why.Message, "accept cluster orient=east-kube-system") {
+		if why := last[name].Refused; why == nil || why.Code != reason.DuplicateCluster || !strings.Contains(why.Message, "accept cluster orient=east-kube-system") {
 			t.Errorf("%s: %v", name, why)
 		}
 	}

@@ -127,17 +127,17 @@ func (o ordering) comes(r Row) time.Time {
 // byItself says that what an end waits for may happen without any write of ours.
 func (o ordering) byItself(r Row) bool {
 	switch r.Why.Code {
-	case reason.NoCredential:
+	case reason.CredentialNotIssued:
 		l, declared := o.Fleet.Link(r.End.Link)
 		return declared && len(o.Access(l).Tokens) > 0 || o.Elsewhere[o.Other(r.End)]
 	case reason.NotReady:
 		return slices.ContainsFunc(r.Unready, func(u Unready) bool { return !u.Failed })
-	case reason.WaitingForSuccessor: // objects become ready
+	case reason.WaitingForReplacement: // objects become ready
 		return true
-	case reason.WaitingForSource, reason.InUse:
+	case reason.WaitingForSource, reason.CredentialInUse:
 		return o.Elsewhere[r.End.Link.Source]
 	}
-	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Going
+	return r.Why.Code == reason.Waiting || r.Why.Code == reason.Terminating
 }
 
 // lookAgain is when a drain is looked at again: the longer it has taken, the later, and at its deadline.

@@ -76,7 +76,7 @@ func changeOwner(t *testing.T, between object.Mark) {
 	before := o.names("west")
 	last, taken := o.as(heir)
 	same(t, "the new one takes", nil, taken)
-	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.Occupied {
+	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists {
 		t.Errorf("the new one's end is %s: %v", got.Standing, got.Why)
 	}
 	for _, k := range o.marked() {

@@ -51,18 +51,18 @@ const discovering = "  remoteDiscoverySelector: {matchLabels: {a: b}}\n"
 // What a trial gave keeps a credential from its readers, by what is declared: a first one, and a new one. The one in use stays, and
 // the rest of the end is written.
 func TestPreflight(t *testing.T) {
-	const in, held = "west→east in west: in place", "west→east in west: held AccessFails"
+	const in, held = "west→east in west: in place", "west→east in west: held CredentialNotAccepted"
 	tests := []struct {
 		spec, preflight, verdict, want string
 	}{
 		{discovering, "Warn", "passes", in},
 		{discovering, "Warn", "refused", held},
-		{discovering, "Warn", "unreachable", in + " AccessFails"},
+		{discovering, "Warn", "unreachable", in + " CredentialNotAccepted"},
 		{discovering, "Require", "refused", held},
 		{discovering, "Require", "unreachable", held},
 		{discovering, "Require", "passes", in},
 		{discovering, "Skip", "refused", in},
-		{"", "Warn", "refused", in + " AccessFails"},
+		{"", "Warn", "refused", in + " CredentialNotAccepted"},
 		{"", "Require", "refused", held},
 		{"", "Require", "unreachable", held},
 		{"", "Require", "passes", in},
@@ -91,7 +91,7 @@ func TestPreflight(t *testing.T) {
 			s.proves(tt.verdict)
 			later := in
 			if tt.verdict != "passes" && tt.preflight != "Skip" {
-				later += " AccessFails"
+				later += " CredentialNotAccepted"
 			}
 			step := s.turn("west")
 			same(t, "later", []string{"west base: in place", later}, standings(step))
@@ -135,7 +135,7 @@ func TestPreflightOfOtherBytes(t *testing.T) {
 	if second := s.proves("refused"); len(second) != 1 || second[0] == first[0] {
 		t.Errorf("tried %v, then %v", first, second)
 	}
-	same(t, "moved", []string{"west base: in place", "west→east in west: held AccessFails"}, standings(s.turn("west")))
+	same(t, "moved", []string{"west base: in place", "west→east in west: held CredentialNotAccepted"}, standings(s.turn("west")))
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", discovering))
 	if third := s.proves("passes"); len(third) != 1 || third[0] != first[0] {
 		t.Errorf("tried %v, and back %v", first, third)

@@ -112,7 +112,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		if p.dead(here) {
 			peer.State = prune.PeerDead
 		}
-		if why.Code == reason.SameCluster && p.HasLeft(at) { // its cluster is declared by another name: people may not know that this one ends
+		if why.Code == reason.DuplicateCluster && p.HasLeft(at) { // its cluster is declared by another name: people may not know that this one ends
 			peer.Unread = why
 		}
 		return peer
@@ -128,7 +128,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	}
 	recorded, err := p.Inventories(at)
 	if err != nil {
-		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Inventory, "%v", err)}
+		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.InventoryInvalid, "%v", err)}
 	}
 	in := p.input(at, p.wants(at), p.Rebuilt(at, recorded, ignore))
 	i := slices.IndexFunc(in.Recorded, func(i inventory.Inventory) bool { return i.End == far })
@@ -195,7 +195,7 @@ func unreadable(side state.Cluster) *object.Reason {
 		return nil
 	case side.Err == nil:
 		return object.Because(reason.Unknown, "it has not been read yet")
-	case side.Err.Code == reason.Access: // there is no credential, so nobody could ask
+	case side.Err.Code == reason.AccessInvalid: // there is no credential, so nobody could ask
 		return nil
 	}
 	return side.Err

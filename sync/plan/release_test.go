@@ -36,7 +36,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	s.world.Release = nil
-	if step := Next(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.Occupied {
+	if step := Next(s.now(), "east", s.renderer()); step.Rows[1].Why == nil || step.Rows[1].Why.Code != reason.ObjectExists {
 		t.Errorf("after it: %v", standings(step))
 	}
 	s.world.Adopt = map[api.Pair]bool{{Source: "west", Target: "east"}: true}

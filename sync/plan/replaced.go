@@ -35,9 +35,9 @@ func replaced(w state.Snapshot, changes []object.Change) ([]object.Change, *obje
 // Instead gives what is done instead of a change that the server refused for good: a replacement; or it says why there is none.
 func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
 	harmless, chosen := r.By == "" && replaceable(c.Key, r.Field), eligible(c.Key) && policy.Replaces(c.Key.Kind)
-	code, cannot, remedy := reason.Immutable, "cannot be changed", "declare it as it was, or delete the object, and it is made anew"
+	code, cannot, remedy := reason.ImmutableField, "cannot be changed", "declare it as it was, or delete the object, and it is made anew"
 	if r.By != "" {
-		code, cannot = reason.Collides, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
+		code, cannot = reason.ListKeyConflict, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
 		remedy = "remove that item, or delete the object, and it is made anew"
 	}
 	switch {

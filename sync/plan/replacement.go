@@ -38,7 +38,7 @@ func (d *desired) successor(in api.ClusterName, end object.End, declared bool) *
 	if why := Suspend(d.Snapshot, next, nil); why != nil {
 		lacks = why.Message
 	}
-	return object.Because(reason.WaitingForSuccessor, "it stays until %s is ready, which takes its place: %s; "+
+	return object.Because(reason.WaitingForReplacement, "it stays until %s is ready, which takes its place: %s; "+
 		"if that is never to be, declare it as it was before, or take that link out, and what is here goes", next, lacks)
 }
 

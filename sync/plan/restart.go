@@ -33,7 +33,7 @@ func (r restarts) restarting() object.Change {
 	l := r.Spec(r.name).Linkerd
 	told := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
 	return change(r.base(), object.Update, told.Part(r.Owner, l), r.side.Seen.Record(linkerd.Destination(l)),
-		reason.Credentials, "the credentials that it read changed: its pods start anew")
+		reason.CredentialsChanged, "the credentials that it read changed: its pods start anew")
 }
 
 // mayNotRestart says why the destination controller may not be restarted now, or nil.
@@ -44,14 +44,14 @@ func (r restarts) mayNotRestart() *object.Reason {
 	case why != nil:
 		return why
 	case !r.side.Saw(k):
-		return object.Because(reason.Untold, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, r.Grant())
+		return object.Because(reason.CredentialNotLoaded, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, r.Grant())
 	case r.side.Gap != "" && !r.side.Anyone: // RBAC cannot grant one annotation, so the right would be for all of it
-		return object.Because(reason.Untold, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
+		return object.Because(reason.CredentialNotLoaded, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
 	case live.IsZero(), live.Going:
-		return object.Because(reason.Untold, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
+		return object.Because(reason.CredentialNotLoaded, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
 	case r.Now.Before(next):
-		return object.Because(reason.Untold, "%s goes on with a former credential: it was told last at %s, and is told again at %s UTC",
+		return object.Because(reason.CredentialNotLoaded, "%s goes on with a former credential: it was told last at %s, and is told again at %s UTC",
 			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
 	}
 	for _, policy := range r.policies {
@@ -84,13 +84,13 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case mark == "":
 		return health.Verdict{}
 	case !r.side.Saw(k):
-		return is(health.Unknown, reason.Untold, "nobody lets linkwright look at %s", k)
+		return is(health.Unknown, reason.CredentialNotLoaded, "nobody lets linkwright look at %s", k)
 	case live.IsZero():
-		return is(health.Unknown, reason.Untold, "there is no %s", k)
+		return is(health.Unknown, reason.CredentialNotLoaded, "there is no %s", k)
 	case slices.Contains(r.loading.NotLoaded, mark):
-		return is(health.Failed, reason.Untold, "%s goes on with the credential that it read before", k)
+		return is(health.Failed, reason.CredentialNotLoaded, "%s goes on with the credential that it read before", k)
 	case !live.Health.IsZero():
-		return is(health.Failed, reason.NotLoaded, "%s was told of the credential, and is not ready: %s", k, live.Health)
+		return is(health.Failed, reason.CredentialNotLoaded, "%s was told of the credential, and is not ready: %s", k, live.Health)
 	}
 	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
 }

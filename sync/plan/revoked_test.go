@@ -86,7 +86,7 @@ func TestTurnsWithoutTelling(t *testing.T) {
 		i := newIssuer(t, tt.spec)
 		i.inPlace()
 		i.conceals("west", destinationKey)
-		if turn := i.ask(tt.revoke); turn.Minds == nil || turn.Minds.Code != reason.Untold {
+		if turn := i.ask(tt.revoke); turn.Minds == nil || turn.Minds.Code != reason.CredentialNotLoaded {
 			t.Errorf("%q, revoke %t: nobody was told of it: %+v", tt.spec, tt.revoke, turn)
 		}
 		i.settle()
@@ -115,7 +115,7 @@ func TestTurnsOfWhatIsInUse(t *testing.T) {
 	last := i.settle(PrunePolicy)
 	same(t, "tokens", []string{"token", "token.2", "token.3"}, i.tokens())
 	why := row(t, last["east"], object.End{Cluster: "east", Link: westEast.Link}).Why
-	if why == nil || why.Code != reason.InUse || !strings.Contains(why.Message, "UpsertOnly") {
+	if why == nil || why.Code != reason.CredentialInUse || !strings.Contains(why.Message, "UpsertOnly") {
 		t.Errorf("what keeps the former ones: %v", why)
 	}
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", ""))

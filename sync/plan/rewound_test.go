@@ -13,7 +13,7 @@ import (
 
 // bar makes the commit that a cluster carries one that the fleet's does not follow.
 func bar(s *sim, commit api.Commit) *object.Reason {
-	why := object.Because(reason.Rewound, "does not follow %s", commit.Short())
+	why := object.Because(reason.NonFastForward, "does not follow %s", commit.Short())
 	s.world.Barred = map[api.Commit]*object.Reason{commit: why}
 	return why
 }
@@ -111,6 +111,6 @@ func TestRepairBesideARewoundCluster(t *testing.T) {
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	remove(s.live["east"], account)
 	same(t, "east", []string{"create " + account.String()}, words(s.turn("east")))
-	s.world.Barred = map[api.Commit]*object.Reason{"0ther": object.Because(reason.Rewound, "no")}
+	s.world.Barred = map[api.Commit]*object.Reason{"0ther": object.Because(reason.NonFastForward, "no")}
 	same(t, "an older one that is followed", []string{"update " + baseKey.String()}, words(s.turn("west")))
 }

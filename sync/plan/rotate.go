@@ -45,7 +45,7 @@ func (c turning) turn(l fleet.Link, revoke bool) Turn {
 		t.Waits = far
 	}
 	if c.Untellable(l) {
-		t.Minds = object.Because(reason.Untold, "linkwright may not tell Linkerd's control plane in %s of the new token: restart it once that is in use", l.Source.Name)
+		t.Minds = object.Because(reason.CredentialNotLoaded, "linkwright may not tell Linkerd's control plane in %s of the new token: restart it once that is in use", l.Source.Name)
 	}
 	newest, err := c.Newest(l, old)
 	switch {
@@ -72,7 +72,7 @@ func (c turning) turns(l fleet.Link, end object.End, revoke bool) (inventory.Inv
 	policy := c.Policy().Prune.Policy
 	switch {
 	case l.Spec.Credentials.Mode == api.Existing:
-		return inventory.Inventory{}, object.Because(reason.Existing, "credentials.mode is Existing: its token is your secret manager's, have that write another one")
+		return inventory.Inventory{}, object.Because(reason.ExistingCredential, "credentials.mode is Existing: its token is your secret manager's, have that write another one")
 	case !c.side.Known():
 		return inventory.Inventory{}, orElse(c.side.Err, "cluster %s was not read", c.name)
 	case c.Unidentified(c.name) != nil:
@@ -84,7 +84,7 @@ func (c turning) turns(l fleet.Link, end object.End, revoke bool) (inventory.Inv
 	}
 	inv, found := inventory.Of(c.Owner, end, c.side.Seen)
 	if !found {
-		return inv, object.Because(reason.NoCredential, "it has no token yet: there is nothing to replace")
+		return inv, object.Because(reason.CredentialNotIssued, "it has no token yet: there is nothing to replace")
 	}
 	return inv, nil
 }

@@ -110,7 +110,7 @@ func TestTurnsWaitForTheSource(t *testing.T) {
 			i.turn("east")
 		}
 		step := i.turn("east")
-		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != reason.InUse || !i.asked() || !i.accepted() {
+		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != reason.CredentialInUse || !i.asked() || !i.accepted() {
 			t.Errorf("%q: %s %v, tokens %v", spec, got.Standing, got.Why, i.tokens())
 		}
 		i.down["west"] = false

@@ -192,7 +192,7 @@ func (p parting) keep(s Step) Step {
 	case p.Forget[p.name] && p.HasLeft(p.name):
 		s.Rows = []Row{p.abandon()}
 	default:
-		s.Rows = []Row{{End: p.base(), Standing: Held, Leaving: true, Why: object.Because(reason.Orphaned,
+		s.Rows = []Row{{End: p.base(), Standing: Held, Leaving: true, Why: object.Because(reason.OrphanedObjects,
 			"%s, and has orphans (%d, the first is %s): delete those that nobody needs, or, once it is declared no more, give them up: %s",
 			why, len(orphans), orphans[0], p.Command("abandon "+string(p.name)))}}
 	}

@@ -149,7 +149,7 @@ func TestLeavingCluster(t *testing.T) {
 	steps := s.settle(Suspend, PrunePolicy)
 	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
 	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
-	same(t, "east's rows", []string{"east base: removed Left"}, standings(steps["east"]))
+	same(t, "east's rows", []string{"east base: removed CleanupComplete"}, standings(steps["east"]))
 	if !steps["east"].Left() || steps["west"].Left() {
 		t.Errorf("left: east %t, west %t", steps["east"].Left(), steps["west"].Left())
 	}
@@ -195,7 +195,7 @@ func TestLeavingFromNothing(t *testing.T) {
 	s := newSim(t, declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
 	steps := s.settle()
-	same(t, "east's rows", []string{"east base: removed Left"}, standings(steps["east"]))
+	same(t, "east's rows", []string{"east base: removed CleanupComplete"}, standings(steps["east"]))
 	same(t, "east", nil, s.names("east"))
 }
 

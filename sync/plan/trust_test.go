@@ -39,15 +39,15 @@ func anchor(t *testing.T, end time.Time) string {
 
 const (
 	placed   = "west→east in west: in place"
-	distrust = " NoSharedAnchor"
+	distrust = " TrustAnchorsNotShared"
 )
 
 // Anchors that are not shared are told of at the source's end, and hold it where that is asked for; a rotation passes
 // through, and what is there never goes.
 func TestTrust(t *testing.T) {
 	for _, c := range []struct{ mode, apart, differ string }{
-		{"Warn", placed + distrust, placed + " AnchorsDiffer"},
-		{"Require", "west→east in west: held NoSharedAnchor", placed + " AnchorsDiffer"},
+		{"Warn", placed + distrust, placed + " TrustAnchorsDiffer"},
+		{"Require", "west→east in west: held TrustAnchorsNotShared", placed + " TrustAnchorsDiffer"},
 		{"Skip", placed, placed},
 	} {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: "+c.mode)), two...)

@@ -153,7 +153,7 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 		s.world.Fleet = declare(t, two, "")
 		for c, step := range s.settle() {
 			got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
-			if got.Standing != Refused || got.Why.Code != reason.Kept || !got.Leaving || len(got.Going) == 0 {
+			if got.Standing != Refused || got.Why.Code != reason.PruneDisabled || !got.Leaving || len(got.Going) == 0 {
 				t.Errorf("kept in %s: %s is %s, %v", cluster, got.End, got.Standing, got.Why)
 			}
 		}

@@ -284,7 +284,7 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 	if !r.Was.IsZero() {
 		action = object.Update
 	}
-	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: reason.Record, Message: "which clusters are written, and what they hold of removed links"}}
+	c := object.Change{Action: action, Key: o.Key, Object: o, Was: r.Was, Fenced: true, Why: object.Reason{Code: reason.RecordUpdated, Message: "which clusters are written, and what they hold of removed links"}}
 	now, err := k.Home.Cluster.Write(ctx, c)
 	k.Wrote(object.Outcome{Change: c, Now: now, Err: err})
 	return now, err

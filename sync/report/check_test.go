@@ -27,9 +27,9 @@ func ailing() Report {
 		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{end(
 			"west",
 			health.Verdict{Stage: health.Renders, Passing: health.Passed},
-			health.Verdict{Stage: health.Trusted, Passing: health.Passed, Why: object.Because(reason.AnchorsDiffer, "half rotated")},
+			health.Verdict{Stage: health.Trusted, Passing: health.Passed, Why: object.Because(reason.TrustAnchorsDiffer, "half rotated")},
 			health.Verdict{Stage: health.Works, Passing: health.Unknown},
-			health.Verdict{Stage: health.Gateway, Passing: health.Failed, Why: object.Because(reason.GatewayDead, "no\naddress is ready")},
+			health.Verdict{Stage: health.Gateway, Passing: health.Failed, Why: object.Because(reason.GatewayNotAlive, "no\naddress is ready")},
 			health.Verdict{Stage: health.Serving, Passing: health.NotAsked},
 		)}}},
 	}}
@@ -55,13 +55,13 @@ func TestCheck(t *testing.T) {
 linkwright: west→east
 ---------------------
 ‼ trust anchors shared
-    AnchorsDiffer: half rotated
+    TrustAnchorsDiffer: half rotated
     see https://github.com/linkwright/linkwright/blob/main/docs/health.md#trust-anchors-shared for hints
 ‼ access works
     nobody knows
     see https://github.com/linkwright/linkwright/blob/main/docs/health.md#access-works for hints
 × gateway alive
-    GatewayDead: no; address is ready
+    GatewayNotAlive: no; address is ready
     see https://github.com/linkwright/linkwright/blob/main/docs/health.md#gateway-alive for hints
 
 Status check results are ×

@@ -43,7 +43,7 @@ func (c Cluster) Why() *object.Reason {
 // rules of package plan.
 func unread() []reason.Code {
 	return []reason.Code{
-		reason.Access, reason.Unreachable, reason.Untrusted, reason.Timeout, reason.Unauthorized, reason.Forbidden, reason.NotFound, reason.Conflict, reason.Invalid,
+		reason.AccessInvalid, reason.Unreachable, reason.UntrustedCertificate, reason.Timeout, reason.Unauthorized, reason.Forbidden, reason.NotFound, reason.Conflict, reason.Invalid,
 		reason.Throttled, reason.Unavailable, reason.Canceled, reason.Unknown,
 	}
 }

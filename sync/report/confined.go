@@ -12,5 +12,5 @@ type confinedDoc struct {
 
 // missesPolicies says that the account could be confined there. Who runs linkwright with a login of his own needs no reminder.
 func (d confinedDoc) missesPolicies() bool {
-	return d.Unconfined != nil && d.Unconfined.Code != reason.NoServiceAccount
+	return d.Unconfined != nil && d.Unconfined.Code != reason.NotServiceAccount
 }

@@ -51,7 +51,7 @@ func (d Diff) Stopped() bool {
 // stops says that an end that stands so does not become what is declared before somebody does something about it. A
 // token comes by itself; where its Secret is only written in the mind, it never does.
 func stops(s plan.Standing, why *object.Reason) bool {
-	return s == plan.Refused || s == plan.Held && (why == nil || why.Code != reason.NoCredential)
+	return s == plan.Refused || s == plan.Held && (why == nil || why.Code != reason.CredentialNotIssued)
 }
 
 // Unfinished says that an end whose removal began before is still there, and waits: such as for mirrors that are being drained.

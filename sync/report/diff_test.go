@@ -24,7 +24,7 @@ func changed() Diff {
 	l5d := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}
 	return Diff{Clusters: []ClusterDiff{
 		{Name: "east", Rows: []plan.Row{base("east"), inPlace("east", we)}},
-		{Name: "north", Refused: object.Because(reason.SameCluster, "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Standing: plan.Held}}},
+		{Name: "north", Refused: object.Because(reason.DuplicateCluster, "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Standing: plan.Held}}},
 		{
 			Name: "west",
 			Rows: []plan.Row{base("west"), {End: at("west", we), Standing: plan.Changing}, {
@@ -44,7 +44,7 @@ func changed() Diff {
 					After: body(`{'apiVersion':'v1','kind':'Secret','metadata':{'name':'cluster-credentials-east'},'type':'mirror.linkerd.io/remote-kubeconfig','data':{'kubeconfig':'e30='}}`),
 				},
 				{
-					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.Recorded, Message: "what this end may hold"},
+					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.InventoryUpdated, Message: "what this end may hold"},
 					Before: body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'}]}'}}`),
 					After:  body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'},{\'kind\':\'Secret\',\'name\':\'b\'}]}'}}`),
 				},
@@ -75,7 +75,7 @@ func stays() Diff {
 // refused is what a commit changes where nothing may be done: nothing, and that is no agreement.
 func refused() Diff {
 	we, gone := link("west", "east"), link("west", "old")
-	much, occupied := object.Because(reason.PruneLimitExceeded, "this revision would remove 3 clusters"), object.Because(reason.Occupied, "Service probe-east exists")
+	much, occupied := object.Because(reason.PruneLimitExceeded, "this revision would remove 3 clusters"), object.Because(reason.ObjectExists, "Service probe-east exists")
 	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
 		base("west"), {End: at("west", we), Standing: plan.Held, Why: occupied}, {End: at("west", gone), Standing: plan.Refused, Leaving: true, Why: much},
 	}}}}
@@ -125,11 +125,11 @@ func TestStopped(t *testing.T) {
 			t.Errorf("Stopped of what is %s: %v", standing, got)
 		}
 	}
-	token := plan.Row{Standing: plan.Held, Why: object.Because(reason.NoCredential, "no token yet")}
+	token := plan.Row{Standing: plan.Held, Why: object.Because(reason.CredentialNotIssued, "no token yet")}
 	if (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{token}}}}).Stopped() {
 		t.Error("Stopped: a token comes by itself")
 	}
-	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because(reason.SameCluster, "twins")}}}).Stopped() {
+	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because(reason.DuplicateCluster, "twins")}}}).Stopped() {
 		t.Error("Stopped: a refused cluster is as declared")
 	}
 }

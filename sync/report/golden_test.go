@@ -92,7 +92,7 @@ func steady() Report {
 // first is the first pass of a fleet of three: one link written, one held, one leaving, a cluster that is down.
 func first() Report {
 	we, ew, wn, gone := link("west", "east"), link("east", "west"), link("west", "north"), link("west", "old")
-	held := object.Because(reason.NoCredential, "the token of west is not there yet")
+	held := object.Because(reason.CredentialNotIssued, "the token of west is not there yet")
 	down := object.Because(reason.Unreachable, "dial tcp 192.0.2.7:6443: i/o timeout (is the API server up, and may it be reached from here?)")
 	denied := errors.New(`create Service linkerd-multicluster/probe-gateway-east: services is forbidden: user "linkwright" cannot patch | <b>` + "\nsecond line")
 	later := errors.New("not tried: an earlier write of this end failed")
@@ -142,7 +142,7 @@ func asDeclared() Report {
 	we, ew := link("west", "east"), link("east", "west")
 	cluster := object.Because(reason.Suspended, "cluster east is suspended: nothing is written there; 2 changes wait")
 	other := object.Because(reason.Suspended, "the link's other end may not go: cluster east is suspended: nothing is written there")
-	left := object.Because(reason.Left, "nothing of linkwright is left in cluster north: its declaration can be removed")
+	left := object.Because(reason.CleanupComplete, "nothing of linkwright is left in cluster north: its declaration can be removed")
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
 			{End: at("east", api.Pair{}), Standing: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east is suspended: nothing is written there")},
@@ -162,7 +162,7 @@ func bases() Report {
 		return Cluster{Name: cluster, Step: plan.Step{Cluster: cluster, Rows: []plan.Row{{End: at(cluster, api.Pair{}), Standing: s, Why: why}}}}
 	}
 	r := Report{Commit: commit, Clusters: []Cluster{
-		base("east", plan.Held, object.Because(reason.NotServed, "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
+		base("east", plan.Held, object.Because(reason.KindNotServed, "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
 		base("north", plan.Changing, nil),
 		base("south", plan.Waiting, object.Because(reason.Waiting, "objects of the cluster: 1 not gone yet")),
 		base("west", plan.Waiting, object.Because(reason.WaitingForLinks, "links of this cluster are still being removed")),

@@ -76,7 +76,7 @@ func TestTransitions(t *testing.T) {
 	gated := reported(in, in)
 	gated.Clusters[0].Step = plan.Step{Cluster: "east", Refused: object.Because("Replaced", "another cluster")}
 	base := reported(in, in)
-	base.Clusters[0].Step.Rows = append(base.Clusters[0].Step.Rows, plan.Row{End: at("east", api.Pair{}), Standing: plan.Held, Why: object.Because(reason.Overlay, "of that")})
+	base.Clusters[0].Step.Rows = append(base.Clusters[0].Step.Rows, plan.Row{End: at("east", api.Pair{}), Standing: plan.Held, Why: object.Because(reason.OverlayInvalid, "of that")})
 	written := reported(in, in)
 	written.Clusters[1].Outcomes = []object.Outcome{{Change: object.Change{End: at("west", link("west", "east"))}}}
 	tests := []struct {
@@ -87,17 +87,17 @@ func TestTransitions(t *testing.T) {
 	}{
 		{"the first time, and all is well", Report{}, ready, nil},
 		{"a new link", gone, written, []string{"info link changed link=west→east to=Ready"}},
-		{"the first time, and it is not", Report{}, with(plan.Held, "NoGateway"), []string{"warn link changed link=west→east to=Blocked reason=NoGateway why=of that"}},
-		{"no news", with(plan.Held, "NoGateway"), with(plan.Held, "NoGateway"), nil},
-		{"another reason", with(plan.Held, "NoGateway"), with(plan.Held, "NotInstalled"), []string{"warn link changed link=west→east from=Blocked to=Blocked reason=NotInstalled why=of that"}},
-		{"it comes right", with(plan.Held, "NoGateway"), ready, []string{"info link changed link=west→east from=Blocked to=Ready"}},
+		{"the first time, and it is not", Report{}, with(plan.Held, "GatewayIncomplete"), []string{"warn link changed link=west→east to=Blocked reason=GatewayIncomplete why=of that"}},
+		{"no news", with(plan.Held, "GatewayIncomplete"), with(plan.Held, "GatewayIncomplete"), nil},
+		{"another reason", with(plan.Held, "GatewayIncomplete"), with(plan.Held, "LinkerdNotInstalled"), []string{"warn link changed link=west→east from=Blocked to=Blocked reason=LinkerdNotInstalled why=of that"}},
+		{"it comes right", with(plan.Held, "GatewayIncomplete"), ready, []string{"info link changed link=west→east from=Blocked to=Ready"}},
 		{"denied", ready, with(plan.Refused, "PruneLimitExceeded"), []string{"warn link changed link=west→east from=Ready to=Denied reason=PruneLimitExceeded why=of that"}},
 		{"suspended", ready, with(plan.Suspended, "Suspended"), []string{"info link changed link=west→east from=Ready to=Suspended"}},
 		{"it is changed", ready, reported(plan.Row{Standing: plan.Changing}, in), nil},
 		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=Invalid why=of that"}},
 		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=NotReady why=of that"}},
-		{"a stage fails", ready, stage(health.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=AccessFails why=access works: Refused"}},
-		{"nobody leads for a while", ready, stage(health.Leads, "NoLeader"), []string{"info link changed link=west→east from=Ready to=NotReady reason=Settling why=controller leads: NoLeader"}},
+		{"a stage fails", ready, stage(health.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=CredentialNotAccepted why=access works: Refused"}},
+		{"nobody leads for a while", ready, stage(health.Leads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=NotReady reason=Progressing why=controller leads: ControllerNotLeading"}},
 		{"it leaves", ready, leaving, []string{"info link changed link=west→east from=Ready to=Leaving"}},
 		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Gone"}},
 		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{
@@ -105,7 +105,7 @@ func TestTransitions(t *testing.T) {
 			"warn link changed link=west→east from=Ready to=Blocked reason=StaleFacts why=east gives no answer",
 		}},
 		{"a cluster may not be written", ready, gated, []string{"warn cluster changed cluster=east from=Reachable to=Denied reason=Replaced why=another cluster"}},
-		{"a base is blocked", ready, base, []string{"warn base changed cluster=east to=Blocked reason=Overlay why=of that"}},
+		{"a base is blocked", ready, base, []string{"warn base changed cluster=east to=Blocked reason=OverlayInvalid why=of that"}},
 		{"and no more", base, ready, []string{"info base changed cluster=east from=Blocked to=Ready"}},
 		{"cleanup is pending", gone, pending, []string{"warn cleanup changed cluster=east link=west→east to=Pending why=it goes once the cluster can be read: its account"}},
 		{"and done", pending, gone, []string{"info cleanup changed cluster=east link=west→east from=Pending to=Gone"}},
@@ -135,8 +135,8 @@ func TestNotLookedAtIsNoTransition(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("told: %v", wordsOf(got))
 	}
-	_, got = h.Next(reported(plan.Row{Standing: plan.Held, Why: object.Because(reason.NoGateway, "of that")}, plan.Row{Standing: plan.InPlace}), "")
-	if want := []string{"warn link changed link=west→east from=Ready to=Blocked reason=NoGateway why=of that"}; !cmp.Equal(want, wordsOf(got)) {
+	_, got = h.Next(reported(plan.Row{Standing: plan.Held, Why: object.Because(reason.GatewayIncomplete, "of that")}, plan.Row{Standing: plan.InPlace}), "")
+	if want := []string{"warn link changed link=west→east from=Ready to=Blocked reason=GatewayIncomplete why=of that"}; !cmp.Equal(want, wordsOf(got)) {
 		t.Errorf("then: %v", wordsOf(got))
 	}
 }

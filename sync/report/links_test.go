@@ -96,13 +96,13 @@ func TestLinksAreSorted(t *testing.T) {
 
 func TestClusterState(t *testing.T) {
 	for want, why := range map[State]*object.Reason{
-		Ready: nil, Unread: object.Because(reason.Unreachable, "down"), Refused: object.Because(reason.SameCluster, "twins"),
+		Ready: nil, Unread: object.Because(reason.Unreachable, "down"), Refused: object.Because(reason.DuplicateCluster, "twins"),
 	} {
 		if got := (Cluster{Name: "a", Step: plan.Step{Cluster: "a", Refused: why}}).State(); got != want {
 			t.Errorf("State(%v): %s, want %s", why, got, want)
 		}
 	}
-	closed := plan.Step{Cluster: "a", Refused: object.Because(reason.Access, "Secret east is missing")}
+	closed := plan.Step{Cluster: "a", Refused: object.Because(reason.AccessInvalid, "Secret east is missing")}
 	if got := (Cluster{Name: "a", Step: closed}).State(); got != Unread {
 		t.Errorf("State of a cluster that cannot be opened: %s", got)
 	}

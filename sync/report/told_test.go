@@ -14,10 +14,10 @@ import (
 
 func toldNow() Told {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: at}}
+	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}}
 	dead := []object.Condition{
-		{Type: object.Ready, Status: object.False, Reason: "GatewayDead", Message: "gateway alive: GatewayDead", Since: at},
-		{Type: object.Stalled, Status: object.True, Reason: "GatewayDead", Message: "gateway alive: GatewayDead", Since: at},
+		{Type: object.Ready, Status: object.False, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: at},
+		{Type: object.Stalled, Status: object.True, Reason: "GatewayNotAlive", Message: "gateway alive: GatewayNotAlive", Since: at},
 	}
 	return Told{
 		Links: []ToldLink{
@@ -108,7 +108,7 @@ func TestToldOpens(t *testing.T) {
 // A link is ready only if that holds for the applied revision, and if nobody denies or removes anything of it.
 func TestToldReady(t *testing.T) {
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	ready := object.Condition{Type: object.Ready, Status: object.True, Reason: "StagesHold", Since: at}
+	ready := object.Condition{Type: object.Ready, Status: object.True, Reason: "Healthy", Since: at}
 	denied := object.Condition{Type: object.Ready, Status: object.False, Reason: "Denied", Message: "PrunePolicy", Since: at}
 	secret := object.Key{Kind: "Secret", Namespace: "linkerd", Name: "cluster-credentials-east"}
 	is := func(c ...object.Condition) []object.Condition { return c }
@@ -122,7 +122,7 @@ func TestToldReady(t *testing.T) {
 		want string     // READY, STATUS and MESSAGE
 	}{
 		"ready":                    {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "b", "True Ready"},
-		"of another revision":      {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "a", "False Progressing OtherRevision: revision b is not applied in east, which carries a"},
+		"of another revision":      {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "a", "False Progressing RevisionMismatch: revision b is not applied in east, which carries a"},
 		"nothing is written there": {ToldLink{Source: Recorded, Target: Recorded, Conditions: is(ready)}, "", "True Ready"},
 		"a Secret is gone":         {ToldLink{Source: Recorded, Conditions: is(ready), Missing: []object.Key{secret}}, "b", "False Progressing SecretMissing: Secret linkerd/cluster-credentials-east is missing"},
 		"not ready, and gone":      {ToldLink{Source: Recorded, Conditions: is(failed, on(object.Stalled)), Missing: []object.Key{secret}}, "a", "False Stalled X: y; Secret linkerd/cluster-credentials-east is missing"},
@@ -132,7 +132,7 @@ func TestToldReady(t *testing.T) {
 		"leaves":                   {ToldLink{Source: LeavingEnd, Target: Recorded, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {ToldLink{Source: Recorded, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
 		"not read":                 {ToldLink{Source: NotRead, Target: Recorded}, "b", "Unknown Unknown NotRead"},
-		"of an earlier release":    {ToldLink{Source: Recorded, Target: Recorded}, "b", "Unknown Unknown NotTold"},
+		"of an earlier release":    {ToldLink{Source: Recorded, Target: Recorded}, "b", "Unknown Unknown NotReported"},
 	} {
 		tt.link.Pair = api.Pair{Source: "west", Target: "east"}
 		told := Told{Links: []ToldLink{tt.link}, Clusters: []ToldCluster{{Name: "east", Applied: tt.east}, {Name: "west", Applied: "b"}}}
@@ -181,10 +181,10 @@ func TestTold(t *testing.T) {
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  MESSAGE
-east    west    Unknown  Unknown       NotTold
+east    west    Unknown  Unknown       NotReported
 north   east    Unknown  Unknown       NotRead
 west    east    True     Ready    4s
-west    north   False    Stalled  4s   gateway alive: GatewayDead
+west    north   False    Stalled  4s   gateway alive: GatewayNotAlive
 west    south   False    Leaving       it is being removed
 
 CLUSTER  STATE   REASON
@@ -194,10 +194,10 @@ north    unread  Unreachable: no route[31m; to host
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
-east    west    Unknown  Unknown                             recorded    recorded    NotTold
+east    west    Unknown  Unknown                             recorded    recorded    NotReported
 north   east    Unknown  Unknown                             not read    recorded    NotRead
 west    east    True     Ready    4s   2026-11-22 15:04:05Z  recorded    recorded
-west    north   False    Stalled  4s   2026-11-22 15:04:05Z  recorded    not read    gateway alive: GatewayDead
+west    north   False    Stalled  4s   2026-11-22 15:04:05Z  recorded    not read    gateway alive: GatewayNotAlive
 west    south   False    Leaving                             leaving     absent      it is being removed
 
 CLUSTER  STATE   REASON
@@ -221,7 +221,7 @@ func TestToldToPrograms(t *testing.T) {
 		if err := toldNow().Write(&full, f); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"GatewayDead", "Stalled", "2026-11-22T15:04:05Z", "Unreachable", "not read"} {
+		for _, want := range []string{"GatewayNotAlive", "Stalled", "2026-11-22T15:04:05Z", "Unreachable", "not read"} {
 			if !strings.Contains(full.String(), want) {
 				t.Errorf("%s lacks %s:\n%s", f, want, full.String())
 			}

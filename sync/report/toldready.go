@@ -35,7 +35,7 @@ func (t Told) ready(l ToldLink) object.Condition {
 	case l.Source == NotRead:
 		return is(object.Unknown, reason.NotRead, "")
 	case told < 0:
-		return is(object.Unknown, reason.NotTold, "")
+		return is(object.Unknown, reason.NotReported, "")
 	case l.Conditions[told].Status != object.True && len(l.Missing) > 0:
 		c := l.Conditions[told]
 		c.Message = strings.TrimPrefix(c.Message+"; ", "; ") + fmt.Sprintf("%s is missing", l.Missing[0])
@@ -46,7 +46,7 @@ func (t Told) ready(l ToldLink) object.Condition {
 	default:
 		for _, name := range []api.ClusterName{l.Pair.Source, l.Pair.Target} {
 			if other := t.other(name); other != "" {
-				return is(object.False, reason.OtherRevision, fmt.Sprintf("revision %s is not applied in %s, which carries %s", t.Revision.Applied.Short(), name, other.Short()))
+				return is(object.False, reason.RevisionMismatch, fmt.Sprintf("revision %s is not applied in %s, which carries %s", t.Revision.Applied.Short(), name, other.Short()))
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func statusWord(l ToldLink, c object.Condition) string {
 		return object.Unknown
 	case c.Reason == reason.Denied || c.Reason == reason.Leaving:
 		return string(c.Reason)
-	case c.Reason == reason.OtherRevision || c.Reason == reason.SecretMissing || is(object.Reconciling):
+	case c.Reason == reason.RevisionMismatch || c.Reason == reason.SecretMissing || is(object.Reconciling):
 		return "Progressing"
 	}
 	return object.Stalled

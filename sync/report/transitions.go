@@ -61,7 +61,7 @@ func (s standing) same(o standing) bool { return s.is == o.is && s.reason == o.r
 
 // fine says that nobody need act.
 func (s standing) fine() bool {
-	return slices.Contains([]string{isReady, isReachable, isGone, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Settling
+	return slices.Contains([]string{isReady, isReachable, isGone, isLeaving, isSuspended, isFound}, s.is) || s.reason == reason.Progressing
 }
 
 // states are how all that a report is about stands. An entry that is not known is there all the same: its subject is.
@@ -132,7 +132,7 @@ func linkState(l LinkRow, of func(string, *object.Reason) standing) standing {
 		return standing{is: isGone}
 	case l.Standing == plan.Refused:
 		return of(isDenied, l.Why)
-	case l.Standing == plan.Held && health.reason != reason.Settling:
+	case l.Standing == plan.Held && health.reason != reason.Progressing:
 		return of(isBlocked, l.Why)
 	case l.Leaving:
 		return standing{is: isLeaving}

@@ -9,7 +9,7 @@ import (
 
 // A suspended link that was written before does not stand for one that was never written.
 func TestUnwritten(t *testing.T) {
-	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "StagesHold"}}
+	ready := []object.Condition{{Type: object.Ready, Status: object.True, Reason: "Healthy"}}
 	pair := func(a, b api.ClusterName) api.Pair { return api.Pair{Source: a, Target: b} }
 	told := func(r Revision, links ...api.Pair) Told {
 		r.Applied, r.Observed = "x", "x"

@@ -103,14 +103,14 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 	case !side.Known():
 		return object.Because(reason.Unknown, "cluster %s has not been read yet", name)
 	case uid == "":
-		return object.Because(reason.NoIdentity, "namespace kube-system is missing: its uid identifies the cluster")
+		return object.Because(reason.ClusterUIDMissing, "namespace kube-system is missing: its uid identifies the cluster")
 	}
 	owner := api.ClusterName("")
 	if known := i.UIDs[name]; shared || known != "" && known != uid {
 		owner = i.owner(name, uid)
 	}
 	if owner != "" {
-		return object.Because(reason.SameCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
+		return object.Because(reason.DuplicateCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
 			name, owner, uid, owner)
 	}
 	if shared {
@@ -135,10 +135,10 @@ func (i *Identities) twins(name, twin api.ClusterName, uid string) *object.Reaso
 		former, now = name, twin
 	}
 	if !i.HasLeft(former) {
-		return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration, or declare one of them as a second name of the other (spec.sameAs)",
+		return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration, or declare one of them as a second name of the other (spec.sameAs)",
 			name, twin, uid)
 	}
-	return object.Because(reason.SameCluster, "%s and %s are one cluster (kube-system uid %s): a cluster gets another name without interruption if that is its second name first (spec.sameAs); "+
+	return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): a cluster gets another name without interruption if that is its second name first (spec.sameAs); "+
 		"to unlink all that is linked by the name %s at once, and link it anew: %s", name, twin, uid, former, i.Command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
 }
 
@@ -147,7 +147,7 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 	base, found, err := inventory.Base(i.Owner, i.Clusters[name].Seen)
 	switch {
 	case err != nil:
-		return object.Because(reason.Inventory, "%v", err)
+		return object.Because(reason.InventoryInvalid, "%v", err)
 	case found && base.End.Cluster != name && !slices.Contains(base.Names, name):
 		return object.Because(reason.ClusterRenamed, "this cluster was written to as %s: declare it by that name, and %s as its second one (spec.sameAs); "+
 			"to unlink all that is linked by the name %s at once, and link it anew: %s",

@@ -223,7 +223,7 @@ func (d *Declared) bars() map[api.Commit]*object.Reason {
 	d.barred = map[api.Commit]*object.Reason{}
 	for of, err := range d.answers {
 		if of[0] == d.fleet.Commit && err != nil {
-			d.barred[of[1]] = object.Because(reason.Rewound, "%v", err)
+			d.barred[of[1]] = object.Because(reason.NonFastForward, "%v", err)
 		}
 	}
 	return d.barred

@@ -192,7 +192,7 @@ func same(a, b *object.Reason) bool { return (a == nil) == (b == nil) && (a == n
 func waits(s plan.Step) []api.ClusterName {
 	out := slices.Clone(s.Look)
 	for _, r := range s.Rows {
-		if r.Leaving || r.Why != nil && r.Why.Code == reason.InUse {
+		if r.Leaving || r.Why != nil && r.Why.Code == reason.CredentialInUse {
 			out = append(out, r.Other)
 		}
 	}

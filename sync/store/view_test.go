@@ -161,7 +161,7 @@ func TestResultsAreForgotten(t *testing.T) {
 	f := load(t, "")
 	declare(s, f)
 	end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
-	followed := object.Outcome{Change: object.Change{Action: object.Update, End: end, Why: object.Reason{Code: reason.Facts}}}
+	followed := object.Outcome{Change: object.Change{Action: object.Update, End: end, Why: object.Reason{Code: reason.FactsChanged}}}
 	s.Correct("west", []object.Outcome{followed}, map[object.End]bool{end: true})
 	if now := s.Snapshot(); !now.Failing["west"][end] || now.Followed[end.Link].IsZero() {
 		t.Fatalf("failing %v, followed %v", now.Failing, now.Followed)

@@ -81,13 +81,13 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools give it (written by %s): delete or rename it",
 			o.Key, o.Live.Writers())
 	case o.Live.Going:
-		return object.Because(reason.Going, "%s is still being deleted", o.Key)
+		return object.Because(reason.Terminating, "%s is still being deleted", o.Key)
 	case o.Live.Mark == object.Theirs && owner == "": // it was not read whole
-		return object.Because(reason.Occupied, "%s belongs to another installation, by a name that is ours: delete it, or have that installation give it up", o.Key)
+		return object.Because(reason.ObjectExists, "%s belongs to another installation, by a name that is ours: delete it, or have that installation give it up", o.Key)
 	case o.Live.Mark == object.Theirs && owner != rules.From:
-		return object.Because(reason.Occupied, "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", o.Key, owner, owner)
+		return object.Because(reason.ObjectExists, "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", o.Key, owner, owner)
 	case !tool.IsZero() && !rules.Managed:
-		return object.Because(reason.OtherTool, "%s is kept by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
+		return object.Because(reason.ManagedByOtherTool, "%s is kept by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
 			o.Key, tool.Name, tool.Of, tool.Name, tool.Leave)
 	}
 	return nil

@@ -101,7 +101,7 @@ func (k *Kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem
 
 // refused tells of the first end that an overlay cannot be applied to, for all of its cluster.
 func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
-	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Held == nil || w.Held.Code != reason.Overlay })
+	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Held == nil || w.Held.Code != reason.OverlayInvalid })
 	if len(held) == 0 {
 		return nil
 	}

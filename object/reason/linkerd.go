@@ -1,0 +1,84 @@
+package reason
+
+// Codes of Linkerd's installation in a cluster, and of what a cluster shows of it.
+const (
+	LinkerdNotInstalled     Code = "LinkerdNotInstalled"
+	LinkerdTooOld           Code = "LinkerdTooOld"
+	LinkerdConfigInvalid    Code = "LinkerdConfigInvalid"
+	GatewayIncomplete       Code = "GatewayIncomplete"
+	GatewayAddressMissing   Code = "GatewayAddressMissing"
+	RateLimited             Code = "RateLimited"
+	StaleFacts              Code = "StaleFacts"
+	APIServerAddressInvalid Code = "APIServerAddressInvalid"
+	ClusterCAMissing        Code = "ClusterCAMissing"
+	TrustAnchorsNotShared   Code = "TrustAnchorsNotShared"
+	TrustAnchorExpiring     Code = "TrustAnchorExpiring"
+	TrustAnchorsDiffer      Code = "TrustAnchorsDiffer"
+)
+
+func linkerd() Group {
+	return Group{Title: "Linkerd", Entries: []Entry{
+		{
+			Code:    LinkerdNotInstalled,
+			Meaning: "Linkerd, its multicluster extension or one of its Roles is missing.",
+			Remedy:  "Install it, or declare where it is in `spec.linkerd`.",
+		},
+		{
+			Code: LinkerdTooOld,
+			Meaning: "The cluster runs a Linkerd that is too old for its end of the link. The message names the version and what " +
+				"does not work.",
+			Remedy: "Upgrade as the message says. Other links go on ([versions](docs/versions.md)).",
+		},
+		{
+			Code:    LinkerdConfigInvalid,
+			Meaning: "The ConfigMap `linkerd-config` lacks what a link needs.",
+			Remedy:  "Repair Linkerd's installation.",
+		},
+		{
+			Code:    GatewayIncomplete,
+			Meaning: "The target's gateway has no address, port, identity or probe.",
+			Remedy:  "Repair the gateway, or declare `spec.gateway`.",
+		},
+		{
+			Code:    GatewayAddressMissing,
+			Meaning: "The target's gateway has no address now. The link keeps the last one.",
+			Remedy:  "Repair the gateway, or declare `spec.gateway.addresses`.",
+		},
+		{
+			Code:    RateLimited,
+			Meaning: "The target's facts changed again within half a minute. The message says when the link follows.",
+			Remedy:  "Nothing. Find out why its gateway changes so often.",
+		},
+		{
+			Code:    StaleFacts,
+			Meaning: "The target has not answered since the time in the message. The link stays as it is.",
+			Remedy:  "See the reason of the target.",
+		},
+		{
+			Code:    APIServerAddressInvalid,
+			Meaning: "Other clusters cannot use the API server address that linkwright itself uses.",
+			Remedy:  "Declare `spec.apiServer`.",
+		},
+		{
+			Code:    ClusterCAMissing,
+			Meaning: "The cluster publishes no CA in the ConfigMap `kube-root-ca.crt`.",
+			Remedy:  "Check that its controller manager runs.",
+		},
+		{
+			Code:    TrustAnchorsNotShared,
+			Meaning: "Source and target have no valid trust anchor in common. The message names fingerprints and last days.",
+			Remedy: "Give each cluster the anchors of both, and restart the proxies ([trust " +
+				"anchors](docs/credentials.md#trust-anchors)).",
+		},
+		{
+			Code:    TrustAnchorExpiring,
+			Meaning: "The last trust anchor that both clusters share expires within 60 days.",
+			Remedy:  "Rotate the trust anchors.",
+		},
+		{
+			Code:    TrustAnchorsDiffer,
+			Meaning: "Each of the two clusters has a trust anchor that the other one lacks.",
+			Remedy:  "Finish the rotation of the trust anchors.",
+		},
+	}}
+}

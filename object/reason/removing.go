@@ -1,0 +1,92 @@
+package reason
+
+// Codes of what is removed, or is not.
+const (
+	PruneLimitExceeded    Code = "PruneLimitExceeded"
+	PrunePolicy           Code = "PrunePolicy"
+	PruneDisabled         Code = "PruneDisabled"
+	NoDeclarations        Code = "NoDeclarations"
+	NoClusters            Code = "NoClusters"
+	Draining              Code = "Draining"
+	Terminating           Code = "Terminating"
+	Waiting               Code = "Waiting"
+	WaitingForRead        Code = "WaitingForRead"
+	WaitingForSource      Code = "WaitingForSource"
+	WaitingForTarget      Code = "WaitingForTarget"
+	WaitingForLinks       Code = "WaitingForLinks"
+	WaitingForReplacement Code = "WaitingForReplacement"
+)
+
+func removing() Group {
+	return Group{Title: "Removing", Entries: []Entry{
+		{
+			Code: PruneLimitExceeded,
+			Meaning: "The revision would remove more clusters, links or mirrored Services than its limits allow. linkwright removes " +
+				"nothing anywhere ([limits](docs/prune.md#limits)).",
+			Remedy: "Restore the declarations, declare `state: Leaving` for a cluster that is to go, or approve it: `linkwright " +
+				"approve HASH`.",
+		},
+		{
+			Code:    PrunePolicy,
+			Meaning: "The policy is `UpsertOnly` or `CreateOnly`, which do not delete.",
+			Remedy:  "Nothing, or declare the policy `Sync`.",
+		},
+		{
+			Code:    PruneDisabled,
+			Meaning: "An object has the annotation `linkwright.dev/prune: disabled`.",
+			Remedy:  "Remove the annotation to let linkwright delete it.",
+		},
+		{
+			Code:    NoDeclarations,
+			Meaning: "The commit has no declaration at all.",
+			Remedy:  "Check `--path`.",
+		},
+		{
+			Code:    NoClusters,
+			Meaning: "The commit declares no Cluster.",
+			Remedy:  "Check `--path`.",
+		},
+		{
+			Code:    Draining,
+			Meaning: "Linkerd's controller removes the mirrors of a removed link.",
+			Remedy: "Nothing. linkwright deletes what is left at `prune.drainDeadline` " +
+				"([how](docs/prune.md#the-gates-of-an-unlink)).",
+		},
+		{
+			Code:    Terminating,
+			Meaning: "An object is being deleted.",
+			Remedy:  "Nothing. If it stays, a finalizer holds it.",
+		},
+		{
+			Code:    Waiting,
+			Meaning: "A change waits for what the message names.",
+			Remedy:  "Nothing.",
+		},
+		{
+			Code:    WaitingForRead,
+			Meaning: "Something is to be deleted, and linkwright reads the clusters once more before.",
+			Remedy:  "Nothing. If it lasts, see the reason of the cluster in the message.",
+		},
+		{
+			Code:    WaitingForSource,
+			Meaning: "The account in the target stays until the source has removed the link.",
+			Remedy:  "Nothing. If the source cannot be read, it keeps its access until the time in the message (`--access-grace`).",
+		},
+		{
+			Code:    WaitingForTarget,
+			Meaning: "The source's end stays until the target can be read.",
+			Remedy:  "See the reason of the target.",
+		},
+		{
+			Code:    WaitingForLinks,
+			Meaning: "Something stays until other links of the cluster are removed or handed over.",
+			Remedy:  "Nothing.",
+		},
+		{
+			Code:    WaitingForReplacement,
+			Meaning: "A replaced object stays until its replacement is written and ready ([moves](docs/prune.md#moves)).",
+			Remedy: "Nothing. The message names what the replacement lacks. To give it up, declare the former state, or remove the " +
+				"new link.",
+		},
+	}}
+}

@@ -1,0 +1,58 @@
+package reason
+
+// Codes of revisions, and of what status says without a repository.
+const (
+	InvalidDeclarations Code = "InvalidDeclarations"
+	RepositoryNotRead   Code = "RepositoryNotRead"
+	RevisionNotRead     Code = "RevisionNotRead"
+	NotAppliedYet       Code = "NotAppliedYet"
+	RevisionMismatch    Code = "RevisionMismatch"
+	NotReported         Code = "NotReported"
+	Leaving             Code = "Leaving"
+	NotRead             Code = "NotRead"
+)
+
+func revisions() Group {
+	return Group{Title: "Revisions and `status`", Entries: []Entry{
+		{
+			Code:    InvalidDeclarations,
+			Meaning: "The observed revision has errors, and the applied one stays. The message names the first file and line.",
+			Remedy:  "Correct it: `linkwright validate PATH` lists all errors.",
+		},
+		{
+			Code:    RepositoryNotRead,
+			Meaning: "The repository cannot be read.",
+			Remedy:  "See the message. The applied revision stays.",
+		},
+		{
+			Code:    RevisionNotRead,
+			Meaning: "The newest revision cannot be read, or is not trusted.",
+			Remedy:  "See the message. The applied revision stays.",
+		},
+		{
+			Code:    NotAppliedYet,
+			Meaning: "The observed revision is newer than the applied one, and no sync has applied it yet.",
+			Remedy:  "Nothing: the next sync does.",
+		},
+		{
+			Code:    RevisionMismatch,
+			Meaning: "`status` without a repository: a cluster of the link carries another revision than the applied one.",
+			Remedy:  "Nothing during a sync. Otherwise see the reason of that cluster.",
+		},
+		{
+			Code:    NotReported,
+			Meaning: "`status` without a repository: linkwright has written nothing about the link yet.",
+			Remedy:  "Nothing: a sync writes it. `linkwright status --repo` shows what is missing.",
+		},
+		{
+			Code:    Leaving,
+			Meaning: "The link is being removed.",
+			Remedy:  "Nothing.",
+		},
+		{
+			Code:    NotRead,
+			Meaning: "A cluster was not read.",
+			Remedy:  "Run `linkwright status --repo`.",
+		},
+	}}
+}

@@ -111,11 +111,11 @@ func loop(d *declared, c lw.Clusters, home *played, changes lw.Changes) *lw.Loop
 func failures(r report.Report) error {
 	var errs []error
 	for _, c := range r.Clusters {
-		if c.Step.Refused != nil {
-			errs = append(errs, fmt.Errorf("%s: %s", c.Name, c.Step.Refused.Message))
+		if c.Step.Denied != nil {
+			errs = append(errs, fmt.Errorf("%s: %s", c.Name, c.Step.Denied.Message))
 		}
 		for _, row := range c.Step.Rows {
-			if row.Standing == plan.Held {
+			if row.Phase == plan.Blocked {
 				errs = append(errs, fmt.Errorf("%s is held: %s", row.End, row.Why.Message))
 			}
 		}
@@ -134,7 +134,7 @@ func unsettled(r report.Report) int {
 	n := 0
 	for _, c := range r.Clusters {
 		for _, row := range c.Step.Rows {
-			if row.Standing != plan.InPlace {
+			if row.Phase != plan.Ready {
 				n++
 			}
 		}

@@ -78,7 +78,7 @@ func TestTrimBase(t *testing.T) {
 	if v := one(t, in, settled()); told(v) != "" {
 		t.Errorf("wanted: %s", told(v))
 	}
-	in.Wanted[base] = object.Wanted{End: base, Held: &object.Reason{Code: reason.KindNotServed}}
+	in.Wanted[base] = object.Wanted{End: base, Blocked: &object.Reason{Code: reason.KindNotServed}}
 	if v := one(t, in, settled()); told(v) != "" || !v.Next.Has(policyKey) {
 		t.Errorf("held: %s", told(v))
 	}
@@ -98,9 +98,9 @@ func TestTrimBase(t *testing.T) {
 // Where nothing is written at the other end, nothing begins, and nobody need know what else is against it; what has
 // begun goes on in a source, and waits in a target for its source.
 func TestClosedPeer(t *testing.T) {
-	closed := Peer{State: PeerHolds, Closed: &object.Reason{Code: reason.Suspended}, Refused: &object.Reason{Code: reason.PruneLimitExceeded}}
+	closed := Peer{State: PeerHolds, Closed: &object.Reason{Code: reason.Suspended}, Denied: &object.Reason{Code: reason.PruneLimitExceeded}}
 	gone := closed
-	gone.State, gone.Refused = PeerAbsent, nil
+	gone.State, gone.Denied = PeerAbsent, nil
 	tests := []struct {
 		name  string
 		end   object.End

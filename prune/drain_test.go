@@ -283,7 +283,7 @@ func TestDrainSparesTheHeld(t *testing.T) {
 		t.Fatalf("nobody else's: %v", got)
 	}
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{linkKey}})
-	in.Wanted[held] = object.Wanted{End: held, Held: &object.Reason{Code: reason.GatewayIncomplete}}
+	in.Wanted[held] = object.Wanted{End: held, Blocked: &object.Reason{Code: reason.GatewayIncomplete}}
 	if got := drains(); slices.Contains(got, linkKey) {
 		t.Errorf("a held end has it: %v", got)
 	}

@@ -58,7 +58,7 @@ func (j judgement) refused() map[object.End]*object.Reason {
 func (j judgement) takings() (all []taking) {
 	for _, inv := range j.Recorded {
 		want, declared := j.Wanted[inv.End]
-		if inv.Leaving && !declared || declared && want.Held != nil {
+		if inv.Leaving && !declared || declared && want.Blocked != nil {
 			continue
 		}
 		if t := j.drainedBy(taking{end: inv.End, keys: j.judged(inv)}, want); len(t.keys) > 0 {

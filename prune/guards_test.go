@@ -86,8 +86,8 @@ func TestLeavingIsNotJudged(t *testing.T) {
 	r.Keep = true
 	record(&in.Seen, kept, r)
 	refused := &object.Reason{Code: reason.PruneDisabled}
-	for _, v := range Select(in, answer(Peer{State: PeerHolds, Refused: refused})) {
-		if v.Refused != nil || len(v.Go) == 0 {
+	for _, v := range Select(in, answer(Peer{State: PeerHolds, Denied: refused})) {
+		if v.Denied != nil || len(v.Go) == 0 {
 			t.Errorf("%s: %s", v.End, told(v))
 		}
 	}
@@ -100,7 +100,7 @@ func TestDeclaredAgainIsJudged(t *testing.T) {
 	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
 	in.Policy.Prune.Policy = api.UpsertOnly
 	v := one(t, in, settled())
-	if v.Refused == nil || v.Next.Leaving || len(v.Go) > 0 {
+	if v.Denied == nil || v.Next.Leaving || len(v.Go) > 0 {
 		t.Errorf("%s, leaving %t", told(v), v.Next.Leaving)
 	}
 }
@@ -110,7 +110,7 @@ func TestPolicyAllows(t *testing.T) {
 		in := input(source, external(), linkerd.Mirror{})
 		in.Policy.Prune.Policy = policy
 		v := one(t, in, settled())
-		if (v.Refused != nil) != refused || len(v.Go) > 0 == refused || refused && v.Refused.Code != reason.PrunePolicy {
+		if (v.Denied != nil) != refused || len(v.Go) > 0 == refused || refused && v.Denied.Code != reason.PrunePolicy {
 			t.Errorf("%s: %s", policy, told(v))
 		}
 	}
@@ -146,16 +146,16 @@ func TestDrainOfKept(t *testing.T) {
 		r := in.Seen.Record(k)
 		r.Keep = true
 		record(&in.Seen, k, r)
-		if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.PruneDisabled || !strings.Contains(v.Refused.Message, k.String()) {
-			t.Errorf("%s kept: %v", k, v.Refused)
+		if v := one(t, in, settled()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled || !strings.Contains(v.Denied.Message, k.String()) {
+			t.Errorf("%s kept: %v", k, v.Denied)
 		}
 		want := in.Wanted[source]
-		want.Held = &object.Reason{Code: "Held"}
+		want.Blocked = &object.Reason{Code: "Held"}
 		in.Wanted[source] = want
 		if refused := Judge(in); len(refused) != 0 {
 			t.Errorf("held: %v", refused)
 		}
-		want.Held, r = nil, in.Seen.Record(linkKey)
+		want.Blocked, r = nil, in.Seen.Record(linkKey)
 		r.Mark = object.Unmarked
 		in.Wanted[source] = want
 		record(&in.Seen, linkKey, r)
@@ -209,8 +209,8 @@ func TestFirstGuardNames(t *testing.T) {
 func TestBeginsOnlyTogether(t *testing.T) {
 	refused := &object.Reason{Code: reason.PruneLimitExceeded, Message: "too much"}
 	for _, end := range []object.End{source, target} {
-		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Refused: refused})
-		if v.Refused == nil || v.Refused.Code != reason.PruneLimitExceeded || !strings.Contains(v.Refused.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
+		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Denied: refused})
+		if v.Denied == nil || v.Denied.Code != reason.PruneLimitExceeded || !strings.Contains(v.Denied.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
 			t.Errorf("%s: %s", end, told(v))
 		}
 	}
@@ -221,14 +221,14 @@ func TestLeavingKeeps(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{})
 	in.Leaving = map[api.ClusterName]bool{"west": true}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.PrunePolicy {
+	if v := one(t, in, settled()); v.Denied == nil || v.Denied.Code != reason.PrunePolicy {
 		t.Errorf("UpsertOnly: %s", told(v))
 	}
 	in.Policy.Prune.Policy = api.PruneSync
 	r := in.Seen.Record(linkKey)
 	r.Keep = true
 	record(&in.Seen, linkKey, r)
-	if v := one(t, in, settled()); v.Refused == nil || v.Refused.Code != reason.PruneDisabled {
+	if v := one(t, in, settled()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled {
 		t.Errorf("kept: %s", told(v))
 	}
 }

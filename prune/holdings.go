@@ -28,7 +28,7 @@ func (e Ends) allNeeded() map[object.Key]bool {
 		}
 	}
 	for _, inv := range e.Recorded {
-		if e.Wanted[inv.End].Held != nil {
+		if e.Wanted[inv.End].Blocked != nil {
 			for _, k := range inv.Entries {
 				out[k] = true
 			}

@@ -6,7 +6,7 @@ import "github.com/linkwright/linkwright/object"
 type Peer struct {
 	State   PeerState
 	Unread  *object.Reason // why it could not be read, though its cluster answers
-	Refused *object.Reason // a guard refuses its end: then neither end begins
+	Denied *object.Reason // a guard refuses its end: then neither end begins
 	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on
 }
 

@@ -94,11 +94,11 @@ func (s *scene) end(r *rand.Rand, end object.End) {
 	case 0, 1, 2:
 		s.in.Wanted[end] = want
 	case 3:
-		s.in.Wanted[end] = object.Wanted{End: end, Held: &object.Reason{Code: "Held"}}
+		s.in.Wanted[end] = object.Wanted{End: end, Blocked: &object.Reason{Code: "Held"}}
 	}
 	peer := Peer{State: []PeerState{PeerUnheard, PeerDead, PeerUnjudged, PeerHolds, PeerHolds, PeerCleared, PeerCleared, PeerAbsent}[r.IntN(8)]}
 	if r.IntN(4) == 0 {
-		peer.Refused = &object.Reason{Code: reason.PruneDisabled}
+		peer.Denied = &object.Reason{Code: reason.PruneDisabled}
 	}
 	if r.IntN(8) == 0 {
 		peer.Closed = &object.Reason{Code: reason.Suspended}
@@ -147,7 +147,7 @@ func (s *scene) needed(k object.Key) string {
 		}
 	}
 	for _, inv := range s.in.Recorded {
-		if want, ok := s.in.Wanted[inv.End]; ok && want.Held != nil && inv.Has(k) {
+		if want, ok := s.in.Wanted[inv.End]; ok && want.Blocked != nil && inv.Has(k) {
 			return fmt.Sprintf("held for %s", inv.End)
 		}
 	}
@@ -166,10 +166,10 @@ func (s *scene) left(end object.End) []object.Key {
 // broken gives what a verdict may never be.
 func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 	_, declared := s.in.Wanted[inv.End]
-	if len(v.Go) > 0 && v.Refused != nil || v.Drop && (len(v.Go) > 0 || v.Waiting != nil || v.Refused != nil) {
+	if len(v.Go) > 0 && v.Denied != nil || v.Drop && (len(v.Go) > 0 || v.Waiting != nil || v.Denied != nil) {
 		return "it goes and does not"
 	}
-	if inv.Leaving && !declared && v.Refused != nil {
+	if inv.Leaving && !declared && v.Denied != nil {
 		return "what has begun is refused"
 	}
 	if !declared && (v.Drop || len(v.Go) > 0) && s.early(inv) != "" {
@@ -252,7 +252,7 @@ func TestSelectNever(t *testing.T) {
 			if why := s.broken(inv, v); why != "" {
 				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
 			}
-			if v.Refused != nil && v.Refused.Code == reason.PruneLimitExceeded && s.in.leaves(v.End) {
+			if v.Denied != nil && v.Denied.Code == reason.PruneLimitExceeded && s.in.leaves(v.End) {
 				t.Fatalf("seed %d, scene %d, %s: a cluster that is to leave is too much", seed, i, v.End)
 			}
 		}

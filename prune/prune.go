@@ -64,7 +64,7 @@ type Verdict struct {
 	Going   []object.Key        // all of ours that goes in the end, gates included
 	Waiting *object.Reason      // what must be gone before the next gate opens
 	Until   time.Time           // when it is not waited for any more; zero: it is
-	Refused *object.Reason      // of a declared end: neither its deletes nor its drains may be
+	Denied *object.Reason      // of a declared end: neither its deletes nor its drains may be
 	Grace   time.Time           // of a target's end: until when its source keeps its access, unless it is back before; zero: no matter
 	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
 	Drop    bool
@@ -113,7 +113,7 @@ func once(verdicts []Verdict) []Verdict {
 func (j judgement) trim(inv inventory.Inventory, want object.Wanted, refused *object.Reason) Verdict {
 	v := Verdict{End: inv.End, Next: inv}
 	v.Next = v.Next.Stay()
-	if want.Held != nil {
+	if want.Blocked != nil {
 		return v // declared, so nothing of it goes
 	}
 	surplus := j.going(inv)
@@ -123,7 +123,7 @@ func (j judgement) trim(inv inventory.Inventory, want object.Wanted, refused *ob
 	}
 	switch {
 	case refused != nil:
-		v.Refused = refused
+		v.Denied = refused
 	case len(surplus) == 0:
 	case replaces(surplus):
 		if v.Waiting = j.succeeds(inv.End); v.Waiting != nil {
@@ -139,7 +139,7 @@ func (j judgement) trim(inv inventory.Inventory, want object.Wanted, refused *ob
 // leaveBase takes away what a cluster holds once, when nothing else of ours is recorded there, and last the base itself.
 func (j judgement) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdict {
 	v := Verdict{End: inv.End, Next: inv, Going: j.surplus(inv)}
-	if v.Refused = begins(inv, Peer{}, refused); v.Refused != nil {
+	if v.Denied = begins(inv, Peer{}, refused); v.Denied != nil {
 		return v
 	}
 	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return j.handed(inv.End, k) || j.gone(k) })

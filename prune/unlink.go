@@ -35,7 +35,7 @@ func (u unlink) made() linkerd.Mirror { return u.Mirrors()[u.inv.End.Link.Target
 func (u unlink) leave(refused *object.Reason) Verdict {
 	inv := u.inv
 	v := Verdict{End: inv.End, Next: inv, Going: u.surplus(inv)}
-	if v.Refused = begins(inv, u.peer, refused); v.Refused != nil {
+	if v.Denied = begins(inv, u.peer, refused); v.Denied != nil {
 		return v
 	}
 	if v.Waiting = u.stays(); v.Waiting != nil {
@@ -83,8 +83,8 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 		return object.Because(peer.Closed.Code, "the link's other end may not go: %s", peer.Closed.Message)
 	case refused != nil:
 		return refused
-	case peer.Refused != nil:
-		return object.Because(peer.Refused.Code, "the link's other end may not go: %s", peer.Refused.Message)
+	case peer.Denied != nil:
+		return object.Because(peer.Denied.Code, "the link's other end may not go: %s", peer.Denied.Message)
 	}
 	return nil
 }

@@ -146,15 +146,15 @@ func TestTargetWaits(t *testing.T) {
 		{"source not read", Peer{}, false, "wait: cluster west cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays"},
 		{"source not through", Peer{State: PeerHolds}, false, "wait: its access stays until cluster west has removed its end of the link"},
 		{"source through", settled(), false, "delete ServiceAccount linkwright.west"},
-		{"source refused", Peer{State: PeerHolds, Refused: kept}, false, "refused: PruneDisabled"},
-		{"source refused, begun", Peer{State: PeerHolds, Refused: kept}, true, "wait: its access stays until cluster west has removed its end of the link"},
+		{"source refused", Peer{State: PeerHolds, Denied: kept}, false, "refused: PruneDisabled"},
+		{"source refused, begun", Peer{State: PeerHolds, Denied: kept}, true, "wait: its access stays until cluster west has removed its end of the link"},
 		{"source not read, begun", Peer{}, true, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
 	}
 	for _, tt := range tests {
 		in := input(target, []object.Key{k}, linkerd.Mirror{})
 		in.Recorded[0].Leaving = tt.leaving
 		v := one(t, in, tt.peer)
-		begins := tt.leaving || v.Refused == nil && (tt.peer.State.Known() || tt.peer.State == PeerDead)
+		begins := tt.leaving || v.Denied == nil && (tt.peer.State.Known() || tt.peer.State == PeerDead)
 		if got := told(v); got != tt.want || v.Next.Leaving != begins {
 			t.Errorf("%s: %s, leaving %t, want %s", tt.name, got, v.Next.Leaving, tt.want)
 		}

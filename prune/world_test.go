@@ -107,8 +107,8 @@ func told(v Verdict) string {
 	if v.Waiting != nil {
 		out = append(out, "wait: "+v.Waiting.Message)
 	}
-	if v.Refused != nil {
-		out = append(out, "refused: "+string(v.Refused.Code))
+	if v.Denied != nil {
+		out = append(out, "refused: "+string(v.Denied.Code))
 	}
 	if v.Drop {
 		out = append(out, "drop")

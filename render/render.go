@@ -55,7 +55,7 @@ type family func(*builder)
 func (r Renderer) Source(in Input) object.Wanted {
 	end := object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}
 	if why := holdSource(in); why != nil {
-		return object.Wanted{End: end, Held: why}
+		return object.Wanted{End: end, Blocked: why}
 	}
 	families := make([]family, 0, 3) // nearly in the order of their phases, so that there is little to sort
 	if in.Link.Spec.Controller.Mode == api.PerLink {
@@ -71,7 +71,7 @@ func (r Renderer) Source(in Input) object.Wanted {
 func (r Renderer) Target(in Input) object.Wanted {
 	end := object.End{Cluster: in.Link.Target.Canonical(), Link: in.Link.Pair()}
 	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
-		return object.Wanted{End: end, Held: why}
+		return object.Wanted{End: end, Blocked: why}
 	}
 	if in.Link.Spec.Credentials.Mode == api.Existing {
 		return object.Wanted{End: end}
@@ -91,7 +91,7 @@ func (r Renderer) build(end object.End, in Input, families []family) object.Want
 		f(b)
 	}
 	if b.err != nil {
-		return object.Wanted{End: end, Held: object.Because(reason.RenderFailed, "%v", b.err)}
+		return object.Wanted{End: end, Blocked: object.Because(reason.RenderFailed, "%v", b.err)}
 	}
 	slices.SortFunc(b.objects, func(x, y object.Object) int {
 		if x.Phase != y.Phase {

@@ -23,7 +23,7 @@ func Without(want object.Wanted, ignored []api.Ignore, owner string) object.Want
 		}
 		less, differs, err := without(o, fields, owner)
 		if err != nil {
-			return object.Wanted{End: want.End, Held: object.Because(reason.RenderFailed, "%v", err)}
+			return object.Wanted{End: want.End, Blocked: object.Because(reason.RenderFailed, "%v", err)}
 		}
 		if !differs {
 			continue

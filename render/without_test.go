@@ -67,7 +67,7 @@ func TestWithoutBroken(t *testing.T) {
 	for _, body := range []string{`]`, `{"spec":{"replicas":1}}`} {
 		o := object.Object{Key: object.Key{Group: "apps", Kind: "Deployment", Name: "a"}, Body: object.NewBody([]byte(body))}
 		got := Without(object.Wanted{Objects: []object.Object{o}}, []api.Ignore{{Kind: "Deployment", Fields: []string{"spec.replicas"}}}, "blue")
-		if got.Held == nil || got.Held.Code != "RenderFailed" || len(got.Objects) > 0 {
+		if got.Blocked == nil || got.Blocked.Code != "RenderFailed" || len(got.Objects) > 0 {
 			t.Errorf("Without(%s): %+v", body, got)
 		}
 	}

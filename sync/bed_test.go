@@ -261,11 +261,11 @@ func (b *bed) once(l *sync.Loop) report.Report {
 func dump(r report.Report) string {
 	out := ""
 	for _, c := range r.Clusters {
-		if c.Step.Refused != nil {
-			out += fmt.Sprintf("%s refused: %s\n", c.Name, c.Step.Refused.Message)
+		if c.Step.Denied != nil {
+			out += fmt.Sprintf("%s refused: %s\n", c.Name, c.Step.Denied.Message)
 		}
 		for _, row := range c.Step.Rows {
-			out += fmt.Sprintf("%s: %s", row.End, row.Standing)
+			out += fmt.Sprintf("%s: %s", row.End, row.Phase)
 			if row.Why != nil {
 				out += ": " + row.Why.Message
 			}

@@ -327,8 +327,8 @@ func (c *chaos) rebuilt(stop func()) func() {
 func (c *chaos) refusal(name api.ClusterName) string {
 	_, last := c.passes()
 	i := slices.IndexFunc(last.Clusters, func(row report.Cluster) bool { return row.Name == name })
-	if i < 0 || last.Clusters[i].Step.Refused == nil {
+	if i < 0 || last.Clusters[i].Step.Denied == nil {
 		return ""
 	}
-	return string(last.Clusters[i].Step.Refused.Code)
+	return string(last.Clusters[i].Step.Denied.Code)
 }

@@ -172,10 +172,10 @@ func TestAcceptedIsRecorded(t *testing.T) {
 	}
 	item := object.Item{Namespace: o.Key.Namespace, Name: o.Key.Name, Record: object.Written(o), Body: o.Body}
 	mine.store.PutCluster("east", state.Cluster{Reading: state.Read, Seen: object.NewObservation(nil, object.Layer{Kind: o.Key.Kind, Items: []object.Item{item}})}, mine.store.Declared.Epoch())
-	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Standing: plan.InPlace}}
+	inPlace := []plan.Row{{End: object.End{Cluster: "east"}, Phase: plan.Ready}}
 	for _, refused := range []*object.Reason{object.Because(reason.ClusterChanged, "not accepted"), nil} {
 		u := &reconcile{reader: reader{shared: mine.shared, cluster: fleet.Cluster{Name: "east"}}}
-		u.step = plan.Step{Cluster: "east", Refused: refused, Rows: inPlace}
+		u.step = plan.Step{Cluster: "east", Denied: refused, Rows: inPlace}
 		if err := u.keepRecord(t.Context(), "now"); err != nil {
 			t.Fatal(err)
 		}

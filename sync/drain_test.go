@@ -159,8 +159,8 @@ func (b *bed) declaredAgain(l *sync.Loop, d *text) {
 	impatient.Patience = 2 * time.Second
 	d.set(b.declarations(""))
 	end := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
-	if row := rowOf(b.t, b.once(impatient), end); row.Standing != plan.Waiting || row.Why.Code != reason.Draining || row.Until.IsZero() {
-		b.t.Fatalf("in the middle it is %s %v until %s", row.Standing, row.Why, row.Until)
+	if row := rowOf(b.t, b.once(impatient), end); row.Phase != plan.Waiting || row.Why.Code != reason.Draining || row.Until.IsZero() {
+		b.t.Fatalf("in the middle it is %s %v until %s", row.Phase, row.Why, row.Until)
 	}
 	b.members("")
 	if cm := b.inventory("west", inventory.Key("linkwright", end).Name); !strings.Contains(cm.Data["inventory.json"], `"since":`) {

@@ -85,7 +85,7 @@ var probeEnd = object.End{Cluster: "west", Link: api.Pair{Source: "west", Target
 func wrote(e *engine, code reason.Code, err error) *reconcile {
 	r := e.runs("west", true)
 	c := object.Change{End: probeEnd, Action: object.Update, Key: probe, Why: object.Reason{Code: code}}
-	r.step = plan.Step{Cluster: "west", Changes: []object.Change{c}, Rows: []plan.Row{{End: probeEnd, Other: "east", Standing: plan.Changing}}}
+	r.step = plan.Step{Cluster: "west", Changes: []object.Change{c}, Rows: []plan.Row{{End: probeEnd, Other: "east", Phase: plan.Changing}}}
 	r.outcomes, r.took.plan = []object.Outcome{{Change: c, Err: err}}, time.Second
 	return r
 }
@@ -117,8 +117,8 @@ func TestRepairsAreLookedAt(t *testing.T) {
 		if tt.state != repaired {
 			continue
 		}
-		if row := e.row("west").Rows[0]; row.Standing != plan.InPlace || w.writes > 0 {
-			t.Errorf("%s: told as %s, after %d reconciles that wrote", name, row.Standing, w.writes)
+		if row := e.row("west").Rows[0]; row.Phase != plan.Ready || w.writes > 0 {
+			t.Errorf("%s: told as %s, after %d reconciles that wrote", name, row.Phase, w.writes)
 		}
 		if at := w.starts(); !at.After(time.Now()) || at.After(time.Now().Add(coalesce)) {
 			t.Errorf("%s: the next look begins in %v", name, time.Until(at))
@@ -148,12 +148,12 @@ func TestRoundsBesideDrift(t *testing.T) {
 	if !e.over() {
 		t.Error("the round waits for a cluster that does not answer")
 	}
-	if _ = e.closeRound(); e.row("west").Refused == nil {
+	if _ = e.closeRound(); e.row("west").Denied == nil {
 		t.Error("nobody is told that west does not answer")
 	}
 	r.step = plan.Step{Cluster: "west"}
 	e.end(t.Context(), r)
-	if why := e.row("west").Refused; why != nil {
+	if why := e.row("west").Denied; why != nil {
 		t.Errorf("it answers again, and it is told: %v", why)
 	}
 }

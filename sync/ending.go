@@ -206,8 +206,8 @@ func (r *reconcile) blame() {
 		if !ok {
 			o, ok = failed[object.End{Cluster: r.cluster.Name}]
 		}
-		if ok && row.Why == nil && (row.Standing == plan.Changing || row.Standing == plan.Removed) {
-			r.step.Rows[i].Standing, r.step.Rows[i].Why = plan.Changing, r.loop.why(o.Err)
+		if ok && row.Why == nil && (row.Phase == plan.Changing || row.Phase == plan.Removed) {
+			r.step.Rows[i].Phase, r.step.Rows[i].Why = plan.Changing, r.loop.why(o.Err)
 		}
 	}
 }

@@ -138,8 +138,8 @@ func (b *bed) extras(t *testing.T, l *sync.Loop, o overlays) {
 	if c := r.Counts(); c.InPlace != 12 || c.Held != 1 || c.Failed != 0 || r.Clean() {
 		t.Errorf("with a kind that east does not serve: %+v\n%s", c, dump(r))
 	}
-	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Held || row.Why.Code != reason.KindNotServed {
-		t.Errorf("east's base is %s, %v", row.Standing, row.Why)
+	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Phase != plan.Blocked || row.Why.Code != reason.KindNotServed {
+		t.Errorf("east's base is %s, %v", row.Phase, row.Why)
 	}
 	delete(o.extras, "east")
 	b.nothingSent(t, l)
@@ -215,8 +215,8 @@ func (b *bed) suspendedLink(t *testing.T, l *sync.Loop, d *text) {
 		t.Errorf("%+v\n%s", c, dump(r))
 	}
 	row := rowOf(t, r, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}})
-	if row.Standing != plan.Suspended || !strings.Contains(row.Why.Message, "1 change waits") {
-		t.Errorf("it is %s, %v", row.Standing, row.Why)
+	if row.Phase != plan.Suspended || !strings.Contains(row.Why.Message, "1 change waits") {
+		t.Errorf("it is %s, %v", row.Phase, row.Why)
 	}
 	if sent := b.writes()[len(before):]; len(sent) > 0 {
 		t.Errorf("it sent writes: %v", sent)
@@ -251,8 +251,8 @@ func (b *bed) leaving(t *testing.T, l *sync.Loop, d *text, o overlays) {
 	tight := policy("prune: {maxLinks: 0%, minAllowed: 0}")
 	d.set(as(b.declarations(mesh), "east", "state: Leaving") + tight)
 	r := b.clean(l, 4)
-	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Standing != plan.Removed || row.Why == nil || row.Why.Code != reason.CleanupComplete {
-		t.Errorf("east's base is %s, %v", row.Standing, row.Why)
+	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Phase != plan.Removed || row.Why == nil || row.Why.Code != reason.CleanupComplete {
+		t.Errorf("east's base is %s, %v", row.Phase, row.Why)
 	}
 	for _, p := range [][2]string{{"west", "east"}, {"east", "west"}, {"north", "east"}, {"east", "north"}} {
 		if left := b.left(p[0], p[1]); len(left) > 0 {

@@ -74,8 +74,8 @@ func (b *bed) halfway(l *sync.Loop, in api.ClusterName, end api.Pair) {
 	l.Patience = 500 * time.Millisecond
 	r := b.once(l)
 	l.Patience = patience
-	if row := rowOf(b.t, r, object.End{Cluster: in, Link: end}); row.Standing != plan.Waiting || row.Why.Code != reason.WaitingForReplacement {
-		b.t.Errorf("halfway %s in %s is %s %v\n%s", end, in, row.Standing, row.Why, dump(r))
+	if row := rowOf(b.t, r, object.End{Cluster: in, Link: end}); row.Phase != plan.Waiting || row.Why.Code != reason.WaitingForReplacement {
+		b.t.Errorf("halfway %s in %s is %s %v\n%s", end, in, row.Phase, row.Why, dump(r))
 	}
 	if gone := deletes(b.writes()[before:]); len(gone) > 0 {
 		b.t.Errorf("before its successor stands went %v", gone)

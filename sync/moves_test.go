@@ -123,8 +123,8 @@ func (b *bed) handedOver(t *testing.T, d *text) {
 		b.ownedByHelm("mc", "ops")
 		d.set(b.declarations(linkWith("west", "east", federated)))
 		row := rowOf(t, b.once(l), object.End{Cluster: "west", Link: westToEast})
-		if row.Standing != plan.Held || row.Why.Code != reason.ObjectExists {
-			t.Errorf("what the chart has is %s, %v", row.Standing, row.Why)
+		if row.Phase != plan.Blocked || row.Why.Code != reason.ObjectExists {
+			t.Errorf("what the chart has is %s, %v", row.Phase, row.Why)
 		}
 		l.Adopt = map[api.Pair]bool{westToEast: true}
 		b.once(l)

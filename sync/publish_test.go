@@ -41,11 +41,11 @@ func TestReportWithinTwoSeconds(t *testing.T) {
 			r.t.Errorf("commit %q, head %q, clean %t, %+v", last.Commit, last.Head, last.Clean(), last.Counts())
 		}
 		for _, c := range last.Clusters {
-			if why := c.Why(); c.State() != report.Unread || !strings.Contains(why.Message, "was not looked at yet") {
-				r.t.Errorf("%s is %s: %v", c.Name, c.State(), why)
+			if why := c.Why(); c.Status() != report.Unknown || !strings.Contains(why.Message, "was not looked at yet") {
+				r.t.Errorf("%s is %s: %v", c.Name, c.Status(), why)
 			}
 		}
-		if links := report.Links(last); len(links) != 1 || links[0].Standing != report.Unknown {
+		if links := report.Links(last); len(links) != 1 || links[0].Phase != report.Unseen {
 			r.t.Errorf("links: %+v", links)
 		}
 	})
@@ -64,12 +64,12 @@ func TestReportsWhileAPassWaits(t *testing.T) {
 			r.t.Fatalf("%d reports in 2 s", len(all))
 		}
 		last := all[len(all)-1]
-		states := map[string]plan.Standing{}
+		phases := map[string]plan.Phase{}
 		for _, l := range report.Links(last) {
-			states[l.Pair.String()] = l.State()
+			phases[l.Pair.String()] = l.Phase
 		}
-		if last.Commit != "c2" || last.When != report.Syncing || last.Clean() || states["west→east"] != plan.InPlace || states["west→north"] == plan.InPlace {
-			r.t.Errorf("commit %s, syncing %t, clean %t, links %v", last.Commit, last.When == report.Syncing, last.Clean(), states)
+		if last.Commit != "c2" || last.When != report.Syncing || last.Clean() || phases["west→east"] != plan.Ready || phases["west→north"] == plan.Ready {
+			r.t.Errorf("commit %s, syncing %t, clean %t, links %v", last.Commit, last.When == report.Syncing, last.Clean(), phases)
 		}
 		if last.Counts().Written == 0 {
 			r.t.Error("what was written so far is not told")

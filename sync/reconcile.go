@@ -166,7 +166,7 @@ func (r *reconcile) write(ctx context.Context, uid string) {
 		return nil
 	})
 	if err != nil {
-		r.step.Refused = r.loop.why(err)
+		r.step.Denied = r.loop.why(err)
 	}
 }
 
@@ -203,7 +203,7 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 		return r.forget(ctx)
 	case len(r.step.Paid) > 0:
 		return r.record.RemovePending(ctx, r.cluster.Name, r.step.Paid)
-	case (!recorded || known.UID != uid) && r.step.Refused == nil && r.holds():
+	case (!recorded || known.UID != uid) && r.step.Denied == nil && r.holds():
 		return r.record.Remember(ctx, r.cluster, uid, r.step)
 	}
 	return nil

@@ -54,8 +54,8 @@ func (b *bed) immutables(t *testing.T, l *sync.Loop, d *text, o overlays) {
 	westEast := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}}
 	for end, kind := range map[object.End]string{{Cluster: "west"}: "ConfigMap", westEast: "Deployment"} {
 		row := rowOf(t, r, end)
-		if row.Standing != plan.Held || row.Why.Code != reason.ImmutableField || !strings.Contains(row.Why.Message, "spec.replace: [{kind: "+kind+"}]") {
-			t.Errorf("%s is %s, %v", end, row.Standing, row.Why)
+		if row.Phase != plan.Blocked || row.Why.Code != reason.ImmutableField || !strings.Contains(row.Why.Message, "spec.replace: [{kind: "+kind+"}]") {
+			t.Errorf("%s is %s, %v", end, row.Phase, row.Why)
 		}
 	}
 	b.same(t, "held", []string{"patch configmaps 422"}, b.written("settings", before))

@@ -263,7 +263,7 @@ func (r *rewind) comesBack(t *testing.T) {
 	before := r.controllers("north")
 	got := r.pass()
 	for _, c := range got.Clusters {
-		if why := c.Step.Refused; (c.Name == "north") != (why != nil && why.Code == reason.NonFastForward) {
+		if why := c.Step.Denied; (c.Name == "north") != (why != nil && why.Code == reason.NonFastForward) {
 			t.Errorf("%s is refused for %v", c.Name, why)
 		}
 	}

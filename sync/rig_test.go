@@ -203,12 +203,12 @@ func (r *rig) clean(after time.Duration, ends int) report.Report {
 
 func rows(p report.Report) (out string) {
 	for _, c := range p.Clusters {
-		if c.Step.Refused != nil {
-			out += fmt.Sprintf("\n%s: %v", c.Name, *c.Step.Refused)
+		if c.Step.Denied != nil {
+			out += fmt.Sprintf("\n%s: %v", c.Name, *c.Step.Denied)
 		}
 		for _, row := range c.Step.Rows {
 			if row.Why != nil {
-				out += fmt.Sprintf("\n%s: %s: %v", row.End, row.Standing, *row.Why)
+				out += fmt.Sprintf("\n%s: %s: %v", row.End, row.Phase, *row.Why)
 			}
 		}
 		for _, o := range c.Outcomes {

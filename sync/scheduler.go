@@ -250,7 +250,7 @@ func (s *scheduler) readWithPeers(w *worker) {
 	}
 	w.read = outdated
 	for _, row := range w.last.step.Rows {
-		if row.Standing != plan.Waiting && row.Standing != plan.Held || row.End.IsBase() {
+		if row.Phase != plan.Waiting && row.Phase != plan.Blocked || row.End.IsBase() {
 			continue
 		}
 		if peer := s.worker(row.Other); peer != nil && peer != w {

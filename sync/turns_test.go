@@ -188,7 +188,7 @@ func TestHangingFromTheBeginning(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		all := r.told()
-		if len(all) == 0 || all[0].Counts().InPlace != 2 || all[0].Clusters[0].State() != report.Unread {
+		if len(all) == 0 || all[0].Counts().InPlace != 2 || all[0].Clusters[0].Status() != report.Unknown {
 			t.Fatalf("told %d times: %s", len(all), rows(all[0]))
 		}
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = false })

@@ -22,7 +22,7 @@ func TestApprove(t *testing.T) {
 	l := newLab(t, "east", "west")
 	declared, retired := l.clusters()+link("west", "east", "")+policy(strict), l.clusters()+policy(strict)
 	l.commit(declared)
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 
 	l.commit(retired)
 	hash := l.denied("sync")
@@ -46,17 +46,17 @@ func TestApprove(t *testing.T) {
 	l.must(cli.ExitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
 
 	l.commit(declared)
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	l.git("checkout", "-q", "-b", "retire")
 	l.commit(retired)
 	l.git("checkout", "-q", "main")
 	if offline, live := l.denied("diff", "main..retire"), l.denied("diff", "--ref", "retire"); offline != hash || live != hash {
 		t.Errorf("the same removal is called %s by a preview without clusters, %s by one with them, %s by the daemon", offline, live, hash)
 	}
-	l.must(cli.ExitPartial, []string{"nothing would be written; 2 ends refused"}, "diff", "--ref", "retire")
+	l.must(cli.ExitPartial, []string{"nothing can be written; 2 ends denied"}, "diff", "--ref", "retire")
 	l.must(cli.ExitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
 	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
-	l.must(cli.ExitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: ", "nothing to write"}, "sync")
 	l.git("merge", "-q", "--ff-only", "retire")
 	l.must(cli.ExitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")

@@ -29,10 +29,10 @@ const (
 )
 
 // told is a report of a link from west to east whose ends stand so.
-func told(source, target plan.Standing, change func(*report.Report)) report.Report {
+func told(source, target plan.Phase, change func(*report.Report)) report.Report {
 	pair := api.Pair{Source: "west", Target: "east"}
-	cluster := func(name api.ClusterName, s plan.Standing) report.Cluster {
-		row := plan.Row{End: object.End{Cluster: name, Link: pair}, Standing: s, Why: object.Because("Why", "%s", canary)}
+	cluster := func(name api.ClusterName, s plan.Phase) report.Cluster {
+		row := plan.Row{End: object.End{Cluster: name, Link: pair}, Phase: s, Why: object.Because("Why", "%s", canary)}
 		return report.Cluster{Name: name, Step: plan.Step{Cluster: name, Rows: []plan.Row{row}}}
 	}
 	r := report.Report{Head: head, Commit: head, Clusters: []report.Cluster{cluster("east", target), cluster("west", source)}}
@@ -51,36 +51,36 @@ func TestStanding(t *testing.T) {
 		state  forge.State
 		text   string
 	}{
-		"all is well":                    {told(plan.InPlace, plan.InPlace, nil), forge.Success, both + "1 in place"},
-		"a warning":                      {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Problems = invalid[2:] }), forge.Success, both + "1 in place"},
-		"no head, as of a report of old": {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Head = "" }), forge.Success, both + "1 in place"},
-		"suspended":                      {told(plan.Suspended, plan.InPlace, nil), forge.Success, both + "1 suspended"},
-		"waiting":                        {told(plan.Waiting, plan.InPlace, nil), forge.Pending, both + "1 waiting"},
-		"changing":                       {told(plan.InPlace, plan.Changing, nil), forge.Pending, both + "1 changing"},
-		"planned, not by us":             {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Clusters[0].Step.Ahead = []object.Change{write} }), forge.Pending, both + "1 in place"},
-		"written": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+		"all is well":                    {told(plan.Ready, plan.Ready, nil), forge.Success, both + "1 Ready"},
+		"a warning":                      {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Problems = invalid[2:] }), forge.Success, both + "1 Ready"},
+		"no head, as of a report of old": {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Head = "" }), forge.Success, both + "1 Ready"},
+		"suspended":                      {told(plan.Suspended, plan.Ready, nil), forge.Success, both + "1 Suspended"},
+		"waiting":                        {told(plan.Waiting, plan.Ready, nil), forge.Pending, both + "1 Progressing"},
+		"changing":                       {told(plan.Ready, plan.Changing, nil), forge.Pending, both + "1 Progressing"},
+		"planned, not by us":             {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step.Ahead = []object.Change{write} }), forge.Pending, both + "1 Ready"},
+		"written": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Clusters[0].Step.Ahead, r.Clusters[0].Outcomes = []object.Change{write}, []object.Outcome{{Change: write}}
-		}), forge.Success, both + "1 in place"},
-		"held":    {told(plan.Held, plan.Waiting, nil), forge.Failure, both + "1 held"},
-		"refused": {told(plan.InPlace, plan.Refused, nil), forge.Failure, both + "1 refused"},
-		"a write failed": {told(plan.InPlace, plan.Changing, func(r *report.Report) {
+		}), forge.Success, both + "1 Ready"},
+		"held":    {told(plan.Blocked, plan.Waiting, nil), forge.Failure, both + "1 Blocked"},
+		"refused": {told(plan.Ready, plan.Denied, nil), forge.Failure, both + "1 Denied"},
+		"a write failed": {told(plan.Ready, plan.Changing, func(r *report.Report) {
 			r.Clusters[0].Outcomes = []object.Outcome{{Change: write, Err: errors.New(canary)}}
-		}), forge.Failure, both + "1 changing; 1 write failed"},
-		"a cluster is down": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
-			r.Clusters[0].Step.Refused = object.Because(reason.Unreachable, canary)
-		}), forge.Failure, both + "1 in place; 1 cluster unread"},
-		"a cluster is not to be written": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
-			r.Clusters[0].Step.Refused = object.Because(reason.DuplicateCluster, canary)
-		}), forge.Failure, both + "1 in place; 1 cluster refused"},
-		"a cluster without a turn": {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 unknown; 1 cluster unread"},
-		"an invalid head": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+		}), forge.Failure, both + "1 Progressing; 1 write failed"},
+		"a cluster is down": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+			r.Clusters[0].Step.Denied = object.Because(reason.Unreachable, canary)
+		}), forge.Failure, both + "1 Ready; 1 cluster Unknown"},
+		"a cluster is not to be written": {told(plan.Ready, plan.Ready, func(r *report.Report) {
+			r.Clusters[0].Step.Denied = object.Because(reason.DuplicateCluster, canary)
+		}), forge.Failure, both + "1 Ready; 1 cluster Denied"},
+		"a cluster without a turn": {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 Unknown; 1 cluster Unknown"},
+		"an invalid head": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Commit, r.Problems, r.Err = before, invalid, canary
-		}), forge.Failure, "not applied: 2 errors in the declarations; in force is 222222222222"},
+		}), forge.Failure, "not applied: 2 errors in the declarations; applied is 222222222222"},
 		"the first head is invalid": {report.Report{Head: head, Problems: invalid[1:], Err: canary}, forge.Failure, "not applied: 1 error in the declarations"},
-		"a head that is not trusted": {told(plan.InPlace, plan.InPlace, func(r *report.Report) {
+		"a head that is not trusted": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Commit, r.Err = before, canary
-		}), forge.Failure, "not applied: see linkwright's report; in force is 222222222222"},
-		"Git is down":         {told(plan.InPlace, plan.InPlace, func(r *report.Report) { r.Err = canary }), forge.Error, "the last pass failed: see linkwright's report"},
+		}), forge.Failure, "not applied: see linkwright's report; applied is 222222222222"},
+		"Git is down":         {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Err = canary }), forge.Error, "the last sync failed: see linkwright's report"},
 		"nothing is declared": {report.Report{Head: head, Commit: head}, forge.Success, "0 clusters, 0 links"},
 	} {
 		state, text := standing(tt.report)
@@ -93,18 +93,18 @@ func TestStanding(t *testing.T) {
 // However much there is to tell, a forge takes it.
 func TestStandingIsShort(t *testing.T) {
 	r := report.Report{Head: head, Commit: head}
-	for _, s := range report.States() {
+	for _, s := range []plan.Phase{plan.Ready, plan.Changing, plan.Waiting, plan.Suspended, plan.Blocked, plan.Denied, report.Unseen, plan.Removed} {
 		for n := range 100 {
 			name := api.ClusterName(fmt.Sprintf("%s-%d", s, n))
 			end := object.End{Cluster: name, Link: api.Pair{Source: name, Target: "all"}}
 			far := object.End{Cluster: "all", Link: end.Link} // in place of a second cluster of that standing
 			r.Clusters = append(r.Clusters, report.Cluster{
 				Name: name, Outcomes: []object.Outcome{{Change: object.Change{End: end}, Err: errors.New(canary)}},
-				Step: plan.Step{Cluster: name, Refused: object.Because(reason.Unreachable, canary), Rows: []plan.Row{{End: end, Standing: s}, {End: far, Standing: s}}},
+				Step: plan.Step{Cluster: name, Denied: object.Because(reason.Unreachable, canary), Rows: []plan.Row{{End: end, Phase: s}, {End: far, Phase: s}}},
 			})
 		}
 	}
-	if _, text := standing(r); utf8.RuneCountInString(text) != forge.MaxDescription || !strings.HasPrefix(text, "900 clusters, 900 links: 100 in place") {
+	if _, text := standing(r); utf8.RuneCountInString(text) != forge.MaxDescription || !strings.HasPrefix(text, "800 clusters, 800 links: 100 Ready") {
 		t.Errorf("standing: %d characters: %s", utf8.RuneCountInString(text), text)
 	}
 }
@@ -198,8 +198,8 @@ func TestStatusName(t *testing.T) {
 		{"linkwright", "", "linkwright"}, {"eu", "", "linkwright/eu"}, {"eu", "mesh", "mesh"},
 	} {
 		at := teller{flags: statusFlags{context: tt.flag, target: "https://g.example.com"}, owner: tt.owner, client: &forge.Client{}}
-		got, ok := at.status(told(plan.InPlace, plan.InPlace, nil))
-		want := forge.Status{Commit: head, State: forge.Success, Description: "2 clusters, 1 link: 1 in place", Context: tt.want, URL: "https://g.example.com"}
+		got, ok := at.status(told(plan.Ready, plan.Ready, nil))
+		want := forge.Status{Commit: head, State: forge.Success, Description: "2 clusters, 1 link: 1 Ready", Context: tt.want, URL: "https://g.example.com"}
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("status of %s: %t -want +got\n%s", tt.owner, ok, diff)
 		}

@@ -80,7 +80,7 @@ func (r *rewoundLab) decidesUnderDaemon() {
 	}
 	undecided := func() bool { return !strings.Contains(r.record(), "decisions") }
 	r.eventually("the daemon is ready", func() bool {
-		return strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
+		return written(at) == 2
 	})
 	r.suspends(report, undecided)
 	r.accepts(report, undecided)
@@ -89,7 +89,7 @@ func (r *rewoundLab) decidesUnderDaemon() {
 	r.decides(cli.ExitDone, []string{"recorded: Reconcile east"}, "reconcile")
 	r.soon("the head is refused", report("linkwright allow non-fast-forward "+first))
 	r.decides(cli.ExitDone, []string{"recorded: AllowNonFastForward " + first}, "allow", "non-fast-forward", first)
-	r.soon("the head is in force", func() bool { return report(`"commit": "`+first+`"`)() && undecided() })
+	r.soon("the head is in force", func() bool { return report(`"appliedRevision": "`+first+`"`)() && undecided() })
 
 	r.abandons(undecided)
 	stop()

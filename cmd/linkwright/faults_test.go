@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 // atRest: passes over what has not changed ask nothing of any cluster; the lease is renewed.
 func (f *faults) atRest() {
 	passes := func() (n int) {
-		_, text, _ := strings.Cut(get(f.at+"/metrics").body, "\nlinkwright_passes_total{result=\"clean\"} ")
+		_, text, _ := strings.Cut(get(f.at+"/metrics").body, "\nlinkwright_syncs_total{result=\"clean\"} ")
 		_, _ = fmt.Sscan(text, &n) // 0: the daemon does not tell yet
 		return n
 	}
@@ -166,9 +166,8 @@ func (f *faults) declare() {
 
 // inForce says that exactly the links of the head are there.
 func (f *faults) inForce() bool {
-	links := map[bool]string{true: "2", false: "1"}[f.linked]
-	metrics := get(f.at + "/metrics").body
-	return strings.Contains(metrics, `linkwright_links{standing="in place"} `+links+"\n") && f.told().Error == "" && f.told().Commit == f.head() && !f.told().Syncing
+	links := map[bool]int{true: 2, false: 1}[f.linked]
+	return written(f.at) == links && f.told().Error == "" && f.told().Commit == f.head() && !f.told().Syncing
 }
 
 // rests waits until all is written, also what has become of links: nothing was for a second.
@@ -191,8 +190,10 @@ func (f *faults) head() string {
 }
 
 type dispatch struct {
-	Commit, Head, Error string
-	Syncing             bool
+	Commit  string `json:"appliedRevision"`
+	Head    string `json:"observedRevision"`
+	Error   string
+	Syncing bool
 }
 
 func (f *faults) told() (r dispatch) {

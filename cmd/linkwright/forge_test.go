@@ -210,8 +210,8 @@ func (l *lab) statusOfSync(h *hub) {
 	l.git("push", "-q", "origin", "main")
 	sync(cli.ExitInvalid)
 	want := []string{
-		good + " success 2 clusters, 1 link: 1 in place", good + " success 2 clusters, 1 link: 1 in place",
-		l.headOf() + " failure not applied: 1 error in the declarations; in force is " + good[:12],
+		good + " success 2 clusters, 1 link: 1 Progressing", good + " success 2 clusters, 1 link: 1 Progressing",
+		l.headOf() + " failure not applied: 1 error in the declarations; applied is " + good[:12],
 	}
 	if got := h.all(); !slices.Equal(got, want) {
 		l.t.Errorf("statuses:\n%q, want\n%q", got, want)
@@ -230,7 +230,7 @@ func (l *lab) pushPokes(h *hub) {
 	l.keep(filepath.Join(h.bare, "hooks", "post-receive"), fmt.Sprintf("#!/bin/sh\nexec poke %s %s\n", at["hooks"], secret))
 	l.commit(l.clusters() + link("west", "east", ""))
 	l.git("push", "-q", "origin", "main")
-	l.eventually("the status of the first push", func() bool { return h.has(l.headOf() + " success 2 clusters, 1 link: 1 in place") })
+	l.eventually("the status of the first push", func() bool { return h.has(l.headOf() + " success 2 clusters, 1 link: 1 Progressing") })
 
 	speak := h.silent() // an API that hangs at the very host keeps nobody from reading Git
 	defer speak()

@@ -17,7 +17,7 @@ import (
 // deadOnes: daemons that are killed give no lease up. Status tells of each of them, and since when, though every link is ready.
 func (l *lab) deadOnes() {
 	l.t.Helper()
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--only-write", "west")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync", "--only-write", "west")
 	l.othersLease("linkwright-linkwright-east")
 	logs := l.t.TempDir()
 	daemon, _ := l.daemonAt(l.t.Context(), logs+"/whole")

@@ -39,11 +39,11 @@ func (e engine) prove(ctx context.Context, w state.Snapshot) *proof {
 	p := &proof{world: w, refused: map[api.ClusterName]*object.Reason{}, next: map[api.ClusterName]report.ClusterDiff{}}
 	first, then := adoptions(w, e.Loop.Renderer, e.Loop.Policies)
 	for _, name := range sortedNames(w) {
-		if s := first[name]; s.Refused != nil {
-			p.refused[name] = s.Refused
+		if s := first[name]; s.Denied != nil {
+			p.refused[name] = s.Denied
 		}
 		for _, r := range first[name].Rows {
-			if r.Standing != plan.InPlace && r.Standing != plan.Changing {
+			if r.Phase != plan.Ready && r.Phase != plan.Changing {
 				p.rows = append(p.rows, r)
 			}
 		}
@@ -269,7 +269,7 @@ func adopted(out io.Writer, clusters []report.Cluster) error {
 			}
 		}
 		for _, r := range c.Step.Rows {
-			if r.Why != nil && r.Standing != plan.InPlace {
+			if r.Why != nil && r.Phase != plan.Ready {
 				failed = append(failed, fmt.Errorf("%s: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			}
 		}

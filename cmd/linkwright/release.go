@@ -84,8 +84,8 @@ func (e engine) release(ctx context.Context, term int64, yes bool, out printer) 
 	n := 0
 	for _, name := range sortedNames(w) {
 		s := plan.Next(w, name, e.Loop.Renderer)
-		if s.Refused != nil {
-			cli.Say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Refused.Code, s.Refused.Message))
+		if s.Denied != nil {
+			cli.Say(out.told, fmt.Sprintf("%s: nothing is given up: %s: %s", name, s.Denied.Code, s.Denied.Message))
 		}
 		for _, c := range append(s.Changes, s.After...) {
 			n++

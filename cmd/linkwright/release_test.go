@@ -30,7 +30,7 @@ func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 		}
 	}
 	l.recordless()
-	l.must(cli.ExitPartial, []string{"1 link held"}, "sync")
+	l.must(cli.ExitPartial, []string{"1 link: 1 Blocked"}, "sync")
 	if accounts, err := l.client("east").CoreV1().ServiceAccounts("linkwright-access").List(l.t.Context(), metav1.ListOptions{}); err != nil || len(accounts.Items) != 2 {
 		l.t.Errorf("released: accounts in east: %v, %v", accounts, err)
 	}
@@ -71,8 +71,8 @@ func (l *lab) owners() {
 			adopt = append(adopt, "--from-owner", who.from)
 		}
 		l.must(cli.ExitDone, []string{"adopted: 9 objects"}, adopt...)
-		l.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--owner", who.owner)
-		l.must(cli.ExitPartial, []string{"1 link held", "nothing can be written now"}, "sync", "--owner", who.rival, "--wait", "1s")
+		l.must(cli.ExitDone, []string{"1 link: "}, "sync", "--owner", who.owner)
+		l.must(cli.ExitPartial, []string{"1 link: 1 Blocked", "nothing can be written now"}, "sync", "--owner", who.rival, "--wait", "1s")
 		l.must(cli.ExitDone, []string{"nothing to write"}, "sync", "--owner", who.owner)
 		l.same("taken over by "+who.owner, before, l.inLink("west"), uid)
 	}
@@ -84,7 +84,7 @@ func (l *lab) owners() {
 // uninstalls takes it all away, of a link that is ours from the beginning.
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
 	l.uninstallsBegun()
 	if told := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
@@ -175,19 +175,19 @@ func (l *lab) unmarked(cluster string) {
 func (l *lab) uninstallsDead() {
 	l.t.Helper()
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 	l.eventually("the mirror comes", l.mirrored)
 	if err := l.Cluster("east").Pause(); err != nil {
 		l.t.Fatal(err)
 	}
 	l.commit(l.cluster("west"))
-	l.must(cli.ExitPartial, []string{"east  unread  Timeout: it is declared no more", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
+	l.must(cli.ExitPartial, []string{"east  Unknown  Timeout: it is declared no more", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
 	left := []string{"east: nothing is taken away: Timeout", "Nothing was written"}
 	if l.mirrored() { // else that sync got so far
 		left = append(left, "delete Service default/web-east")
 	}
 	l.must(cli.ExitPartial, left, "uninstall", "--cluster-timeout", "3s")
-	l.must(cli.ExitPartial, []string{"east  owes east→west for less than a minute, west→east for less than a minute", "it goes once the cluster can be read", "2 ends owed"},
+	l.must(cli.ExitPartial, []string{"east  CleanupPending  east→west for less than a minute, west→east for less than a minute", "linkwright removes it once the cluster can be read", "2 ends pending cleanup"},
 		"uninstall", "--yes", "--cluster-timeout", "3s", "--access-grace", "0s", "--wait", "5s")
 	l.unmarked("west")
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
@@ -211,7 +211,7 @@ func (l *lab) mirrored() bool {
 func (l *lab) uninstallsForgotten() {
 	l.t.Helper()
 	l.commit(l.clusters() + link("west", "east", ""))
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	if err := l.Cluster("east").Pause(); err != nil {
 		l.t.Fatal(err)
 	}

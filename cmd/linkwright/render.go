@@ -72,8 +72,8 @@ func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string
 }
 
 func printEnd(w io.Writer, end object.Wanted, key string) error {
-	if end.Held != nil {
-		_, err := fmt.Fprintf(w, "---\n# %s: held: %s\n", end.End, end.Held.Message)
+	if end.Blocked != nil {
+		_, err := fmt.Fprintf(w, "---\n# %s: held: %s\n", end.End, end.Blocked.Message)
 		return err
 	}
 	for _, o := range end.Objects {

@@ -31,7 +31,7 @@ func TestRewound(t *testing.T) {
 	r.first = r.tip()
 	r.commit(r.both())
 	r.last = r.tip()
-	r.must(cli.ExitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitDone, []string{"2 links: "}, "sync", "--git-cache", r.cache)
 	t.Run("flags", func(t *testing.T) {
 		r.t = t
 		r.must(cli.ExitUsage, []string{"--allow-non-fast-forward", "7 to 40"}, "sync", "--allow-non-fast-forward", "main")
@@ -112,7 +112,7 @@ func (r *rewoundLab) allowed(push func()) {
 	r.drifts()
 	before := r.writes()
 	words := []string{head, r.last, "linkwright allow non-fast-forward " + head}
-	r.must(cli.ExitError, append(words, "2 links in place", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
+	r.must(cli.ExitError, append(words, "2 links: ", "1 written, 0 failed"), "sync", "--git-cache", r.cache)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
 	}
@@ -122,11 +122,11 @@ func (r *rewoundLab) allowed(push func()) {
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
 	}
-	r.must(cli.ExitDone, []string{"1 link in place"}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
-	r.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	r.must(cli.ExitDone, []string{"1 link: "}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
+	r.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	r.commit(r.both())
 	r.first, r.last = head, r.tip()
-	r.must(cli.ExitDone, []string{"2 links in place"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitDone, []string{"2 links: "}, "sync", "--git-cache", r.cache)
 }
 
 // gitDown: what was applied last is kept up from the cache, also by a new process.
@@ -136,13 +136,13 @@ func (r *rewoundLab) gitDown() {
 		r.t.Fatal(err)
 	}
 	r.drifts()
-	r.must(cli.ExitError, []string{"2 links in place", "1 written, 0 failed"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitError, []string{"2 links: ", "1 written, 0 failed"}, "sync", "--git-cache", r.cache)
 	r.drifts()
 	r.must(cli.ExitError, []string{"no cluster was looked at"}, "sync", "--git-cache", filepath.Join(r.cache, "other"))
 	if err := os.Rename(away, r.repo); err != nil {
 		r.t.Fatal(err)
 	}
-	r.must(cli.ExitDone, []string{"2 links in place", "1 written"}, "sync", "--git-cache", r.cache)
+	r.must(cli.ExitDone, []string{"2 links: ", "1 written"}, "sync", "--git-cache", r.cache)
 }
 
 // untrusted: a head that nobody signed leaves the last signed one in force, also in a new process.
@@ -153,12 +153,12 @@ func (r *rewoundLab) untrusted() {
 	}
 	r.git("-c", "gpg.format=ssh", "-c", "user.signingKey="+key, "commit", "-q", "--allow-empty", "-S", "-m", "signed")
 	args := []string{"sync", "--git-cache", r.cache, "--verify", "HEAD", "--verify-keys", key + ".pub"}
-	r.must(cli.ExitDone, []string{"2 links in place"}, args...)
+	r.must(cli.ExitDone, []string{"2 links: "}, args...)
 	signed := r.tip()
 	r.commit(r.clusters())
 	r.drifts()
 	before := r.writes()
-	r.must(cli.ExitError, []string{"2 links in place", "1 written, 0 failed", signed[:12] + "; head " + r.tip()[:12] + " is not in force"}, args...)
+	r.must(cli.ExitError, []string{"2 links: ", "1 written, 0 failed", signed[:12] + "; observed revision " + r.tip()[:12] + " is not applied"}, args...)
 	if n := r.writes() - before; n != 1 || !r.repaired() {
 		r.t.Errorf("while the head is not trusted: %d writes, repaired: %t", n, r.repaired())
 	}
@@ -175,10 +175,10 @@ func (r *rewoundLab) underDaemon() {
 	told := func(metric string) func() bool {
 		return func() bool { return strings.Contains(get(at+"/metrics").body, "\n"+metric+"\n") }
 	}
-	r.eventually("the head is in force", told("linkwright_source_head_in_force 1"))
+	r.eventually("the head is in force", told("linkwright_revision_applied 1"))
 	before := r.writes()
 	r.git("reset", "-q", "--hard", r.first)
-	r.eventually("the head is not in force", told("linkwright_source_head_in_force 0"))
+	r.eventually("the head is not in force", told("linkwright_revision_applied 0"))
 	r.drifts() // a write, too
 	r.eventually("drift is repaired", r.repaired)
 	// A write shows before the server has answered it, which is when it is in the server's log.
@@ -193,7 +193,7 @@ func (r *rewoundLab) underDaemon() {
 	}
 	r.git("reset", "-q", "--hard", r.last)
 	r.commit(r.both() + "# onwards\n")
-	r.eventually("the head is in force again", told("linkwright_source_head_in_force 1"))
+	r.eventually("the head is in force again", told("linkwright_revision_applied 1"))
 	stop()
 	_ = c.Wait() // it was told to end
 	raw, err := os.ReadFile(log)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/sync/report"
 )
 
 // TestRoad runs the commands one after the other against two dressed clusters and one without Linkerd.
@@ -55,10 +56,10 @@ func (l *lab) nothingToRead() {
 }
 
 func (l *lab) onceAndAgain() {
-	l.must(cli.ExitDone, []string{"1 link in place", "0 failed"}, "sync")
-	l.must(cli.ExitDone, []string{"west    east    in place"}, "status")
+	l.must(cli.ExitDone, []string{"1 link: ", "0 failed"}, "sync")
+	l.must(cli.ExitDone, []string{"west    east    "}, "status")
 	before := l.writes()
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	l.must(cli.ExitDone, []string{"no difference"}, "diff")
 	if n := l.writes(); n != before {
 		l.t.Errorf("a second pass sent %d writes", n-before)
@@ -101,7 +102,7 @@ func (l *lab) diff() {
 	if _, err := l.client("east").AppsV1().Deployments("linkerd-multicluster").Get(l.t.Context(), "controller-west", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		l.t.Errorf("after a diff: %v", err)
 	}
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 }
 
 var address = regexp.MustCompile(`address"?[=:]"?([^"\s]+)`)
@@ -141,7 +142,7 @@ func (l *lab) daemon() {
 	before := l.writes()
 	c, at := l.daemonAt(ctx, log, "--log-format", "json")
 	l.eventually("the daemon is ready", func() bool {
-		return get(at+"/readyz").status == http.StatusOK && strings.Contains(get(at+"/metrics").body, `linkwright_links{standing="in place"} 2`)
+		return get(at+"/readyz").status == http.StatusOK && written(at) == 2
 	})
 	if got := get(at + "/healthz"); got.status != http.StatusOK {
 		l.t.Errorf("healthz: %+v", got)
@@ -162,7 +163,7 @@ func (l *lab) daemon() {
 		raw, _ := os.ReadFile(log)
 		l.t.Errorf("the daemon ended with exit code %d, %v\n%s", code, err, raw)
 	}
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 }
 
 // drifts has somebody else change a field of a controller in west.
@@ -205,6 +206,22 @@ func get(url string) answer {
 		return answer{}
 	}
 	return answer{r.StatusCode, string(b)}
+}
+
+// written counts the links whose ends are both as declared, by the last report of a daemon.
+func written(at string) (n int) {
+	var doc struct {
+		Links []struct {
+			SourceEnd, TargetEnd struct{ Status report.Status }
+		}
+	}
+	_ = json.Unmarshal([]byte(get(at+"/report.json").body), &doc) // what is no report counts none
+	for _, l := range doc.Links {
+		if l.SourceEnd.Status == report.Ready && l.TargetEnd.Status == report.Ready {
+			n++
+		}
+	}
+	return n
 }
 
 // patience is far more than what is waited for takes, also on a machine with much to do.
@@ -251,14 +268,14 @@ func (l *lab) badClusters() {
 		text += strings.ReplaceAll(l.cluster("bare"), "bare", name) + link("west", name, "")
 	}
 	l.commit(text)
-	r := l.must(cli.ExitPartial, []string{"2 links in place", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
+	r := l.must(cli.ExitPartial, []string{"2 links: ", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
 	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
 		if !strings.Contains(r.out, name) {
 			l.t.Errorf("sync does not tell of %s:\n%s", name, r.out)
 		}
 	}
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 }
 
 func kubeconfig(server, user string) string {
@@ -271,7 +288,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`
 // occupied: what somebody else made is neither written nor, later, deleted.
 func (l *lab) occupied() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	services := l.client("west").CoreV1().Services("linkerd-multicluster")
 	made := testService("probe-east")
 	if _, err := services.Create(l.t.Context(), made, metav1.CreateOptions{FieldManager: "hand"}); err != nil {
@@ -280,12 +297,12 @@ func (l *lab) occupied() {
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
 	l.must(cli.ExitPartial, []string{"probe-east", "hand", "unmarked"}, "sync")
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	if err := services.Delete(l.t.Context(), "probe-east", metav1.DeleteOptions{}); err != nil {
 		l.t.Errorf("somebody else's service: %v", err)
 	}
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 }
 
 func (l *lab) anotherCluster() {
@@ -316,8 +333,8 @@ func (l *lab) anotherCluster() {
 	l.access("twin-of-west", string(raw))
 	l.must(cli.ExitPartial, []string{"the access of twin leads to cluster west"}, "sync", "--accept-cluster", "east="+string(ns.UID))
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync", "--accept-cluster", "east="+string(ns.UID))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync", "--accept-cluster", "east="+string(ns.UID))
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 }
 
 // twoProcesses: what west needs of east, east's process makes, and each holds a lease of its own.
@@ -339,15 +356,15 @@ func (l *lab) twoProcesses() {
 		}
 	}
 	pairwise(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: ", "nothing to write"}, "sync")
 	pairwise(l.clusters() + link("east", "west", "") + link("west", "east", ""))
-	l.must(cli.ExitDone, []string{"2 links in place", "nothing to write"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: ", "nothing to write"}, "sync")
 }
 
 // lostLease: what was written until then is told.
 func (l *lab) lostLease() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	l.commit(l.clusters() + link("east", "west", "") + link("west", "east", ""))
 	c, out, stderr := l.start(l.t.Context(), "sync", "--only-write", "west", "--wait", "2m")
 	leases := l.client("west").CoordinationV1().Leases("linkwright")
@@ -363,13 +380,13 @@ func (l *lab) lostLease() {
 	if code := c.ProcessState.ExitCode(); code != cli.ExitError || !strings.Contains(stderr.String(), "the lease is lost") || !strings.Contains(out.String(), "0 failed") {
 		l.t.Errorf("a lost lease: exit code %d\n%s%s", code, out, stderr)
 	}
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 }
 
 // tooMuch: what is over a limit is denied, also if the commit raises the limit; it goes once somebody approves it.
 func (l *lab) tooMuch() {
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", "") + policy("prune: {maxLinks: 0%, minAllowed: 1}"))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 	l.commit(l.clusters() + policy("prune: {maxLinks: 100%, minAllowed: 5}"))
 	before := l.writes()
 	hash := l.denied("sync")

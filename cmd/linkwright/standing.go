@@ -13,9 +13,9 @@ import (
 
 // standing says in a few words what became of the newest commit:
 //
-//	success   it is in force, and everything is as declared
+//	success   it is applied, and everything is as declared
 //	pending   something is still to be written, or must happen by itself first
-//	failure   it is not in force; or something is held, was refused, could not be read or failed
+//	failure   it is not applied; or something is blocked, denied, could not be read or failed
 //	error     Git, or this process, is in trouble
 func standing(r report.Report) (forge.State, string) {
 	state, text := forge.Success, counted(r)
@@ -23,7 +23,7 @@ func standing(r report.Report) (forge.State, string) {
 	case r.Head != "" && r.Head != r.Commit:
 		state, text = forge.Failure, notApplied(r)
 	case r.Err != "":
-		state, text = forge.Error, "the last pass failed: see linkwright's report"
+		state, text = forge.Error, "the last sync failed: see linkwright's report"
 	case failed(r):
 		state = forge.Failure
 	case underWay(r):
@@ -41,7 +41,7 @@ func notApplied(r report.Report) string {
 		text = "not applied: " + plural(wrong, "error") + " in the declarations"
 	}
 	if r.Commit != "" {
-		text += "; in force is " + r.Commit.Short()
+		text += "; applied is " + r.Commit.Short()
 	}
 	return text
 }
@@ -61,7 +61,7 @@ func failed(r report.Report) bool {
 	if c.Failed+c.Held+c.Refused+c.ClustersUnread+c.ClustersRefused > 0 {
 		return true
 	}
-	return slices.ContainsFunc(r.Clusters, func(cl report.Cluster) bool { return cl.State() != report.Ready })
+	return slices.ContainsFunc(r.Clusters, func(cl report.Cluster) bool { return cl.Status() != report.Ready })
 }
 
 // underWay says that a write is planned and not done, or something is waited for.
@@ -71,7 +71,7 @@ func underWay(r report.Report) bool {
 			return true
 		}
 		for _, row := range c.Step.Rows {
-			if row.Standing == plan.Waiting || row.Standing == plan.Changing {
+			if row.Phase == plan.Waiting || row.Phase == plan.Changing {
 				return true
 			}
 		}
@@ -79,28 +79,28 @@ func underWay(r report.Report) bool {
 	return false
 }
 
-// counted is the report in figures: clusters, links by state, failed writes.
+// counted is the report in figures: clusters, links by status, failed writes.
 func counted(r report.Report) string {
 	links := report.Links(r)
-	states := map[plan.Standing]int{}
+	statuses := map[report.Status]int{}
 	for _, l := range links {
-		states[l.State()]++
+		statuses[l.Status()]++
 	}
 	var told []string
-	for _, s := range report.States() {
-		if states[s] > 0 {
-			told = append(told, fmt.Sprintf("%d %s", states[s], s))
+	for _, s := range report.Statuses() {
+		if statuses[s] > 0 {
+			told = append(told, fmt.Sprintf("%d %s", statuses[s], s))
 		}
 	}
 	parts := []string{plural(len(r.Clusters), "cluster") + ", " + plural(len(links), "link")}
 	if len(told) > 0 {
 		parts[0] += ": " + strings.Join(told, ", ")
 	}
-	clusters := map[report.State]int{}
+	clusters := map[report.Status]int{}
 	for _, c := range r.Clusters {
-		clusters[c.State()]++
+		clusters[c.Status()]++
 	}
-	for _, s := range []report.State{report.Unread, report.Refused} {
+	for _, s := range []report.Status{report.Unknown, report.Denied} {
 		if clusters[s] > 0 {
 			parts = append(parts, plural(clusters[s], "cluster")+" "+string(s))
 		}

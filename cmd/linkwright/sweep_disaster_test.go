@@ -103,7 +103,7 @@ func (s *sweep) keepLinks() {
 // another installation with the same declarations makes nothing but what has its own name, and takes nothing else away: what
 // is the other's is occupied, and nothing is fought over.
 func (s *sweep) another(plain, clusters string) {
-	s.must(cli.ExitDone, []string{"1 link in place"}, "sync") // until it is ready
+	s.must(cli.ExitDone, []string{"1 link: "}, "sync") // until it is ready
 	before := s.snapshot()
 	others := func() map[string]string {
 		now := s.snapshot()
@@ -114,7 +114,7 @@ func (s *sweep) another(plain, clusters string) {
 	if diff := cmp.Diff(before, others()); diff != "" {
 		s.t.Errorf("blue changed what is not its own: -before +after\n%s", diff)
 	}
-	s.must(cli.ExitDone, []string{"1 link in place", "nothing to write"}, "sync")
+	s.must(cli.ExitDone, []string{"1 link: ", "nothing to write"}, "sync")
 	s.commit(clusters)
 	s.must(cli.ExitDone, nil, "sync", "--owner", "blue")
 	if diff := cmp.Diff(before, others()); diff != "" {

@@ -87,7 +87,7 @@ func (l *takeovers) signal(r *replica, s syscall.Signal) {
 }
 
 func (l *takeovers) inPlace(r *replica) bool {
-	return strings.Contains(get(r.at+"/metrics").body, `linkwright_links{standing="in place"} 3`)
+	return written(r.at) == 3
 }
 
 // watches says that two processes keep watches of a cluster open.

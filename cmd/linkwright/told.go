@@ -290,7 +290,7 @@ func forgotten(t report.Told) []report.ToldCluster {
 	all := t.Clusters
 	for _, l := range t.Links {
 		name := l.Pair.Source
-		if l.Source != report.NotRead || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
+		if l.Source != report.UnknownEnd || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
 			continue
 		}
 		why := object.Because(reason.NotRead, "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
@@ -303,7 +303,7 @@ func forgotten(t report.Told) []report.ToldCluster {
 // absent is an end of which no inventory tells.
 func absent(unread map[api.ClusterName]bool, name api.ClusterName) report.End {
 	if read, known := unread[name]; read || !known {
-		return report.NotRead
+		return report.UnknownEnd
 	}
 	return report.Absent
 }

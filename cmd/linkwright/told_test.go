@@ -42,17 +42,17 @@ func TestLinksTold(t *testing.T) {
 		}},
 	}, map[api.ClusterName]inventory.Known{"east": {Names: []api.ClusterName{"east-gw"}}})
 	want := []report.ToldLink{
-		{Pair: we2, Source: report.NotRead, Target: report.Recorded},
-		{Pair: ne, Source: report.NotRead, Target: report.Recorded, Denied: &denial[0]},
+		{Pair: we2, Source: report.UnknownEnd, Target: report.Recorded},
+		{Pair: ne, Source: report.UnknownEnd, Target: report.Recorded, Denied: &denial[0]},
 		{Pair: we, Source: report.Recorded, Target: report.Recorded, Conditions: ready, Missing: []object.Key{secret}},
 		{Pair: second, Source: report.Recorded, Target: report.Absent},
-		{Pair: wn, Source: report.LeavingEnd, Target: report.NotRead},
+		{Pair: wn, Source: report.LeavingEnd, Target: report.UnknownEnd},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("links: -want +got\n%s", diff)
 	}
 	told := report.Told{Clusters: []report.ToldCluster{{Name: "east"}, {Name: "west"}}, Links: []report.ToldLink{
-		{Pair: we2, Source: report.NotRead, Target: report.LeavingEnd}, {Pair: wn, Source: report.Recorded, Target: report.NotRead, Conditions: ready},
+		{Pair: we2, Source: report.UnknownEnd, Target: report.LeavingEnd}, {Pair: wn, Source: report.Recorded, Target: report.UnknownEnd, Conditions: ready},
 	}}
 	if told.Clusters = forgotten(told); len(told.Clusters) != 2 || told.Clean() {
 		t.Errorf("a source that leaves, and a target that was never written: %+v, clean %t", told.Clusters, told.Clean())
@@ -60,7 +60,7 @@ func TestLinksTold(t *testing.T) {
 	if told.Links = told.Links[1:]; !told.Clean() {
 		t.Error("a target that was never written is no fault")
 	}
-	told.Links = append(told.Links, report.ToldLink{Pair: ne, Source: report.NotRead, Target: report.Recorded})
+	told.Links = append(told.Links, report.ToldLink{Pair: ne, Source: report.UnknownEnd, Target: report.Recorded})
 	told.Clusters = forgotten(told)
 	if len(told.Clusters) != 3 || told.Clusters[1].Name != "north" || told.Clusters[1].Why == nil || told.Clean() {
 		t.Errorf("a cluster that nobody remembers: %+v, clean %t", told.Clusters, told.Clean())
@@ -86,7 +86,7 @@ func TestToldWithoutRepository(t *testing.T) {
 		t.Errorf("before anything: %d %s", code, out)
 	}
 	l.commit(l.clusters() + link("west", "east", ""))
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	before := l.writes()
 	code, out := l.bare("status", "-o", "json")
 	var doc struct {
@@ -119,7 +119,7 @@ func TestToldWithoutRepository(t *testing.T) {
 // secretGone: somebody deletes a link's Secret of the control plane in west while no daemon runs. Status names it.
 func (l *lab) secretGone() {
 	l.t.Helper()
-	l.must(cli.ExitDone, []string{"1 link in place"}, "sync")
+	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	if code, out := l.bare("status"); code != cli.ExitDone {
 		l.t.Fatalf("before: exit code %d\n%s", code, out)
 	}
@@ -153,7 +153,7 @@ func (l *lab) watched() {
 	}
 	until("west east False Progressing")
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"2 links in place"}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: "}, "sync")
 	until("east west False Progressing")
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		l.t.Fatal(err)

@@ -176,15 +176,15 @@ func (e engine) going(w state.Snapshot, out printer) {
 	_, steps := plan.Simulate(w, e.Loop.Renderer, e.Loop.Policies...)
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
-		if cd.Refused != nil {
-			cli.Say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Refused.Code, cd.Refused.Message))
+		if cd.Denied != nil {
+			cli.Say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
 		}
 		for _, r := range cd.Rows {
 			switch {
 			case r.Why == nil:
-			case r.Standing == plan.Refused:
+			case r.Phase == plan.Denied:
 				cli.Say(out.told, fmt.Sprintf("%s: stays: %s: %s", r.End, r.Why.Code, r.Why.Message))
-			case r.Standing == plan.Waiting && r.Leaving:
+			case r.Phase == plan.Waiting && r.Leaving:
 				cli.Say(out.told, fmt.Sprintf("%s: is being removed: %s: %s", r.End, r.Why.Code, r.Why.Message))
 			case r.Why.Code == reason.Abandoned:
 				cli.Say(out.told, fmt.Sprintf("%s: %s", name, r.Why.Message))

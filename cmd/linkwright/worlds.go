@@ -53,7 +53,7 @@ func whyOf(steps []plan.Step, k object.Key) object.Reason {
 func ends(cd report.ClusterDiff, steps []plan.Step) report.ClusterDiff {
 	if len(steps) > 0 {
 		last := steps[len(steps)-1]
-		cd.Refused, cd.Rows = last.Refused, last.Rows
+		cd.Denied, cd.Rows = last.Denied, last.Rows
 	}
 	return cd
 }

@@ -228,13 +228,13 @@ func (r *run) told(name api.ClusterName) bool {
 	if r.planes[name].given {
 		return false
 	}
-	return ok && s.Refused == nil && (declared || recorded) || !declared && !recorded
+	return ok && s.Denied == nil && (declared || recorded) || !declared && !recorded
 }
 
 // explained says that a row tells why an end is not as it should be.
 func (r *run) explained(e object.End) bool {
 	for _, row := range r.last[e.Cluster].Rows {
-		if r.called(row.End.Cluster) == e.Cluster && row.End.Link == e.Link && row.Standing != plan.InPlace && row.Standing != plan.Removed {
+		if r.called(row.End.Cluster) == e.Cluster && row.End.Link == e.Link && row.Phase != plan.Ready && row.Phase != plan.Removed {
 			return row.Why != nil
 		}
 	}
@@ -366,12 +366,12 @@ func (r *run) holds(pl *plane, e object.End, keys []object.Key) {
 // rows are those of the last steps that tell of something, for people.
 func (r *run) rows() (out string) {
 	for _, name := range slices.Sorted(maps.Keys(r.last)) {
-		if why := r.last[name].Refused; why != nil {
+		if why := r.last[name].Denied; why != nil {
 			out += fmt.Sprintf("\n  %s is refused: %s", name, why.Message)
 		}
 		for _, row := range r.last[name].Rows {
-			if row.Why != nil || row.Standing != plan.InPlace {
-				out += fmt.Sprintf("\n  %s is %s: %v", row.End, row.Standing, row.Why)
+			if row.Why != nil || row.Phase != plan.Ready {
+				out += fmt.Sprintf("\n  %s is %s: %v", row.End, row.Phase, row.Why)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (r *run) suffers(when string, f *run) {
 // in the target.
 func (r *run) stopped() bool {
 	for _, s := range r.last {
-		if s.Refused != nil || slices.ContainsFunc(s.Rows, r.robbed) {
+		if s.Denied != nil || slices.ContainsFunc(s.Rows, r.robbed) {
 			return true
 		}
 	}
@@ -141,8 +141,8 @@ func (r *run) robbed(row plan.Row) bool {
 	if !r.explained(target) && !late {
 		return false
 	}
-	return row.Standing == plan.Held && row.Why.Code == reason.CredentialNotIssued ||
-		row.Standing == plan.Suspended && strings.Contains(row.Why.Message, "there is no credential")
+	return row.Phase == plan.Blocked && row.Why.Code == reason.CredentialNotIssued ||
+		row.Phase == plan.Suspended && strings.Contains(row.Why.Message, "there is no credential")
 }
 
 // left leaves a history alone until it rests, and tells what is there, and what is said of it.
@@ -190,8 +190,8 @@ func (t *thing) summary(rotated bool) string {
 
 func (r *run) summary(b *strings.Builder, p *plane) {
 	s := r.last[p.name]
-	if s.Refused != nil {
-		fmt.Fprintf(b, "%s is refused: %s\n", p.name, s.Refused.Code)
+	if s.Denied != nil {
+		fmt.Fprintf(b, "%s is refused: %s\n", p.name, s.Denied.Code)
 	}
 	for _, row := range s.Rows {
 		why := cmp.Or(row.Why, &object.Reason{})
@@ -201,7 +201,7 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 		if why.Code == reason.Abandoned { // told by the one pass that gives it up, which may have been the one that died
 			continue
 		}
-		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Standing, why.Code)
+		fmt.Fprintf(b, "%s is %s %s\n", row.End, row.Phase, why.Code)
 	}
 	_, known := r.home[p.name]
 	fmt.Fprintf(b, "%s is remembered %t\n", p.name, known)

@@ -170,7 +170,7 @@ func (r *run) calm() {
 // waits says that something may go on by the time alone.
 func (r *run) waits() bool {
 	for _, s := range r.last {
-		if s.Refused != nil || !s.Again.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Standing == plan.Waiting }) {
+		if s.Denied != nil || !s.Again.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Phase == plan.Waiting }) {
 			return true
 		}
 	}
@@ -277,7 +277,7 @@ func (r *run) heal() {
 func (r *run) putBack() (did bool) {
 	c := r.head.clone()
 	for name, at := range c.clusters {
-		if why := r.last[name].Refused; why != nil && why.Code == reason.NamespaceChanged {
+		if why := r.last[name].Denied; why != nil && why.Code == reason.NamespaceChanged {
 			at.moved, did = !at.moved, true
 			c.clusters[name] = at
 		}
@@ -322,12 +322,12 @@ func (r *run) strict() {
 			if r.resolved(row) || waits && row.End.IsBase() && row.Why != nil && row.Why.Code == reason.WaitingForLinks {
 				continue
 			}
-			if row.Standing != plan.InPlace && row.Standing != plan.Removed {
-				r.breaks("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Standing, row.Why, r.rows())
+			if row.Phase != plan.Ready && row.Phase != plan.Removed {
+				r.breaks("(c) nothing stands in its way, and %s is %s: %v%s", row.End, row.Phase, row.Why, r.rows())
 			}
 		}
-		if s.Refused != nil {
-			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Refused.Message)
+		if s.Denied != nil {
+			r.breaks("(c) nothing stands in its way, and %s is refused: %s", name, s.Denied.Message)
 		}
 	}
 	r.current()
@@ -368,9 +368,9 @@ func (r *run) resolved(row plan.Row) bool {
 	link := r.today(row.End.Link)
 	l, _ := r.head.of(link)
 	if link != row.End.Link {
-		return l.external && row.Standing == plan.Waiting && row.Why.Code == reason.WaitingForReplacement
+		return l.external && row.Phase == plan.Waiting && row.Why.Code == reason.WaitingForReplacement
 	}
-	return l.external && row.End.IsSource() && row.Standing == plan.Waiting &&
+	return l.external && row.End.IsSource() && row.Phase == plan.Waiting &&
 		(row.Why.Code == reason.Waiting || row.Why.Code == reason.WaitingForReplacement)
 }
 

@@ -151,7 +151,7 @@ func words(s plan.Step) (out string) {
 		out += fmt.Sprintf("  %s %s for %s: %s %x\n", c.Action, c.Key, c.End, c.Why.Code, c.Object.Digest)
 	}
 	for _, row := range s.Rows {
-		out += fmt.Sprintf("  %s is %s", row.End, row.Standing)
+		out += fmt.Sprintf("  %s is %s", row.End, row.Phase)
 		if row.Why != nil {
 			out += " " + string(row.Why.Code)
 		}

@@ -201,8 +201,8 @@ spec: {source: west, target: east}
 	want := render.Renderer{Owner: object.DefaultOwner}.Source(render.Input{
 		Link: link, Source: &facts, Target: &facts, Credential: &linkerd.Credential{Token: object.NewSecret([]byte("a"))},
 	})
-	if want.Held != nil || len(want.Objects) < 6 {
-		t.Fatalf("got %d objects, held %v", len(want.Objects), want.Held)
+	if want.Blocked != nil || len(want.Objects) < 6 {
+		t.Fatalf("got %d objects, held %v", len(want.Objects), want.Blocked)
 	}
 	return want.Objects
 }

@@ -102,7 +102,7 @@ func (a *Applier) Apply(ctx context.Context, in Input) Output {
 	shapes := t.shapes(ctx)
 	out := Output{Ends: slices.Clone(in.Ends), Problems: problems, Patches: t.patches(shapes)}
 	for i, s := range shapes {
-		if in.Ends[i].Held == nil {
+		if in.Ends[i].Blocked == nil {
 			out.Ends[i] = s.wanted(in.Ends[i])
 		}
 		if out.Err == nil {
@@ -163,7 +163,7 @@ func (t *task) taken() []api.Problem {
 // addExtras puts what the Component brings in into the cluster's base.
 func (t *task) addExtras(out *Output) {
 	i := slices.IndexFunc(out.Ends, func(w object.Wanted) bool { return w.End.IsBase() })
-	if len(t.base.objects) == 0 || i >= 0 && out.Ends[i].Held != nil {
+	if len(t.base.objects) == 0 || i >= 0 && out.Ends[i].Blocked != nil {
 		return
 	}
 	if i < 0 {
@@ -208,8 +208,8 @@ func wrongly(in Input, problems []api.Problem) *object.Reason {
 func hold(in Input, why *object.Reason) []object.Wanted {
 	out := slices.Clone(in.Ends)
 	for i, w := range out {
-		if w.Held == nil {
-			out[i] = object.Wanted{End: w.End, Held: why}
+		if w.Blocked == nil {
+			out[i] = object.Wanted{End: w.End, Blocked: why}
 		}
 	}
 	return out

@@ -52,8 +52,8 @@ func tell(t *testing.T, before []object.Wanted, out Output) string {
 		return b.String()
 	}
 	for i, w := range out.Ends {
-		if w.Held != nil {
-			fmt.Fprintf(&b, "held %s: %s: %s\n", w.End, w.Held.Code, w.Held.Message)
+		if w.Blocked != nil {
+			fmt.Fprintf(&b, "held %s: %s: %s\n", w.End, w.Blocked.Code, w.Blocked.Message)
 			continue
 		}
 		for j, o := range w.Objects {
@@ -74,11 +74,11 @@ func tell(t *testing.T, before []object.Wanted, out Output) string {
 
 func heldAlike(ends []object.Wanted) *object.Reason {
 	for _, w := range ends {
-		if w.Held == nil || *w.Held != *ends[0].Held {
+		if w.Blocked == nil || *w.Blocked != *ends[0].Blocked {
 			return nil
 		}
 	}
-	return ends[0].Held
+	return ends[0].Blocked
 }
 
 func content(t *testing.T, o object.Object) map[string]any {

@@ -131,8 +131,8 @@ func changed(tb testing.TB, ends []object.Wanted, n int) []object.Wanted {
 func check(tb testing.TB, out Output) {
 	tb.Helper()
 	for _, w := range out.Ends {
-		if w.Held != nil {
-			tb.Fatal(w.Held.Message)
+		if w.Blocked != nil {
+			tb.Fatal(w.Blocked.Message)
 		}
 	}
 }

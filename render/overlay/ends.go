@@ -28,7 +28,7 @@ type shaped struct {
 func (s shaped) wanted(w object.Wanted) object.Wanted {
 	switch {
 	case s.held != nil:
-		return object.Wanted{End: w.End, Held: s.held}
+		return object.Wanted{End: w.End, Blocked: s.held}
 	case len(s.changed) == 0:
 		return w
 	}
@@ -53,7 +53,7 @@ func (t *task) shapes(ctx context.Context) []shaped {
 	keys := make([]inputHash, len(t.in.Ends))
 	var todo []int
 	for i, w := range t.in.Ends {
-		if w.Held != nil || len(w.Objects) == 0 {
+		if w.Blocked != nil || len(w.Objects) == 0 {
 			continue
 		}
 		keys[i] = t.keyOf(w)

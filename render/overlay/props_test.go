@@ -22,8 +22,8 @@ func told(ends []object.Wanted) []string {
 	var out []string
 	for _, w := range ends {
 		line := w.End.String()
-		if w.Held != nil {
-			line += " held " + w.Held.Message
+		if w.Blocked != nil {
+			line += " held " + w.Blocked.Message
 		}
 		for _, o := range w.Objects {
 			line += fmt.Sprintf("\n%s %s %x %d %s", o.Key, o.Version, o.Digest, o.Phase, o.Body.Bytes())
@@ -139,7 +139,7 @@ func TestNoSecretEnters(t *testing.T) {
 			}
 		}
 		kept := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool {
-			return slices.ContainsFunc(out.Ends, func(o object.Wanted) bool { return o.End == w.End && o.Held != nil })
+			return slices.ContainsFunc(out.Ends, func(o object.Wanted) bool { return o.End == w.End && o.Blocked != nil })
 		})
 		if diff := cmp.Diff(withCanary(kept), withCanary(out.Ends)); diff != "" {
 			t.Errorf("Apply(%s): where the secret is: -want +got\n%s", kustomization, diff)
@@ -172,7 +172,7 @@ func holdsCanary(b []byte) bool {
 
 // TestHeldPassesThrough: an end that was held comes out as it was, also where the Component is wrong.
 func TestHeldPassesThrough(t *testing.T) {
-	held := object.Wanted{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Held: object.Because(reason.Unknown, "not read")}
+	held := object.Wanted{End: object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "far"}}, Blocked: object.Because(reason.Unknown, "not read")}
 	for _, kustomization := range []string{"labels:\n- pairs: {team: mesh}\n", "resources: [gone.yaml]\n"} {
 		out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{held}, kustomization))
 		if diff := cmp.Diff([]object.Wanted{held}, out.Ends); diff != "" {
@@ -197,7 +197,7 @@ func TestNarrow(t *testing.T) {
 
 // TestHeldBase: extras stay out of a base that is held.
 func TestHeldBase(t *testing.T) {
-	base := object.Wanted{End: object.End{Cluster: "west"}, Held: object.Because(reason.Unknown, "not read")}
+	base := object.Wanted{End: object.End{Cluster: "west"}, Blocked: object.Because(reason.Unknown, "not read")}
 	out := newApplier(&direct{}, DefaultKinds()).Apply(t.Context(), in([]object.Wanted{base}, "resources: [policy.yaml]\n", "policy.yaml", policy))
 	if diff := cmp.Diff([]object.Wanted{base}, out.Ends); diff != "" {
 		t.Errorf("Apply: -want +got\n%s", diff)
@@ -281,15 +281,15 @@ func TestFailingBuilds(t *testing.T) {
 	a := newApplier(d, DefaultKinds())
 	out := a.Apply(t.Context(), in(ends, components()[0]))
 	for _, w := range out.Ends {
-		if !w.End.IsBase() && (w.Held == nil || w.Held.Code != reason.OverlayInvalid) {
+		if !w.End.IsBase() && (w.Blocked == nil || w.Blocked.Code != reason.OverlayInvalid) {
 			t.Errorf("%s is not held", w.End)
 		}
 	}
 	d.fail = nil
 	out = a.Apply(t.Context(), in(ends, components()[0]))
 	for _, w := range out.Ends {
-		if w.Held != nil {
-			t.Errorf("%s is still held: %s", w.End, w.Held.Message)
+		if w.Blocked != nil {
+			t.Errorf("%s is still held: %s", w.End, w.Blocked.Message)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func TestCancelled(t *testing.T) {
 	}}
 	out := newApplier(d, DefaultKinds()).Apply(ctx, in(ends, components()[0]))
 	for _, w := range out.Ends {
-		if !w.End.IsBase() && w.Held == nil {
+		if !w.End.IsBase() && w.Blocked == nil {
 			t.Errorf("%s is not held", w.End)
 		}
 	}

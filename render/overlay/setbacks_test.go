@@ -84,10 +84,10 @@ func TestFaultsOfBuilds(t *testing.T) {
 	}
 	held := 0
 	for _, w := range out.Ends {
-		if w.Held != nil {
+		if w.Blocked != nil {
 			held++
-			if !strings.Contains(w.Held.Message, "it makes two objects") {
-				t.Errorf("%s is held: %s", w.End, w.Held.Message)
+			if !strings.Contains(w.Blocked.Message, "it makes two objects") {
+				t.Errorf("%s is held: %s", w.End, w.Blocked.Message)
 			}
 		}
 	}

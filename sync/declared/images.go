@@ -24,7 +24,7 @@ func (r Images) Source(in render.Input) object.Wanted {
 	if c.Image == "" || c.Mode == api.External || r.allows(c.Image) {
 		return want
 	}
-	return object.Wanted{End: want.End, Held: object.Because(reason.ImageNotAllowed,
+	return object.Wanted{End: want.End, Blocked: object.Because(reason.ImageNotAllowed,
 		"controller.image %s is not allowed here: leave it out, or run linkwright with --allow-controller-image and its repository", c.Image)}
 }
 

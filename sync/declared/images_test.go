@@ -64,7 +64,7 @@ func TestImagesAreHeldUnlessAllowed(t *testing.T) {
 			Source: &fleet.Cluster{Name: "west"}, Target: &fleet.Cluster{Name: "east"}, Spec: &api.LinkSpec{Controller: tt.controller},
 		}}
 		got := Images{plain{}, tt.allowed}.Source(in)
-		if held := got.Held != nil && got.Held.Code == "ImageNotAllowed"; held != tt.held || got.End != (plain{}).Source(in).End {
+		if held := got.Blocked != nil && got.Blocked.Code == "ImageNotAllowed"; held != tt.held || got.End != (plain{}).Source(in).End {
 			t.Errorf("Source(%+v), allowed %v: got %+v, want held %v", tt.controller, tt.allowed, got, tt.held)
 		}
 	}

@@ -71,6 +71,12 @@ func Conditions(was []object.Condition, all []Verdict, now time.Time) (out []obj
 	return unready(was, now, fault{code, about(v), soon}), due
 }
 
+// Decisive gives the first stage that keeps a link from being ready; a zero Verdict: none does.
+func Decisive(all []Verdict) Verdict {
+	v, _ := decisive(all)
+	return v
+}
+
 // decisive is the first stage that keeps a link from being ready, with the reason to tell; none: the link is. A credential that
 // nobody tried does not, nor anchors that nobody shows, nor a gateway of which no mirror tells.
 func decisive(all []Verdict) (Verdict, reason.Code) {

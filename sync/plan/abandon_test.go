@@ -31,7 +31,7 @@ func TestHiddenOfADeparted(t *testing.T) {
 	last := s.settle()["west"]
 	r := row(t, last, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}})
 	if last.Left() || r.Why == nil || r.Why.Code != reason.Forbidden || !strings.Contains(r.Why.Message, "linkwright abandon west") {
-		t.Errorf("not abandoned: %s %v", r.Standing, r.Why)
+		t.Errorf("not abandoned: %s %v", r.Phase, r.Why)
 	}
 	s.world.Forget = map[api.ClusterName]bool{"west": true}
 	if last = s.turn("west"); !last.Left() {

@@ -71,9 +71,9 @@ func (a *admission) decide(p proposal) part {
 
 // declared admits what a declared end lacks, and what it no longer wants.
 func (a *admission) declared(p proposal) part {
-	v, held := p.prune, p.want.Held
+	v, held := p.prune, p.want.Blocked
 	changes, shared := a.unshared(p.changes)
-	row := Row{End: p.want.End, Standing: InPlace, Going: v.Going}
+	row := Row{End: p.want.End, Phase: Ready, Going: v.Going}
 	if why := a.closed(row.End); why != nil {
 		return part{row: stay(row, why, len(changes)+len(v.Go))}
 	}
@@ -87,24 +87,24 @@ func (a *admission) declared(p proposal) part {
 	changes, contested, calm := calm(a.Snapshot, changes)
 	changes, paced, follow := pace(a.Snapshot, row.End, changes)
 	out := part{}
-	if kept := v.Refused != nil && slices.ContainsFunc(changes, drains); held == nil && !kept { // whole ends, as they are
+	if kept := v.Denied != nil && slices.ContainsFunc(changes, drains); held == nil && !kept { // whole ends, as they are
 		out = a.take(v.Next, append(changes, v.Go...))
-		row.Standing, row.Why = out.row.Standing, out.row.Why
+		row.Phase, row.Why = out.row.Phase, out.row.Why
 	}
 	switch {
 	case held != nil:
-		row.Standing, row.Why = Held, a.held(row.End, held)
-	case v.Refused != nil:
-		row.Standing, row.Why = Refused, v.Refused
-	case row.Standing != InPlace:
+		row.Phase, row.Why = Blocked, a.held(row.End, held)
+	case v.Denied != nil:
+		row.Phase, row.Why = Denied, v.Denied
+	case row.Phase != Ready:
 	case shared:
-		row.Standing = Changing
+		row.Phase = Changing
 	case v.Waiting != nil:
-		row.Standing, row.Why = Waiting, v.Waiting
+		row.Phase, row.Why = Waiting, v.Waiting
 	case contested != nil:
-		row.Standing, row.Why = Waiting, contested
+		row.Phase, row.Why = Waiting, contested
 	case paced != nil:
-		row.Standing, row.Why = Waiting, paced
+		row.Phase, row.Why = Waiting, paced
 	default:
 		row = judged(row, p.want, a.side.Seen)
 	}
@@ -131,25 +131,25 @@ func (a *admission) leaving(p proposal) part {
 	}
 	out := part{}
 	switch blind := a.blind(v.End); {
-	case v.Refused != nil:
-		row.Standing, row.Why = Refused, v.Refused
+	case v.Denied != nil:
+		row.Phase, row.Why = Denied, v.Denied
 	case blind != nil:
-		row.Standing, row.Why = Held, blind
+		row.Phase, row.Why = Blocked, blind
 	case v.Drop:
-		row.Standing = Removed
+		row.Phase = Removed
 		if row.Why, out.look = a.unread(v.End); row.Why != nil {
-			row.Standing = Waiting
+			row.Phase = Waiting
 			break
 		}
 		out.owed, out.after = a.owes(v.End), []object.Change{a.drop(v.Next)}
 	default:
 		out = a.take(v.Next, v.Go)
-		row.Standing, row.Why = out.row.Standing, out.row.Why
+		row.Phase, row.Why = out.row.Phase, out.row.Why
 		if row.Why == nil {
 			row.Why, row.Until = v.Waiting, v.Until
 		}
-		if row.Standing == InPlace {
-			row.Standing = Waiting
+		if row.Phase == Ready {
+			row.Phase = Waiting
 		}
 	}
 	out.row = row
@@ -160,15 +160,15 @@ func (a *admission) leaving(p proposal) part {
 // take admits an end's changes and the inventory ahead of them, unless a policy is against it. An
 // inventory is written when a key is new, or gone, or an unlink begins; never for nothing.
 func (a *admission) take(next inventory.Inventory, changes []object.Change) part {
-	is := func(s Standing, why *object.Reason) part { return part{row: Row{Standing: s, Why: why}} }
+	is := func(s Phase, why *object.Reason) part { return part{row: Row{Phase: s, Why: why}} }
 	old, _ := a.record(next.End)
 	ahead := !next.Same(old)
 	if len(changes) == 0 && !ahead {
-		return is(InPlace, nil)
+		return is(Ready, nil)
 	}
 	for _, policy := range a.policies {
 		if why := policy(a.Snapshot, next.End, changes); why != nil {
-			return is(Refused, why)
+			return is(Denied, why)
 		}
 	}
 	if takes(next, old, changes) {
@@ -183,7 +183,7 @@ func (a *admission) take(next inventory.Inventory, changes []object.Change) part
 		write, why := a.recording(next, old)
 		switch {
 		case why != nil:
-			return is(Held, why)
+			return is(Blocked, why)
 		case next.End.IsBase():
 			out.base = &next
 		default:
@@ -241,12 +241,12 @@ func (a *admission) held(end object.End, why *object.Reason) *object.Reason {
 
 // withhold blocks an end of which all is in place but what credential.Undiscovered leaves out.
 func (a *admission) withhold(row Row) Row {
-	if row.End.IsBase() || !row.End.IsSource() || row.Standing != InPlace && row.Standing != Waiting || a.Fleet == nil {
+	if row.End.IsBase() || !row.End.IsSource() || row.Phase != Ready && row.Phase != Waiting || a.Fleet == nil {
 		return row
 	}
 	if l, ok := a.Fleet.Link(row.End.Link); ok {
 		if why := a.Undiscovered(l); why != nil {
-			row.Standing, row.Why = Held, why
+			row.Phase, row.Why = Blocked, why
 		}
 	}
 	return row
@@ -254,7 +254,7 @@ func (a *admission) withhold(row Row) Row {
 
 // stay is the row of a closed end: it stays as it is, and so many changes wait.
 func stay(row Row, why *object.Reason, changes int) Row {
-	row.Standing, row.Why = Refused, why
+	row.Phase, row.Why = Denied, why
 	if changes > 0 {
 		noun := "changes wait"
 		if changes == 1 {

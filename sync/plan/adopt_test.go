@@ -53,7 +53,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("east: %v, left %t", words(step), step.Left())
 	}
 	step := s.turn("west")
-	if step.Rows[0].Standing != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
+	if step.Rows[0].Phase != Changing || len(step.Changes) != 9 || len(step.Needs)+len(step.After) > 0 {
 		t.Errorf("west: %v, %v", standings(step), words(step))
 	}
 	inv, _ := inventory.Of(owner, westEnd(), s.live["west"].Seen)
@@ -66,13 +66,13 @@ func TestAdopt(t *testing.T) {
 	if n := len(step.Ahead); n == 0 || step.Ahead[n-1].Key != inventory.Key(owner, westEnd()) || base.Commit == "" {
 		t.Errorf("ahead: %v, the base has commit %q", words(step), base.Commit)
 	}
-	if again := s.turn("west"); again.Writes() > 0 || again.Rows[0].Standing != InPlace {
+	if again := s.turn("west"); again.Writes() > 0 || again.Rows[0].Phase != Ready {
 		t.Errorf("again: %v, %v", standings(again), words(again))
 	}
 	s.world.Adopt = nil
 	for c, step := range s.settle() {
 		for _, line := range standings(step) {
-			if !strings.HasSuffix(line, ": in place") {
+			if !strings.HasSuffix(line, ": Ready") {
 				t.Errorf("%s: %s", c, line)
 			}
 		}

@@ -26,7 +26,7 @@ import (
 //	release of our part of another   record as it was, body with the patch merged in
 //	delete                           neither is left
 func After(side state.Cluster, s Step) state.Cluster {
-	if !side.Known() || s.Refused != nil {
+	if !side.Known() || s.Denied != nil {
 		return side
 	}
 	seen := side.Seen.Edit()

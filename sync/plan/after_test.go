@@ -136,7 +136,7 @@ func TestAfter(t *testing.T) {
 	if _, ok := got.Seen.Body(b); ok || !got.Seen.Record(b).IsZero() {
 		t.Error("After(delete): it is still there")
 	}
-	refused := After(side, Step{Refused: object.Because("No", "no"), Changes: []object.Change{create}})
+	refused := After(side, Step{Denied: object.Because("No", "no"), Changes: []object.Change{create}})
 	if !refused.Seen.Record(a).IsZero() {
 		t.Error("After(refused) wrote")
 	}
@@ -206,12 +206,12 @@ func (s *sim) depart(t *testing.T, name api.ClusterName) {
 
 func allInPlace(t testing.TB, cluster api.ClusterName, step Step) {
 	t.Helper()
-	if step.Refused != nil {
-		t.Errorf("%s is refused: %s", cluster, step.Refused.Message)
+	if step.Denied != nil {
+		t.Errorf("%s is refused: %s", cluster, step.Denied.Message)
 	}
 	for _, row := range step.Rows {
-		if row.Standing != InPlace {
-			t.Errorf("%s is %s: %v", row.End, row.Standing, row.Why)
+		if row.Phase != Ready {
+			t.Errorf("%s is %s: %v", row.End, row.Phase, row.Why)
 		}
 	}
 }

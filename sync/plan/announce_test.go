@@ -115,7 +115,7 @@ func TestDestinationIsTold(t *testing.T) {
 	last := r.settle()
 	r.is("too soon", 1, "cluster-credentials-east", "cluster-credentials-north")
 	west := last["west"]
-	same(t, "rows", []string{"west base: in place", "west→east in west: in place CredentialNotLoaded", "west→north in west: in place CredentialNotLoaded"}, standings(west))
+	same(t, "rows", []string{"west base: Ready", "west→east in west: Ready CredentialNotLoaded", "west→north in west: Ready CredentialNotLoaded"}, standings(west))
 	if want := r.world.Now.Add(credential.Restarts); !west.Again.Equal(want) {
 		t.Errorf("it is asked again at %s, want %s", west.Again, want)
 	}
@@ -195,8 +195,8 @@ func TestDestinationCannotBeTold(t *testing.T) {
 		c.do(r)
 		last := r.settle()["west"]
 		row := last.row(westEnd())
-		if row.Standing != InPlace || row.Why == nil || row.Why.Code != reason.CredentialNotLoaded || !strings.Contains(row.Why.Message, c.says) {
-			t.Errorf("%s: %s %v", what, row.Standing, row.Why)
+		if row.Phase != Ready || row.Why == nil || row.Why.Code != reason.CredentialNotLoaded || !strings.Contains(row.Why.Message, c.says) {
+			t.Errorf("%s: %s %v", what, row.Phase, row.Why)
 		}
 		if !r.live["west"].Seen.Record(destinationKey).IsZero() {
 			r.is(what, 0, planeKey.Name)

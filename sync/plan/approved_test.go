@@ -44,7 +44,7 @@ func TestSelectorsAreApprovedBeforeTheMerge(t *testing.T) {
 		t.Fatalf("before the merge: %+v", step.Judged)
 	}
 	s.world.Fleet = after
-	if step := s.turn("west"); row(t, step, westEast).Standing != Changing || step.Judged.Denied != nil {
+	if step := s.turn("west"); row(t, step, westEast).Phase != Changing || step.Judged.Denied != nil {
 		t.Fatalf("merged: %+v, %+v", row(t, step, westEast), step.Judged)
 	}
 	if step := s.turn("west"); ended(step) != 1 {
@@ -84,7 +84,7 @@ func TestOverlaysAreApprovedBeforeTheMerge(t *testing.T) {
 		remove(s.live["west"], nth(i))
 	}
 	step := s.turn("west")
-	if got := row(t, step, object.End{Cluster: "west"}); got.Standing != Changing || step.Judged.Denied != nil {
+	if got := row(t, step, object.End{Cluster: "west"}); got.Phase != Changing || step.Judged.Denied != nil {
 		t.Fatalf("merged: %+v, %+v", got, step.Judged)
 	}
 	s.turn("west") // which finds them gone
@@ -127,7 +127,7 @@ func TestSelectorsOfOverlaysAreJudged(t *testing.T) {
 	}
 	s.world.Namespace = "ops"
 	step := s.turn("west")
-	if got := row(t, step, westEast); got.Standing != Refused || got.Why.Code != reason.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
-		t.Errorf("%s %v", got.Standing, got.Why)
+	if got := row(t, step, westEast); got.Phase != Denied || got.Why.Code != reason.PruneLimitExceeded || !strings.HasSuffix(got.Why.Message, " --namespace ops") {
+		t.Errorf("%s %v", got.Phase, got.Why)
 	}
 }

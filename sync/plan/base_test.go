@@ -50,8 +50,8 @@ func TestBaseHoldsExtras(t *testing.T) {
 	same(t, "the first step", []string{
 		"update " + baseKey.String(), "create " + policyKey.String(), "create " + budgetKey.String(),
 	}, words(step))
-	if got := row(t, step, westBase); got.Standing != Changing {
-		t.Errorf("while its objects are made: %s %v", got.Standing, got.Why)
+	if got := row(t, step, westBase); got.Phase != Changing {
+		t.Errorf("while its objects are made: %s %v", got.Phase, got.Why)
 	}
 	base := inventories(t, s.live["west"].Seen)[westBase]
 	same(t, "recorded", []string{policyKey.String(), budgetKey.String()}, namesOf(base.Entries))
@@ -116,11 +116,11 @@ func TestBaseIsHeldAlone(t *testing.T) {
 		tt.do(s)
 		before := s.names("west")
 		step := s.settle()["west"]
-		if got := row(t, step, westBase); got.Standing != Held || string(got.Why.Code) != tt.code {
-			t.Errorf("%s: the base is %s, %v", tt.name, got.Standing, got.Why)
+		if got := row(t, step, westBase); got.Phase != Blocked || string(got.Why.Code) != tt.code {
+			t.Errorf("%s: the base is %s, %v", tt.name, got.Phase, got.Why)
 		}
-		if got := row(t, step, westEast); got.Standing != InPlace {
-			t.Errorf("%s: the link's end is %s, %v", tt.name, got.Standing, got.Why)
+		if got := row(t, step, westEast); got.Phase != Ready {
+			t.Errorf("%s: the link's end is %s, %v", tt.name, got.Phase, got.Why)
 		}
 		same(t, tt.name, before, s.names("west"))
 		s.world.Fleet = declare(t, two, "# held\n"+linkDoc("west", "east", ""))
@@ -129,8 +129,8 @@ func TestBaseIsHeldAlone(t *testing.T) {
 	s := newSim(t, declare(t, two, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"west": {extra(t, policyKey, "a")}}
 	remove(s.live["west"], object.Key{Kind: "Namespace", Name: mc})
-	if got := row(t, s.settle()["west"], westBase); got.Standing != Held || got.Why.Code != reason.LinkerdNotInstalled {
-		t.Errorf("without the namespace: %s, %v", got.Standing, got.Why)
+	if got := row(t, s.settle()["west"], westBase); got.Phase != Blocked || got.Why.Code != reason.LinkerdNotInstalled {
+		t.Errorf("without the namespace: %s, %v", got.Phase, got.Why)
 	}
 }
 
@@ -140,15 +140,15 @@ func TestBaseIsGuarded(t *testing.T) {
 	s.extras = nil
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: UpsertOnly"))
 	step := s.settle(PrunePolicy)["west"]
-	if got := row(t, step, westBase); got.Standing != Refused || got.Why.Code != reason.PrunePolicy || len(got.Going) != 1 {
-		t.Errorf("UpsertOnly: %s %v, %v", got.Standing, got.Why, got.Going)
+	if got := row(t, step, westBase); got.Phase != Denied || got.Why.Code != reason.PrunePolicy || len(got.Going) != 1 {
+		t.Errorf("UpsertOnly: %s %v, %v", got.Phase, got.Why, got.Going)
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	r := s.live["west"].Seen.Record(policyKey)
 	r.Keep = true
 	record(&s.live["west"].Seen, policyKey, r)
-	if got := row(t, s.settle()["west"], westBase); got.Standing != Refused || got.Why.Code != reason.PruneDisabled {
-		t.Errorf("kept: %s %v", got.Standing, got.Why)
+	if got := row(t, s.settle()["west"], westBase); got.Phase != Denied || got.Why.Code != reason.PruneDisabled {
+		t.Errorf("kept: %s %v", got.Phase, got.Why)
 	}
 	r.Keep = false
 	record(&s.live["west"].Seen, policyKey, r)

@@ -69,7 +69,7 @@ func benchPlan(b *testing.B, w state.Snapshot) {
 	b.ReportAllocs()
 	cpu(b, func() {
 		step := Next(w, "west", s.renderer(), PrunePolicy, Suspend)
-		if step.Writes() > 0 || len(step.Rows) != benchLinks+1 || step.Rows[benchLinks].Standing != InPlace {
+		if step.Writes() > 0 || len(step.Rows) != benchLinks+1 || step.Rows[benchLinks].Phase != Ready {
 			b.Fatalf("%d writes, %d rows: %v", step.Writes(), len(step.Rows), words(step)[:min(3, step.Writes())])
 		}
 	})

@@ -178,7 +178,7 @@ func (i *issuer) tokens() (out []string) {
 // east makes account and Secret, is asked for a token, and only then west is written.
 func TestBoundFirstLink(t *testing.T) {
 	i := newIssuer(t, bound)
-	same(t, "west's rows", []string{"west base: in place", "west→east in west: held CredentialNotIssued"}, standings(i.turn("west")))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(i.turn("west")))
 	first := i.turn("east")
 	if len(first.Needs) > 0 {
 		t.Error("a token is asked for before the Secret it hangs on is seen")
@@ -323,7 +323,7 @@ func TestNothingIssuedInVain(t *testing.T) {
 		"west's overlay holds it": func(i *issuer) []Policy {
 			i.change = func(want object.Wanted) object.Wanted {
 				if want.End.IsSource() {
-					want.Objects, want.Held = nil, object.Because(reason.OverlayInvalid, "")
+					want.Objects, want.Blocked = nil, object.Because(reason.OverlayInvalid, "")
 				}
 				return want
 			}
@@ -358,7 +358,7 @@ func TestShortGrant(t *testing.T) {
 	i := newIssuer(t, bound)
 	i.limit = 24 * time.Hour
 	i.inPlace()
-	same(t, "west's rows", []string{"west base: in place", "west→east in west: in place TokenLifetimeTooShort"}, standings(i.turn("west")))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Ready TokenLifetimeTooShort"}, standings(i.turn("west")))
 	i.world.Now = i.world.Now.Add(16 * time.Hour)
 	if i.inPlace(); i.issued != 2 {
 		t.Errorf("%d tokens were issued, the second after two thirds of what was granted", i.issued)
@@ -367,7 +367,7 @@ func TestShortGrant(t *testing.T) {
 	i = newIssuer(t, all+bound)
 	i.limit = 24 * time.Hour
 	last := i.settle()
-	same(t, "west's rows", []string{"west base: in place", "west→east in west: held TokenLifetimeTooShort"}, standings(last["west"]))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked TokenLifetimeTooShort"}, standings(last["west"]))
 	if i.issued != 1 {
 		t.Errorf("%d tokens were issued", i.issued)
 	}

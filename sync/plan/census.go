@@ -255,7 +255,7 @@ func (r tally) countOverlay(c *prune.Census, name api.ClusterName, base inventor
 func (r tally) overlaid(name api.ClusterName) (brought []object.Key, ok bool) {
 	for _, want := range r.wants(name, object.End{Cluster: name}) {
 		if want.End.IsBase() {
-			if want.Held != nil {
+			if want.Blocked != nil {
 				return nil, false
 			}
 			brought = append(brought, keys(want)...)

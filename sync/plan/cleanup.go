@@ -26,7 +26,7 @@ import (
 func (c *cluster) settle(s Step) Step {
 	for _, d := range c.Debts[c.name] {
 		row := s.row(object.End{Cluster: c.name, Link: d.Link()})
-		if row.Standing == "" || !row.Leaving {
+		if row.Phase == "" || !row.Leaving {
 			s.Paid = append(s.Paid, d.Link())
 		}
 	}
@@ -45,7 +45,7 @@ func (p parting) left(rows []Row) []Row {
 		return rows
 	}
 	return []Row{{
-		End: p.base(), Standing: Removed, Leaving: true,
+		End: p.base(), Phase: Removed, Leaving: true,
 		Why: object.Because(reason.CleanupComplete, "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
 	}}
 }
@@ -62,7 +62,7 @@ func (p parting) warn(rows []Row) []Row {
 		why = object.Because(reason.AbandonIgnored, "%s", said)
 	}
 	for i, row := range rows {
-		if why != nil && row.End.IsBase() && row.Quiet() && row.Standing != Removed {
+		if why != nil && row.End.IsBase() && row.Quiet() && row.Phase != Removed {
 			rows[i].Why = why
 		}
 	}
@@ -124,7 +124,7 @@ func (p parting) abandon(ends ...object.End) Row {
 		known = strings.Join(left, "; ")
 	}
 	return Row{
-		End: p.base(), Standing: Removed, Leaving: true,
+		End: p.base(), Phase: Removed, Leaving: true,
 		Why: object.Because(reason.Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
 			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.side.Facts.UID, "unknown"), known), // the record may have struck it off by now
 	}
@@ -148,7 +148,7 @@ func (p parting) yields(s Step) Step {
 // false: they did not, or something there waits for something else.
 func GiveUp(w state.Snapshot, s Step) (Step, bool) {
 	p := parting{open(w, s.Cluster, nil, nil)}
-	rows, ok := p.givenUp(s.Rows, func(r Row) bool { return r.Standing == Changing || r.Standing == Removed || p.concealed(r) })
+	rows, ok := p.givenUp(s.Rows, func(r Row) bool { return r.Phase == Changing || r.Phase == Removed || p.concealed(r) })
 	return Step{Cluster: s.Cluster, Commit: s.Commit, Rows: rows}, ok
 }
 
@@ -163,7 +163,7 @@ func (p parting) givenUp(rows []Row, stuck func(Row) bool) ([]Row, bool) {
 		case r.End.IsBase() && len(rows) > 1: // it goes when the links did
 		case stuck(r):
 			left = append(left, r.End)
-		case r.Standing != Removed:
+		case r.Phase != Removed:
 			return rows, false
 		}
 	}

@@ -101,7 +101,7 @@ func (c *cluster) hidden() *object.Reason {
 // told completes a row: what is suspended or waits for a suspended end is reported so, and nothing of it goes.
 func (c *cluster) told(row Row) Row {
 	if row.Why != nil && row.Why.Code == reason.Suspended {
-		row.Standing, row.Going = Suspended, nil
+		row.Phase, row.Going = Suspended, nil
 	}
 	row.Other = c.OtherOf(row.End)
 	return row

@@ -59,11 +59,11 @@ func (c *cluster) first(want object.Wanted) inventory.Inventory {
 // propose compares a declared end with what is live.
 func (c *cluster) propose(want object.Wanted, v prune.Verdict) proposal {
 	p := proposal{want: want, prune: v}
-	if p.want.Held == nil {
-		p.want.Held = c.lacks(want)
+	if p.want.Blocked == nil {
+		p.want.Blocked = c.lacks(want)
 	}
-	if p.want.Held == nil {
-		p.changes, p.want.Held = c.differs(want, c.side)
+	if p.want.Blocked == nil {
+		p.changes, p.want.Blocked = c.differs(want, c.side)
 		p.changes = c.wholeLinks(p.changes)
 		p.prune.Next.Rotate = c.Unmet(want.End, v.Next.Rotate)
 	}

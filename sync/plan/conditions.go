@@ -50,7 +50,7 @@ func (c conditions) of(row Row) news {
 	old, recorded := c.record(row.End)
 	if recorded && !row.End.IsBase() && !old.Leaving && !c.Elsewhere[c.name] {
 		switch {
-		case row.Standing == Refused && c.closed(row.End) == nil:
+		case row.Phase == Denied && c.closed(row.End) == nil:
 			return c.denial(row, old)
 		case !row.End.IsSource() && old.Conditions != nil && c.rests(row):
 			next, at := old.Tell(nil, c.Now)
@@ -92,5 +92,5 @@ func (c conditions) denial(row Row, was inventory.Inventory) news {
 
 // rests says that an end is as it will be for a while.
 func (c conditions) rests(row Row) bool {
-	return slices.Contains([]Standing{InPlace, Waiting, Held}, row.Standing) || row.Standing == Changing && c.Failing[c.name][row.End]
+	return slices.Contains([]Phase{Ready, Waiting, Blocked}, row.Phase) || row.Phase == Changing && c.Failing[c.name][row.End]
 }

@@ -27,8 +27,8 @@ func TestUnconfined(t *testing.T) {
 			(string(told.Code) != tt.code || !strings.Contains(told.Message, tt.gap) || !strings.Contains(told.Message, "linkwright cluster add west PATH")) {
 			t.Errorf("%+v: reported %v", tt, told)
 		}
-		if refused := tt.required && tt.code != ""; (step.Refused != nil) != refused {
-			t.Errorf("%+v: refused %v", tt, step.Refused)
+		if refused := tt.required && tt.code != ""; (step.Denied != nil) != refused {
+			t.Errorf("%+v: refused %v", tt, step.Denied)
 		}
 	}
 }

@@ -40,9 +40,9 @@ func TestContested(t *testing.T) {
 		step := s.turn("west")
 		same(t, name, nil, deeds(step))
 		got := row(t, step, westEast)
-		if got.Standing != Waiting || got.Why.Code != reason.Contested || !strings.Contains(got.Why.Message, "6 times") ||
+		if got.Phase != Waiting || got.Why.Code != reason.Contested || !strings.Contains(got.Why.Message, "6 times") ||
 			!strings.Contains(got.Why.Message, until.UTC().Format(time.RFC3339)) || !strings.Contains(got.Why.Message, deployment("east").String()) {
-			t.Errorf("%s: %s %v", name, got.Standing, got.Why)
+			t.Errorf("%s: %s %v", name, got.Phase, got.Why)
 		}
 		if name == "a field" && !strings.Contains(got.Why.Message, "argocd, kubectl") {
 			t.Errorf("%s: nobody is named: %v", name, got.Why)
@@ -124,9 +124,9 @@ func TestImmutable(t *testing.T) {
 		got := row(t, step, westEast)
 		switch {
 		case tt.goes && (len(step.Changes) != 1 || step.Changes[0].Action != object.Replace || step.Changes[0].Was != r):
-			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
-		case !tt.goes && (len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != reason.ImmutableField || !strings.Contains(got.Why.Message, tt.key.String())):
-			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Standing, got.Why)
+			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Phase, got.Why)
+		case !tt.goes && (len(deeds(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.ImmutableField || !strings.Contains(got.Why.Message, tt.key.String())):
+			t.Errorf("%s of %s: %v, %s %v", tt.field, tt.key, words(step), got.Phase, got.Why)
 		}
 		if old := Next(aged(s.now(), "west"), "west", s.renderer()); len(deeds(old)) > 0 || tt.goes && len(old.Look) == 0 {
 			t.Errorf("%s of %s: %v, without a look", tt.field, tt.key, words(old))

@@ -109,14 +109,14 @@ func TestDebtOfAnotherCluster(t *testing.T) {
 	s.world.UIDs = map[api.ClusterName]string{"east": "another-uid"}
 	s.down["east"] = false
 	step := s.turn("east")
-	if step.Refused == nil || step.Refused.Code != reason.ClusterChanged || len(step.Paid) > 0 || len(s.now().Owed("east")) != 1 {
-		t.Fatalf("refused %v, paid %v", step.Refused, step.Paid)
+	if step.Denied == nil || step.Denied.Code != reason.ClusterChanged || len(step.Paid) > 0 || len(s.now().Owed("east")) != 1 {
+		t.Fatalf("refused %v, paid %v", step.Denied, step.Paid)
 	}
 	s.live["east"] = dressed("east", "192.0.2.9")
 	s.world.Accepted = map[api.ClusterName]string{"east": "east-kube-system"}
 	step = s.turn("east")
-	if step.Refused != nil || !slices.Equal(step.Paid, []api.Pair{westEast.Link}) {
-		t.Errorf("accepted: refused %v, paid %v", step.Refused, step.Paid)
+	if step.Denied != nil || !slices.Equal(step.Paid, []api.Pair{westEast.Link}) {
+		t.Errorf("accepted: refused %v, paid %v", step.Denied, step.Paid)
 	}
 }
 
@@ -155,8 +155,8 @@ func TestForgetCluster(t *testing.T) {
 	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
 	step := s.turn("east")
-	if step.Refused == nil || !strings.Contains(step.Refused.Message, "linkwright abandon east") || step.Refused.Code != reason.Unreachable || step.Left() {
-		t.Fatalf("dead and gone: %v, left %t", step.Refused, step.Left())
+	if step.Denied == nil || !strings.Contains(step.Denied.Message, "linkwright abandon east") || step.Denied.Code != reason.Unreachable || step.Left() {
+		t.Fatalf("dead and gone: %v, left %t", step.Denied, step.Left())
 	}
 	s.world.Forget = map[api.ClusterName]bool{"east": true}
 	step = s.turn("east")
@@ -170,15 +170,15 @@ func TestForgetCluster(t *testing.T) {
 	}
 	base := object.End{Cluster: "east"}
 	if got := row(t, step, base); got.Why == nil || got.Why.Code != reason.AbandonIgnored || !strings.Contains(got.Why.Message, "can be read") || got.Quiet() {
-		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
+		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
 	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
-	if step = s.turn("east"); step.Left() || step.Refused == nil || !strings.Contains(step.Refused.Message, "to abandon cluster east does nothing while it is declared") {
-		t.Errorf("declared: left %t, %v", step.Left(), step.Refused)
+	if step = s.turn("east"); step.Left() || step.Denied == nil || !strings.Contains(step.Denied.Message, "to abandon cluster east does nothing while it is declared") {
+		t.Errorf("declared: left %t, %v", step.Left(), step.Denied)
 	}
 	s.down["east"] = false
-	if got := row(t, s.settle()["east"], base); got.Standing != InPlace || got.Why == nil || got.Why.Code != reason.AbandonIgnored || got.Quiet() {
-		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Standing, got.Why)
+	if got := row(t, s.settle()["east"], base); got.Phase != Ready || got.Why == nil || got.Why.Code != reason.AbandonIgnored || got.Quiet() {
+		t.Errorf("declared and alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
 	s.world.Forget = nil
 	if got := row(t, s.turn("east"), base); got.Why != nil || !got.Quiet() {
@@ -370,7 +370,7 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		w.Clusters["east"] = state.Cluster{Err: object.Because(reason.Code(code), "it says so")}
 		step := Next(w, "west", s.renderer())
 		if got := row(t, step, westEast); (len(step.Changes) == 0 && got.Why != nil && got.Why.Code == reason.WaitingForTarget) != held {
-			t.Errorf("%s: %s %v, %v", code, got.Standing, got.Why, words(step))
+			t.Errorf("%s: %s %v, %v", code, got.Phase, got.Why, words(step))
 		}
 	}
 }

@@ -25,8 +25,8 @@ func TestSuspendedByDecision(t *testing.T) {
 		remove(s.live["west"], deployment("east"))
 		steps := quiet(t, s, name)
 		got := row(t, steps["west"], westEast)
-		if got.Standing != Suspended || !strings.Contains(got.Why.Message, "1 change waits") {
-			t.Errorf("%s: west's end is %s, %v", name, got.Standing, got.Why)
+		if got.Phase != Suspended || !strings.Contains(got.Why.Message, "1 change waits") {
+			t.Errorf("%s: west's end is %s, %v", name, got.Phase, got.Why)
 		}
 		for _, word := range []string{"by alice", "(incident 42)", "until " + d.Until.Format(time.RFC3339), "linkwright resume " + d.Object()} {
 			if !strings.Contains(got.Why.Message, word) {

@@ -79,7 +79,7 @@ func (d *desired) source(l fleet.Link) object.Wanted {
 		why = d.stale(l)
 	}
 	if why != nil {
-		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Held: why}
+		return object.Wanted{End: object.End{Cluster: l.Source.Name, Link: l.Pair()}, Blocked: why}
 	}
 	in.Target = d.located(l, in.Target)
 	in.Credential = cred
@@ -101,7 +101,7 @@ func (d *desired) target(l fleet.Link) object.Wanted {
 	switch l.Spec.Credentials.Mode {
 	case api.Existing:
 		if why := d.StillUsed(l); why != nil {
-			return object.Wanted{End: state.TargetEnd(l), Held: why}
+			return object.Wanted{End: state.TargetEnd(l), Blocked: why}
 		}
 	case api.Bound:
 		r := d.Rotation(l)

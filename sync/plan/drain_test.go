@@ -30,20 +30,20 @@ func TestDrainIsGuarded(t *testing.T) {
 		step := s.turn("west", PrunePolicy)
 		got := row(t, step, westEast)
 		if tt.code == "" {
-			if got.Standing != Changing || len(step.Changes) != 2 {
-				t.Errorf("%s: %s %v, %v", tt.name, got.Standing, got.Why, words(step))
+			if got.Phase != Changing || len(step.Changes) != 2 {
+				t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, words(step))
 			}
 			continue
 		}
-		if got.Standing != Refused || string(got.Why.Code) != tt.code || len(step.Changes) > 0 {
-			t.Errorf("%s: %s %v, %v", tt.name, got.Standing, got.Why, words(step))
+		if got.Phase != Denied || string(got.Why.Code) != tt.code || len(step.Changes) > 0 {
+			t.Errorf("%s: %s %v, %v", tt.name, got.Phase, got.Why, words(step))
 		}
 		r.Keep = false
 		record(&s.live["west"].Seen, linkKey("east"), r)
 		s.world.Fleet = declare(t, two, drain)
 		step = s.turn("west", PrunePolicy)
-		if got := row(t, step, westEast); got.Standing != Changing || step.Changes[0].Action != object.Drain {
-			t.Errorf("%s, allowed: %s %v, %v", tt.name, got.Standing, got.Why, words(step))
+		if got := row(t, step, westEast); got.Phase != Changing || step.Changes[0].Action != object.Drain {
+			t.Errorf("%s, allowed: %s %v, %v", tt.name, got.Phase, got.Why, words(step))
 		}
 	}
 }
@@ -69,8 +69,8 @@ func TestDrainDeadline(t *testing.T) {
 		if got.Why == nil || got.Why.Code != reason.Draining {
 			break
 		}
-		if got.Standing != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Again.After(s.world.Now) || step.Again.After(got.Until) {
-			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.world.Now.Sub(begun), got.Standing, got.Why, got.Until, step.Again, words(step))
+		if got.Phase != Waiting || got.Until != begun.Add(5*time.Minute) || step.Writes() > 0 || !step.Again.After(s.world.Now) || step.Again.After(got.Until) {
+			t.Fatalf("%s after the beginning: %s %v until %s, next %s, writes %v", s.world.Now.Sub(begun), got.Phase, got.Why, got.Until, step.Again, words(step))
 		}
 		if moments := step.Moments(); len(moments) != 2 || moments[1] != got.Until {
 			t.Fatalf("moments: %v", moments)
@@ -94,7 +94,7 @@ func TestDrainOfDyingTarget(t *testing.T) {
 	s := stuck(t)
 	s.settle()
 	if got := row(t, s.turn("west"), westEast); got.Why == nil || got.Why.Code != reason.Draining {
-		t.Fatalf("it is %s %v", got.Standing, got.Why)
+		t.Fatalf("it is %s %v", got.Phase, got.Why)
 	}
 	s.down["east"] = true
 	s.play = []func(*state.Cluster){playTokens, playControllers}

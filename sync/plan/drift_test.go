@@ -87,14 +87,14 @@ func TestRepairs(t *testing.T) {
 		out.Rows[i], out.Changes = standing, changes
 		return out
 	}
-	changing, edited, deleted := Row{Standing: Changing}, write(object.Update, linkKey("east"), "Drift"), write(object.Create, deployment("east"), "Missing")
+	changing, edited, deleted := Row{Phase: Changing}, write(object.Update, linkKey("east"), "Drift"), write(object.Create, deployment("east"), "Missing")
 	for name, tt := range map[string]struct {
 		step Step
 		do   func(*Step)
 		want bool
 	}{
 		"drift":                   {step(changing, edited, deleted), nil, true},
-		"nothing":                 {step(Row{Standing: InPlace}), nil, false},
+		"nothing":                 {step(Row{Phase: Ready}), nil, false},
 		"another declaration":     {step(changing, edited, write(object.Update, deployment("east"), "Changed")), nil, false},
 		"a replacement":           {step(changing, write(object.Replace, deployment("east"), "Drift")), nil, false},
 		"a drain":                 {step(changing, write(object.Drain, linkKey("east"), "Drift")), nil, false},
@@ -103,8 +103,8 @@ func TestRepairs(t *testing.T) {
 		"the end of an inventory": {step(changing, edited), func(s *Step) { s.After = s.Changes }, false},
 		"a token":                 {step(changing, edited), func(s *Step) { s.Needs = make([]Need, 1) }, false},
 		"a look":                  {step(changing, edited), func(s *Step) { s.Look = []api.ClusterName{"east"} }, false},
-		"refused":                 {step(changing, edited), func(s *Step) { s.Refused = object.Because("No", "no") }, false},
-		"for a reason":            {step(Row{Standing: Changing, Why: object.Because("No", "no")}, edited), nil, false},
+		"refused":                 {step(changing, edited), func(s *Step) { s.Denied = object.Because("No", "no") }, false},
+		"for a reason":            {step(Row{Phase: Changing, Why: object.Because("No", "no")}, edited), nil, false},
 	} {
 		if tt.do != nil {
 			tt.do(&tt.step)
@@ -117,9 +117,9 @@ func TestRepairs(t *testing.T) {
 
 // Repaired is told as in place.
 func TestRepaired(t *testing.T) {
-	step := Step{Changes: make([]object.Change, 1), Rows: []Row{{End: westEast, Standing: Changing}, {Standing: Held}}}
+	step := Step{Changes: make([]object.Change, 1), Rows: []Row{{End: westEast, Phase: Changing}, {Phase: Blocked}}}
 	got := step.Repaired()
-	if len(got.Changes) > 0 || got.Rows[0].Standing != InPlace || got.Rows[1].Standing != Held || step.Rows[0].Standing != Changing {
+	if len(got.Changes) > 0 || got.Rows[0].Phase != Ready || got.Rows[1].Phase != Blocked || step.Rows[0].Phase != Changing {
 		t.Errorf("repaired: %+v, before %+v", got, step)
 	}
 }

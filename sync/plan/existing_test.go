@@ -44,10 +44,10 @@ func (s *sim) manage(token string, keys ...object.Key) {
 func TestExisting(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all+vault)), two...)
 	last := s.settle()
-	same(t, "rows without the Secrets", []string{"west base: in place", "west→east in west: held SecretNotFound"}, standings(last["west"]))
+	same(t, "rows without the Secrets", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
 	s.manage(theToken, vaultKey)
 	last = s.settle()
-	same(t, "rows without the control plane's", []string{"west base: in place", "west→east in west: held SecretNotFound"}, standings(last["west"]))
+	same(t, "rows without the control plane's", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
 	s.manage(theToken, planeKey)
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)
@@ -75,7 +75,7 @@ func TestExistingLost(t *testing.T) {
 	before := s.names("west")
 	s.manage(theToken+`","tokenFile":"`+theToken, vaultKey)
 	step := s.turn("west")
-	same(t, "rows", []string{"west base: in place", "west→east in west: held SecretInvalid"}, standings(step))
+	same(t, "rows", []string{"west base: Ready", "west→east in west: Blocked SecretInvalid"}, standings(step))
 	if message := step.Rows[1].Why.Message; strings.Contains(message, theToken) || !strings.Contains(message, "tokenFile refers to a file") {
 		t.Errorf("the reason: %s", message)
 	}
@@ -89,8 +89,8 @@ func TestLegacyTokenToExisting(t *testing.T) {
 	s := linked(t, "")
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", vault))
 	last := s.settle()
-	same(t, "west's rows without a Secret", []string{"west base: in place", "west→east in west: held SecretNotFound"}, standings(last["west"]))
-	same(t, "east's rows without a Secret", []string{"east base: in place", "west→east in east: held CredentialInUse"}, standings(last["east"]))
+	same(t, "west's rows without a Secret", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
+	same(t, "east's rows without a Secret", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
 	s.manage(theToken, vaultKey)
 	same(t, "east's writes before west's", nil, words(s.turn("east")))
 	same(t, "west's writes", []string{
@@ -115,7 +115,7 @@ func TestHandOver(t *testing.T) {
 	before := s.names("west")
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all+handed))
 	last := s.settle()
-	same(t, "west's rows", []string{"west base: in place", "west→east in west: held SecretStillManaged"}, standings(last["west"]))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked SecretStillManaged"}, standings(last["west"]))
 	same(t, "west", before, s.names("west"))
 	for _, k := range []object.Key{mirrorKey, planeKey} { // without our label
 		r := s.live["west"].Seen.Record(k)
@@ -123,8 +123,8 @@ func TestHandOver(t *testing.T) {
 		record(&s.live["west"].Seen, k, r)
 	}
 	last = s.settle()
-	same(t, "east's rows with the old token", []string{"east base: in place", "west→east in east: held CredentialInUse"}, standings(last["east"]))
-	same(t, "west's rows with the old token", []string{"west base: in place", "west→east in west: in place"}, standings(last["west"]))
+	same(t, "east's rows with the old token", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
+	same(t, "west's rows with the old token", []string{"west base: Ready", "west→east in west: Ready"}, standings(last["west"]))
 	s.manage(theToken, mirrorKey)
 	s.settle()
 	if s.live["east"].Seen.Record(tokenKey).IsZero() {
@@ -156,7 +156,7 @@ func TestInUseWithoutAFreshLook(t *testing.T) {
 	east.Pass = 2
 	w.Clusters["east"] = east
 	step := Next(w, "east", s.renderer())
-	same(t, "rows", []string{"east base: in place", "west→east in east: waiting WaitingForRead"}, standings(step))
+	same(t, "rows", []string{"east base: Ready", "west→east in east: Waiting WaitingForRead"}, standings(step))
 }
 
 // Back to LegacyToken: a Secret of the same name is the user's and in the way; one of another name is left alone.
@@ -166,7 +166,7 @@ func TestExistingToLegacyToken(t *testing.T) {
 	s.settle()
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	last := s.settle()
-	same(t, "rows", []string{"west base: in place", "west→east in west: held ObjectExists"}, standings(last["west"]))
+	same(t, "rows", []string{"west base: Ready", "west→east in west: Blocked ObjectExists"}, standings(last["west"]))
 	remove(s.live["west"], mirrorKey)
 	for c, step := range s.settle() {
 		allInPlace(t, c, step)

@@ -37,7 +37,7 @@ func deeds(s Step) []string {
 func standings(s Step) []string {
 	var out []string
 	for _, r := range s.Rows {
-		line := r.End.String() + ": " + string(r.Standing)
+		line := r.End.String() + ": " + string(r.Phase)
 		if r.Why != nil {
 			line += " " + string(r.Why.Code)
 		}
@@ -67,7 +67,7 @@ func TestFirstLink(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "")), two...)
 	west := s.turn("west")
 	same(t, "west's writes before the token", nil, words(west))
-	same(t, "west's rows", []string{"west base: in place", "west→east in west: held CredentialNotIssued"}, standings(west))
+	same(t, "west's rows", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(west))
 	same(t, "east's writes", []string{
 		"create Namespace linkwright-access",
 		"create ConfigMap linkwright-access/linkwright.base",
@@ -222,7 +222,7 @@ func TestHostileToken(t *testing.T) {
 	step := s.turn("west")
 	for _, row := range step.Rows {
 		if !row.End.IsBase() && (row.Why == nil || row.Why.Code != reason.RenderFailed || strings.Contains(row.Why.Message, "hostname")) {
-			t.Errorf("%s: %s: %v", row.End, row.Standing, row.Why)
+			t.Errorf("%s: %s: %v", row.End, row.Phase, row.Why)
 		}
 	}
 	if writes := strings.Join(words(step), "\n"); strings.Contains(writes, "Secret") {

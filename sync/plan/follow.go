@@ -17,7 +17,9 @@ import (
 const calmly, spread = 30 * time.Second, 3 * time.Second
 
 // Follows says that a change is an update of a Linkerd Link for nothing but what its target tells of itself.
-func Follows(c object.Change) bool { return c.Action == object.Update && c.Why.Code == reason.FactsChanged }
+func Follows(c object.Change) bool {
+	return c.Action == object.Update && c.Why.Code == reason.FactsChanged
+}
 
 func follows(o object.Object, seen object.Observation) bool {
 	if o.Key.Kind != "Link" {

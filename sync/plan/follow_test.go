@@ -41,8 +41,8 @@ func TestPace(t *testing.T) {
 	until := s.world.Now.Add(calmly + lag(westEast.Link))
 	step = s.turn("west")
 	got := row(t, step, westEast)
-	if step.Writes() > 0 || got.Standing != Waiting || got.Why.Code != reason.RateLimited || !step.Again.Equal(until) {
-		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Standing, got.Why, step.Again, until)
+	if step.Writes() > 0 || got.Phase != Waiting || got.Why.Code != reason.RateLimited || !step.Again.Equal(until) {
+		t.Errorf("too soon: %v, %s %v, next %s, want %s", words(step), got.Phase, got.Why, step.Again, until)
 	}
 	drifted(s, "west", deployment("east"))
 	same(t, "too soon, and somebody else", []string{"update " + deployment("east").String()}, words(s.turn("west")))
@@ -75,8 +75,8 @@ func TestHomeless(t *testing.T) {
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", "  controller: {replicas: 3}"))
 	same(t, "declared meanwhile", []string{"update ConfigMap linkwright-access/linkwright.base", "update " + deployment("east").String()}, words(s.turn("west")))
 	drifted(s, "west", linkKey("east"))
-	if got := row(t, s.turn("west"), westEast); got.Standing != Held || got.Why.Code != reason.GatewayIncomplete {
-		t.Errorf("an address that is nobody's: %s %v", got.Standing, got.Why)
+	if got := row(t, s.turn("west"), westEast); got.Phase != Blocked || got.Why.Code != reason.GatewayIncomplete {
+		t.Errorf("an address that is nobody's: %s %v", got.Phase, got.Why)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestStaleFacts(t *testing.T) {
 	w.Clusters["east"] = side
 	step := Next(w, "west", s.renderer())
 	got := row(t, step, westEast)
-	if len(deeds(step)) > 0 || got.Standing != Held || got.Why.Code != reason.StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
-		t.Errorf("%v: %s %v", words(step), got.Standing, got.Why)
+	if len(deeds(step)) > 0 || got.Phase != Blocked || got.Why.Code != reason.StaleFacts || !strings.Contains(got.Why.Message, s.world.Now.UTC().Format(time.DateTime)) {
+		t.Errorf("%v: %s %v", words(step), got.Phase, got.Why)
 	}
 }

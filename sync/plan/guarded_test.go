@@ -39,9 +39,9 @@ func TestOccupied(t *testing.T) {
 		r.Mark, r.Rivals = mark, unique.Make("helm,kubectl-edit")
 		record(&s.live["west"].Seen, probe, r)
 		step := s.settle()["west"]
-		if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists ||
+		if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists ||
 			!strings.Contains(got.Why.Message, "helm, kubectl-edit") || !strings.Contains(got.Why.Message, probe.String()) {
-			t.Errorf("%s: %s, %v", mark, got.Standing, got.Why)
+			t.Errorf("%s: %s, %v", mark, got.Phase, got.Why)
 		}
 		for _, name := range s.names("west") {
 			if strings.Contains(name, "controller-east") || strings.Contains(name, "cluster-credentials") {
@@ -75,7 +75,7 @@ func TestOccupiedIsAdoptable(t *testing.T) {
 		edit(&s.live[cluster].Seen, tt.key, object.Record{UID: "theirs", Mark: tt.mark}, tt.body)
 		got := row(t, s.turn(cluster), object.End{Cluster: cluster, Link: westEast.Link})
 		if got.Why == nil || got.Why.Code != reason.ObjectExists || strings.Contains(got.Why.Message, "linkwright adopt west/east") != tt.adopt {
-			t.Errorf("%s: %s, %v", name, got.Standing, got.Why)
+			t.Errorf("%s: %s, %v", name, got.Phase, got.Why)
 		}
 	}
 }
@@ -190,13 +190,13 @@ func TestRefusal(t *testing.T) {
 		world.Clusters = sides
 		step := Next(world, "west", s.renderer())
 		if tt.want == "" {
-			if step.Refused != nil || step.Writes() == 0 {
-				t.Errorf("%s: %v, writes %v", tt.name, step.Refused, words(step))
+			if step.Denied != nil || step.Writes() == 0 {
+				t.Errorf("%s: %v, writes %v", tt.name, step.Denied, words(step))
 			}
 			continue
 		}
-		if step.Refused == nil || string(step.Refused.Code) != tt.want || step.Writes() > 0 || len(step.Rows) != 2 {
-			t.Errorf("%s: %v, want %s; rows %v", tt.name, step.Refused, tt.want, standings(step))
+		if step.Denied == nil || string(step.Denied.Code) != tt.want || step.Writes() > 0 || len(step.Rows) != 2 {
+			t.Errorf("%s: %v, want %s; rows %v", tt.name, step.Denied, tt.want, standings(step))
 		}
 	}
 }
@@ -229,8 +229,8 @@ func TestHeldKeepsEverything(t *testing.T) {
 		tt.do(s)
 		step := s.turn("west")
 		same(t, tt.name, nil, deeds(step))
-		if got := row(t, step, westEast); got.Standing != Held || string(got.Why.Code) != tt.code {
-			t.Errorf("%s: %s %v, want %s", tt.name, got.Standing, got.Why, tt.code)
+		if got := row(t, step, westEast); got.Phase != Blocked || string(got.Why.Code) != tt.code {
+			t.Errorf("%s: %s %v, want %s", tt.name, got.Phase, got.Why, tt.code)
 		}
 		same(t, tt.name, before, s.names("west"))
 	}

@@ -32,8 +32,8 @@ func TestNotLookedForIsNotMissing(t *testing.T) {
 	w := s.now()
 	w.Clusters["west"] = blind(w.Clusters["west"], "Deployment")
 	step := Next(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.Unknown || len(deeds(step)) > 0 {
-		t.Errorf("a controller: %s, %v, writes %v", got.Standing, got.Why, words(step))
+	if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.Unknown || len(deeds(step)) > 0 {
+		t.Errorf("a controller: %s, %v, writes %v", got.Phase, got.Why, words(step))
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
 	w = s.now()
@@ -53,8 +53,8 @@ func TestTargetWithABrokenInventory(t *testing.T) {
 	edit(&east.Seen, k, east.Seen.Record(k), object.NewBody([]byte(`{"data":{"inventory.json":"{"}}`)))
 	w.Clusters["east"], w.Namespace = east, "ops"
 	step := Next(w, "west", s.renderer())
-	if got := row(t, step, westEast); got.Standing != Waiting || got.Why.Code != reason.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
-		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
+	if got := row(t, step, westEast); got.Phase != Waiting || got.Why.Code != reason.WaitingForTarget || !strings.Contains(got.Why.Message, "linkwright abandon east --namespace ops") || len(step.Changes) > 0 {
+		t.Errorf("%s, %v, writes %v", got.Phase, got.Why, words(step))
 	}
 }
 
@@ -69,8 +69,8 @@ func TestSuspendedKeepsItsInventories(t *testing.T) {
 	}
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"west": ", suspend: true"}, "")
 	step := Next(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
-	if got := row(t, step, westEast); got.Standing != Suspended || step.Writes() > 0 {
-		t.Errorf("%s, %v, writes %v", got.Standing, got.Why, words(step))
+	if got := row(t, step, westEast); got.Phase != Suspended || step.Writes() > 0 {
+		t.Errorf("%s, %v, writes %v", got.Phase, got.Why, words(step))
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *cluster) declaredLink(row Row) (fleet.Link, bool) {
 // health are the stages of a link, and when they may differ by the clock.
 func (h checkup) health(l fleet.Link, row Row, pulse linkerd.Pulse) (all []health.Verdict, next time.Time) {
 	held := row.Why
-	if row.Standing != Held {
+	if row.Phase != Blocked {
 		held = nil
 	}
 	v := health.Link{Pair: h.Identified(l), Loading: restarts(h).loaded(l)}
@@ -72,6 +72,19 @@ func (r Row) Condition() object.Condition {
 	}
 	conditions, _ := health.Conditions(nil, r.Health, time.Time{})
 	return health.Condition(conditions, object.Ready)
+}
+
+// NotWorking is why the link of a source's end is not known to work, as the first stage says that keeps it from that; nil: it works, or has
+// no stages.
+func (r Row) NotWorking() *object.Reason {
+	c := r.Condition()
+	if c.Status == "" || c.Status == object.True {
+		return nil
+	}
+	if why := health.Decisive(r.Health).Why; why != nil {
+		return why
+	}
+	return &object.Reason{Code: c.Reason, Message: c.Message}
 }
 
 // Ready says that the link of a source's end is known to work.

@@ -45,7 +45,7 @@ func TestHealthOfEnds(t *testing.T) {
 		edit.Put(k, r, body)
 	}
 	*seen = edit.Observation()
-	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != reason.GatewayNotAlive || row.Standing != InPlace {
+	if _, row := first("the gateway died"); row.Why == nil || row.Why.Code != reason.GatewayNotAlive || row.Phase != Ready {
 		t.Errorf("nobody is told that the gateway died: %+v", row)
 	}
 }

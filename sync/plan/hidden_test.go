@@ -20,8 +20,8 @@ func TestUndiscovered(t *testing.T) {
 		s.conceals("west", planeKey)
 		last := s.settle()
 		row := last["west"].row(westEnd())
-		if row.Standing != Held || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) || row.Ready() {
-			t.Errorf("%q: %s %v, ready %t", spec, row.Standing, row.Why, row.Ready())
+		if row.Phase != Blocked || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) || row.Ready() {
+			t.Errorf("%q: %s %v, ready %t", spec, row.Phase, row.Why, row.Ready())
 		}
 		allInPlace(t, "east", last["east"])
 		seen := s.live["west"].Seen
@@ -115,7 +115,7 @@ func TestHiddenBlocksWhatNeedsIt(t *testing.T) {
 			last := s.settle()
 			for _, end := range c.stay {
 				if row := last[end.Cluster].row(end); row.Why == nil || row.Why.Code != reason.Forbidden || !strings.Contains(row.Why.Message, object.Installation{}.Grant()) {
-					t.Errorf("%s, removed: %s %v", end, row.Standing, row.Why)
+					t.Errorf("%s, removed: %s %v", end, row.Phase, row.Why)
 				}
 			}
 			if slices.Contains(c.stay, out) {
@@ -148,10 +148,10 @@ func blocks(t *testing.T, what string, steps map[api.ClusterName]Step, want []ob
 	var got []string
 	for _, s := range steps {
 		for _, r := range s.Rows {
-			if r.Why != nil && r.Why.Code == reason.Forbidden && (r.Standing == Held || r.End.IsBase()) {
+			if r.Why != nil && r.Why.Code == reason.Forbidden && (r.Phase == Blocked || r.End.IsBase()) {
 				got = append(got, r.End.String())
-			} else if r.Standing != InPlace {
-				t.Errorf("%s: %s: %s %v", what, r.End, r.Standing, r.Why)
+			} else if r.Phase != Ready {
+				t.Errorf("%s: %s: %s %v", what, r.End, r.Phase, r.Why)
 			}
 		}
 	}
@@ -178,8 +178,8 @@ func TestHiddenInUse(t *testing.T) {
 	edit(&s.live["west"].Seen, o.Key, s.live["west"].Seen.Record(o.Key), o.Body)
 	s.conceals("west", planeKey)
 	row := s.settle()["west"].row(westEnd())
-	if body, _ := s.live["west"].Seen.Body(linkKey("east")); row.Standing != Held || row.Why.Code != reason.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.Discovers(body) {
-		t.Errorf("%s %v, and the Link is %s", row.Standing, row.Why, body.Bytes())
+	if body, _ := s.live["west"].Seen.Body(linkKey("east")); row.Phase != Blocked || row.Why.Code != reason.Forbidden || strings.Contains(row.Why.Message, "goes on") || !linkerd.Discovers(body) {
+		t.Errorf("%s %v, and the Link is %s", row.Phase, row.Why, body.Bytes())
 	}
 }
 
@@ -191,8 +191,8 @@ func TestHiddenMirrors(t *testing.T) {
 	before := s.names("west")
 	for what, spec := range map[string]string{"without remote discovery": "", "run by others": all + "  controller: {mode: External}\n"} {
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", spec))
-		if row := s.settle()["west"].row(westEnd()); row.Standing != Held || row.Why.Code != reason.Forbidden {
-			t.Errorf("%s: %s %v", what, row.Standing, row.Why)
+		if row := s.settle()["west"].row(westEnd()); row.Phase != Blocked || row.Why.Code != reason.Forbidden {
+			t.Errorf("%s: %s %v", what, row.Phase, row.Why)
 		}
 		same(t, what, before, s.names("west"))
 	}
@@ -202,7 +202,7 @@ func TestHiddenMirrors(t *testing.T) {
 func TestHiddenAnchors(t *testing.T) {
 	s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: Require\n")), two...)
 	s.conceals("east", object.Key{Kind: "ConfigMap", Namespace: cp, Name: "linkerd-identity-trust-roots"})
-	if row := s.settle()["west"].row(westEnd()); row.Standing != Held || row.Why.Code != reason.Forbidden {
-		t.Errorf("%s %v", row.Standing, row.Why)
+	if row := s.settle()["west"].row(westEnd()); row.Phase != Blocked || row.Why.Code != reason.Forbidden {
+		t.Errorf("%s %v", row.Phase, row.Why)
 	}
 }

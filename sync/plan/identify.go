@@ -76,7 +76,7 @@ func (c *cluster) elsewhere(recorded []inventory.Inventory) *object.Reason {
 func (c *cluster) allHeld(why *object.Reason) []Row {
 	rows := make([]Row, len(c.wanted))
 	for i, want := range c.wanted {
-		rows[i] = Row{End: want.End, Standing: Held, Why: why, Other: c.OtherOf(want.End)}
+		rows[i] = Row{End: want.End, Phase: Blocked, Why: why, Other: c.OtherOf(want.End)}
 	}
 	return rows
 }
@@ -90,7 +90,7 @@ func (f formerName) rows() []Row {
 	if why == nil {
 		return nil
 	}
-	return []Row{f.told(Row{End: f.base(), Standing: Waiting, Why: why})}
+	return []Row{f.told(Row{End: f.base(), Phase: Waiting, Why: why})}
 }
 
 // mentions says that the cluster's former name still stands in inventories: until it does not, the name is remembered,

@@ -32,8 +32,8 @@ func TestStrangerTellsNothing(t *testing.T) {
 		t.Errorf("west writes what a stranger says: %v", words(step))
 	}
 	for _, row := range step.Rows {
-		if row.End == westEast && (row.Standing != Held || row.Why.Code != reason.ClusterChanged) {
-			t.Errorf("west's end is %s for %v", row.Standing, row.Why)
+		if row.End == westEast && (row.Phase != Blocked || row.Why.Code != reason.ClusterChanged) {
+			t.Errorf("west's end is %s for %v", row.Phase, row.Why)
 		}
 	}
 }
@@ -99,16 +99,16 @@ func TestRename(t *testing.T) {
 	world.Departed = []fleet.Cluster{{Name: "west", Spec: api.Cluster{}.WithDefaults()}}
 	world.Clusters["newwest"] = world.Clusters["west"]
 	for _, name := range []api.ClusterName{"west", "newwest"} {
-		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.DuplicateCluster {
-			t.Errorf("%s, not accepted: %v", name, step.Refused)
+		if step := Next(world, name, s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster {
+			t.Errorf("%s, not accepted: %v", name, step.Denied)
 		}
 	}
 	world.Accepted = map[api.ClusterName]string{"newwest": uid}
-	if step := Next(world, "newwest", s.renderer()); step.Refused != nil {
-		t.Errorf("newwest, accepted: %v", step.Refused)
+	if step := Next(world, "newwest", s.renderer()); step.Denied != nil {
+		t.Errorf("newwest, accepted: %v", step.Denied)
 	}
-	if step := Next(world, "west", s.renderer()); step.Refused != nil || step.Writes() > 0 || step.Left() {
-		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Refused, words(step))
+	if step := Next(world, "west", s.renderer()); step.Denied != nil || step.Writes() > 0 || step.Left() {
+		t.Errorf("west, when newwest is accepted: %v, writes %v", step.Denied, words(step))
 	}
 }
 
@@ -124,32 +124,32 @@ func TestMisledAccess(t *testing.T) {
 		world.UIDs[name] = world.Clusters[name].Facts.UID
 	}
 	world.Clusters["north"] = world.Clusters["east"]
-	if step := Next(world, "north", s.renderer()); step.Refused == nil || step.Refused.Code != reason.DuplicateCluster || !strings.Contains(step.Refused.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
-		t.Errorf("north: %v, %v", step.Refused, words(step))
+	if step := Next(world, "north", s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster || !strings.Contains(step.Denied.Message, "the access of north leads to cluster east") || step.Writes() > 0 {
+		t.Errorf("north: %v, %v", step.Denied, words(step))
 	}
-	if step := Next(world, "east", s.renderer()); step.Refused != nil || step.Writes() > 0 {
-		t.Errorf("east: %v, %v", step.Refused, words(step))
+	if step := Next(world, "east", s.renderer()); step.Denied != nil || step.Writes() > 0 {
+		t.Errorf("east: %v, %v", step.Denied, words(step))
 	}
 	west := Next(world, "west", s.renderer())
-	if got := row(t, west, westEast); west.Refused != nil || got.Standing != InPlace {
-		t.Errorf("west→east: %v, %s %v", west.Refused, got.Standing, got.Why)
+	if got := row(t, west, westEast); west.Denied != nil || got.Phase != Ready {
+		t.Errorf("west→east: %v, %s %v", west.Denied, got.Phase, got.Why)
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
-	if got := row(t, west, north); got.Standing != Held || got.Why.Code != reason.DuplicateCluster {
-		t.Errorf("west→north: %s %v", got.Standing, got.Why)
+	if got := row(t, west, north); got.Phase != Blocked || got.Why.Code != reason.DuplicateCluster {
+		t.Errorf("west→north: %s %v", got.Phase, got.Why)
 	}
 	world.UIDs = nil // the record was lost: the base there knows whose it is
 	for name, blocked := range map[api.ClusterName]bool{"north": true, "east": false} {
-		if step := Next(world, name, s.renderer()); (step.Refused != nil) != blocked {
-			t.Errorf("%s, which the base alone remembers: %v", name, step.Refused)
+		if step := Next(world, name, s.renderer()); (step.Denied != nil) != blocked {
+			t.Errorf("%s, which the base alone remembers: %v", name, step.Denied)
 		}
 	}
 	lost := world.Clusters["east"] // nobody knows whose it is: neither is written
 	remove(&lost, inventory.Key(owner, object.End{Cluster: "east"}))
 	world.Clusters["east"], world.Clusters["north"] = lost, lost
 	for _, name := range []api.ClusterName{"north", "east"} {
-		if step := Next(world, name, s.renderer()); step.Refused == nil || step.Refused.Code != reason.DuplicateCluster {
-			t.Errorf("%s, not remembered: %v", name, step.Refused)
+		if step := Next(world, name, s.renderer()); step.Denied == nil || step.Denied.Code != reason.DuplicateCluster {
+			t.Errorf("%s, not remembered: %v", name, step.Denied)
 		}
 	}
 }
@@ -164,8 +164,8 @@ func TestSwappedNames(t *testing.T) {
 	world.Clusters["east"], world.Clusters["west"] = west, east
 	for _, c := range two {
 		step := Next(world, c, s.renderer())
-		if step.Refused == nil || !strings.Contains(step.Refused.Message, "the access of "+string(c)+" leads to cluster") || step.Writes() > 0 {
-			t.Errorf("%s: refused %v, %v", c, step.Refused, words(step))
+		if step.Denied == nil || !strings.Contains(step.Denied.Message, "the access of "+string(c)+" leads to cluster") || step.Writes() > 0 {
+			t.Errorf("%s: refused %v, %v", c, step.Denied, words(step))
 		}
 	}
 }

@@ -190,8 +190,8 @@ func TestOrphansOfADeparted(t *testing.T) {
 	elsewhere := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "elsewhere", Name: "north"} // of a former namespace
 	laid(s, "east", object.Ours, elsewhere)
 	last := s.settle()["east"]
-	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Standing != Held || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 4 {
-		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Standing, r.Why, len(last.Strays))
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Phase != Blocked || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "linkwright abandon east") || len(last.Strays) != 4 {
+		t.Errorf("left %t, %s %v, %d told", last.Left(), r.Phase, r.Why, len(last.Strays))
 	}
 	if !slices.ContainsFunc(last.Strays, func(o Stray) bool { return o.Key == elsewhere && strings.Contains(o.Do, "in namespace elsewhere") }) {
 		t.Errorf("%s is reported without what else may be there: %v", elsewhere, last.Strays)
@@ -221,6 +221,6 @@ func TestOrphansOfALeaving(t *testing.T) {
 	}
 	last := s.settle()["east"]
 	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "declared to leave") {
-		t.Errorf("left %t, %s %v", last.Left(), r.Standing, r.Why)
+		t.Errorf("left %t, %s %v", last.Left(), r.Phase, r.Why)
 	}
 }

@@ -151,8 +151,8 @@ func TestInventoryUnreadable(t *testing.T) {
 	west := w.Clusters["west"]
 	west.Seen = observe(broken, west.Looked)
 	w.Clusters["west"] = west
-	if step := Next(w, "west", s.renderer()); step.Writes() > 0 || step.Refused == nil {
-		t.Errorf("with an inventory that cannot be read: %v, %v", step.Refused, words(step))
+	if step := Next(w, "west", s.renderer()); step.Writes() > 0 || step.Denied == nil {
+		t.Errorf("with an inventory that cannot be read: %v, %v", step.Denied, words(step))
 	}
 	intact(t, s, func() { remove(s.live["west"], k) })
 }
@@ -253,11 +253,11 @@ func TestInventoryNameOfOthers(t *testing.T) {
 	}
 	remove(s.live["west"], deployment("north"))
 	step := s.settle()["west"]
-	if step.Refused != nil || s.live["west"].Seen.Record(deployment("north")).IsZero() {
-		t.Errorf("the cluster: %v, %v", step.Refused, standings(step))
+	if step.Denied != nil || s.live["west"].Seen.Record(deployment("north")).IsZero() {
+		t.Errorf("the cluster: %v, %v", step.Denied, standings(step))
 	}
-	if got := row(t, step, westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
-		t.Errorf("the end whose name is taken: %s %v", got.Standing, got.Why)
+	if got := row(t, step, westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, taken.String()) || !strings.Contains(got.Why.Message, "velero") {
+		t.Errorf("the end whose name is taken: %s %v", got.Phase, got.Why)
 	}
 	if !slices.ContainsFunc(step.Strays, func(o Stray) bool { return o.Key == stranger }) {
 		t.Errorf("orphans: %v", step.Strays)
@@ -281,12 +281,12 @@ func TestCopyOfAnInventory(t *testing.T) {
 	}
 	remove(s.live["west"], deployment("east"))
 	step := s.settle()["west"]
-	if step.Refused != nil || s.live["west"].Seen.Record(deployment("east")).IsZero() {
-		t.Errorf("the cluster: %v, %v", step.Refused, standings(step))
+	if step.Denied != nil || s.live["west"].Seen.Record(deployment("east")).IsZero() {
+		t.Errorf("the cluster: %v, %v", step.Denied, standings(step))
 	}
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
-	if got := row(t, step, north); got.Standing != Held || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, "a copy of another inventory: delete it") {
-		t.Errorf("the end whose inventory it took the place of: %s %v", got.Standing, got.Why)
+	if got := row(t, step, north); got.Phase != Blocked || got.Why.Code != reason.ObjectExists || !strings.Contains(got.Why.Message, "a copy of another inventory: delete it") {
+		t.Errorf("the end whose inventory it took the place of: %s %v", got.Phase, got.Why)
 	}
 	remove(s.live["west"], instead)
 	allInPlace(t, "west", s.settle()["west"])

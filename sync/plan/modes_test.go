@@ -17,7 +17,7 @@ func TestLegacyTokenToBoundAndBack(t *testing.T) {
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", all+bound))
 	i.refuse = true
 	last := i.settle()
-	same(t, "west's rows without a grant", []string{"west base: in place", "west→east in west: held CredentialNotIssued"}, standings(last["west"]))
+	same(t, "west's rows without a grant", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(last["west"]))
 	same(t, "tokens without a grant", []string{"2", "token"}, i.tokens())
 	i.refuse = false
 	i.inPlace()
@@ -38,7 +38,7 @@ func TestBoundToExisting(t *testing.T) {
 	i.inPlace()
 	i.world.Fleet = declare(t, two, linkDoc("west", "east", handed))
 	last := i.settle()
-	same(t, "east's rows", []string{"east base: in place", "west→east in east: held CredentialInUse"}, standings(last["east"]))
+	same(t, "east's rows", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
 	r := i.live["west"].Seen.Record(mirrorKey)
 	r.Mark = object.Unmarked
 	record(&i.live["west"].Seen, mirrorKey, r)
@@ -85,13 +85,13 @@ func TestModeChangesWithATokenUnderWay(t *testing.T) {
 	i := underWay(vault)
 	before := i.names("west")
 	last := i.settle()
-	same(t, "west's rows without the Secret", []string{"west base: in place", "west→east in west: held SecretNotFound"}, standings(last["west"]))
-	same(t, "east's rows without the Secret", []string{"east base: in place", "west→east in east: held CredentialInUse"}, standings(last["east"]))
+	same(t, "west's rows without the Secret", []string{"west base: Ready", "west→east in west: Blocked SecretNotFound"}, standings(last["west"]))
+	same(t, "east's rows without the Secret", []string{"east base: Ready", "west→east in east: Blocked CredentialInUse"}, standings(last["east"]))
 	same(t, "west", before, i.names("west"))
 	same(t, "tokens in east", []string{"1", "2"}, i.tokens())
 
 	i = underWay("")
-	same(t, "west's rows without a token", []string{"west base: in place", "west→east in west: held CredentialNotIssued"}, standings(i.turn("west")))
+	same(t, "west's rows without a token", []string{"west base: Ready", "west→east in west: Blocked CredentialNotIssued"}, standings(i.turn("west")))
 	i.inPlace()
 	same(t, "tokens in east", []string{"token.3"}, i.tokens())
 }
@@ -107,7 +107,7 @@ func TestFormerTokensWithAnOverlay(t *testing.T) {
 	i.turn("east")
 	same(t, "tokens before west's turn", []string{"1", "token.2"}, i.tokens())
 	last := i.turn("east")
-	same(t, "east's rows before west's turn", []string{"east base: in place", "west→east in east: in place CredentialInUse"}, standings(last))
+	same(t, "east's rows before west's turn", []string{"east base: Ready", "west→east in east: Ready CredentialInUse"}, standings(last))
 	i.inPlace()
 	same(t, "tokens of the other mode", []string{"token.2"}, i.tokens())
 }

@@ -80,8 +80,8 @@ func TestReleasedToTheChart(t *testing.T) {
 		record(&s.live["west"].Seen, deployment("east"), kept)
 		before := s.names("west")
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", all+external)+strict)
-		if got := row(t, s.turn("west", PrunePolicy), westEast); got.Standing != Changing || len(got.Going) > 0 {
-			t.Errorf("Helm %t: the end is %s: %v, going %v", helm, got.Standing, got.Why, got.Going)
+		if got := row(t, s.turn("west", PrunePolicy), westEast); got.Phase != Changing || len(got.Going) > 0 {
+			t.Errorf("Helm %t: the end is %s: %v, going %v", helm, got.Phase, got.Why, got.Going)
 		}
 		last, taken := s.settled(PrunePolicy)
 		allInPlace(t, "west", last["west"])
@@ -135,8 +135,8 @@ func TestTakenBackFromTheChart(t *testing.T) {
 	before := s.names("west")
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	last, taken := s.settled()
-	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists {
-		t.Errorf("the end is %s: %v", got.Standing, got.Why)
+	if got := row(t, last["west"], westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists {
+		t.Errorf("the end is %s: %v", got.Phase, got.Why)
 	}
 	same(t, "taken while occupied", nil, taken)
 	for _, k := range controllerKeys("east") { // adopted: marked, and nothing else

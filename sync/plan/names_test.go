@@ -127,8 +127,8 @@ func TestSecondNameIsDropped(t *testing.T) {
 	s.world.Fleet = declare(t, two, "")
 	last, taken := s.settled()
 	same(t, "taken, though the account is to be kept", nil, taken)
-	if got := row(t, last["west"], westFlat); got.Standing != Refused || got.Other != "east" {
-		t.Errorf("%s of %s: %v", got.Standing, got.Other, got.Why)
+	if got := row(t, last["west"], westFlat); got.Phase != Denied || got.Other != "east" {
+		t.Errorf("%s of %s: %v", got.Phase, got.Other, got.Why)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestSecondNameOfADepartedCluster(t *testing.T) {
 	s.world.UIDs["east"] = "east-kube-system"
 	s.world.Fleet = declare(t, []api.ClusterName{"west"}, "")
 	if got := row(t, s.turn("west"), westFlat); !got.Leaving || got.Other != "east" {
-		t.Errorf("%s of %s: %v", got.Standing, got.Other, got.Why)
+		t.Errorf("%s of %s: %v", got.Phase, got.Other, got.Why)
 	}
 	s.settle()
 	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
@@ -241,7 +241,7 @@ func TestOtherNameIsRefused(t *testing.T) {
 	last, taken := s.settled()
 	same(t, "taken", nil, taken)
 	for _, name := range []api.ClusterName{"east", "orient"} {
-		if why := last[name].Refused; why == nil || why.Code != reason.DuplicateCluster || !strings.Contains(why.Message, "accept cluster orient=east-kube-system") {
+		if why := last[name].Denied; why == nil || why.Code != reason.DuplicateCluster || !strings.Contains(why.Message, "accept cluster orient=east-kube-system") {
 			t.Errorf("%s: %v", name, why)
 		}
 	}
@@ -268,8 +268,8 @@ func TestDecisionsAboutSecondNames(t *testing.T) {
 	s.world.Fleet.Commit = "without the second name"
 	last, taken := s.settled(Suspend)
 	same(t, "taken", nil, taken)
-	if got := row(t, last["west"], westFlat); got.Standing != Suspended || !got.Leaving {
-		t.Errorf("the link to the second name is %s: %v", got.Standing, got.Why)
+	if got := row(t, last["west"], westFlat); got.Phase != Suspended || !got.Leaving {
+		t.Errorf("the link to the second name is %s: %v", got.Phase, got.Why)
 	}
 }
 

@@ -36,15 +36,15 @@ func TestNamespacesDoNotMove(t *testing.T) {
 		westIn(t, s, inMesh)
 		spoil(s)
 		last, taken := s.settled()
-		if why := last["west"].Refused; why == nil || why.Code != reason.NamespaceChanged || !strings.Contains(why.Message, "state: Leaving") {
+		if why := last["west"].Denied; why == nil || why.Code != reason.NamespaceChanged || !strings.Contains(why.Message, "state: Leaving") {
 			t.Errorf("%s: west is refused for %v", name, why)
 		}
 		same(t, name+": taken", nil, taken)
 		westIn(t, s, "")
 		last, taken = s.settled()
 		same(t, name+", and put back: taken", nil, taken)
-		if last["west"].Refused != nil {
-			t.Errorf("%s, and put back: %v", name, last["west"].Refused)
+		if last["west"].Denied != nil {
+			t.Errorf("%s, and put back: %v", name, last["west"].Denied)
 		}
 		for c, was := range before {
 			now := slices.DeleteFunc(s.names(c), func(k string) bool { return k == "Namespace mesh" })
@@ -74,7 +74,7 @@ func TestNamespacesOfADepartedCluster(t *testing.T) {
 	s.world.Departed = slices.Clone(s.world.Fleet.Clusters[1:])
 	s.world.Fleet = declare(t, []api.ClusterName{"east"}, "")
 	last := s.settle()
-	if why := last["west"].Refused; why != nil {
+	if why := last["west"].Denied; why != nil {
 		t.Errorf("west is refused: %v", why)
 	}
 	for k, r := range s.live["west"].Seen.Records() {

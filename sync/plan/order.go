@@ -114,7 +114,7 @@ func (o ordering) namespace() []object.Change {
 // step must do first is told by that cluster, unless another process writes it.
 func (o ordering) comes(r Row) time.Time {
 	switch {
-	case r.Standing != Waiting && r.Standing != Held || r.Why == nil:
+	case r.Phase != Waiting && r.Phase != Blocked || r.Why == nil:
 		return time.Time{}
 	case !r.Until.IsZero():
 		return o.lookAgain(r.Until)

@@ -76,8 +76,8 @@ func changeOwner(t *testing.T, between object.Mark) {
 	before := o.names("west")
 	last, taken := o.as(heir)
 	same(t, "the new one takes", nil, taken)
-	if got := row(t, last["west"], westEast); got.Standing != Held || got.Why.Code != reason.ObjectExists {
-		t.Errorf("the new one's end is %s: %v", got.Standing, got.Why)
+	if got := row(t, last["west"], westEast); got.Phase != Blocked || got.Why.Code != reason.ObjectExists {
+		t.Errorf("the new one's end is %s: %v", got.Phase, got.Why)
 	}
 	for _, k := range o.marked() {
 		if between == object.Unmarked { // the old one runs with a part of it released

@@ -31,9 +31,9 @@ func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy
 		return s
 	}
 	c.wanted = c.wants(name)
-	if s.Refused = c.identify(); s.Refused != nil {
-		s.Refused = parting{c}.explain(s.Refused)
-		s.Rows = c.allHeld(s.Refused)
+	if s.Denied = c.identify(); s.Denied != nil {
+		s.Denied = parting{c}.explain(s.Denied)
+		s.Rows = c.allHeld(s.Denied)
 		return s
 	}
 	parts := c.admit(c.compare())

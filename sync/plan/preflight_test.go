@@ -51,7 +51,7 @@ const discovering = "  remoteDiscoverySelector: {matchLabels: {a: b}}\n"
 // What a trial gave keeps a credential from its readers, by what is declared: a first one, and a new one. The one in use stays, and
 // the rest of the end is written.
 func TestPreflight(t *testing.T) {
-	const in, held = "west→east in west: in place", "west→east in west: held CredentialNotAccepted"
+	const in, held = "west→east in west: Ready", "west→east in west: Blocked CredentialNotAccepted"
 	tests := []struct {
 		spec, preflight, verdict, want string
 	}{
@@ -77,7 +77,7 @@ func TestPreflight(t *testing.T) {
 			if want := 1; len(tried) != want && tt.preflight != "Skip" || tt.preflight == "Skip" && len(tried) > 0 {
 				t.Errorf("it was tried %d times", len(tried))
 			}
-			same(t, "first", []string{"west base: in place", tt.want}, standings(s.turn("west")))
+			same(t, "first", []string{"west base: Ready", tt.want}, standings(s.turn("west")))
 			plane := linkerd.ControlPlaneSecret(api.Cluster{}.WithDefaults().Linkerd, "east")
 			if written := !s.live["west"].Seen.Record(plane).IsZero(); written != (tt.spec != "" && strings.HasPrefix(tt.want, in)) {
 				t.Errorf("the control plane has it: %t", written)
@@ -86,7 +86,7 @@ func TestPreflight(t *testing.T) {
 			// Once it works, it is written; when it fails later, it stays, and is told.
 			s.world.Now = s.world.Now.Add(time.Hour)
 			s.proves("passes")
-			same(t, "passed", []string{"west base: in place", in}, standings(s.turn("west")))
+			same(t, "passed", []string{"west base: Ready", in}, standings(s.turn("west")))
 			s.world.Now = s.world.Now.Add(time.Hour)
 			s.proves(tt.verdict)
 			later := in
@@ -94,7 +94,7 @@ func TestPreflight(t *testing.T) {
 				later += " CredentialNotAccepted"
 			}
 			step := s.turn("west")
-			same(t, "later", []string{"west base: in place", later}, standings(step))
+			same(t, "later", []string{"west base: Ready", later}, standings(step))
 			if step.Retry.IsZero() != (tt.preflight == "Skip") {
 				t.Errorf("it is tried again at %s", step.Retry)
 			}
@@ -135,7 +135,7 @@ func TestPreflightOfOtherBytes(t *testing.T) {
 	if second := s.proves("refused"); len(second) != 1 || second[0] == first[0] {
 		t.Errorf("tried %v, then %v", first, second)
 	}
-	same(t, "moved", []string{"west base: in place", "west→east in west: held CredentialNotAccepted"}, standings(s.turn("west")))
+	same(t, "moved", []string{"west base: Ready", "west→east in west: Blocked CredentialNotAccepted"}, standings(s.turn("west")))
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", discovering))
 	if third := s.proves("passes"); len(third) != 1 || third[0] != first[0] {
 		t.Errorf("tried %v, and back %v", first, third)

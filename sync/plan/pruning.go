@@ -142,7 +142,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
 		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and is written again first")}
 	}
-	return prune.Peer{State: prune.PeerHolds, Refused: refused, Closed: closed}
+	return prune.Peer{State: prune.PeerHolds, Denied: refused, Closed: closed}
 }
 
 // ignore is for whom stray objects are no matter.

@@ -30,6 +30,6 @@ func judged(row Row, want object.Wanted, seen object.Observation) Row {
 	if more := len(row.Unready) - len(said); more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
-	row.Standing, row.Why = Waiting, object.Because(reason.NotReady, "%s", strings.Join(said, "; "))
+	row.Phase, row.Why = Waiting, object.Because(reason.NotReady, "%s", strings.Join(said, "; "))
 	return row
 }

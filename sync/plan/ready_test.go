@@ -27,9 +27,9 @@ func TestNotReady(t *testing.T) {
 	s.health("west", deployment("east"), coming)
 	step := s.turn("west") // which tells of it in conditions
 	got := row(t, step, westEast)
-	if got.Standing != Waiting || got.Why.Code != reason.NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
+	if got.Phase != Waiting || got.Why.Code != reason.NotReady || !strings.Contains(got.Why.Message, deployment("east").String()+": 0 of 1 replicas are available") ||
 		len(got.Unready) != 1 || got.Unready[0].Key != deployment("east") || got.Unready[0].Failed || len(deeds(step)) > 0 || step.Again.IsZero() {
-		t.Errorf("not ready: %s %v, %v, next %s", got.Standing, got.Why, got.Unready, step.Again)
+		t.Errorf("not ready: %s %v, %v, next %s", got.Phase, got.Why, got.Unready, step.Again)
 	}
 	s.health("west", deployment("east"), givenUp)
 	if step := Next(s.now(), "west", s.renderer()); !step.Again.IsZero() || row(t, step, westEast).Why.Code != reason.NotReady || !row(t, step, westEast).Unready[0].Failed {

@@ -44,7 +44,7 @@ func TestRelease(t *testing.T) {
 	s.world.Adopt = nil
 	for c, step := range s.settle() {
 		for _, line := range standings(step) {
-			if !strings.HasSuffix(line, ": in place") {
+			if !strings.HasSuffix(line, ": Ready") {
 				t.Errorf("adopted again: %s: %s", c, line)
 			}
 		}

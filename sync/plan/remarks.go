@@ -17,7 +17,7 @@ type remarks struct{ *cluster }
 
 func (r remarks) add(s Step) Step {
 	for i, row := range s.Rows {
-		if row.Standing != InPlace || row.Why != nil || row.End.IsBase() {
+		if row.Phase != Ready || row.Why != nil || row.End.IsBase() {
 			continue
 		}
 		l, ok := r.Fleet.Link(row.End.Link)

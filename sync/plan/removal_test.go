@@ -41,8 +41,8 @@ func TestMirrorsAreGuarded(t *testing.T) {
 		s.world.Fleet = declare(t, two, links)
 		step := s.turn("west")
 		got := row(t, step, westEast)
-		if got.Standing != Refused || got.Why.Code != reason.PruneLimitExceeded || len(step.Changes) > 0 || !strings.Contains(got.Why.Message, "of the 61 mirrored Services in cluster west (maxMirrors 50%)") {
-			t.Errorf("%s: %s %v, %v", name, got.Standing, got.Why, words(step))
+		if got.Phase != Denied || got.Why.Code != reason.PruneLimitExceeded || len(step.Changes) > 0 || !strings.Contains(got.Why.Message, "of the 61 mirrored Services in cluster west (maxMirrors 50%)") {
+			t.Errorf("%s: %s %v, %v", name, got.Phase, got.Why, words(step))
 			continue
 		}
 		denied := step.Judged.Denied
@@ -55,7 +55,7 @@ func TestMirrorsAreGuarded(t *testing.T) {
 			t.Errorf("%s: nothing is new, and %+v", name, again.Judged)
 		}
 		s.world.Guard.Approvals = []inventory.Approval{{Hash: denied.Hash, Units: denied.Units, At: s.world.Now}}
-		if step = s.turn("west"); row(t, step, westEast).Standing == Refused || step.Writes() == 0 || step.Judged.Denied != nil || !step.Judged.News {
+		if step = s.turn("west"); row(t, step, westEast).Phase == Denied || step.Writes() == 0 || step.Judged.Denied != nil || !step.Judged.News {
 			t.Errorf("%s, approved: %+v, %v, judged %+v", name, row(t, step, westEast), words(step), step.Judged)
 		}
 	}
@@ -91,7 +91,7 @@ func TestSelectorsThatTakeLittle(t *testing.T) {
 	} {
 		s := exporting(t, tt.mirrors)
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
-		if step := s.turn("west"); row(t, step, westEast).Standing != Changing {
+		if step := s.turn("west"); row(t, step, westEast).Phase != Changing {
 			t.Errorf("%s: %+v", name, row(t, step, westEast))
 		}
 	}
@@ -132,12 +132,12 @@ func TestLimitsAreCapped(t *testing.T) {
 	tight := api.SyncPolicy{}.Limits()
 	for name, guard := range map[string]state.Guard{"capped": {Cap: &tight}, "judged by the revision before": {Limits: &inventory.Limits{Commit: "before", Declared: tight}}} {
 		s.world.Guard = guard
-		if got := row(t, s.turn("west"), westEast); got.Standing != Refused {
+		if got := row(t, s.turn("west"), westEast); got.Phase != Denied {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	s.world.Guard = state.Guard{}
-	if got := row(t, s.turn("west"), westEast); got.Standing == Refused {
+	if got := row(t, s.turn("west"), westEast); got.Phase == Denied {
 		t.Errorf("as declared: %+v", got)
 	}
 }
@@ -151,11 +151,11 @@ func TestMirrorsOfATargetThatIsNotRecorded(t *testing.T) {
 		t.Fatalf("declared: %v", names)
 	}
 	step := s.turn("west")
-	if got := row(t, step, westEast); got.Standing != Refused || len(step.Judged.Denied.Units) != 1 {
-		t.Errorf("%s %v, judged %+v", got.Standing, got.Why, step.Judged)
+	if got := row(t, step, westEast); got.Phase != Denied || len(step.Judged.Denied.Units) != 1 {
+		t.Errorf("%s %v, judged %+v", got.Phase, got.Why, step.Judged)
 	}
 	s.approve()
-	if step = s.turn("west"); row(t, step, westEast).Standing == Refused || ended(step) > 0 {
+	if step = s.turn("west"); row(t, step, westEast).Phase == Denied || ended(step) > 0 {
 		t.Errorf("approved: %+v, %+v", row(t, step, westEast), step.Judged)
 	}
 }

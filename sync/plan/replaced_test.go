@@ -21,21 +21,21 @@ func TestReplaceIsLet(t *testing.T) {
 		spec  string
 		keep  bool
 		old   bool
-		want  Standing
+		want  Phase
 		says  string
 	}{
 		{key: deployment("east"), field: "spec.selector", spec: both, want: Changing},
 		{key: service, field: "spec.clusterIPs[0]", spec: both, want: Changing},
-		{key: service, field: "spec.clusterIPs[0]", spec: "replace: [{kind: Deployment}]", want: Held, says: "spec.replace: [{kind: Service}]"},
-		{key: deployment("east"), field: "spec.selector", want: Held, says: "spec.replace: [{kind: Deployment}]"},
-		{key: linkKey("east"), field: "spec", spec: both, want: Held, says: "or delete the object, and it is made anew"},
-		{key: deployment("east"), field: "spec.selector", spec: both, keep: true, want: Held, says: object.PruneAnnotation},
-		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: UpsertOnly}", want: Refused, says: "UpsertOnly"},
-		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: CreateOnly}", want: Refused, says: "CreateOnly"},
+		{key: service, field: "spec.clusterIPs[0]", spec: "replace: [{kind: Deployment}]", want: Blocked, says: "spec.replace: [{kind: Service}]"},
+		{key: deployment("east"), field: "spec.selector", want: Blocked, says: "spec.replace: [{kind: Deployment}]"},
+		{key: linkKey("east"), field: "spec", spec: both, want: Blocked, says: "or delete the object, and it is made anew"},
+		{key: deployment("east"), field: "spec.selector", spec: both, keep: true, want: Blocked, says: object.PruneAnnotation},
+		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: UpsertOnly}", want: Denied, says: "UpsertOnly"},
+		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: CreateOnly}", want: Denied, says: "CreateOnly"},
 		{key: deployment("east"), field: "spec.selector", spec: both, old: true, want: Waiting},
 		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, want: Changing},
-		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", want: Held, says: "(others with items in that list: kubectl-edit): remove that item, or delete the object, and it is made anew; or let the SyncPolicy replace it (spec.replace: [{kind: Service}])"},
-		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, keep: true, want: Held, says: object.PruneAnnotation},
+		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", want: Blocked, says: "(others with items in that list: kubectl-edit): remove that item, or delete the object, and it is made anew; or let the SyncPolicy replace it (spec.replace: [{kind: Service}])"},
+		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, keep: true, want: Blocked, says: object.PruneAnnotation},
 	}
 	for _, tt := range tests {
 		s := linked(t, "")
@@ -53,8 +53,8 @@ func TestReplaceIsLet(t *testing.T) {
 		}
 		step := Next(w, "west", s.renderer(), PrunePolicy)
 		got := row(t, step, westEast)
-		if got.Standing != tt.want || tt.says != "" && !strings.Contains(got.Why.Message, tt.says) {
-			t.Errorf("%s of %s with {%s}: %s, %v", tt.field, tt.key, tt.spec, got.Standing, got.Why)
+		if got.Phase != tt.want || tt.says != "" && !strings.Contains(got.Why.Message, tt.says) {
+			t.Errorf("%s of %s with {%s}: %s, %v", tt.field, tt.key, tt.spec, got.Phase, got.Why)
 		}
 		if tt.want != Changing {
 			same(t, "of what is not replaced", nil, deeds(step))

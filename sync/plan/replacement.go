@@ -68,8 +68,8 @@ func (d *desired) unready(end object.End) string {
 	switch {
 	case i < 0:
 		return "it is not wanted"
-	case wanted[i].Held != nil:
-		return wanted[i].Held.Message
+	case wanted[i].Blocked != nil:
+		return wanted[i].Blocked.Message
 	}
 	objects := wanted[i].Objects
 	for _, o := range objects {

@@ -21,8 +21,8 @@ func (r restarts) add(s Step) Step {
 	}
 	s.Changes = append(s.Changes, r.restarting())
 	for i, row := range s.Rows {
-		if row.End == r.base() && row.Standing == InPlace {
-			s.Rows[i].Standing = Changing
+		if row.End == r.base() && row.Phase == Ready {
+			s.Rows[i].Phase = Changing
 		}
 	}
 	return s

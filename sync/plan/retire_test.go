@@ -113,8 +113,8 @@ func TestGatewayGoneIsGuarded(t *testing.T) {
 			metav1.ObjectMeta{Labels: map[string]string{linkerd.ClusterNameLabel: "east", linkerd.MirroredLabel: "true"}})
 	}
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", gateway: {enabled: false}"}, linkDoc("west", "east", selectors))
-	if got := row(t, s.turn("west"), westEast); got.Standing != Refused {
-		t.Errorf("%s %v", got.Standing, got.Why)
+	if got := row(t, s.turn("west"), westEast); got.Phase != Denied {
+		t.Errorf("%s %v", got.Phase, got.Why)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestDebtsAreNotJudgedAgain(t *testing.T) {
 	if step.Judged.Denied != nil {
 		t.Errorf("x is back: denied %+v", step.Judged.Denied)
 	}
-	if row := row(t, step, object.End{Cluster: "x", Link: api.Pair{Source: "a", Target: "x"}}); row.Standing == Refused {
+	if row := row(t, step, object.End{Cluster: "x", Link: api.Pair{Source: "a", Target: "x"}}); row.Phase == Denied {
 		t.Errorf("x is back: %+v", row)
 	}
 }
@@ -167,8 +167,8 @@ func TestMirrorsOfASourceThatWasDown(t *testing.T) {
 	}
 	s.down = nil
 	step := s.turn("west")
-	if got := row(t, step, westEast); got.Standing != Refused || step.Judged.Denied == nil {
-		t.Errorf("%s %v, %v", got.Standing, got.Why, words(step))
+	if got := row(t, step, westEast); got.Phase != Denied || step.Judged.Denied == nil {
+		t.Errorf("%s %v, %v", got.Phase, got.Why, words(step))
 	}
 }
 
@@ -182,8 +182,8 @@ func TestMirrorsThatWereHidden(t *testing.T) {
 	}
 	s.hidden = nil
 	step := s.turn("west")
-	if got := row(t, step, westEast); got.Standing != Refused || step.Judged.Denied == nil {
-		t.Errorf("%s %v, %v", got.Standing, got.Why, words(step))
+	if got := row(t, step, westEast); got.Phase != Denied || step.Judged.Denied == nil {
+		t.Errorf("%s %v, %v", got.Phase, got.Why, words(step))
 	}
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	for range 4 {

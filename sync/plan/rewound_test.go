@@ -82,12 +82,12 @@ func TestRewoundClusterIsLeftAlone(t *testing.T) {
 		why := bar(s, "feed")
 		tt.do(s)
 		step := s.turn("west", Suspend, PrunePolicy)
-		if step.Refused != why || step.Writes() > 0 || step.Left() {
-			t.Errorf("%s: refused for %v, writes %v", tt.name, step.Refused, words(step))
+		if step.Denied != why || step.Writes() > 0 || step.Left() {
+			t.Errorf("%s: refused for %v, writes %v", tt.name, step.Denied, words(step))
 		}
 		for _, r := range step.Rows {
-			if r.Standing != Held || r.Why != why {
-				t.Errorf("%s: %s is %s, %v", tt.name, r.End, r.Standing, r.Why)
+			if r.Phase != Blocked || r.Why != why {
+				t.Errorf("%s: %s is %s, %v", tt.name, r.End, r.Phase, r.Why)
 			}
 		}
 		s.turn("east", Suspend, PrunePolicy) // it says once that its end may not go
@@ -97,8 +97,8 @@ func TestRewoundClusterIsLeftAlone(t *testing.T) {
 			}
 		}
 		s.world.Barred = nil
-		if step := s.turn("west", Suspend, PrunePolicy); step.Refused != nil || step.Writes() == 0 {
-			t.Errorf("%s: once it is allowed: %v, writes %v", tt.name, step.Refused, words(step))
+		if step := s.turn("west", Suspend, PrunePolicy); step.Denied != nil || step.Writes() == 0 {
+			t.Errorf("%s: once it is allowed: %v, writes %v", tt.name, step.Denied, words(step))
 		}
 	}
 }

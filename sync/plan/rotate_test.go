@@ -111,7 +111,7 @@ func TestTurnsWaitForTheSource(t *testing.T) {
 		}
 		step := i.turn("east")
 		if got := row(t, step, object.End{Cluster: "east", Link: westEast.Link}); got.Why == nil || got.Why.Code != reason.CredentialInUse || !i.asked() || !i.accepted() {
-			t.Errorf("%q: %s %v, tokens %v", spec, got.Standing, got.Why, i.tokens())
+			t.Errorf("%q: %s %v, tokens %v", spec, got.Phase, got.Why, i.tokens())
 		}
 		i.down["west"] = false
 		i.inPlace()

@@ -15,7 +15,7 @@ import (
 type Step struct {
 	Cluster api.ClusterName
 	Commit  api.Commit
-	Refused *object.Reason
+	Denied  *object.Reason
 	// Unconfined says why no admission policies confine linkwright's account there, and what to do; nil: they do, or it is not known.
 	Unconfined *object.Reason
 	Ahead      []object.Change // before anything else, one after the other: our namespace, the base, inventories
@@ -70,33 +70,40 @@ type Try struct {
 	Trial object.Trial
 }
 
-// Standing is where an end is.
-type Standing string
+// Phase is where an end is on its way to what is declared.
+type Phase string
 
-// Standings of an end.
+// Phases of an end.
+//
+//	Ready      it is as declared
+//	Changing   writes are planned
+//	Waiting    something must happen by itself first
+//	Blocked    it is declared, and cannot be rendered or written until somebody acts
+//	Denied     a guard or a policy says no
+//	Suspended  it is left as it is, because that is declared or decided, or because it waits for such an end
+//	Removed    its last write is planned, or nothing of it is left
 const (
-	InPlace  Standing = "in place"
-	Changing Standing = "changing" // writes are planned
-	Held     Standing = "held"     // declared, but not renderable now
-	Waiting  Standing = "waiting"  // something must happen by itself first
-	Refused  Standing = "refused"  // by a guard or a policy
-	Removed  Standing = "removed"  // its last write is planned, or nothing of it is left
-	// Suspended is an end that is left as it is because people declared so, or one that waits for such an end.
-	Suspended Standing = "suspended"
+	Ready     Phase = "Ready"
+	Changing  Phase = "Changing"
+	Waiting   Phase = "Waiting"
+	Blocked   Phase = "Blocked"
+	Denied    Phase = "Denied"
+	Suspended Phase = "Suspended"
+	Removed   Phase = "Removed"
 )
 
 // Row is how one end stands. Other is the cluster of the link's other end, empty for a base. Going lists what of ours goes in the end,
 // and Unready what of an end in place is not ready.
 type Row struct {
-	End      object.End
-	Standing Standing
-	Why      *object.Reason
-	Leaving  bool
-	Other    api.ClusterName
-	Going    []object.Key
-	Unready  []Unready
-	Health   []health.Verdict // of a declared link, at its source: all stages in order
-	Until    time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
+	End     object.End
+	Phase   Phase
+	Why     *object.Reason
+	Leaving bool
+	Other   api.ClusterName
+	Going   []object.Key
+	Unready []Unready
+	Health  []health.Verdict // of a declared link, at its source: all stages in order
+	Until   time.Time        // of a drain: what is left then is swept; zero: Why is waited for as long as it takes
 }
 
 // Quiet says that a row has nothing to tell: a base in place without a remark, or one that goes when the links do.
@@ -104,8 +111,8 @@ func (r Row) Quiet() bool {
 	if !r.End.IsBase() {
 		return false
 	}
-	switch r.Standing {
-	case InPlace, Removed:
+	switch r.Phase {
+	case Ready, Removed:
 		return r.Why == nil
 	case Waiting:
 		return r.Why != nil && r.Why.Code == reason.WaitingForLinks
@@ -115,11 +122,11 @@ func (r Row) Quiet() bool {
 
 // Left says that nothing of ours is left in the cluster: nobody need remember it.
 func (s Step) Left() bool {
-	if s.Refused != nil || s.Writes()+len(s.Look) > 0 {
+	if s.Denied != nil || s.Writes()+len(s.Look) > 0 {
 		return false
 	}
 	for _, r := range s.Rows {
-		if r.Standing != Removed {
+		if r.Phase != Removed {
 			return false
 		}
 	}
@@ -216,13 +223,13 @@ type Unready struct {
 
 // Repairs says that all a step plans is to write what others changed or deleted in ends that were as declared.
 func (s Step) Repairs() bool {
-	if s.Refused != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.Needs)+len(s.Look) > 0 {
+	if s.Denied != nil || len(s.Changes) == 0 || len(s.Ahead)+len(s.After)+len(s.Needs)+len(s.Look) > 0 {
 		return false
 	}
 	repairs := func(c object.Change) bool {
 		return (c.Action == object.Update || c.Action == object.Create) && (c.Why.Code == reason.Drift || c.Why.Code == reason.Missing)
 	}
-	blocked := func(r Row) bool { return r.Standing == Changing && r.Why != nil }
+	blocked := func(r Row) bool { return r.Phase == Changing && r.Why != nil }
 	return !slices.ContainsFunc(s.Changes, func(c object.Change) bool { return !repairs(c) }) && !slices.ContainsFunc(s.Rows, blocked)
 }
 
@@ -230,8 +237,8 @@ func (s Step) Repairs() bool {
 func (s Step) Repaired() Step {
 	s.Changes, s.Rows = nil, slices.Clone(s.Rows)
 	for i := range s.Rows {
-		if s.Rows[i].Standing == Changing {
-			s.Rows[i].Standing = InPlace
+		if s.Rows[i].Phase == Changing {
+			s.Rows[i].Phase = Ready
 		}
 	}
 	return s

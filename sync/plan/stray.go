@@ -154,7 +154,7 @@ func (s strays) claim(claimed map[api.ClusterName]bool, targets []api.ClusterNam
 func (s strays) links(target api.ClusterName) bool {
 	end := object.End{Cluster: s.name, Link: api.Pair{Source: s.name, Target: target}}
 	controller := object.Watch{Group: "apps", Kind: "Deployment", Namespace: s.Spec(s.name).Linkerd.MulticlusterNamespace}
-	if (Step{Rows: s.rows}).row(end).Standing != "" || !s.side.Saw(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.side.Seen.HidesAny(controller) != nil {
+	if (Step{Rows: s.rows}).row(end).Phase != "" || !s.side.Saw(linkerd.LinkKey(s.Spec(s.name).Linkerd, target)) || s.side.Seen.HidesAny(controller) != nil {
 		return true
 	}
 	for k := range s.side.Seen.Kind(linkerd.Group, "Link") {
@@ -192,7 +192,7 @@ func (p parting) keep(s Step) Step {
 	case p.Forget[p.name] && p.HasLeft(p.name):
 		s.Rows = []Row{p.abandon()}
 	default:
-		s.Rows = []Row{{End: p.base(), Standing: Held, Leaving: true, Why: object.Because(reason.OrphanedObjects,
+		s.Rows = []Row{{End: p.base(), Phase: Blocked, Leaving: true, Why: object.Because(reason.OrphanedObjects,
 			"%s, and has orphans (%d, the first is %s): delete those that nobody needs, or, once it is declared no more, give them up: %s",
 			why, len(orphans), orphans[0], p.Command("abandon "+string(p.name)))}}
 	}

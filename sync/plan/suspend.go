@@ -31,7 +31,7 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 // resumes is when the first suspension ends that has an end of these rows suspended.
 func resumes(w state.Snapshot, rows []Row) (at time.Time) {
 	for _, row := range rows {
-		if row.Standing != Suspended {
+		if row.Phase != Suspended {
 			continue
 		}
 		for _, d := range w.Suspended {

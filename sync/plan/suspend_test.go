@@ -53,9 +53,9 @@ func TestSuspendedLink(t *testing.T) {
 			if end == westEast {
 				more = tt.source
 			}
-			if want := "suspended by Link west-east: neither end is written" + more; got.Standing != Suspended ||
+			if want := "suspended by Link west-east: neither end is written" + more; got.Phase != Suspended ||
 				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Going) > 0 {
-				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Standing, got.Why, want)
+				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}
 		}
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", tt.spec))
@@ -83,8 +83,8 @@ func TestSuspendedCluster(t *testing.T) {
 	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
 	steps := s.settle(Suspend, PrunePolicy)
 	same(t, "east", nil, s.names("east"))
-	same(t, "east's ends", []string{"east base: suspended Suspended", "west→east in east: suspended Suspended"}, standings(steps["east"]))
-	same(t, "west's ends", []string{"west base: in place", "west→east in west: suspended Suspended"}, standings(steps["west"]))
+	same(t, "east's ends", []string{"east base: Suspended Suspended", "west→east in east: Suspended Suspended"}, standings(steps["east"]))
+	same(t, "west's ends", []string{"west base: Ready", "west→east in west: Suspended Suspended"}, standings(steps["west"]))
 
 	s = linked(t, "")
 	before := s.names("east")
@@ -109,8 +109,8 @@ func TestUnlinkFromSuspended(t *testing.T) {
 		s.world.Fleet = declareAs(t, two, as, "")
 		steps := quiet(t, s, string(c)+" is suspended")
 		for _, end := range []object.End{westEast, eastWest} {
-			if got := row(t, steps[end.Cluster], end); got.Standing != Suspended || !strings.Contains(got.Why.Message, string(c)+" is suspended") {
-				t.Errorf("%s, %s suspended: %s, %v", end, c, got.Standing, got.Why)
+			if got := row(t, steps[end.Cluster], end); got.Phase != Suspended || !strings.Contains(got.Why.Message, string(c)+" is suspended") {
+				t.Errorf("%s, %s suspended: %s, %v", end, c, got.Phase, got.Why)
 			}
 		}
 		s.world.Fleet = declare(t, two, "")
@@ -124,8 +124,8 @@ func TestUnlinkFromSuspended(t *testing.T) {
 		for _, end := range []object.End{westEast, eastWest} {
 			if end == westEast && c == "east" {
 				same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
-			} else if got := row(t, steps[end.Cluster], end); got.Standing != Suspended {
-				t.Errorf("began, %s, %s suspended: %s, %v", end, c, got.Standing, got.Why)
+			} else if got := row(t, steps[end.Cluster], end); got.Phase != Suspended {
+				t.Errorf("began, %s, %s suspended: %s, %v", end, c, got.Phase, got.Why)
 			}
 		}
 		s.world.Fleet = declare(t, two, "")
@@ -149,7 +149,7 @@ func TestLeavingCluster(t *testing.T) {
 	steps := s.settle(Suspend, PrunePolicy)
 	same(t, "east", []string{"Namespace linkwright-access"}, s.names("east"))
 	same(t, "west", []string{baseKey.String(), "Namespace linkwright-access"}, s.names("west"))
-	same(t, "east's rows", []string{"east base: removed CleanupComplete"}, standings(steps["east"]))
+	same(t, "east's rows", []string{"east base: Removed CleanupComplete"}, standings(steps["east"]))
 	if !steps["east"].Left() || steps["west"].Left() {
 		t.Errorf("left: east %t, west %t", steps["east"].Left(), steps["west"].Left())
 	}
@@ -184,7 +184,7 @@ func TestLeavingIsGuarded(t *testing.T) {
 		steps := quiet(t, s, name)
 		for _, end := range []object.End{westEast, eastWest} {
 			if got := row(t, steps[end.Cluster], end); got.Why == nil || string(got.Why.Code) != name {
-				t.Errorf("%s: %s is %s, %v", name, end, got.Standing, got.Why)
+				t.Errorf("%s: %s is %s, %v", name, end, got.Phase, got.Why)
 			}
 		}
 	}
@@ -195,7 +195,7 @@ func TestLeavingFromNothing(t *testing.T) {
 	s := newSim(t, declareAs(t, two, map[api.ClusterName]string{"east": ", state: Leaving"}, ""), two...)
 	s.extras = map[api.ClusterName][]object.Object{"east": {extra(t, policyKey, "a")}}
 	steps := s.settle()
-	same(t, "east's rows", []string{"east base: removed CleanupComplete"}, standings(steps["east"]))
+	same(t, "east's rows", []string{"east base: Removed CleanupComplete"}, standings(steps["east"]))
 	same(t, "east", nil, s.names("east"))
 }
 
@@ -225,8 +225,8 @@ func TestSuspendedStranger(t *testing.T) {
 	s.world.Fleet = declareAs(t, two, map[api.ClusterName]string{"east": ", suspend: true"}, "")
 	remove(s.live["east"], object.Key{Kind: "Namespace", Name: "kube-system"})
 	step := Next(s.now(), "west", s.renderer(), Suspend, PrunePolicy)
-	if got := row(t, step, westEast); got.Standing != Suspended {
-		t.Errorf("%s, %v", got.Standing, got.Why)
+	if got := row(t, step, westEast); got.Phase != Suspended {
+		t.Errorf("%s, %v", got.Phase, got.Why)
 	}
 	same(t, "it writes", []string{"update " + baseKey.String()}, words(step)) // the commit
 }

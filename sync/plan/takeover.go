@@ -18,7 +18,7 @@ type taking struct{ *cluster }
 func (t taking) step(s Step) Step {
 	switch hidden := t.hidden(); {
 	case hidden != nil:
-		s.Refused = hidden
+		s.Denied = hidden
 		return s
 	case t.Adopt != nil:
 		return t.adopt(s)
@@ -28,7 +28,7 @@ func (t taking) step(s Step) Step {
 
 // untouched is the row of a cluster that nothing is done in: without one it would seem to hold nothing of ours.
 func (t taking) untouched(s Step) Step {
-	s.Rows = []Row{{End: object.End{Cluster: t.name}, Standing: InPlace}}
+	s.Rows = []Row{{End: object.End{Cluster: t.name}, Phase: Ready}}
 	return s
 }
 
@@ -39,8 +39,8 @@ func (t taking) adopt(s Step) Step {
 	if t.wanted = t.adoptedEnds(); len(t.wanted) == 0 {
 		return t.untouched(s)
 	}
-	if s.Refused = t.identify(); s.Refused != nil {
-		s.Rows = t.allHeld(s.Refused)
+	if s.Denied = t.identify(); s.Denied != nil {
+		s.Rows = t.allHeld(s.Denied)
 		return s
 	}
 	var parts []part
@@ -66,7 +66,7 @@ func (t taking) adoptedEnds() (out []object.Wanted) {
 
 // adoptEnd takes over all of an end, or says why nothing of it is.
 func (t taking) adoptEnd(l fleet.Link) part {
-	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Standing: InPlace}
+	row := Row{End: object.End{Cluster: t.name, Link: l.Pair()}, Phase: Ready}
 	var found []takeover.Object
 	var why *object.Reason
 	if row.End.IsSource() {
@@ -78,7 +78,7 @@ func (t taking) adoptEnd(l fleet.Link) part {
 		return part{row: stay(row, closed, len(found))}
 	}
 	if why != nil {
-		row.Standing, row.Why = Refused, why
+		row.Phase, row.Why = Denied, why
 		return part{row: row}
 	}
 	next, _ := t.record(row.End)
@@ -91,7 +91,7 @@ func (t taking) adoptEnd(l fleet.Link) part {
 		}
 	}
 	out := (&admission{cluster: t.cluster}).take(next.Stay().Settle(keys, never), changes)
-	row.Standing, row.Why = out.row.Standing, out.row.Why
+	row.Phase, row.Why = out.row.Phase, out.row.Why
 	out.row = row
 	return out
 }
@@ -102,7 +102,7 @@ func (t taking) release(s Step) Step {
 	if !t.Release.Touches(t.Snapshot, t.name) {
 		return t.untouched(s)
 	}
-	if s.Refused = t.identify(); s.Refused != nil {
+	if s.Denied = t.identify(); s.Denied != nil {
 		return s
 	}
 	var base *inventory.Inventory
@@ -124,19 +124,19 @@ func (t taking) release(s Step) Step {
 	case others == 0 && (t.Release.All || len(base.Entries) == 0):
 		parts = append(parts, t.giveUp(*base))
 	default:
-		parts = append(parts, part{row: Row{End: base.End, Standing: InPlace}})
+		parts = append(parts, part{row: Row{End: base.End, Phase: Ready}})
 	}
 	return sorted(t.collect(s, parts))
 }
 
 // giveUp takes the marks off what an end recorded, or, if none is left, drops its inventory.
 func (t taking) giveUp(inv inventory.Inventory) part {
-	row := Row{End: inv.End, Standing: Changing}
+	row := Row{End: inv.End, Phase: Changing}
 	for _, k := range inv.Entries {
 		r := t.side.Seen.Record(k)
 		switch {
 		case !t.side.Saw(k):
-			row.Standing, row.Why = Held, object.Because(reason.Unknown, "%s was not looked for", k)
+			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "%s was not looked for", k)
 			return part{row: row}
 		case r.Mark == object.Ours:
 			row.Going = append(row.Going, k)
@@ -148,7 +148,7 @@ func (t taking) giveUp(inv inventory.Inventory) part {
 		out.changes = append(out.changes, prune.Release(w, linkerd.Helm{}))
 	}
 	if len(row.Going) == 0 {
-		if row.Standing = Removed; !inv.Was.IsZero() {
+		if row.Phase = Removed; !inv.Was.IsZero() {
 			out.after = []object.Change{t.drop(inv)}
 		}
 	}

@@ -42,7 +42,7 @@ func (t tokens) takesToken(l fleet.Link) bool {
 	given := &desired{Set: t.Assuming(l.Pair(), linkerd.Credential{}), renderer: t.renderer}
 	wants := given.wants(l.Source.Name) // with its overlay, which may hold the end
 	i := slices.IndexFunc(wants, func(want object.Wanted) bool { return want.End == end })
-	if i < 0 || wants[i].Held != nil {
+	if i < 0 || wants[i].Blocked != nil {
 		return false
 	}
 	changes, why := t.differs(wants[i], t.Clusters[l.Source.Name])

@@ -38,7 +38,7 @@ func anchor(t *testing.T, end time.Time) string {
 }
 
 const (
-	placed   = "west→east in west: in place"
+	placed   = "west→east in west: Ready"
 	distrust = " TrustAnchorsNotShared"
 )
 
@@ -47,7 +47,7 @@ const (
 func TestTrust(t *testing.T) {
 	for _, c := range []struct{ mode, apart, differ string }{
 		{"Warn", placed + distrust, placed + " TrustAnchorsDiffer"},
-		{"Require", "west→east in west: held TrustAnchorsNotShared", placed + " TrustAnchorsDiffer"},
+		{"Require", "west→east in west: Blocked TrustAnchorsNotShared", placed + " TrustAnchorsDiffer"},
 		{"Skip", placed, placed},
 	} {
 		s := newSim(t, declare(t, two, linkDoc("west", "east", "  trustAnchors: "+c.mode)), two...)
@@ -59,7 +59,7 @@ func TestTrust(t *testing.T) {
 			s.trusts("west", west)
 			s.trusts("east", east)
 			last := s.settle()["west"]
-			same(t, c.mode+": "+what, []string{"west base: in place", want}, standings(last))
+			same(t, c.mode+": "+what, []string{"west base: Ready", want}, standings(last))
 			return last
 		}
 		step("not shared from the start", was, will, c.apart)
@@ -88,5 +88,5 @@ func TestTrustOfAStranger(t *testing.T) {
 	s.world.UIDs["east"] = "another"
 	s.trusts("west", anchor(t, s.world.Now.AddDate(1, 0, 0)))
 	s.trusts("east", anchor(t, s.world.Now.AddDate(1, 0, 0)))
-	same(t, "west", []string{"west base: in place", "west→east in west: held ClusterChanged"}, standings(s.turn("west")))
+	same(t, "west", []string{"west base: Ready", "west→east in west: Blocked ClusterChanged"}, standings(s.turn("west")))
 }

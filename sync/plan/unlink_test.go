@@ -124,8 +124,8 @@ func TestModeChangeKeepsSecretWhileResolved(t *testing.T) {
 	s := linked(t, all)
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", ""))
 	step := s.settle()["west"]
-	if got := row(t, step, westEast); got.Standing != Waiting || s.live["west"].Seen.Record(secret).IsZero() {
-		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Standing, got.Why, s.live["west"].Seen.Record(secret))
+	if got := row(t, step, westEast); got.Phase != Waiting || s.live["west"].Seen.Record(secret).IsZero() {
+		t.Errorf("while mirrors are resolved: %s %v, secret %+v", got.Phase, got.Why, s.live["west"].Seen.Record(secret))
 	}
 	if step.Again.IsZero() {
 		t.Error("it waits for mirrors, and is never asked again")
@@ -153,8 +153,8 @@ func TestUnlinkBeginsTogether(t *testing.T) {
 		s.world.Fleet = declare(t, two, "")
 		for c, step := range s.settle() {
 			got := row(t, step, object.End{Cluster: c, Link: westEast.Link})
-			if got.Standing != Refused || got.Why.Code != reason.PruneDisabled || !got.Leaving || len(got.Going) == 0 {
-				t.Errorf("kept in %s: %s is %s, %v", cluster, got.End, got.Standing, got.Why)
+			if got.Phase != Denied || got.Why.Code != reason.PruneDisabled || !got.Leaving || len(got.Going) == 0 {
+				t.Errorf("kept in %s: %s is %s, %v", cluster, got.End, got.Phase, got.Why)
 			}
 		}
 		r.Keep = false
@@ -220,8 +220,8 @@ func TestPrunePolicy(t *testing.T) {
 		s := linked(t, "")
 		s.world.Fleet = declare(t, two, tt.links+policyDoc(tt.policy))
 		step := s.turn("west", PrunePolicy)
-		if got := row(t, step, westEast); len(step.Changes) > 0 != tt.writes || got.Standing == Refused == tt.writes {
-			t.Errorf("%s, %q: %s %v, %v", tt.policy, tt.links, got.Standing, got.Why, words(step))
+		if got := row(t, step, westEast); len(step.Changes) > 0 != tt.writes || got.Phase == Denied == tt.writes {
+			t.Errorf("%s, %q: %s %v, %v", tt.policy, tt.links, got.Phase, got.Why, words(step))
 		}
 	}
 	s := newSim(t, declare(t, two, linkDoc("west", "east", all)+policyDoc("policy: CreateOnly")), two...)
@@ -261,7 +261,7 @@ func TestPeerOfBegunUnlink(t *testing.T) {
 	}
 	step := Next(w, "west", s.renderer())
 	if got := row(t, step, westEast); got.Why == nil || got.Why.Code != reason.Draining {
-		t.Fatalf("it is %s %v", got.Standing, got.Why)
+		t.Fatalf("it is %s %v", got.Phase, got.Why)
 	}
 	if slices.Contains(asked, "east") {
 		t.Errorf("for %v", standings(step))

@@ -80,7 +80,7 @@ func Unchecked(w io.Writer, f Format, why error) error {
 
 func (r Report) checks() checks {
 	d := r.document()
-	c := checks{Success: true, Categories: []category{{Name: "linkwright", Checks: []check{of("the repository is in force", d.Error, failure)}}}}
+	c := checks{Success: true, Categories: []category{{Name: "linkwright", Checks: []check{of("the newest revision is applied", d.Error, failure)}}}}
 	for _, cl := range d.Clusters {
 		c.Categories = append(c.Categories, cl.checks())
 	}
@@ -111,30 +111,30 @@ func anchor(heading string) string {
 func (c clusterDoc) checks() category {
 	out := category{Name: "linkwright: " + c.Name}
 	reached, allowed := "", ""
-	switch c.State {
-	case Unread:
+	switch c.Status {
+	case Unknown:
 		reached = sentence(c.Reason)
-	case Refused:
+	case Denied:
 		allowed = sentence(c.Reason)
 	}
 	out.Checks = append(out.Checks, of("cluster is read", reached, failure), of("cluster may be written", allowed, failure))
 	out.Checks = append(out.Checks, of("linkwright is confined", sentence(c.Unconfined), warning))
 	if c.Base != nil {
-		out.Checks = append(out.Checks, of("base is in place", c.Base.words()+": "+sentence(c.Base.Reason), severityOf(c.Base.Standing)))
+		out.Checks = append(out.Checks, of("base is as declared", c.Base.words()+": "+sentence(c.Base.Reason), severityOf(c.Base.phase)))
 	}
 	if len(c.Strays) > 0 {
-		out.Checks = append(out.Checks, of("nothing is astray", c.strays(), warning))
+		out.Checks = append(out.Checks, of("there are no orphans", c.strays(), warning))
 	}
 	return out
 }
 
 func (l linkDoc) checks() category {
 	out := category{Name: "linkwright: " + l.pair()}
-	standing := ""
-	if l.State != plan.InPlace {
-		standing = strings.TrimSuffix(l.words()+": "+sentence(l.Reason), ": ")
+	wrong := ""
+	if l.phase != plan.Ready {
+		wrong = strings.TrimSuffix(l.words()+": "+sentence(l.Reason), ": ")
 	}
-	out.Checks = append(out.Checks, of("both ends are in place", standing, severityOf(l.Standing)))
+	out.Checks = append(out.Checks, of("both ends are as declared", wrong, severityOf(l.phase)))
 	for _, s := range l.Health {
 		switch s.State {
 		case "passed":
@@ -155,10 +155,10 @@ func orUnknown(why string) string {
 	return why
 }
 
-// severityOf says how bad it is that something is not in place.
-func severityOf(s plan.Standing) result {
-	switch s {
-	case plan.Held, plan.Refused, Unknown:
+// severityOf says how bad it is that something is not as declared.
+func severityOf(p plan.Phase) result {
+	switch p {
+	case plan.Blocked, plan.Denied, Unseen:
 		return failure
 	}
 	return warning

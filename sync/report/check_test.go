@@ -19,11 +19,11 @@ import (
 func ailing() Report {
 	link := api.Pair{Source: "west", Target: "east"}
 	end := func(c api.ClusterName, health ...health.Verdict) plan.Row {
-		return plan.Row{End: object.End{Cluster: c, Link: link}, Standing: plan.InPlace, Health: health}
+		return plan.Row{End: object.End{Cluster: c, Link: link}, Phase: plan.Ready, Health: health}
 	}
 	return Report{Commit: "c", Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{end("east")}}},
-		{Name: "north", Step: plan.Step{Cluster: "north", Refused: object.Because(reason.Unreachable, "no route")}},
+		{Name: "north", Step: plan.Step{Cluster: "north", Denied: object.Because(reason.Unreachable, "no route")}},
 		{Name: "west", Step: plan.Step{Cluster: "west", Rows: []plan.Row{end(
 			"west",
 			health.Verdict{Stage: health.Renders, Passing: health.Passed},
@@ -71,7 +71,7 @@ Status check results are ×
 		t.Errorf("Check(short): %v, -want +got\n%s", ok, diff)
 	}
 	whole, _ := checkedAs(t, ailing(), Table)
-	for _, line := range []string{"√ renders\n", "√ both ends are in place\n", "√ cluster may be written\n", "√ the repository is in force\n"} {
+	for _, line := range []string{"√ renders\n", "√ both ends are as declared\n", "√ cluster may be written\n", "√ the newest revision is applied\n"} {
 		if !strings.Contains(whole, line) {
 			t.Errorf("Check(table) has no %q:\n%s", line, whole)
 		}

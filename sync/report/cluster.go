@@ -7,36 +7,23 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// State is what could be done in a cluster.
-type State string
-
-// States of a cluster.
-const (
-	Ready   State = "ready"   // read; it may be written
-	Unread  State = "unread"  // it could not be read
-	Refused State = "refused" // read, and by a rule nothing is written there
-)
-
-// ClusterStates lists every State, the best first.
-func ClusterStates() []State { return []State{Ready, Unread, Refused} }
-
-// State tells from the step's refusal whether the cluster could be read at all.
-func (c Cluster) State() State {
+// Status is Unknown if the cluster could not be read, and Denied if it was, and a rule forbids to write there.
+func (c Cluster) Status() Status {
 	switch why := c.Why(); {
 	case why == nil:
 		return Ready
 	case slices.Contains(unread(), why.Code):
-		return Unread
+		return Unknown
 	}
-	return Refused
+	return Denied
 }
 
 // Why says why nothing may be written to the cluster; nil: it may.
 func (c Cluster) Why() *object.Reason {
-	if c.Step.Refused == nil && c.Step.Cluster == "" && len(c.Step.Rows) == 0 {
+	if c.Step.Denied == nil && c.Step.Cluster == "" && len(c.Step.Rows) == 0 {
 		return object.Because(reason.Unknown, "cluster %s was not looked at", c.Name)
 	}
-	return c.Step.Refused
+	return c.Step.Denied
 }
 
 // unread are the codes of what comes of opening (Access) and reading (package cluster's Explain); the others are
@@ -50,7 +37,7 @@ func unread() []reason.Code {
 
 // planned are the writes of a step that nobody did: there is no outcome of any.
 func (c Cluster) planned() []object.Change {
-	if len(c.Outcomes) > 0 || c.Step.Refused != nil {
+	if len(c.Outcomes) > 0 || c.Step.Denied != nil {
 		return nil
 	}
 	return slices.Concat(c.Step.Ahead, c.Step.Changes, c.Step.After)

@@ -19,10 +19,10 @@ type Diff struct {
 	Clusters []ClusterDiff
 }
 
-// ClusterDiff is one cluster's part of a Diff. Refused: nothing may be written there at all.
+// ClusterDiff is one cluster's part of a Diff. Denied: nothing may be written there at all.
 type ClusterDiff struct {
 	Name    api.ClusterName
-	Refused *object.Reason
+	Denied  *object.Reason
 	Rows    []plan.Row
 	Objects []ObjectDiff // in the order of writing
 }
@@ -41,23 +41,23 @@ func (d Diff) Different() bool {
 	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool { return slices.ContainsFunc(c.Objects, ObjectDiff.differs) })
 }
 
-// Stopped says that something declared would not be done: a cluster or an end is refused, or an end is held.
+// Stopped says that something declared would not be done: a cluster or an end is denied, or an end is blocked.
 func (d Diff) Stopped() bool {
 	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool {
-		return c.Refused != nil || slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return stops(r.Standing, r.Why) })
+		return c.Denied != nil || slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return stops(r.Phase, r.Why) })
 	})
 }
 
 // stops says that an end that stands so does not become what is declared before somebody does something about it. A
 // token comes by itself; where its Secret is only written in the mind, it never does.
-func stops(s plan.Standing, why *object.Reason) bool {
-	return s == plan.Refused || s == plan.Held && (why == nil || why.Code != reason.CredentialNotIssued)
+func stops(s plan.Phase, why *object.Reason) bool {
+	return s == plan.Denied || s == plan.Blocked && (why == nil || why.Code != reason.CredentialNotIssued)
 }
 
 // Unfinished says that an end whose removal began before is still there, and waits: such as for mirrors that are being drained.
 func (d Diff) Unfinished() bool {
 	return slices.ContainsFunc(d.Clusters, func(c ClusterDiff) bool {
-		return slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return r.Leaving && r.Standing == plan.Waiting })
+		return slices.ContainsFunc(c.Rows, func(r plan.Row) bool { return r.Leaving && r.Phase == plan.Waiting })
 	})
 }
 
@@ -78,18 +78,19 @@ type diffDoc struct {
 
 type clusterDiffDoc struct {
 	Name    string          `json:"name"`
-	Reason  *object.Reason  `json:"refused,omitempty"` // nothing may be written here
+	Reason  *object.Reason  `json:"denied,omitempty"` // nothing may be written here
 	Ends    []rowDoc        `json:"ends"`
 	Objects []objectDiffDoc `json:"objects"` // in the order of writing
 }
 
 // rowDoc is an end: of a link, or, without source and target, of the cluster itself.
 type rowDoc struct {
-	Source   string         `json:"source,omitempty"`
-	Target   string         `json:"target,omitempty"`
-	Standing plan.Standing  `json:"standing"`
-	Leaving  bool           `json:"leaving"`
-	Reason   *object.Reason `json:"reason,omitempty"`
+	Source  string         `json:"source,omitempty"`
+	Target  string         `json:"target,omitempty"`
+	Status  Status         `json:"status"`
+	Leaving bool           `json:"leaving"`
+	Reason  *object.Reason `json:"reason,omitempty"`
+	phase   plan.Phase
 }
 
 type objectDiffDoc struct {
@@ -123,11 +124,11 @@ func (d Diff) document(key func(api.ClusterName) string) diffDoc {
 
 // clusterDiffDocOf: messages are redacted, bodies hashed.
 func clusterDiffDocOf(m mask, key string, c ClusterDiff) clusterDiffDoc {
-	out := clusterDiffDoc{Name: string(c.Name), Reason: m.reason(c.Refused), Ends: []rowDoc{}, Objects: []objectDiffDoc{}}
+	out := clusterDiffDoc{Name: string(c.Name), Reason: m.reason(c.Denied), Ends: []rowDoc{}, Objects: []objectDiffDoc{}}
 	for _, r := range c.Rows {
 		out.Ends = append(out.Ends, rowDoc{
 			Source: string(r.End.Link.Source), Target: string(r.End.Link.Target),
-			Standing: r.Standing, Leaving: r.Leaving, Reason: m.reason(r.Why),
+			Status: endStatus(r.Phase, r.Leaving), phase: r.Phase, Leaving: r.Leaving, Reason: m.reason(r.Why),
 		})
 	}
 	for _, o := range c.Objects {

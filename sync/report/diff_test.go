@@ -24,11 +24,11 @@ func changed() Diff {
 	l5d := object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}
 	return Diff{Clusters: []ClusterDiff{
 		{Name: "east", Rows: []plan.Row{base("east"), inPlace("east", we)}},
-		{Name: "north", Refused: object.Because(reason.DuplicateCluster, "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Standing: plan.Held}}},
+		{Name: "north", Denied: object.Because(reason.DuplicateCluster, "north and south are one cluster"), Rows: []plan.Row{{End: at("north", we), Phase: plan.Blocked}}},
 		{
 			Name: "west",
-			Rows: []plan.Row{base("west"), {End: at("west", we), Standing: plan.Changing}, {
-				End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because(reason.Waiting, "mirrors: 2 not gone yet"),
+			Rows: []plan.Row{base("west"), {End: at("west", we), Phase: plan.Changing}, {
+				End: at("west", gone), Phase: plan.Waiting, Leaving: true, Why: object.Because(reason.Waiting, "mirrors: 2 not gone yet"),
 			}},
 			Objects: []ObjectDiff{
 				{
@@ -77,7 +77,7 @@ func refused() Diff {
 	we, gone := link("west", "east"), link("west", "old")
 	much, occupied := object.Because(reason.PruneLimitExceeded, "this revision would remove 3 clusters"), object.Because(reason.ObjectExists, "Service probe-east exists")
 	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
-		base("west"), {End: at("west", we), Standing: plan.Held, Why: occupied}, {End: at("west", gone), Standing: plan.Refused, Leaving: true, Why: much},
+		base("west"), {End: at("west", we), Phase: plan.Blocked, Why: occupied}, {End: at("west", gone), Phase: plan.Denied, Leaving: true, Why: much},
 	}}}}
 }
 
@@ -85,7 +85,7 @@ func refused() Diff {
 func unfinished() Diff {
 	draining := object.Because(reason.Draining, "61 mirrored objects left")
 	return Diff{Clusters: []ClusterDiff{{Name: "west", Rows: []plan.Row{
-		base("west"), {End: at("west", link("west", "old")), Standing: plan.Waiting, Leaving: true, Why: draining},
+		base("west"), {End: at("west", link("west", "old")), Phase: plan.Waiting, Leaving: true, Why: draining},
 	}}}}
 }
 
@@ -118,18 +118,18 @@ func TestDifferent(t *testing.T) {
 
 // What is refused or held is not done, whatever else is; what waits or is suspended comes, or was asked for.
 func TestStopped(t *testing.T) {
-	for standing, want := range map[plan.Standing]bool{
-		plan.Refused: true, plan.Held: true, plan.Waiting: false, plan.Suspended: false, plan.Removed: false, plan.InPlace: false,
+	for standing, want := range map[plan.Phase]bool{
+		plan.Denied: true, plan.Blocked: true, plan.Waiting: false, plan.Suspended: false, plan.Removed: false, plan.Ready: false,
 	} {
-		if got := (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{{Standing: standing}}}}}).Stopped(); got != want {
+		if got := (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{{Phase: standing}}}}}).Stopped(); got != want {
 			t.Errorf("Stopped of what is %s: %v", standing, got)
 		}
 	}
-	token := plan.Row{Standing: plan.Held, Why: object.Because(reason.CredentialNotIssued, "no token yet")}
+	token := plan.Row{Phase: plan.Blocked, Why: object.Because(reason.CredentialNotIssued, "no token yet")}
 	if (Diff{Clusters: []ClusterDiff{{Rows: []plan.Row{token}}}}).Stopped() {
 		t.Error("Stopped: a token comes by itself")
 	}
-	if !(Diff{Clusters: []ClusterDiff{{Refused: object.Because(reason.DuplicateCluster, "twins")}}}).Stopped() {
+	if !(Diff{Clusters: []ClusterDiff{{Denied: object.Because(reason.DuplicateCluster, "twins")}}}).Stopped() {
 		t.Error("Stopped: a refused cluster is as declared")
 	}
 }

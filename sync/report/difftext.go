@@ -40,14 +40,14 @@ func (c clusterDiffDoc) notable() bool {
 	return c.Reason != nil || len(c.Objects)+len(c.standing()) > 0
 }
 
-// standing tells of the ends that no change brings in place, and of those that leave.
+// standing tells of the ends that are not as declared after the changes, and of those that leave.
 func (c clusterDiffDoc) standing() [][]string {
 	if c.Reason != nil {
-		return nil // all are held, for that reason
+		return nil // all are denied, for that reason
 	}
 	var out [][]string
 	for _, r := range c.Ends {
-		if r.Leaving || slices.Contains([]plan.Standing{plan.Suspended, plan.Held, plan.Waiting, plan.Refused}, r.Standing) {
+		if r.Leaving || slices.Contains([]plan.Phase{plan.Suspended, plan.Blocked, plan.Waiting, plan.Denied}, r.phase) {
 			out = append(out, []string{r.name(), r.words(), sentence(r.Reason)})
 		}
 	}
@@ -62,27 +62,27 @@ func (r rowDoc) name() string {
 }
 
 func (r rowDoc) words() string {
-	return linkDoc{Standing: r.Standing, Leaving: r.Leaving}.words()
+	return words(r.Status, r.Leaving)
 }
 
 func (c clusterDiffDoc) head() string {
 	if c.Reason != nil {
-		return c.Name + ": refused: " + sentence(c.Reason)
+		return c.Name + ": denied: " + sentence(c.Reason)
 	}
 	return c.Name + ": " + c.changes()
 }
 
 // changes counts what is to be written.
 func (c clusterDiffDoc) changes() string {
-	if len(c.Objects) == 0 && slices.ContainsFunc(c.Ends, func(r rowDoc) bool { return stayed(r.Standing) }) {
+	if len(c.Objects) == 0 && slices.ContainsFunc(c.Ends, func(r rowDoc) bool { return stayed(r.phase) }) {
 		return notNow
 	}
 	return changes(c.Objects)
 }
 
 // stayed says that an end is not as declared, although nothing of it is written now.
-func stayed(s plan.Standing) bool {
-	return slices.Contains([]plan.Standing{plan.Held, plan.Waiting, plan.Refused}, s)
+func stayed(s plan.Phase) bool {
+	return slices.Contains([]plan.Phase{plan.Blocked, plan.Waiting, plan.Denied}, s)
 }
 
 // changes counts by action, in the order in which actions are listed in package object.
@@ -130,42 +130,42 @@ func (o objectDiffDoc) seen() string {
 
 func (d diffDoc) sum() string {
 	var all []objectDiffDoc
-	differ, refused := 0, 0
+	differ, denied := 0, 0
 	for _, c := range d.Clusters {
 		all = append(all, c.Objects...)
 		if len(c.Objects) > 0 {
 			differ++
 		}
 		if c.Reason != nil {
-			refused++
+			denied++
 		}
 	}
 	line, ends := "no difference", d.stopped()
 	switch {
 	case differ > 0:
 		line = changes(all) + " in " + count(differ, "cluster")
-	case refused+len(ends) > 0:
-		line = "nothing would be written" // and nobody knows, or it is not so, that all is as declared
+	case denied+len(ends) > 0:
+		line = "nothing can be written" // and nobody knows, or it is not so, that all is as declared
 	}
-	if refused > 0 {
-		line += "; " + count(refused, "cluster") + " refused"
+	if denied > 0 {
+		line += "; " + count(denied, "cluster") + " denied"
 	}
 	return strings.Join(append([]string{line}, ends...), "; ")
 }
 
-// stopped counts the ends that are refused, held, or being removed, beside those of clusters that are refused whole.
+// stopped counts the ends that are blocked, denied, or being removed, beside those of clusters that are denied as a whole.
 func (d diffDoc) stopped() (out []string) {
-	n := map[plan.Standing]int{}
+	n := map[plan.Phase]int{}
 	for _, c := range d.Clusters {
 		for _, r := range c.Ends {
-			if c.Reason == nil && (stops(r.Standing, r.Reason) || r.Leaving && r.Standing == plan.Waiting) {
-				n[r.Standing]++
+			if c.Reason == nil && (stops(r.phase, r.Reason) || r.Leaving && r.phase == plan.Waiting) {
+				n[r.phase]++
 			}
 		}
 	}
-	for _, s := range []plan.Standing{plan.Held, plan.Refused} {
+	for _, s := range []plan.Phase{plan.Blocked, plan.Denied} {
 		if n[s] > 0 {
-			out = append(out, count(n[s], "end")+" "+string(s))
+			out = append(out, count(n[s], "end")+" "+strings.ToLower(string(s)))
 		}
 	}
 	if n[plan.Waiting] > 0 {

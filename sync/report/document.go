@@ -12,29 +12,29 @@ import (
 
 // document is a report as it may be shown: JSON is exactly this, the other formats are made of it.
 type document struct {
-	Commit   string       `json:"commit,omitempty"`
-	Head     string       `json:"head,omitempty"`    // the newest that was seen, in force or not
-	Error    string       `json:"error,omitempty"`   // why there was no pass, or only one of the last good commit
+	Applied  string       `json:"appliedRevision,omitempty"`
+	Observed string       `json:"observedRevision,omitempty"`
+	Error    string       `json:"error,omitempty"`   // why there was no sync, or only one of the applied revision
 	ReadOnly bool         `json:"readOnly"`          // nothing was written anywhere
-	Syncing  bool         `json:"syncing,omitempty"` // a pass is under way: clusters that it has not looked at yet are unread
-	Clean    bool         `json:"clean"`             // everything declared is in place or suspended, and nothing failed
+	Syncing  bool         `json:"syncing,omitempty"` // a sync is under way: clusters that it has not looked at yet are Unknown
+	Clean    bool         `json:"clean"`             // everything is as declared or suspended, and nothing failed
 	Seconds  float64      `json:"seconds,omitempty"`
 	Summary  summary      `json:"summary"`
 	Problems []problemDoc `json:"problems"`
-	Links    []linkDoc    `json:"links"`    // sorted by source, then target
-	Debts    []debtDoc    `json:"debts"`    // sorted by cluster, then source, then target
-	Clusters []clusterDoc `json:"clusters"` // sorted by name
+	Links    []linkDoc    `json:"links"`          // sorted by source, then target
+	Cleanup  []cleanupDoc `json:"pendingCleanup"` // sorted by cluster, then source, then target
+	Clusters []clusterDoc `json:"clusters"`       // sorted by name
 }
 
-// summary counts links by state, bases by standing, clusters by state, and writes.
+// summary counts links, bases and clusters by status, and writes.
 type summary struct {
-	Links    map[plan.Standing]int `json:"links"`
-	Bases    map[plan.Standing]int `json:"bases"` // those that have anything to tell
-	Clusters map[State]int         `json:"clusters"`
-	Written  int                   `json:"written"`
-	Failed   int                   `json:"failed"`
-	Debts    int                   `json:"debts"`
-	Planned  int                   `json:"planned"` // and not done: read only, or not ours to write
+	Links    map[Status]int `json:"links"`
+	Bases    map[Status]int `json:"bases"` // those that have anything to tell
+	Clusters map[Status]int `json:"clusters"`
+	Written  int            `json:"written"`
+	Failed   int            `json:"failed"`
+	Cleanup  int            `json:"pendingCleanup"`
+	Planned  int            `json:"planned"` // and not done: read only, or not ours to write
 }
 
 type problemDoc struct {
@@ -50,21 +50,22 @@ type problemDoc struct {
 type linkDoc struct {
 	Source    string         `json:"source"`
 	Target    string         `json:"target"`
-	State     plan.Standing  `json:"state"`    // the word by which it is counted
-	Standing  plan.Standing  `json:"standing"` // of the worse end
+	Status    Status         `json:"status"`
 	Leaving   bool           `json:"leaving"`
 	Reason    *object.Reason `json:"reason,omitempty"`
 	SourceEnd endDoc         `json:"sourceEnd"`
 	TargetEnd endDoc         `json:"targetEnd"`
 	Health    []stageDoc     `json:"health"` // all stages in order; none of a link that leaves
+	phase     plan.Phase     // of the worse end
 	touched   bool
 }
 
 type endDoc struct {
-	Standing plan.Standing  `json:"standing"`
+	Status   Status         `json:"status"`
 	Reason   *object.Reason `json:"reason,omitempty"`
-	Going    []object.Key   `json:"going,omitempty"`    // of ours, gates to come included
-	NotReady []unreadyDoc   `json:"notReady,omitempty"` // of an end in place
+	Deleting []object.Key   `json:"deleting,omitempty"` // of linkwright, later gates included
+	NotReady []unreadyDoc   `json:"notReady,omitempty"` // of an end where all is as declared
+	phase    plan.Phase
 }
 
 type unreadyDoc struct {
@@ -75,7 +76,7 @@ type unreadyDoc struct {
 
 type clusterDoc struct {
 	Name   string         `json:"name"`
-	State  State          `json:"state"`
+	Status Status         `json:"status"`
 	Reason *object.Reason `json:"reason,omitempty"`
 	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
 	confinedDoc
@@ -105,19 +106,19 @@ func (r Report) document() document {
 	m := redacting(bodiesOf(r))
 	counts := r.Counts()
 	d := document{
-		Commit: string(r.Commit), Head: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Syncing: r.When == Syncing, Clean: r.Clean(), Seconds: r.Took.Seconds(),
+		Applied: string(r.Commit), Observed: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Syncing: r.When == Syncing, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
-			Links: map[plan.Standing]int{}, Bases: map[plan.Standing]int{}, Clusters: map[State]int{}, Written: counts.Written, Failed: counts.Failed, Debts: counts.Debts,
+			Links: map[Status]int{}, Bases: map[Status]int{}, Clusters: map[Status]int{}, Written: counts.Written, Failed: counts.Failed, Cleanup: counts.Debts,
 		},
-		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Debts: r.debts(), Clusters: []clusterDoc{},
+		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Cleanup: r.cleanup(), Clusters: []clusterDoc{},
 	}
 	touched := map[api.Pair]bool{}
 	for _, c := range r.Clusters {
-		d.Summary.Clusters[c.State()]++
+		d.Summary.Clusters[c.Status()]++
 		d.Summary.Planned += len(c.planned())
 		doc := clusterDocOf(m, c)
 		if doc.Base != nil {
-			d.Summary.Bases[doc.Base.Standing]++
+			d.Summary.Bases[doc.Base.Status]++
 		}
 		d.Clusters = append(d.Clusters, doc)
 		for _, o := range c.Outcomes {
@@ -125,7 +126,7 @@ func (r Report) document() document {
 		}
 	}
 	for _, l := range Links(r) {
-		d.Summary.Links[l.State()]++
+		d.Summary.Links[l.Status()]++
 		doc := linkDocOf(m, l)
 		doc.touched = touched[l.Pair]
 		d.Links = append(d.Links, doc)
@@ -166,14 +167,14 @@ func (p problemDoc) String() string {
 
 func linkDocOf(m mask, l LinkRow) linkDoc {
 	return linkDoc{
-		Source: string(l.Pair.Source), Target: string(l.Pair.Target), State: l.State(), Standing: l.Standing, Leaving: l.Leaving,
-		Reason: m.reason(l.Why), SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target),
+		Source: string(l.Pair.Source), Target: string(l.Pair.Target), Status: l.Status(), phase: l.Phase, Leaving: l.Leaving,
+		Reason: m.reason(l.Reason()), SourceEnd: endDocOf(m, l.Source), TargetEnd: endDocOf(m, l.Target),
 		Health: stageDocs(m, l.Source),
 	}
 }
 
 func endDocOf(m mask, r plan.Row) endDoc {
-	d := endDoc{Standing: r.Standing, Reason: m.reason(r.Why), Going: r.Going}
+	d := endDoc{Status: endStatus(r.Phase, r.Leaving), Reason: m.reason(r.Why), Deleting: r.Going, phase: r.Phase}
 	for _, u := range r.Unready {
 		d.NotReady = append(d.NotReady, unreadyDoc{Key: u.Key, Reason: m.line(u.Why), Failed: u.Failed})
 	}
@@ -182,40 +183,42 @@ func endDocOf(m mask, r plan.Row) endDoc {
 
 func (l linkDoc) pair() string { return l.Source + "→" + l.Target }
 
-// words are standing and, of what leaves, that it does.
-func (l linkDoc) words() string {
-	if l.Leaving && l.Standing != plan.Removed {
-		return "leaving (" + string(l.Standing) + ")"
+func (l linkDoc) words() string { return words(l.Status, l.Leaving) }
+
+// words are a status and, of what is denied or blocked while it leaves, that it leaves.
+func words(s Status, leaving bool) string {
+	if leaving && s != Removed && s != Leaving {
+		return string(s) + " (leaving)"
 	}
-	return string(l.Standing)
+	return string(s)
 }
 
 // words are as those of a link.
 func (b baseDoc) words() string {
-	return "base " + linkDoc{Standing: b.Standing, Leaving: b.Leaving}.words()
+	return "base " + words(b.Status, b.Leaving)
 }
 
-// notes are the rows of a cluster that is not just ready: its state, and what its base has to tell.
+// notes are the rows of a cluster that is not just Ready: its status, and what its base has to tell.
 func (c clusterDoc) notes() (rows [][]string) {
-	if c.State != Ready {
-		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
+	if c.Status != Ready {
+		rows = append(rows, []string{c.Name, string(c.Status), sentence(c.Reason)})
 	}
 	if c.Base != nil {
 		rows = append(rows, []string{c.Name, c.Base.words(), sentence(c.Base.Reason)})
 	}
 	if len(c.Strays) > 0 {
-		rows = append(rows, []string{c.Name, "strays", c.strays()})
+		rows = append(rows, []string{c.Name, "orphans", c.strays()})
 	}
 	return rows
 }
 
 func clusterDocOf(m mask, c Cluster) clusterDoc {
 	d := clusterDoc{
-		Name: string(c.Name), State: c.State(), Reason: m.reason(c.Why()), Writes: []writeDoc{}, Planned: []writeDoc{},
+		Name: string(c.Name), Status: c.Status(), Reason: m.reason(c.Why()), Writes: []writeDoc{}, Planned: []writeDoc{},
 		confinedDoc: confinedDoc{m.reason(c.Step.Unconfined)}, straysDoc: straysDoc{c.Step.Strays, c.Step.MoreStrays},
 	}
 	for _, row := range c.Step.Rows {
-		if row.End.IsBase() && !row.Quiet() && c.State() == Ready {
+		if row.End.IsBase() && !row.Quiet() && c.Status() == Ready {
 			d.Base = &baseDoc{endDocOf(m, row), row.Leaving}
 		}
 	}

@@ -59,7 +59,7 @@ func link(source, target api.ClusterName) api.Pair { return api.Pair{Source: sou
 func at(cluster api.ClusterName, p api.Pair) object.End { return object.End{Cluster: cluster, Link: p} }
 
 func base(cluster api.ClusterName) plan.Row {
-	return plan.Row{End: object.End{Cluster: cluster}, Standing: plan.InPlace}
+	return plan.Row{End: object.End{Cluster: cluster}, Phase: plan.Ready}
 }
 
 func key(kind, name string) object.Key {
@@ -77,7 +77,7 @@ func step(cluster api.ClusterName, rows ...plan.Row) plan.Step {
 }
 
 func inPlace(cluster api.ClusterName, p api.Pair) plan.Row {
-	return plan.Row{End: at(cluster, p), Standing: plan.InPlace}
+	return plan.Row{End: at(cluster, p), Phase: plan.Ready}
 }
 
 // steady is a fleet of two clusters, linked both ways, with nothing to do.
@@ -103,17 +103,17 @@ func first() Report {
 			Message: `cluster "us-east" ends in "-east"`, Hint: "rename one of them",
 		}},
 		Clusters: []Cluster{
-			{Name: "east", Step: step("east", plan.Row{End: at("east", ew), Standing: plan.Held, Why: held}, inPlace("east", we)), Outcomes: []object.Outcome{
+			{Name: "east", Step: step("east", plan.Row{End: at("east", ew), Phase: plan.Blocked, Why: held}, inPlace("east", we)), Outcomes: []object.Outcome{
 				wrote(at("east", we), object.Create, object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}, nil),
 			}},
-			{Name: "north", Step: plan.Step{Cluster: "north", Refused: down, Rows: []plan.Row{{End: at("north", wn), Standing: plan.Held, Why: down}}}},
+			{Name: "north", Step: plan.Step{Cluster: "north", Denied: down, Rows: []plan.Row{{End: at("north", wn), Phase: plan.Blocked, Why: down}}}},
 			{Name: "old", Step: step("old", plan.Row{
-				End: at("old", gone), Standing: plan.Waiting, Leaving: true, Going: []object.Key{key("ServiceAccount", "linkwright.west")},
+				End: at("old", gone), Phase: plan.Waiting, Leaving: true, Going: []object.Key{key("ServiceAccount", "linkwright.west")},
 				Why: object.Because(reason.Waiting, "its access stays until cluster west has removed its end of the link"),
 			})},
 			{Name: "west", Step: step("west",
-				inPlace("west", ew), plan.Row{End: at("west", we), Standing: plan.Changing}, inPlace("west", wn),
-				plan.Row{End: at("west", gone), Standing: plan.Waiting, Leaving: true, Why: object.Because(reason.Waiting, "mirrors: 2 not gone yet, the first is Service shop/web-old")},
+				inPlace("west", ew), plan.Row{End: at("west", we), Phase: plan.Changing}, inPlace("west", wn),
+				plan.Row{End: at("west", gone), Phase: plan.Waiting, Leaving: true, Why: object.Because(reason.Waiting, "mirrors: 2 not gone yet, the first is Service shop/web-old")},
 			), Outcomes: []object.Outcome{
 				wrote(at("west", we), object.Create, object.Key{Group: "multicluster.linkerd.io", Kind: "Link", Namespace: "linkerd-multicluster", Name: "east"}, nil),
 				wrote(at("west", we), object.Create, key("Service", "probe-gateway-east"), denied),
@@ -129,7 +129,7 @@ func first() Report {
 func planned() Report {
 	we := link("west", "east")
 	r := Report{Commit: commit, ReadOnly: true}
-	changing := plan.Row{End: at("west", we), Standing: plan.Changing}
+	changing := plan.Row{End: at("west", we), Phase: plan.Changing}
 	s := step("west", changing)
 	s.Ahead = []object.Change{wrote(at("west", we), object.Create, object.Key{Kind: "ConfigMap", Namespace: object.AccessNamespace, Name: "linkwright.west.east"}, nil).Change}
 	s.Changes = []object.Change{wrote(at("west", we), object.Update, key("Service", "probe-gateway-east"), nil).Change}
@@ -145,24 +145,24 @@ func asDeclared() Report {
 	left := object.Because(reason.CleanupComplete, "nothing of linkwright is left in cluster north: its declaration can be removed")
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
-			{End: at("east", api.Pair{}), Standing: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east is suspended: nothing is written there")},
-			{End: at("east", ew), Standing: plan.Suspended, Why: cluster},
-			{End: at("east", we), Standing: plan.Suspended, Leaving: true, Why: cluster},
+			{End: at("east", api.Pair{}), Phase: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east is suspended: nothing is written there")},
+			{End: at("east", ew), Phase: plan.Suspended, Why: cluster},
+			{End: at("east", we), Phase: plan.Suspended, Leaving: true, Why: cluster},
 		}}},
 		{Name: "north", Step: plan.Step{Cluster: "north", Rows: []plan.Row{
-			{End: at("north", api.Pair{}), Standing: plan.Removed, Leaving: true, Why: left},
+			{End: at("north", api.Pair{}), Phase: plan.Removed, Leaving: true, Why: left},
 		}}},
-		{Name: "west", Step: step("west", inPlace("west", ew), plan.Row{End: at("west", we), Standing: plan.Suspended, Leaving: true, Why: other})},
+		{Name: "west", Step: step("west", inPlace("west", ew), plan.Row{End: at("west", we), Phase: plan.Suspended, Leaving: true, Why: other})},
 	}}
 }
 
 // bases is a fleet whose links are in place, and whose bases are not.
 func bases() Report {
-	base := func(cluster api.ClusterName, s plan.Standing, why *object.Reason) Cluster {
-		return Cluster{Name: cluster, Step: plan.Step{Cluster: cluster, Rows: []plan.Row{{End: at(cluster, api.Pair{}), Standing: s, Why: why}}}}
+	base := func(cluster api.ClusterName, s plan.Phase, why *object.Reason) Cluster {
+		return Cluster{Name: cluster, Step: plan.Step{Cluster: cluster, Rows: []plan.Row{{End: at(cluster, api.Pair{}), Phase: s, Why: why}}}}
 	}
 	r := Report{Commit: commit, Clusters: []Cluster{
-		base("east", plan.Held, object.Because(reason.KindNotServed, "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
+		base("east", plan.Blocked, object.Because(reason.KindNotServed, "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
 		base("north", plan.Changing, nil),
 		base("south", plan.Waiting, object.Because(reason.Waiting, "objects of the cluster: 1 not gone yet")),
 		base("west", plan.Waiting, object.Because(reason.WaitingForLinks, "links of this cluster are still being removed")),
@@ -193,7 +193,7 @@ func unready() Report {
 		for _, one := range u {
 			said = append(said, one.Key.String()+": "+one.Why)
 		}
-		return plan.Row{End: end, Standing: plan.Waiting, Why: object.Because(reason.NotReady, "%s", strings.Join(said, "; ")), Unready: u}
+		return plan.Row{End: end, Phase: plan.Waiting, Why: object.Because(reason.NotReady, "%s", strings.Join(said, "; ")), Unready: u}
 	}
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Commit: commit, Rows: []plan.Row{
@@ -215,8 +215,8 @@ func rewound() Report {
 func refusedWhole() Report {
 	why := object.Because(reason.Unreachable, "down")
 	we := link("west", "east")
-	return Report{Clusters: []Cluster{{Name: "east", Step: plan.Step{Cluster: "east", Refused: why, Rows: []plan.Row{
-		{End: at("east", api.Pair{}), Standing: plan.Held, Why: why}, {End: at("east", we), Standing: plan.Held, Why: why},
+	return Report{Clusters: []Cluster{{Name: "east", Step: plan.Step{Cluster: "east", Denied: why, Rows: []plan.Row{
+		{End: at("east", api.Pair{}), Phase: plan.Blocked, Why: why}, {End: at("east", we), Phase: plan.Blocked, Why: why},
 	}}}}}
 }
 

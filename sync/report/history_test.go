@@ -50,8 +50,8 @@ func reported(source, target plan.Row) Report {
 
 // unreadEast is a report of which east could not be read, or was not looked at.
 func unreadEast(why *object.Reason) Report {
-	r := reported(plan.Row{Standing: plan.Held, Why: object.Because(reason.StaleFacts, "east gives no answer")}, plan.Row{})
-	r.Clusters[0].Step = plan.Step{Refused: why}
+	r := reported(plan.Row{Phase: plan.Blocked, Why: object.Because(reason.StaleFacts, "east gives no answer")}, plan.Row{})
+	r.Clusters[0].Step = plan.Step{Denied: why}
 	if why.Code != reason.Unknown {
 		r.Clusters[0].Step.Cluster = "east"
 	}
@@ -59,24 +59,24 @@ func unreadEast(why *object.Reason) Report {
 }
 
 func TestTransitions(t *testing.T) {
-	in := plan.Row{Standing: plan.InPlace}
+	in := plan.Row{Phase: plan.Ready}
 	ready := reported(in, in)
-	with := func(s plan.Standing, code reason.Code) Report {
-		return reported(plan.Row{Standing: s, Why: object.Because(code, "of that")}, in)
+	with := func(s plan.Phase, code reason.Code) Report {
+		return reported(plan.Row{Phase: s, Why: object.Because(code, "of that")}, in)
 	}
 	stage := func(stage health.Stage, code reason.Code) Report {
-		return reported(plan.Row{Standing: plan.InPlace, Health: []health.Verdict{{Stage: stage, Passing: health.Failed, Why: object.Because(code, "of that")}}}, in)
+		return reported(plan.Row{Phase: plan.Ready, Health: []health.Verdict{{Stage: stage, Passing: health.Failed, Why: object.Because(code, "of that")}}}, in)
 	}
-	leaving := reported(plan.Row{Standing: plan.Waiting, Leaving: true, Why: object.Because("Mirrors", "3 are left")}, plan.Row{Standing: plan.Waiting})
+	leaving := reported(plan.Row{Phase: plan.Waiting, Leaving: true, Why: object.Because("Mirrors", "3 are left")}, plan.Row{Phase: plan.Waiting})
 	gone := reported(in, in)
 	gone.Clusters[0].Step.Rows, gone.Clusters[1].Step.Rows = nil, nil
 	pending := gone
 	pending.Clusters = []Cluster{gone.Clusters[0], gone.Clusters[1]}
 	pending.Clusters[0].Debts = []state.Owed{{Link: link("west", "east"), Left: "its account"}}
 	gated := reported(in, in)
-	gated.Clusters[0].Step = plan.Step{Cluster: "east", Refused: object.Because("Replaced", "another cluster")}
+	gated.Clusters[0].Step = plan.Step{Cluster: "east", Denied: object.Because("Replaced", "another cluster")}
 	base := reported(in, in)
-	base.Clusters[0].Step.Rows = append(base.Clusters[0].Step.Rows, plan.Row{End: at("east", api.Pair{}), Standing: plan.Held, Why: object.Because(reason.OverlayInvalid, "of that")})
+	base.Clusters[0].Step.Rows = append(base.Clusters[0].Step.Rows, plan.Row{End: at("east", api.Pair{}), Phase: plan.Blocked, Why: object.Because(reason.OverlayInvalid, "of that")})
 	written := reported(in, in)
 	written.Clusters[1].Outcomes = []object.Outcome{{Change: object.Change{End: at("west", link("west", "east"))}}}
 	tests := []struct {
@@ -87,19 +87,19 @@ func TestTransitions(t *testing.T) {
 	}{
 		{"the first time, and all is well", Report{}, ready, nil},
 		{"a new link", gone, written, []string{"info link changed link=west→east to=Ready"}},
-		{"the first time, and it is not", Report{}, with(plan.Held, "GatewayIncomplete"), []string{"warn link changed link=west→east to=Blocked reason=GatewayIncomplete why=of that"}},
-		{"no news", with(plan.Held, "GatewayIncomplete"), with(plan.Held, "GatewayIncomplete"), nil},
-		{"another reason", with(plan.Held, "GatewayIncomplete"), with(plan.Held, "LinkerdNotInstalled"), []string{"warn link changed link=west→east from=Blocked to=Blocked reason=LinkerdNotInstalled why=of that"}},
-		{"it comes right", with(plan.Held, "GatewayIncomplete"), ready, []string{"info link changed link=west→east from=Blocked to=Ready"}},
-		{"denied", ready, with(plan.Refused, "PruneLimitExceeded"), []string{"warn link changed link=west→east from=Ready to=Denied reason=PruneLimitExceeded why=of that"}},
+		{"the first time, and it is not", Report{}, with(plan.Blocked, "GatewayIncomplete"), []string{"warn link changed link=west→east to=Blocked reason=GatewayIncomplete why=of that"}},
+		{"no news", with(plan.Blocked, "GatewayIncomplete"), with(plan.Blocked, "GatewayIncomplete"), nil},
+		{"another reason", with(plan.Blocked, "GatewayIncomplete"), with(plan.Blocked, "LinkerdNotInstalled"), []string{"warn link changed link=west→east from=Blocked to=Blocked reason=LinkerdNotInstalled why=of that"}},
+		{"it comes right", with(plan.Blocked, "GatewayIncomplete"), ready, []string{"info link changed link=west→east from=Blocked to=Ready"}},
+		{"denied", ready, with(plan.Denied, "PruneLimitExceeded"), []string{"warn link changed link=west→east from=Ready to=Denied reason=PruneLimitExceeded why=of that"}},
 		{"suspended", ready, with(plan.Suspended, "Suspended"), []string{"info link changed link=west→east from=Ready to=Suspended"}},
-		{"it is changed", ready, reported(plan.Row{Standing: plan.Changing}, in), nil},
-		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=Invalid why=of that"}},
-		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=NotReady why=of that"}},
-		{"a stage fails", ready, stage(health.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=NotReady reason=CredentialNotAccepted why=access works: Refused"}},
-		{"nobody leads for a while", ready, stage(health.Leads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=NotReady reason=Progressing why=controller leads: ControllerNotLeading"}},
+		{"it is changed", ready, reported(plan.Row{Phase: plan.Changing}, in), nil},
+		{"a write fails", ready, with(plan.Changing, "Invalid"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=Invalid why=of that"}},
+		{"something is not ready", ready, with(plan.Waiting, "NotReady"), []string{"warn link changed link=west→east from=Ready to=Progressing reason=NotReady why=of that"}},
+		{"a stage fails", ready, stage(health.Works, "Refused"), []string{"warn link changed link=west→east from=Ready to=Stalled reason=CredentialNotAccepted why=access works: Refused"}},
+		{"nobody leads for a while", ready, stage(health.Leads, "ControllerNotLeading"), []string{"info link changed link=west→east from=Ready to=Progressing reason=Progressing why=controller leads: ControllerNotLeading"}},
 		{"it leaves", ready, leaving, []string{"info link changed link=west→east from=Ready to=Leaving"}},
-		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Gone"}},
+		{"it is gone", leaving, gone, []string{"info link changed link=west→east from=Leaving to=Removed"}},
 		{"a cluster is down", ready, unreadEast(object.Because(reason.Unreachable, "down")), []string{
 			"warn cluster changed cluster=east from=Reachable to=Unreachable reason=Unreachable why=down",
 			"warn link changed link=west→east from=Ready to=Blocked reason=StaleFacts why=east gives no answer",
@@ -107,8 +107,8 @@ func TestTransitions(t *testing.T) {
 		{"a cluster may not be written", ready, gated, []string{"warn cluster changed cluster=east from=Reachable to=Denied reason=Replaced why=another cluster"}},
 		{"a base is blocked", ready, base, []string{"warn base changed cluster=east to=Blocked reason=OverlayInvalid why=of that"}},
 		{"and no more", base, ready, []string{"info base changed cluster=east from=Blocked to=Ready"}},
-		{"cleanup is pending", gone, pending, []string{"warn cleanup changed cluster=east link=west→east to=Pending why=it goes once the cluster can be read: its account"}},
-		{"and done", pending, gone, []string{"info cleanup changed cluster=east link=west→east from=Pending to=Gone"}},
+		{"cleanup is pending", gone, pending, []string{"warn cleanup changed cluster=east link=west→east to=Pending why=linkwright removes it once the cluster can be read: its account"}},
+		{"and done", pending, gone, []string{"info cleanup changed cluster=east link=west→east from=Pending to=Removed"}},
 	}
 	for _, tt := range tests {
 		h, _ := History{}.Next(tt.was, "")
@@ -124,18 +124,18 @@ func TestTransitions(t *testing.T) {
 
 // While a cluster was not looked at yet, what was known of it and its links stands.
 func TestNotLookedAtIsNoTransition(t *testing.T) {
-	h, _ := History{}.Next(reported(plan.Row{Standing: plan.InPlace}, plan.Row{Standing: plan.InPlace}), "")
+	h, _ := History{}.Next(reported(plan.Row{Phase: plan.Ready}, plan.Row{Phase: plan.Ready}), "")
 	why := object.Because(reason.Unknown, "east was not looked at yet")
-	r := reported(plan.Row{Standing: Unknown, Why: why}, plan.Row{Standing: Unknown, Why: why})
+	r := reported(plan.Row{Phase: Unseen, Why: why}, plan.Row{Phase: Unseen, Why: why})
 	for i := range r.Clusters {
-		r.Clusters[i].Step.Cluster, r.Clusters[i].Step.Refused = "", why
+		r.Clusters[i].Step.Cluster, r.Clusters[i].Step.Denied = "", why
 	}
 	r.When = Syncing
 	h, got := h.Next(r, "")
 	if len(got) > 0 {
 		t.Errorf("told: %v", wordsOf(got))
 	}
-	_, got = h.Next(reported(plan.Row{Standing: plan.Held, Why: object.Because(reason.GatewayIncomplete, "of that")}, plan.Row{Standing: plan.InPlace}), "")
+	_, got = h.Next(reported(plan.Row{Phase: plan.Blocked, Why: object.Because(reason.GatewayIncomplete, "of that")}, plan.Row{Phase: plan.Ready}), "")
 	if want := []string{"warn link changed link=west→east from=Ready to=Blocked reason=GatewayIncomplete why=of that"}; !cmp.Equal(want, wordsOf(got)) {
 		t.Errorf("then: %v", wordsOf(got))
 	}
@@ -143,7 +143,7 @@ func TestNotLookedAtIsNoTransition(t *testing.T) {
 
 // A head that is not applied is named, beside the revision that is: once, until it is another, or over.
 func TestHeads(t *testing.T) {
-	in := plan.Row{Standing: plan.InPlace}
+	in := plan.Row{Phase: plan.Ready}
 	applied, refused, next := reported(in, in), reported(in, in), reported(in, in)
 	refused.Head, refused.Problems = "b", []api.Problem{{Pos: api.Pos{File: "f.yaml", Line: 3, Col: 1}, Message: "a typo"}}
 	next.Commit, next.Head = "c", "c"
@@ -175,7 +175,7 @@ func TestHeads(t *testing.T) {
 
 // The summary of a sync is quiet if nothing was written and nothing changed, and tells seconds.
 func TestSyncDone(t *testing.T) {
-	in := plan.Row{Standing: plan.InPlace}
+	in := plan.Row{Phase: plan.Ready}
 	quiet := reported(in, in)
 	quiet.Took = 1500 * time.Millisecond
 	wrote := quiet

@@ -11,46 +11,21 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// Standings that only a report has: they are about a link, or about an end that nobody looked at.
-const (
-	// Unknown is an end whose cluster was not looked at: neither there nor absent.
-	Unknown plan.Standing = "unknown"
-	// Leaving is the State of a link that is being removed, as it should.
-	Leaving plan.Standing = "leaving"
-)
-
 // LinkRow is how one link stands: as its worse end does.
 type LinkRow struct {
-	Pair     api.Pair
-	Standing plan.Standing
-	Why      *object.Reason // of the worse end; nil where there is nothing to say
-	Leaving  bool
-	Source   plan.Row // an end that is gone is Removed, one whose cluster was not looked at Unknown
-	Target   plan.Row
+	Pair    api.Pair
+	Phase   plan.Phase
+	Why     *object.Reason // of the worse end; nil where there is nothing to say
+	Leaving bool
+	Source  plan.Row // an end that is gone is Removed, one whose cluster was not looked at Unseen
+	Target  plan.Row
 }
 
-// State is the one word by which a link is counted: its standing, or Leaving where its removal goes on.
-func (l LinkRow) State() plan.Standing {
-	switch l.Standing {
-	case plan.Removed, plan.Refused, plan.Held, plan.Suspended:
-		return l.Standing
-	}
-	if l.Leaving {
-		return Leaving
-	}
-	return l.Standing
-}
-
-// States lists every State, the best first.
-func States() []plan.Standing {
-	return []plan.Standing{plan.InPlace, plan.Changing, Leaving, plan.Suspended, plan.Waiting, plan.Held, plan.Refused, Unknown, plan.Removed}
-}
-
-// severity orders the standings of ends, the best first.
-func severity(s plan.Standing) int {
-	return slices.Index([]plan.Standing{
-		plan.InPlace, plan.Removed, plan.Changing, plan.Suspended, Unknown, plan.Waiting, plan.Held, plan.Refused,
-	}, s)
+// severity orders the phases of ends, the best first.
+func severity(p plan.Phase) int {
+	return slices.Index([]plan.Phase{
+		plan.Ready, plan.Removed, plan.Changing, plan.Suspended, Unseen, plan.Waiting, plan.Blocked, plan.Denied,
+	}, p)
 }
 
 // Links gives every link of the report, sorted by pair: those declared, those leaving, and those whose
@@ -80,8 +55,8 @@ func endsOf(r Report) map[endOf]plan.Row {
 	ends := map[endOf]plan.Row{}
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
-			if end := o.Change.End; !end.IsBase() && c.State() == Ready {
-				ends[endOf{end.Link, end.IsSource()}] = plan.Row{End: end, Standing: plan.Removed, Leaving: true}
+			if end := o.Change.End; !end.IsBase() && c.Status() == Ready {
+				ends[endOf{end.Link, end.IsSource()}] = plan.Row{End: end, Phase: plan.Removed, Leaving: true}
 			}
 		}
 		for _, row := range c.Step.Rows {
@@ -104,10 +79,10 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 		target = r.absent(object.End{Cluster: cmp.Or(source.Other, p.Target), Link: p}, l.Leaving)
 	}
 	l.Source, l.Target = source, target
-	l.Standing, l.Why = source.Standing, source.Why
-	worse := severity(target.Standing) - severity(source.Standing)
+	l.Phase, l.Why = source.Phase, source.Why
+	worse := severity(target.Phase) - severity(source.Phase)
 	if worse > 0 || worse == 0 && source.Why == nil {
-		l.Standing, l.Why = target.Standing, target.Why
+		l.Phase, l.Why = target.Phase, target.Why
 	}
 	return l
 }
@@ -118,11 +93,11 @@ func (r Report) absent(end object.End, leaving bool) plan.Row {
 	for _, c := range r.Clusters {
 		switch {
 		case c.Name != end.Cluster:
-		case c.State() == Ready && leaving:
-			return plan.Row{End: end, Standing: plan.Removed, Leaving: true}
-		case c.State() == Unread && c.Step.Refused != nil:
-			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so nobody knows what is left there", c.Name, c.Step.Refused.Code)
+		case c.Status() == Ready && leaving:
+			return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
+		case c.Status() == Unknown && c.Step.Denied != nil:
+			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so nobody knows what is left there", c.Name, c.Step.Denied.Code)
 		}
 	}
-	return plan.Row{End: end, Standing: Unknown, Leaving: leaving, Why: why}
+	return plan.Row{End: end, Phase: Unseen, Leaving: leaving, Why: why}
 }

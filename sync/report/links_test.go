@@ -33,27 +33,28 @@ func TestLinkStandsAsItsWorseEnd(t *testing.T) {
 	because := object.Because("Why", "it")
 	for what, c := range map[string]struct {
 		source, target *plan.Row
-		want, state    plan.Standing
+		want           plan.Phase
+		status         Status
 		why            *object.Reason
 	}{
-		"both in place":         {&plan.Row{Standing: plan.InPlace}, &plan.Row{Standing: plan.InPlace}, plan.InPlace, plan.InPlace, nil},
-		"the target changes":    {&plan.Row{Standing: plan.InPlace}, &plan.Row{Standing: plan.Changing}, plan.Changing, plan.Changing, nil},
-		"the source is held":    {&plan.Row{Standing: plan.Held, Why: because}, &plan.Row{Standing: plan.Waiting}, plan.Held, plan.Held, because},
-		"a reason of either":    {&plan.Row{Standing: plan.Held}, &plan.Row{Standing: plan.Held, Why: because}, plan.Held, plan.Held, because},
-		"refused is worse":      {&plan.Row{Standing: plan.Held}, &plan.Row{Standing: plan.Refused, Why: because}, plan.Refused, plan.Refused, because},
-		"an end is not told of": {&plan.Row{Standing: plan.InPlace}, nil, Unknown, Unknown, object.Because(reason.Unknown, "cluster east was not looked at")},
-		"leaving":               {&plan.Row{Standing: plan.Waiting, Leaving: true, Why: because}, &plan.Row{Standing: plan.Waiting, Leaving: true}, plan.Waiting, Leaving, because},
-		"an end is gone":        {nil, &plan.Row{Standing: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
-		"a refused removal":     {&plan.Row{Standing: plan.Refused, Leaving: true, Why: because}, nil, plan.Refused, plan.Refused, because},
-		"all but gone":          {nil, &plan.Row{Standing: plan.Removed, Leaving: true}, plan.Removed, plan.Removed, nil},
+		"both in place":         {&plan.Row{Phase: plan.Ready}, &plan.Row{Phase: plan.Ready}, plan.Ready, Ready, nil},
+		"the target changes":    {&plan.Row{Phase: plan.Ready}, &plan.Row{Phase: plan.Changing}, plan.Changing, Progressing, nil},
+		"the source is held":    {&plan.Row{Phase: plan.Blocked, Why: because}, &plan.Row{Phase: plan.Waiting}, plan.Blocked, Blocked, because},
+		"a reason of either":    {&plan.Row{Phase: plan.Blocked}, &plan.Row{Phase: plan.Blocked, Why: because}, plan.Blocked, Blocked, because},
+		"refused is worse":      {&plan.Row{Phase: plan.Blocked}, &plan.Row{Phase: plan.Denied, Why: because}, plan.Denied, Denied, because},
+		"an end is not told of": {&plan.Row{Phase: plan.Ready}, nil, Unseen, Unknown, object.Because(reason.Unknown, "cluster east was not looked at")},
+		"leaving":               {&plan.Row{Phase: plan.Waiting, Leaving: true, Why: because}, &plan.Row{Phase: plan.Waiting, Leaving: true}, plan.Waiting, Leaving, because},
+		"an end is gone":        {nil, &plan.Row{Phase: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
+		"a refused removal":     {&plan.Row{Phase: plan.Denied, Leaving: true, Why: because}, nil, plan.Denied, Denied, because},
+		"all but gone":          {nil, &plan.Row{Phase: plan.Removed, Leaving: true}, plan.Removed, Removed, nil},
 	} {
 		rows := Links(ends(c.source, c.target))
 		if len(rows) != 1 {
 			t.Fatalf("%s: %d rows", what, len(rows))
 		}
 		got := rows[0]
-		if got.Standing != c.want || got.State() != c.state {
-			t.Errorf("%s: %s, counted as %s; want %s, counted as %s", what, got.Standing, got.State(), c.want, c.state)
+		if got.Phase != c.want || got.Status() != c.status {
+			t.Errorf("%s: %s, counted as %s; want %s, counted as %s", what, got.Phase, got.Status(), c.want, c.status)
 		}
 		if diff := cmp.Diff(c.why, got.Why); diff != "" {
 			t.Errorf("%s: why: -want +got\n%s", what, diff)
@@ -67,10 +68,10 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 	r := ends(nil, nil)
 	r.Clusters[1].Outcomes = []object.Outcome{wrote(at("west", p), object.Delete, key("Link", "east"), nil)}
 	rows := Links(r)
-	if len(rows) != 1 || rows[0].Standing != plan.Removed || rows[0].Target.Standing != plan.Removed {
+	if len(rows) != 1 || rows[0].Phase != plan.Removed || rows[0].Target.Phase != plan.Removed {
 		t.Errorf("Links: %+v, want one link, removed", rows)
 	}
-	r.Clusters[1].Step.Refused = object.Because(reason.Unreachable, "now it is down")
+	r.Clusters[1].Step.Denied = object.Because(reason.Unreachable, "now it is down")
 	if rows := Links(r); len(rows) != 0 {
 		t.Errorf("Links: %+v; a cluster that is down tells nothing of what is gone", rows)
 	}
@@ -78,11 +79,11 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 
 // Of an end in a cluster that cannot be read nobody knows, and the row says why.
 func TestEndInAnUnreadCluster(t *testing.T) {
-	r := ends(&plan.Row{Standing: plan.Changing, Leaving: true}, nil)
-	r.Clusters[0].Step.Refused = object.Because(reason.Unreachable, "it is down")
+	r := ends(&plan.Row{Phase: plan.Changing, Leaving: true}, nil)
+	r.Clusters[0].Step.Denied = object.Because(reason.Unreachable, "it is down")
 	want := object.Because(reason.Unknown, "cluster east cannot be read (Unreachable), so nobody knows what is left there")
-	if got := Links(r)[0]; got.Standing != Unknown || cmp.Diff(want, got.Target.Why) != "" {
-		t.Errorf("Links: %s, -want +got\n%s", got.Standing, cmp.Diff(want, got.Target.Why))
+	if got := Links(r)[0]; got.Phase != Unseen || cmp.Diff(want, got.Target.Why) != "" {
+		t.Errorf("Links: %s, -want +got\n%s", got.Phase, cmp.Diff(want, got.Target.Why))
 	}
 }
 
@@ -95,18 +96,18 @@ func TestLinksAreSorted(t *testing.T) {
 }
 
 func TestClusterState(t *testing.T) {
-	for want, why := range map[State]*object.Reason{
-		Ready: nil, Unread: object.Because(reason.Unreachable, "down"), Refused: object.Because(reason.DuplicateCluster, "twins"),
+	for want, why := range map[Status]*object.Reason{
+		Ready: nil, Unknown: object.Because(reason.Unreachable, "down"), Denied: object.Because(reason.DuplicateCluster, "twins"),
 	} {
-		if got := (Cluster{Name: "a", Step: plan.Step{Cluster: "a", Refused: why}}).State(); got != want {
+		if got := (Cluster{Name: "a", Step: plan.Step{Cluster: "a", Denied: why}}).Status(); got != want {
 			t.Errorf("State(%v): %s, want %s", why, got, want)
 		}
 	}
-	closed := plan.Step{Cluster: "a", Refused: object.Because(reason.AccessInvalid, "Secret east is missing")}
-	if got := (Cluster{Name: "a", Step: closed}).State(); got != Unread {
+	closed := plan.Step{Cluster: "a", Denied: object.Because(reason.AccessInvalid, "Secret east is missing")}
+	if got := (Cluster{Name: "a", Step: closed}).Status(); got != Unknown {
 		t.Errorf("State of a cluster that cannot be opened: %s", got)
 	}
-	if got := (Cluster{Name: "a"}).State(); got != Unread {
+	if got := (Cluster{Name: "a"}).Status(); got != Unknown {
 		t.Errorf("State of a cluster that had no turn: %s", got)
 	}
 }

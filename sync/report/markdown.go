@@ -7,16 +7,16 @@ import (
 )
 
 func (d document) markdown() string {
-	rows := [][]string{{"link", "standing", "reason"}}
+	rows := [][]string{{"link", "status", "message"}}
 	for _, l := range d.notable() {
 		rows = append(rows, []string{l.pair(), l.words(), sentence(l.Reason)})
 	}
-	closed := [][]string{{"cluster", "state", "reason"}}
+	closed := [][]string{{"cluster", "status", "message"}}
 	blocks := []string{"### linkwright: " + cell(d.sum()) + "\n", d.problemList(), markdownTable(rows)}
 	for _, c := range d.Clusters {
 		closed = append(closed, c.notes()...)
 	}
-	blocks = append(blocks, markdownTable(closed), d.owedTable())
+	blocks = append(blocks, markdownTable(closed), d.pendingTable())
 	for _, c := range d.Clusters {
 		blocks = append(blocks, c.markdown(d.ReadOnly))
 	}

@@ -128,8 +128,8 @@ func echoed() Diff {
 		Problems: []api.Problem{{Message: says.Message, Hint: canary}},
 		Clusters: []ClusterDiff{
 			{Name: "east", Objects: []ObjectDiff{note}},
-			{Name: "north", Refused: says},
-			{Name: "west", Objects: []ObjectDiff{secret}, Rows: []plan.Row{{End: at("west", link("west", "east")), Standing: plan.Held, Why: says}}},
+			{Name: "north", Denied: says},
+			{Name: "west", Objects: []ObjectDiff{secret}, Rows: []plan.Row{{End: at("west", link("west", "east")), Phase: plan.Blocked, Why: says}}},
 		},
 	}
 }
@@ -162,12 +162,12 @@ func TestReportRepeatsNoSecret(t *testing.T) {
 	r := Report{Err: d.Problems[0].Message + " " + jwt, Problems: d.Problems, Commit: commit}
 	end := at("west", link("west", "east"))
 	written := object.Change{
-		End: end, Action: object.Create, Key: key("Secret", "x"), Why: *d.Clusters[1].Refused,
+		End: end, Action: object.Create, Key: key("Secret", "x"), Why: *d.Clusters[1].Denied,
 		Object: object.Object{Body: d.Clusters[2].Objects[0].After},
 	}
 	failed := errors.New("invalid: " + d.Problems[0].Message + " at https://me:" + canary + "@example.com")
 	r.Clusters = []Cluster{
-		{Name: "east", Step: plan.Step{Cluster: "east", Refused: d.Clusters[1].Refused}},
+		{Name: "east", Step: plan.Step{Cluster: "east", Denied: d.Clusters[1].Denied}},
 		{Name: "north", Step: plan.Step{Cluster: "north", Changes: []object.Change{written}}},
 		{Name: "west", Step: plan.Step{Cluster: "west", Rows: d.Clusters[2].Rows}, Outcomes: []object.Outcome{{Change: written}, {Change: written, Err: failed}}},
 	}

@@ -88,35 +88,35 @@ func (r Report) Counts() Counts {
 				c.Written++
 			}
 		}
-		switch cl.State() {
-		case Unread:
+		switch cl.Status() {
+		case Unknown:
 			c.ClustersUnread++
-		case Refused:
+		case Denied:
 			c.ClustersRefused++
 		}
 		c.Debts += len(cl.Debts)
 		for _, row := range cl.Step.Rows {
-			if !row.End.IsBase() || !row.Quiet() && row.Standing != plan.Removed && cl.Step.Refused == nil {
-				c.count(row.Standing)
+			if !row.End.IsBase() || !row.Quiet() && row.Phase != plan.Removed && cl.Step.Denied == nil {
+				c.count(row.Phase)
 			}
 		}
 	}
 	return c
 }
 
-func (c *Counts) count(s plan.Standing) {
+func (c *Counts) count(s plan.Phase) {
 	switch s {
-	case plan.InPlace:
+	case plan.Ready:
 		c.InPlace++
 	case plan.Changing, plan.Removed:
 		c.Changing++
 	case plan.Suspended:
 		c.Suspended++
-	case plan.Held:
+	case plan.Blocked:
 		c.Held++
 	case plan.Waiting:
 		c.Waiting++
-	case plan.Refused:
+	case plan.Denied:
 		c.Refused++
 	}
 }

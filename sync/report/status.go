@@ -9,21 +9,21 @@ import (
 // status is how things stand, without what was written.
 type status struct {
 	openingDoc
-	Commit   string          `json:"commit,omitempty"`
-	Head     string          `json:"head,omitempty"` // the newest that was seen, in force or not
+	Applied  string          `json:"appliedRevision,omitempty"`
+	Observed string          `json:"observedRevision,omitempty"`
 	Error    string          `json:"error,omitempty"`
 	Clean    bool            `json:"clean"`
 	Problems []problemDoc    `json:"problems"`
-	Links    []linkDoc       `json:"links"`    // sorted by source, then target
-	Debts    []debtDoc       `json:"debts"`    // sorted by cluster, then source, then target
-	Clusters []clusterStatus `json:"clusters"` // sorted by name
+	Links    []linkDoc       `json:"links"`          // sorted by source, then target
+	Cleanup  []cleanupDoc    `json:"pendingCleanup"` // sorted by cluster, then source, then target
+	Clusters []clusterStatus `json:"clusters"`       // sorted by name
 	doc      document
 	opens    bool
 }
 
 type clusterStatus struct {
 	Name   string         `json:"name"`
-	State  State          `json:"state"`
+	Status Status         `json:"status"`
 	Reason *object.Reason `json:"reason,omitempty"`
 	Base   *baseDoc       `json:"base,omitempty"` // where it has anything to tell
 	confinedDoc
@@ -33,16 +33,16 @@ type clusterStatus struct {
 func (r Report) status() status {
 	d := r.document()
 	s := status{
-		Commit: d.Commit, Head: d.Head, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links, Debts: d.Debts,
+		Applied: d.Applied, Observed: d.Observed, Error: d.Error, Clean: d.Clean, Problems: d.Problems, Links: d.Links, Cleanup: d.Cleanup,
 		Clusters: []clusterStatus{}, doc: d,
 	}
 	for _, c := range d.Clusters {
-		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, State: c.State, Reason: c.Reason, Base: c.Base, confinedDoc: c.confinedDoc, straysDoc: c.straysDoc})
+		s.Clusters = append(s.Clusters, clusterStatus{Name: c.Name, Status: c.Status, Reason: c.Reason, Base: c.Base, confinedDoc: c.confinedDoc, straysDoc: c.straysDoc})
 	}
 	if s.opens = r.Opening != nil; s.opens {
 		in := make([]carried, 0, len(r.Clusters))
 		for _, c := range r.Clusters {
-			in = append(in, carried{string(c.Name), string(c.Applied), c.State() != Unread})
+			in = append(in, carried{string(c.Name), string(c.Applied), c.Status() != Unknown})
 		}
 		s.openingDoc = openingDocOf(redacting(bodiesOf(r)), *r.Opening, in)
 	}
@@ -59,16 +59,16 @@ func (s status) opening() string {
 
 func (s status) text() string {
 	links, clusters := table(s.linkRows()), table(s.clusterRows())
-	return paragraphs(s.opening(), s.doc.problems(), links, clusters, columns("", s.doc.owed()))
+	return paragraphs(s.opening(), s.doc.problems(), links, clusters, columns("", s.doc.pending()))
 }
 
 func (s status) markdown() string {
-	return paragraphs(s.opening(), s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()), s.doc.owedTable())
+	return paragraphs(s.opening(), s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()), s.doc.pendingTable())
 }
 
 // linkRows are cells, the first row being the head.
 func (s status) linkRows() [][]string {
-	rows := [][]string{{"source", "target", "standing", "reason"}}
+	rows := [][]string{{"source", "target", "status", "message"}}
 	for _, l := range s.Links {
 		rows = append(rows, []string{l.Source, l.Target, l.words(), sentence(l.Reason)})
 	}
@@ -76,17 +76,17 @@ func (s status) linkRows() [][]string {
 }
 
 func (s status) clusterRows() [][]string {
-	rows := [][]string{{"cluster", "state", "reason"}}
+	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range s.Clusters {
-		rows = append(rows, []string{c.Name, string(c.State), sentence(c.Reason)})
+		rows = append(rows, []string{c.Name, string(c.Status), sentence(c.Reason)})
 		if c.Base != nil {
 			rows = append(rows, []string{"", c.Base.words(), sentence(c.Base.Reason)})
 		}
-		if c.missesPolicies() && c.State == Ready {
+		if c.missesPolicies() && c.Status == Ready {
 			rows = append(rows, []string{"", "not confined", sentence(c.Unconfined)})
 		}
 		if len(c.Strays) > 0 {
-			rows = append(rows, []string{"", "strays", c.strays()})
+			rows = append(rows, []string{"", "orphans", c.strays()})
 		}
 	}
 	return rows

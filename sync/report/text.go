@@ -2,17 +2,16 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// text tells problems first, then what is not in place or was written for, and sums up. Where nothing
+// text tells problems first, then what is not Ready or was written for, and sums up. Where nothing
 // changed it is one line.
 func (d document) text() string {
-	blocks := []string{d.problems(), d.links(), d.closed(), columns("", d.owed())}
+	blocks := []string{d.problems(), d.links(), d.closed(), columns("", d.pending())}
 	for _, c := range d.Clusters {
 		blocks = append(blocks, c.told(d.ReadOnly))
 	}
@@ -34,7 +33,7 @@ func (d document) problems() string {
 func (d document) notable() []linkDoc {
 	var out []linkDoc
 	for _, l := range d.Links {
-		if l.State != plan.InPlace || l.touched {
+		if l.Status != Ready || l.touched {
 			out = append(out, l)
 		}
 	}
@@ -101,49 +100,47 @@ func (d document) sum() string {
 	if d.Error != "" && len(d.Clusters) == 0 {
 		return "no cluster was looked at"
 	}
-	var links []string
-	noun := " links"
-	for _, s := range States() {
-		n := d.Summary.Links[s]
-		if n == 0 {
-			continue
-		}
-		if n == 1 && len(links) == 0 {
-			noun = " link"
-		}
-		links = append(links, fmt.Sprintf("%d%s %s", n, noun, s))
-		noun = ""
-	}
-	if len(links) == 0 {
-		links = []string{"no links"}
-	}
-	parts := []string{strings.Join(links, ", "), d.sumWrites()}
-	for _, s := range States() {
+	parts := []string{d.sumLinks(), d.sumWrites()}
+	for _, s := range Statuses() {
 		if n := d.Summary.Bases[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", count(n, "base"), s))
 		}
 	}
-	for _, s := range []State{Unread, Refused} {
+	for _, s := range []Status{Unknown, Denied} {
 		if n := d.Summary.Clusters[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", count(n, "cluster"), s))
 		}
 	}
-	if n := d.Summary.Debts; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s owed", count(n, "end")))
+	if n := d.Summary.Cleanup; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s pending cleanup", count(n, "end")))
 	}
 	line := strings.Join(parts, "; ")
 	return line + d.commits()
 }
 
-// commits names the commit in force, and the head where that is another one.
+// sumLinks counts the links, and how many have each status.
+func (d document) sumLinks() string {
+	if len(d.Links) == 0 {
+		return "no links"
+	}
+	var statuses []string
+	for _, s := range Statuses() {
+		if n := d.Summary.Links[s]; n > 0 {
+			statuses = append(statuses, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return count(len(d.Links), "link") + ": " + strings.Join(statuses, ", ")
+}
+
+// commits names the applied revision, and the observed one if that is another.
 func (d document) commits() string {
 	switch {
-	case d.Commit == "":
+	case d.Applied == "":
 		return ""
-	case d.Head == "" || d.Head == d.Commit:
-		return " (commit " + api.Commit(d.Commit).Short() + ")"
+	case d.Observed == "" || d.Observed == d.Applied:
+		return " (revision " + api.Commit(d.Applied).Short() + ")"
 	}
-	return " (commit " + api.Commit(d.Commit).Short() + "; head " + api.Commit(d.Head).Short() + " is not in force)"
+	return " (applied revision " + api.Commit(d.Applied).Short() + "; observed revision " + api.Commit(d.Observed).Short() + " is not applied)"
 }
 
 // notNow says that nothing is written although not all is as declared.
@@ -159,12 +156,17 @@ func (d document) sumWrites() string {
 	case s.Planned > 0:
 		return fmt.Sprintf("%d to write, not by us", s.Planned)
 	}
-	for _, at := range States() {
-		if n := s.Links[at] + s.Bases[at]; n > 0 && !slices.Contains([]plan.Standing{plan.InPlace, plan.Suspended, plan.Removed}, at) {
+	for _, l := range d.Links {
+		if stayed(l.phase) || l.phase == plan.Changing || l.phase == Unseen {
 			return notNow
 		}
 	}
-	if s.Clusters[Unread]+s.Clusters[Refused]+s.Debts > 0 {
+	for _, c := range d.Clusters {
+		if c.Base != nil && (stayed(c.Base.phase) || c.Base.phase == plan.Changing) {
+			return notNow
+		}
+	}
+	if s.Clusters[Unknown]+s.Clusters[Denied]+s.Cleanup > 0 {
 		return notNow
 	}
 	return "nothing to write"

@@ -28,10 +28,10 @@ type End string
 
 // Ends.
 const (
-	Recorded   End = "recorded"
-	LeavingEnd End = "leaving"
-	Absent     End = "absent"
-	NotRead    End = "not read" // nobody knows
+	Recorded   End = "Recorded"
+	LeavingEnd End = "Leaving"
+	Absent     End = "Absent"
+	UnknownEnd End = "Unknown" // nobody knows
 )
 
 // ToldLink is a link of which an inventory tells.
@@ -236,13 +236,13 @@ func (l toldLinkDoc) words() string {
 
 // unread are the clusters of which nothing is known, and those that still hold something of removed links.
 func (d toldDoc) unread() [][]string {
-	rows := [][]string{{"cluster", "state", "reason"}}
+	rows := [][]string{{"cluster", "status", "message"}}
 	for _, c := range d.Clusters {
 		if !c.Read {
-			rows = append(rows, []string{c.Name, string(Unread), sentence(c.Reason)})
+			rows = append(rows, []string{c.Name, string(Unknown), sentence(c.Reason)})
 		}
 		if len(c.Cleanup) > 0 {
-			rows = append(rows, []string{c.Name, "pending cleanup", "of removed links: " + strings.Join(c.Cleanup, ", ")})
+			rows = append(rows, []string{c.Name, "CleanupPending", "of removed links: " + strings.Join(c.Cleanup, ", ")})
 		}
 	}
 	return rows

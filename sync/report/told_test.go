@@ -22,9 +22,9 @@ func toldNow() Told {
 	return Told{
 		Links: []ToldLink{
 			{Pair: api.Pair{Source: "east", Target: "west"}, Source: Recorded, Target: Recorded},
-			{Pair: api.Pair{Source: "north", Target: "east"}, Source: NotRead, Target: Recorded},
+			{Pair: api.Pair{Source: "north", Target: "east"}, Source: UnknownEnd, Target: Recorded},
 			{Pair: api.Pair{Source: "west", Target: "east"}, Source: Recorded, Target: Recorded, Conditions: ready},
-			{Pair: api.Pair{Source: "west", Target: "north"}, Source: Recorded, Target: NotRead, Conditions: dead},
+			{Pair: api.Pair{Source: "west", Target: "north"}, Source: Recorded, Target: UnknownEnd, Conditions: dead},
 			{Pair: api.Pair{Source: "west", Target: "south"}, Source: LeavingEnd, Target: Absent},
 		},
 		Clusters: []ToldCluster{
@@ -131,7 +131,7 @@ func TestToldReady(t *testing.T) {
 		"denied at its target":     {ToldLink{Source: LeavingEnd, Target: Recorded, Denied: &denied}, "b", "False Denied PrunePolicy"},
 		"leaves":                   {ToldLink{Source: LeavingEnd, Target: Recorded, Conditions: is(denied)}, "b", "False Leaving it is being removed"},
 		"leaves at its target":     {ToldLink{Source: Recorded, Target: LeavingEnd, Conditions: is(ready), Denied: &denied}, "b", "False Leaving it is being removed"},
-		"not read":                 {ToldLink{Source: NotRead, Target: Recorded}, "b", "Unknown Unknown NotRead"},
+		"not read":                 {ToldLink{Source: UnknownEnd, Target: Recorded}, "b", "Unknown Unknown NotRead"},
 		"of an earlier release":    {ToldLink{Source: Recorded, Target: Recorded}, "b", "Unknown Unknown NotReported"},
 	} {
 		tt.link.Pair = api.Pair{Source: "west", Target: "east"}
@@ -187,21 +187,21 @@ west    east    True     Ready    4s
 west    north   False    Stalled  4s   gateway alive: GatewayNotAlive
 west    south   False    Leaving       it is being removed
 
-CLUSTER  STATE   REASON
-north    unread  Unreachable: no route[31m; to host
+CLUSTER  STATUS   MESSAGE
+north    Unknown  Unreachable: no route[31m; to host
 `,
 		Wide: `
 Revision 0123456789ab is applied in 2 of 3 clusters (east, west). pod-1 leads.
 
 SOURCE  TARGET  READY    STATUS   AGE  SINCE                 SOURCE END  TARGET END  MESSAGE
-east    west    Unknown  Unknown                             recorded    recorded    NotReported
-north   east    Unknown  Unknown                             not read    recorded    NotRead
-west    east    True     Ready    4s   2026-11-22 15:04:05Z  recorded    recorded
-west    north   False    Stalled  4s   2026-11-22 15:04:05Z  recorded    not read    gateway alive: GatewayNotAlive
-west    south   False    Leaving                             leaving     absent      it is being removed
+east    west    Unknown  Unknown                             Recorded    Recorded    NotReported
+north   east    Unknown  Unknown                             Unknown     Recorded    NotRead
+west    east    True     Ready    4s   2026-11-22 15:04:05Z  Recorded    Recorded
+west    north   False    Stalled  4s   2026-11-22 15:04:05Z  Recorded    Unknown     gateway alive: GatewayNotAlive
+west    south   False    Leaving                             Leaving     Absent      it is being removed
 
-CLUSTER  STATE   REASON
-north    unread  Unreachable: no route[31m; to host
+CLUSTER  STATUS   MESSAGE
+north    Unknown  Unreachable: no route[31m; to host
 `,
 	} {
 		var out strings.Builder
@@ -221,7 +221,7 @@ func TestToldToPrograms(t *testing.T) {
 		if err := toldNow().Write(&full, f); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"GatewayNotAlive", "Stalled", "2026-11-22T15:04:05Z", "Unreachable", "not read"} {
+		for _, want := range []string{"GatewayNotAlive", "Stalled", "2026-11-22T15:04:05Z", "Unreachable", "Unknown"} {
 			if !strings.Contains(full.String(), want) {
 				t.Errorf("%s lacks %s:\n%s", f, want, full.String())
 			}
@@ -242,7 +242,7 @@ func TestToldClean(t *testing.T) {
 	}
 	pending := Told{Clusters: []ToldCluster{{Name: "east", Cleanup: []api.Pair{{Source: "west", Target: "east"}}}}}
 	var out strings.Builder
-	if err := pending.Write(&out, Text); err != nil || pending.Clean() || !strings.Contains(out.String(), "east     pending cleanup  of removed links: west→east") {
+	if err := pending.Write(&out, Text); err != nil || pending.Clean() || !strings.Contains(out.String(), "east     CleanupPending  of removed links: west→east") {
 		t.Errorf("pending cleanup: %v, clean %t\n%s", err, pending.Clean(), out.String())
 	}
 	if (Told{Clusters: all.Clusters}).Clean() || !(Told{}).Clean() {

@@ -32,7 +32,7 @@ func (t Told) ready(l ToldLink) object.Condition {
 		return *l.Denied
 	case l.Source == LeavingEnd || l.Target == LeavingEnd:
 		return is(object.False, reason.Leaving, "it is being removed")
-	case l.Source == NotRead:
+	case l.Source == UnknownEnd:
 		return is(object.Unknown, reason.NotRead, "")
 	case told < 0:
 		return is(object.Unknown, reason.NotReported, "")

@@ -12,25 +12,18 @@ import (
 	"github.com/linkwright/linkwright/sync/plan"
 )
 
-// States of what events are about. Those of links:
+// What becomes of what events are about. Links and bases have a Status.
 //
-//	Ready      all that is declared is written, and the link works
-//	NotReady   a write failed, or a stage of the link did not pass
-//	Blocked    it cannot be rendered or written until somebody acts
-//	Denied     a guard, a policy or an approval says no
-//	Suspended  it is left as it is, because that is declared
-//	Leaving    it is being removed
-//	Gone       nothing of it is left
-//
-// While a link is changed, or nobody knows how it is, its last state stands.
+// While a link is changed, or nobody knows how it is, its last status stands. A write that failed makes it Stalled.
 const (
-	isReady       = "Ready"
-	isNotReady    = "NotReady"
-	isBlocked     = "Blocked"
-	isDenied      = "Denied"
-	isSuspended   = "Suspended"
-	isLeaving     = "Leaving"
-	isGone        = "Gone"
+	isReady       = string(Ready)
+	isProgressing = string(Progressing)
+	isStalled     = string(Stalled)
+	isBlocked     = string(Blocked)
+	isDenied      = string(Denied)
+	isSuspended   = string(Suspended)
+	isLeaving     = string(Leaving)
+	isGone        = string(Removed)
 	isReachable   = "Reachable"
 	isUnreachable = "Unreachable"
 	isPending     = "Pending"
@@ -76,12 +69,12 @@ func (r Report) states() map[subject]standing {
 	for _, c := range r.Clusters {
 		all[subject{message: ClusterChanged, cluster: c.Name}] = clusterState(c, of)
 		for _, row := range c.Step.Rows {
-			if row.End.IsBase() && c.State() == Ready {
+			if row.End.IsBase() && c.Status() == Ready {
 				all[subject{message: BaseChanged, cluster: c.Name}] = baseState(row, of)
 			}
 		}
 		for _, d := range c.Debts {
-			all[subject{CleanupChanged, c.Name, d.Link}] = standing{is: isPending, why: "it goes once the cluster can be read: " + d.Left}
+			all[subject{CleanupChanged, c.Name, d.Link}] = standing{is: isPending, why: "linkwright removes it once the cluster can be read: " + d.Left}
 		}
 		if d := (confinedDoc{c.Step.Unconfined}); d.missesPolicies() {
 			all[subject{message: ConfinementChanged, cluster: c.Name}] = standing{is: isUnconfined, why: m.line(d.Unconfined.Message)}
@@ -100,9 +93,9 @@ func clusterState(c Cluster, of func(string, *object.Reason) standing) standing 
 	switch {
 	case !c.looked():
 		return standing{}
-	case c.State() == Ready:
+	case c.Status() == Ready:
 		return standing{is: isReachable}
-	case c.State() == Unread:
+	case c.Status() == Unknown:
 		return of(isUnreachable, c.Why())
 	}
 	return of(isDenied, c.Why())
@@ -110,44 +103,44 @@ func clusterState(c Cluster, of func(string, *object.Reason) standing) standing 
 
 func baseState(row plan.Row, of func(string, *object.Reason) standing) standing {
 	switch {
-	case row.Standing == plan.Held:
+	case row.Phase == plan.Blocked:
 		return of(isBlocked, row.Why)
-	case row.Standing == plan.Refused:
+	case row.Phase == plan.Denied:
 		return of(isDenied, row.Why)
-	case row.Standing == plan.Changing && row.Why == nil:
+	case row.Phase == plan.Changing && row.Why == nil:
 		return standing{}
-	case row.Quiet() || row.Standing == plan.InPlace:
+	case row.Quiet() || row.Phase == plan.Ready:
 		return standing{is: isReady}
 	case row.Leaving:
 		return standing{is: isLeaving}
-	case row.Standing == plan.Suspended:
+	case row.Phase == plan.Suspended:
 		return standing{is: isSuspended}
 	}
-	return of(isNotReady, row.Why)
+	return of(isProgressing, row.Why)
 }
 
 func linkState(l LinkRow, of func(string, *object.Reason) standing) standing {
 	switch health, known := healthOf(l.Source); {
-	case l.Standing == plan.Removed:
+	case l.Phase == plan.Removed:
 		return standing{is: isGone}
-	case l.Standing == plan.Refused:
+	case l.Phase == plan.Denied:
 		return of(isDenied, l.Why)
-	case l.Standing == plan.Held && health.reason != reason.Progressing:
+	case l.Phase == plan.Blocked && health.reason != reason.Progressing:
 		return of(isBlocked, l.Why)
 	case l.Leaving:
 		return standing{is: isLeaving}
-	case l.Standing == plan.Suspended:
+	case l.Phase == plan.Suspended:
 		return standing{is: isSuspended}
-	case l.Standing == plan.Changing && l.Why != nil:
-		return of(isNotReady, l.Why)
-	case l.Standing == Unknown || l.Standing == plan.Changing:
+	case l.Phase == plan.Changing && l.Why != nil:
+		return of(isStalled, l.Why)
+	case l.Phase == Unseen || l.Phase == plan.Changing:
 		return standing{}
 	case known:
 		return health
-	case l.Standing == plan.InPlace:
+	case l.Phase == plan.Ready:
 		return standing{is: isReady}
 	}
-	return of(isNotReady, l.Why)
+	return of(isProgressing, l.Why)
 }
 
 // healthOf is how a link is by its stages; false: none are known of it.
@@ -158,7 +151,7 @@ func healthOf(source plan.Row) (standing, bool) {
 	case object.True:
 		return standing{is: isReady}, true
 	case object.False:
-		return standing{isNotReady, c.Reason, c.Message}, true
+		return standing{string(works(c)), c.Reason, c.Message}, true
 	}
 	return standing{}, true
 }
@@ -175,7 +168,7 @@ func (r Report) left(s subject, was standing) standing {
 		return standing{is: isGone}
 	}
 	for _, c := range r.Clusters {
-		if (c.Name == s.cluster || c.Name == s.link.Source || c.Name == s.link.Target) && c.State() != Ready {
+		if (c.Name == s.cluster || c.Name == s.link.Source || c.Name == s.link.Target) && c.Status() != Ready {
 			return was
 		}
 	}

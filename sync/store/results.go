@@ -98,7 +98,7 @@ func (r *Results) Refuse(name api.ClusterName, why *object.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if row := r.rows[name]; row != nil {
-		row.Step.Refused = why
+		row.Step.Denied = why
 		r.version++
 	}
 }
@@ -153,7 +153,7 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 	for _, name := range slices.Sorted(maps.Keys(s.Results.rows)) {
 		row := *s.Results.rows[name]
 		row.Outcomes, row.Debts = slices.Clone(row.Outcomes), w.Owed(name)
-		if row.Step.Cluster == "" && row.Step.Refused == nil {
+		if row.Step.Cluster == "" && row.Step.Denied == nil {
 			row.Step = unread(s.Declared.fleet, row)
 		}
 		r.Clusters = append(r.Clusters, row)
@@ -164,21 +164,21 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 // unread says of a cluster that was not read yet in a round that nobody knows how its links are.
 func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
 	why := object.Because(reason.Unknown, "cluster %s was not looked at yet", c.Name)
-	s := plan.Step{Refused: why}
+	s := plan.Step{Denied: why}
 	for _, l := range slices.Concat(f.Out(c.Name), f.In(c.Name)) {
-		s.Rows = append(s.Rows, plan.Row{End: object.End{Cluster: c.Name, Link: l.Pair()}, Standing: report.Unknown, Why: why})
+		s.Rows = append(s.Rows, plan.Row{End: object.End{Cluster: c.Name, Link: l.Pair()}, Phase: report.Unseen, Why: why})
 	}
 	return s
 }
 
 // alike says that reports of two steps say the same of a cluster. Debts and the applied commit are of the record and of the cluster.
 func alike(a, b plan.Step) bool {
-	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Refused, b.Refused) && same(a.Unconfined, b.Unconfined) &&
+	return a.Cluster == b.Cluster && a.Commit == b.Commit && same(a.Denied, b.Denied) && same(a.Unconfined, b.Unconfined) &&
 		slices.Equal(a.Strays, b.Strays) && a.MoreStrays == b.MoreStrays && slices.EqualFunc(a.Rows, b.Rows, alikeRows)
 }
 
 func alikeRows(a, b plan.Row) bool {
-	return a.End == b.End && a.Standing == b.Standing && a.Leaving == b.Leaving && same(a.Why, b.Why) &&
+	return a.End == b.End && a.Phase == b.Phase && a.Leaving == b.Leaving && same(a.Why, b.Why) &&
 		slices.Equal(a.Going, b.Going) && slices.Equal(a.Unready, b.Unready) && slices.EqualFunc(a.Health, b.Health, func(a, b health.Verdict) bool {
 		return a.Stage == b.Stage && a.Passing == b.Passing && same(a.Why, b.Why)
 	})

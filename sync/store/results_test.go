@@ -14,14 +14,14 @@ import (
 // Whatever a report says of a step is another version, so that a daemon reports it within a second; what nobody sees is none.
 func TestReportedChangesAreVersions(t *testing.T) {
 	why := object.Because("X", "why")
-	row := plan.Row{End: object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}}, Standing: plan.InPlace, Health: []health.Verdict{{Stage: health.Loaded}}}
+	row := plan.Row{End: object.End{Cluster: "east", Link: api.Pair{Source: "east", Target: "west"}}, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Loaded}}}
 	for name, tt := range map[string]struct {
 		change func(*plan.Step)
 		want   bool
 	}{
 		"nothing":             {func(*plan.Step) {}, false},
 		"when it looks again": {func(s *plan.Step) { s.Again = time.Now() }, false},
-		"refused":             {func(s *plan.Step) { s.Refused = why }, true},
+		"refused":             {func(s *plan.Step) { s.Denied = why }, true},
 		"not confined":        {func(s *plan.Step) { s.Unconfined = why }, true},
 		"an orphan":           {func(s *plan.Step) { s.Strays = []plan.Stray{{Why: "x"}} }, true},
 		"more orphans":        {func(s *plan.Step) { s.MoreStrays = 1 }, true},

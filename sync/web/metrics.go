@@ -31,21 +31,21 @@ const (
 func Metrics() []Metric {
 	return []Metric{
 		{"linkwright_build_info", gauge, "Always 1; the label tells the version.", []string{"version"}},
-		{"linkwright_clusters", gauge, "Clusters by state: ready, unread (unreachable, or linkwright may not read it), or refused (read, and denied by a rule).", []string{"state"}},
-		{"linkwright_debts", gauge, "Ends of removed links that are still in clusters which could not be read when the rest of the link went.", nil},
+		{"linkwright_clusters", gauge, "Clusters by status: Ready, Unknown (unreachable, or linkwright may not read it) or Denied (read, and a rule forbids writes).", []string{"status"}},
 		{"linkwright_drift_repairs_total", counter, "Writes that took back what somebody else had changed in an object of ours.", nil},
 		{"linkwright_hook_requests_total", counter, "Requests to /hook by result: accepted, ping, refused (signature), large, cut (body), limited, standby or error (secret).", []string{"result"}},
-		{"linkwright_last_pass_timestamp_seconds", gauge, "When the last pass ended, as a Unix time; 0 before the first.", nil},
+		{"linkwright_last_sync_timestamp_seconds", gauge, "When the last sync ended, as a Unix time; 0 before the first.", nil},
 		{"linkwright_leading", gauge, "1 while this replica may write, 0 while it stands by.", nil},
 		{linkReady, gauge, "1 while the link's condition Ready is True, 0 while it is not, or nobody knows; none of a link that leaves.", []string{"source", "target"}},
-		{"linkwright_links", gauge, "Links by standing after the last pass.", []string{"standing"}},
-		{"linkwright_oldest_debt_timestamp_seconds", gauge, "Since when the oldest of linkwright_debts is owed, as a Unix time; 0: there is none.", nil},
-		{"linkwright_pass_duration_seconds", histogram, "How long passes took, waiting for tokens, pods and mirrors included.", nil},
-		{"linkwright_passes_total", counter, "Passes by result: clean, partial (something is held, refused or failed) or failed (no new fleet).", []string{"result"}},
-		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last pass.", []string{"severity"}},
-		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease of the home cluster.", []string{"cluster", "verb", "code", "about"}},
-		{"linkwright_source_head_in_force", gauge, "1 while the newest commit that was seen is in force, 0 while an older one or none is: see the report.", nil},
-		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When the repository could last be read for a pass, as a Unix time; 0 before.", nil},
+		{"linkwright_links", gauge, "Links by status after the last sync.", []string{"status"}},
+		{"linkwright_oldest_pending_cleanup_timestamp_seconds", gauge, "Since when the oldest of linkwright_pending_cleanup is pending, as a Unix time; 0: nothing is.", nil},
+		{"linkwright_pending_cleanup", gauge, "Ends of removed links that are still in clusters that cannot be read.", nil},
+		{"linkwright_problems", gauge, "Errors and warnings about the declarations in the last sync.", []string{"severity"}},
+		{requestsTotal, counter, "Requests sent to a cluster, by verb, by code (2xx, 4xx, 429, 5xx, none: no answer) and by what they are about: objects, credentials (single Secrets of the control plane), or the lease of the management cluster.", []string{"cluster", "verb", "code", "about"}},
+		{"linkwright_revision_applied", gauge, "1 while the observed revision is the applied one, 0 while an older one or none is: see the report.", nil},
+		{"linkwright_source_last_poll_timestamp_seconds", gauge, "When the repository could last be read for a sync, as a Unix time; 0 before.", nil},
+		{"linkwright_sync_duration_seconds", histogram, "How long syncs took, waiting for tokens, pods and mirrors included.", nil},
+		{"linkwright_syncs_total", counter, "Syncs by result: clean, partial (something is blocked, denied or failed) or failed (no declarations could be read).", []string{"result"}},
 		{"linkwright_writes_total", counter, "Writes to clusters by result: written or failed.", []string{"result"}},
 	}
 }
@@ -77,11 +77,11 @@ func newMetrics(o Options) *metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
 	m.set("linkwright_build_info", 1, o.Version)
-	m.set("linkwright_last_pass_timestamp_seconds", 0)
+	m.set("linkwright_last_sync_timestamp_seconds", 0)
 	m.set("linkwright_source_last_poll_timestamp_seconds", 0)
 	m.lead(true)
 	for _, result := range []string{"clean", "partial", "failed"} {
-		m.add("linkwright_passes_total", 0, result)
+		m.add("linkwright_syncs_total", 0, result)
 	}
 	for result := range hookResults() {
 		m.add("linkwright_hook_requests_total", 0, result)
@@ -127,8 +127,8 @@ func (m *metrics) lead(leading bool) {
 	}
 	m.set("linkwright_leading", 0)
 	for _, name := range []string{
-		"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_source_head_in_force",
-		"linkwright_debts", "linkwright_oldest_debt_timestamp_seconds", linkReady,
+		"linkwright_links", "linkwright_clusters", "linkwright_problems", "linkwright_revision_applied",
+		"linkwright_pending_cleanup", "linkwright_oldest_pending_cleanup_timestamp_seconds", linkReady,
 	} {
 		m.gauges[name].Reset()
 	}
@@ -143,8 +143,8 @@ func (m *metrics) count(r report.Report, now time.Time) {
 	if r.When != report.AtEnd {
 		return
 	}
-	m.add("linkwright_passes_total", 1, result(r))
-	m.set("linkwright_last_pass_timestamp_seconds", float64(now.UnixMilli())/1000)
+	m.add("linkwright_syncs_total", 1, result(r))
+	m.set("linkwright_last_sync_timestamp_seconds", float64(now.UnixMilli())/1000)
 	if !r.Polled.IsZero() {
 		m.set("linkwright_source_last_poll_timestamp_seconds", float64(r.Polled.UnixMilli())/1000)
 	}
@@ -155,10 +155,10 @@ func (m *metrics) count(r report.Report, now time.Time) {
 
 // show sets how things stand.
 func (m *metrics) show(r report.Report) {
-	m.standings(r)
+	m.statuses(r)
 	m.ready(r)
-	m.states(r)
-	m.debts(r)
+	m.clusters(r)
+	m.cleanup(r)
 	m.problems(r)
 	m.head(r)
 }
@@ -185,13 +185,13 @@ func result(r report.Report) string {
 	return "partial"
 }
 
-// standings sets every standing, also those of no link: an alert on one must not wait for it to appear.
-func (m *metrics) standings(r report.Report) {
+// statuses sets every status, also those of no link: an alert on one must not wait for it to appear.
+func (m *metrics) statuses(r report.Report) {
 	n := map[string]int{}
 	for _, l := range report.Links(r) {
-		n[string(l.State())]++
+		n[string(l.Status())]++
 	}
-	for _, s := range report.States() {
+	for _, s := range report.Statuses() {
 		m.set("linkwright_links", float64(n[string(s)]), string(s))
 	}
 }
@@ -223,20 +223,20 @@ func (m *metrics) head(r report.Report) {
 	if r.Commit != "" && r.Commit == r.Head {
 		inForce = 1
 	}
-	m.set("linkwright_source_head_in_force", inForce)
+	m.set("linkwright_revision_applied", inForce)
 }
 
-func (m *metrics) states(r report.Report) {
-	n := map[report.State]int{}
+func (m *metrics) clusters(r report.Report) {
+	n := map[report.Status]int{}
 	for _, c := range r.Clusters {
-		n[c.State()]++
+		n[c.Status()]++
 	}
-	for _, s := range report.ClusterStates() {
+	for _, s := range report.ClusterStatuses() {
 		m.set("linkwright_clusters", float64(n[s]), string(s))
 	}
 }
 
-func (m *metrics) debts(r report.Report) {
+func (m *metrics) cleanup(r report.Report) {
 	var oldest time.Time
 	for _, c := range r.Clusters {
 		for _, d := range c.Debts {
@@ -245,10 +245,10 @@ func (m *metrics) debts(r report.Report) {
 			}
 		}
 	}
-	m.set("linkwright_debts", float64(r.Counts().Debts))
-	m.set("linkwright_oldest_debt_timestamp_seconds", 0)
+	m.set("linkwright_pending_cleanup", float64(r.Counts().Debts))
+	m.set("linkwright_oldest_pending_cleanup_timestamp_seconds", 0)
 	if !oldest.IsZero() {
-		m.set("linkwright_oldest_debt_timestamp_seconds", float64(oldest.Unix()))
+		m.set("linkwright_oldest_pending_cleanup_timestamp_seconds", float64(oldest.Unix()))
 	}
 }
 

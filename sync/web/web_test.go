@@ -39,13 +39,13 @@ func pass() report.Report {
 	return report.Report{
 		Commit: "0123", Head: "0123", Polled: time.Unix(1_700_000_000, 0), Took: 3 * time.Second, Problems: []api.Problem{{Warning: true, Message: "hm"}},
 		Clusters: []report.Cluster{
-			{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{{End: object.End{Cluster: "east", Link: we}, Standing: plan.InPlace}}}},
-			{Name: "north", Step: plan.Step{Cluster: "north", Refused: down, Rows: []plan.Row{{End: object.End{Cluster: "north", Link: wn}, Standing: plan.Held, Why: down}}}},
+			{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{{End: object.End{Cluster: "east", Link: we}, Phase: plan.Ready}}}},
+			{Name: "north", Step: plan.Step{Cluster: "north", Denied: down, Rows: []plan.Row{{End: object.End{Cluster: "north", Link: wn}, Phase: plan.Blocked, Why: down}}}},
 			{
 				Name: "west", Outcomes: []object.Outcome{{Change: secret}, {Change: secret, Err: errors.New("invalid: " + canary)}},
 				Step: plan.Step{Cluster: "west", Rows: []plan.Row{
-					{End: end, Standing: plan.InPlace, Health: []health.Verdict{{Stage: health.Reachable, Passing: health.Passed}}},
-					{End: object.End{Cluster: "west", Link: wn}, Standing: plan.InPlace},
+					{End: end, Phase: plan.Ready, Health: []health.Verdict{{Stage: health.Reachable, Passing: health.Passed}}},
+					{End: object.End{Cluster: "west", Link: wn}, Phase: plan.Ready},
 				}},
 			},
 		},
@@ -73,10 +73,10 @@ func TestReport(t *testing.T) {
 	for _, path := range []string{"/", "/report.json"} {
 		got := ask(s, http.MethodGet, path)
 		var doc struct {
-			Commit string `json:"commit"`
-			Links  []any  `json:"links"`
+			Revision string `json:"appliedRevision"`
+			Links    []any  `json:"links"`
 		}
-		if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil || doc.Commit != "0123" || len(doc.Links) != 2 {
+		if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil || doc.Revision != "0123" || len(doc.Links) != 2 {
 			t.Errorf("GET %s: %v %+v", path, err, doc)
 		}
 		if strings.Contains(got.Body.String(), canary) {
@@ -157,7 +157,7 @@ func TestDebtsAreCounted(t *testing.T) {
 		{Name: "east", Debts: []state.Owed{{Since: time.Unix(300, 0)}, {Since: time.Unix(200, 0)}}},
 		{Name: "west", Debts: []state.Owed{{Since: time.Unix(250, 0)}}},
 	}})
-	for _, want := range []string{"linkwright_debts 3", "linkwright_oldest_debt_timestamp_seconds 200"} {
+	for _, want := range []string{"linkwright_pending_cleanup 3", "linkwright_oldest_pending_cleanup_timestamp_seconds 200"} {
 		if got := ours(t, s); !slices.Contains(got, want) {
 			t.Errorf("no %s: %q", want, got)
 		}
@@ -178,7 +178,7 @@ func TestBetweenIsNoPass(t *testing.T) {
 		r.When = report.Between
 		s.Publish(r)
 		got := ask(s, http.MethodGet, "/metrics").Body.String()
-		for _, want := range []string{`linkwright_passes_total{result="partial"} 1`, `linkwright_writes_total{result="written"} 2`} {
+		for _, want := range []string{`linkwright_syncs_total{result="partial"} 1`, `linkwright_writes_total{result="written"} 2`} {
 			if !strings.Contains(got, want+"\n") {
 				t.Errorf("metrics lack %s", want)
 			}
@@ -229,10 +229,9 @@ func TestMetrics(t *testing.T) {
 		s.Publish(pass())
 		want := []string{
 			`linkwright_build_info{version="v1.2.3"} 1`,
-			`linkwright_clusters{state="ready"} 2`,
-			`linkwright_clusters{state="refused"} 0`,
-			`linkwright_clusters{state="unread"} 1`,
-			`linkwright_debts 0`,
+			`linkwright_clusters{status="Denied"} 0`,
+			`linkwright_clusters{status="Ready"} 2`,
+			`linkwright_clusters{status="Unknown"} 1`,
 			`linkwright_drift_repairs_total 0`,
 			`linkwright_hook_requests_total{result="accepted"} 0`,
 			`linkwright_hook_requests_total{result="cut"} 0`,
@@ -242,31 +241,32 @@ func TestMetrics(t *testing.T) {
 			`linkwright_hook_requests_total{result="ping"} 0`,
 			`linkwright_hook_requests_total{result="refused"} 0`,
 			`linkwright_hook_requests_total{result="standby"} 0`,
-			`linkwright_last_pass_timestamp_seconds 9.466848e+08`,
+			`linkwright_last_sync_timestamp_seconds 9.466848e+08`,
 			`linkwright_leading 1`,
 			`linkwright_link_ready{source="west",target="east"} 1`,
 			`linkwright_link_ready{source="west",target="north"} 0`,
-			`linkwright_links{standing="changing"} 0`,
-			`linkwright_links{standing="held"} 1`,
-			`linkwright_links{standing="in place"} 1`,
-			`linkwright_links{standing="leaving"} 0`,
-			`linkwright_links{standing="refused"} 0`,
-			`linkwright_links{standing="removed"} 0`,
-			`linkwright_links{standing="suspended"} 0`,
-			`linkwright_links{standing="unknown"} 0`,
-			`linkwright_links{standing="waiting"} 0`,
-			`linkwright_oldest_debt_timestamp_seconds 0`,
-			`linkwright_pass_duration_seconds_sum 6`,
-			`linkwright_pass_duration_seconds_count 2`,
-			`linkwright_passes_total{result="clean"} 0`,
-			`linkwright_passes_total{result="failed"} 0`,
-			`linkwright_passes_total{result="partial"} 2`,
+			`linkwright_links{status="Blocked"} 1`,
+			`linkwright_links{status="Denied"} 0`,
+			`linkwright_links{status="Leaving"} 0`,
+			`linkwright_links{status="Progressing"} 0`,
+			`linkwright_links{status="Ready"} 1`,
+			`linkwright_links{status="Removed"} 0`,
+			`linkwright_links{status="Stalled"} 0`,
+			`linkwright_links{status="Suspended"} 0`,
+			`linkwright_links{status="Unknown"} 0`,
+			`linkwright_oldest_pending_cleanup_timestamp_seconds 0`,
+			`linkwright_pending_cleanup 0`,
 			`linkwright_problems{severity="error"} 0`,
 			`linkwright_problems{severity="warning"} 1`,
 			`linkwright_requests_total{about="credentials",cluster="west",code="4xx",verb="get"} 1`,
 			`linkwright_requests_total{about="objects",cluster="east",code="2xx",verb="patch"} 20`,
-			`linkwright_source_head_in_force 1`,
+			`linkwright_revision_applied 1`,
 			`linkwright_source_last_poll_timestamp_seconds 1.7e+09`,
+			`linkwright_sync_duration_seconds_sum 6`,
+			`linkwright_sync_duration_seconds_count 2`,
+			`linkwright_syncs_total{result="clean"} 0`,
+			`linkwright_syncs_total{result="failed"} 0`,
+			`linkwright_syncs_total{result="partial"} 2`,
 			`linkwright_writes_total{result="failed"} 2`,
 			`linkwright_writes_total{result="written"} 2`,
 		}
@@ -286,7 +286,7 @@ func TestHeadIsNotInForce(t *testing.T) {
 	} {
 		s.Publish(r)
 		got := ours(t, s)
-		for _, want := range []string{"linkwright_source_head_in_force 0", "linkwright_source_last_poll_timestamp_seconds 1.7e+09"} {
+		for _, want := range []string{"linkwright_revision_applied 0", "linkwright_source_last_poll_timestamp_seconds 1.7e+09"} {
 			if !slices.Contains(got, want) {
 				t.Errorf("%s: no %s in %q", r.Err, want, got)
 			}

@@ -101,11 +101,11 @@ func (k *Kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem
 
 // refused tells of the first end that an overlay cannot be applied to, for all of its cluster.
 func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
-	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Held == nil || w.Held.Code != reason.OverlayInvalid })
+	held := slices.DeleteFunc(slices.Clone(ends), func(w object.Wanted) bool { return w.Blocked == nil || w.Blocked.Code != reason.OverlayInvalid })
 	if len(held) == 0 {
 		return nil
 	}
-	p := api.Problem{Pos: c.Overlay.At, Message: held[0].End.String() + ": " + held[0].Held.Message}
+	p := api.Problem{Pos: c.Overlay.At, Message: held[0].End.String() + ": " + held[0].Blocked.Message}
 	if more := len(held) - 1; more > 0 {
 		p.Message += fmt.Sprintf("; the like for %d more ends in this cluster", more)
 	}

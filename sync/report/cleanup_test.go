@@ -19,7 +19,7 @@ func owing() Report {
 	}
 	gone := object.Because(reason.Unreachable, "it is declared no more (linkwright abandon east): no route to host")
 	return Report{Commit: commit, At: now, Clusters: []Cluster{
-		{Name: "east", Step: plan.Step{Cluster: "east", Refused: gone}, Debts: []state.Owed{
+		{Name: "east", Step: plan.Step{Cluster: "east", Denied: gone}, Debts: []state.Owed{
 			owed("a", "east", 90*24*time.Hour), owed("b", "east", 47*time.Hour), owed("c", "east", 30*time.Minute), owed("d", "east", time.Second),
 		}},
 		{Name: "west", Step: step("west"), Debts: []state.Owed{owed("west", "north", 3*time.Hour)}},
@@ -30,7 +30,7 @@ func owing() Report {
 func TestAgeOfTheFuture(t *testing.T) {
 	r := owing()
 	r.At = r.At.Add(-time.Hour)
-	if got := r.debts()[3]; got.Seconds != 0 || age(got) != "less than a minute" {
+	if got := r.cleanup()[3]; got.Seconds != 0 || age(got) != "less than a minute" {
 		t.Errorf("%+v is told as old as %s", got, age(got))
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Census struct {
 	Clusters []api.ClusterName // whose declaration is gone
 	Links    map[api.Pair]bool // that are recorded: whether they go
-	Begun    []api.Pair        // unlinks that began in their source, or of which only a debt is left; sorted
+	Begun    []api.Pair        // unlinks that began in their source, or of which only a pending cleanup is left; sorted
 	// Unread are clusters that stay and cannot be read now. Nobody knows all that these hold, so what they have begun to lose counts
 	// with what they lose now: else, of clusters that come back one after the other, each could take some more of their links.
 	Unread map[api.ClusterName]bool

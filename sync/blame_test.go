@@ -21,7 +21,7 @@ func TestDriftThatIsRefused(t *testing.T) {
 			t.Error("nothing is told")
 		}
 		for _, p := range all {
-			if c := p.Counts(); c.InPlace != 11 || c.Changing != 1 || !strings.Contains(rows(p), "Changing: {Invalid") {
+			if c := p.Counts(); c.Ready != 11 || c.Changing != 1 || !strings.Contains(rows(p), "Changing: {Invalid") {
 				t.Errorf("%+v%s", c, rows(p))
 			}
 		}

@@ -60,7 +60,7 @@ func (d *daemon) more(passes, closed int) {
 	before, _ := d.passes()
 	d.eventually(fmt.Sprintf("%d more passes", passes), func(context.Context) (bool, error) {
 		n, last := d.passes()
-		return n >= before+passes && last.Counts().ClustersUnread+last.Counts().ClustersRefused == closed && (closed > 0 || last.Clean()), nil
+		return n >= before+passes && last.Counts().ClustersUnknown+last.Counts().ClustersDenied == closed && (closed > 0 || last.Clean()), nil
 	})
 }
 

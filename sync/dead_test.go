@@ -16,7 +16,7 @@ import (
 )
 
 // TestDeadClusters: API servers that stop to answer while their links are declared no more. What can be reached goes, what
-// cannot is owed, told with its age, and paid when they are back.
+// cannot stays pending, is reported with its age, and goes when they are back.
 func TestDeadClusters(t *testing.T) {
 	b := newBed(t)
 	d := &text{}
@@ -68,11 +68,11 @@ func (b *bed) dropsTwo(d *text) {
 	all := b.declarations("")
 	d.set(all[strings.LastIndex(all, "apiVersion: linkwright.dev/v1alpha1\nkind: Cluster"):] + two)
 	l := b.loop(d, agent)
-	b.owing(b.once(l), "east", "west→east")
-	owing := b.once(b.loop(d, agent)) // another process still knows
-	b.owing(owing, "north", "west→north")
-	if owing.Counts().Debts != 2 {
-		b.t.Errorf("owed is not one end each:\n%s", dump(owing))
+	b.cleanupPending(b.once(l), "east", "west→east")
+	other := b.once(b.loop(d, agent)) // another process still knows
+	b.cleanupPending(other, "north", "west→north")
+	if other.Counts().Cleanup != 2 {
+		b.t.Errorf("pending is not one end each:\n%s", dump(other))
 	}
 	inventories, err := b.client("west").CoreV1().ConfigMaps(object.AccessNamespace).List(b.t.Context(), metav1.ListOptions{LabelSelector: object.OwnerLabel})
 	if err != nil || len(inventories.Items) != 1 {
@@ -80,9 +80,9 @@ func (b *bed) dropsTwo(d *text) {
 	}
 	b.resume("east")
 	half := b.once(l)
-	b.owing(half, "north", "north→east for less than a minute, west→north")
-	if c := half.Counts(); c.Debts != 2 {
-		b.t.Errorf("with one back %d ends are owed:\n%s", c.Debts, dump(half))
+	b.cleanupPending(half, "north", "north→east for less than a minute, west→north")
+	if c := half.Counts(); c.Cleanup != 2 {
+		b.t.Errorf("with one back cleanup of %d ends is pending:\n%s", c.Cleanup, dump(half))
 	}
 	b.resume("north")
 	b.clean(l, 0)
@@ -100,22 +100,22 @@ func (b *bed) resume(name string) {
 	}
 }
 
-// owing holds that a report tells a debt.
-func (b *bed) owing(r report.Report, name, link string) {
+// cleanupPending holds that a report says so of a link.
+func (b *bed) cleanupPending(r report.Report, name, link string) {
 	b.t.Helper()
 	var text strings.Builder
 	if err := r.Write(&text, report.Text); err != nil {
 		b.t.Fatal(err)
 	}
 	aligned := strings.Join(strings.Fields(text.String()), " ")
-	if r.Clean() || !strings.Contains(aligned, name+" owes "+link+" for less than a minute") {
-		b.t.Errorf("%s owes %s, and the report does not say so:\n%s", name, link, text.String())
+	if r.Clean() || !strings.Contains(aligned, name+" CleanupPending "+link+" for less than a minute") {
+		b.t.Errorf("cleanup of %s in %s is pending, and the report does not say so:\n%s", name, link, text.String())
 	}
 }
 
-// dies pauses a cluster, undeclares a link of it, and makes a pass that must tell what is owed and leave nothing of it in the
+// dies pauses a cluster, undeclares a link of it, and makes a pass that must tell what is pending and leave nothing of it in the
 // home cluster; then the cluster is back.
-func (b *bed) dies(l *sync.Loop, name string, owes api.Pair, undeclare func()) {
+func (b *bed) dies(l *sync.Loop, name string, link api.Pair, undeclare func()) {
 	b.t.Helper()
 	c := b.Cluster(name)
 	if err := c.Pause(); err != nil {
@@ -133,7 +133,7 @@ func (b *bed) dies(l *sync.Loop, name string, owes api.Pair, undeclare func()) {
 	if err := r.Write(&text, report.Text); err != nil {
 		b.t.Fatal(err)
 	}
-	if want := name + "  owes " + owes.String() + " for less than a minute"; r.Counts().Debts != 1 || r.Clean() || !strings.Contains(text.String(), want) {
+	if want := name + "  CleanupPending  " + link.String() + " for less than a minute"; r.Counts().Cleanup != 1 || r.Clean() || !strings.Contains(text.String(), want) {
 		b.t.Errorf("the report does not say %q:\n%s", want, text.String())
 	}
 	inventories, err := b.client("west").CoreV1().ConfigMaps("linkwright-access").List(b.t.Context(), metav1.ListOptions{})
@@ -141,8 +141,8 @@ func (b *bed) dies(l *sync.Loop, name string, owes api.Pair, undeclare func()) {
 		b.t.Fatal(err)
 	}
 	for _, cm := range inventories.Items {
-		if cm.Name == "linkwright."+string(owes.Source)+"."+string(owes.Target) {
-			b.t.Errorf("west still has its end of %s: %s", owes, text.String())
+		if cm.Name == "linkwright."+string(link.Source)+"."+string(link.Target) {
+			b.t.Errorf("west still has its end of %s: %s", link, text.String())
 		}
 	}
 	deleted := func(q testbed.Request) bool { return q.Verb == "delete" && q.Resource == "namespaces" }

@@ -225,7 +225,7 @@ func TestSteadyEdits(t *testing.T) {
 		edits(third)
 		time.Sleep(2 * time.Second)
 		for _, p := range r.told() {
-			if p.Commit == "c2" && p.Counts().InPlace != 12 {
+			if p.Commit == "c2" && p.Counts().Ready != 12 {
 				t.Errorf("the round ended early: %+v %s", p.Counts(), rows(p))
 			}
 		}
@@ -287,7 +287,7 @@ func TestObservedDrift(t *testing.T) {
 			if len(all) == 0 {
 				t.Fatalf("nothing is told %v later", after)
 			}
-			if c := all[len(all)-1].Counts(); c.InPlace != 11 || c.Changing != 1 {
+			if c := all[len(all)-1].Counts(); c.Ready != 11 || c.Changing != 1 {
 				t.Errorf("%v later: %+v", after, c)
 			}
 		}

@@ -135,7 +135,7 @@ func (b *bed) extras(t *testing.T, l *sync.Loop, o overlays) {
 	monitor := object.Key{Group: "monitoring.coreos.com", Kind: "ServiceMonitor", Namespace: testbed.Multicluster, Name: "gateway"}
 	o.extras["east"] = []object.Object{extra(t, monitor, `{"spec":{}}`)}
 	r := b.once(l)
-	if c := r.Counts(); c.InPlace != 12 || c.Held != 1 || c.Failed != 0 || r.Clean() {
+	if c := r.Counts(); c.Ready != 12 || c.Blocked != 1 || c.Failed != 0 || r.Clean() {
 		t.Errorf("with a kind that east does not serve: %+v\n%s", c, dump(r))
 	}
 	if row := rowOf(t, r, object.End{Cluster: "east"}); row.Phase != plan.Blocked || row.Why.Code != reason.KindNotServed {
@@ -211,7 +211,7 @@ func (b *bed) suspendedLink(t *testing.T, l *sync.Loop, d *text) {
 	}
 	before := b.writes()
 	r := b.once(l)
-	if c := r.Counts(); !r.Clean() || c.InPlace != 10 || c.Suspended != 2 {
+	if c := r.Counts(); !r.Clean() || c.Ready != 10 || c.Suspended != 2 {
 		t.Errorf("%+v\n%s", c, dump(r))
 	}
 	row := rowOf(t, r, object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "east"}})
@@ -233,7 +233,7 @@ func (b *bed) suspendedCluster(t *testing.T, l *sync.Loop, d *text) {
 	before := b.asked("north")
 	d.set(as(b.declarations(link("west", "east")+link("east", "west")), "north", "suspend: true"))
 	r := b.once(l)
-	if c := r.Counts(); !r.Clean() || c.InPlace != 4 || c.Suspended != 9 { // 4 links at both ends, and the base
+	if c := r.Counts(); !r.Clean() || c.Ready != 4 || c.Suspended != 9 { // 4 links at both ends, and the base
 		t.Errorf("%+v\n%s", c, dump(r))
 	}
 	if sent := b.sent("north", before); len(sent) > 0 {

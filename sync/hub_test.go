@@ -205,7 +205,7 @@ func (h *hub) pass() {
 		h.t.Fatal(err)
 	}
 	h.ready()
-	if c := r.Counts(); c.Failed+c.ClustersUnread+c.ClustersRefused+c.Held > 0 {
+	if c := r.Counts(); c.Failed+c.ClustersUnknown+c.ClustersDenied+c.Blocked > 0 {
 		h.t.Fatalf("%+v\n%s", c, dump(r))
 	}
 }

@@ -26,7 +26,7 @@ func linkWith(source, target, more string) string {
 func (b *bed) clean(l *sync.Loop, ends int) report.Report {
 	b.t.Helper()
 	r := b.once(l)
-	if c := r.Counts(); c.InPlace != ends || !r.Clean() {
+	if c := r.Counts(); c.Ready != ends || !r.Clean() {
 		b.t.Fatalf("%+v, want %d ends in place\n%s", c, ends, dump(r))
 	}
 	return r

@@ -26,7 +26,7 @@ func single(t *testing.T, o memcluster.Options, links string, f func(*rig)) {
 func (r *rig) once(ends int) report.Report {
 	r.t.Helper()
 	got, err := r.loop().Once(r.t.Context(), 1)
-	if c := got.Counts(); err != nil || !got.Clean() || c.InPlace != ends {
+	if c := got.Counts(); err != nil || !got.Clean() || c.Ready != ends {
 		r.t.Fatalf("%+v, want %d in place: %v%s", c, ends, err, rows(got))
 	}
 	return got

@@ -37,7 +37,7 @@ func TestReportWithinTwoSeconds(t *testing.T) {
 			r.t.Fatalf("%d reports of the pass under way", len(all))
 		}
 		last := all[len(all)-1]
-		if len(last.Clusters) != 3 || last.Clean() || last.Head != "c1" || last.Counts().InPlace > 0 {
+		if len(last.Clusters) != 3 || last.Clean() || last.Head != "c1" || last.Counts().Ready > 0 {
 			r.t.Errorf("commit %q, head %q, clean %t, %+v", last.Commit, last.Head, last.Clean(), last.Counts())
 		}
 		for _, c := range last.Clusters {

@@ -191,7 +191,7 @@ func (h heard) Write(ctx context.Context, c object.Change) (object.Record, error
 }
 
 // keepRecord forgets a cluster that departed, or is declared to leave, once nothing of ours is left in it: nobody need
-// find it again, and what becomes of it is no longer our concern. Before that it strikes off what is no longer owed, and
+// find it again, and what becomes of it is no longer our concern. Before that it removes from the record what is no longer pending, and
 // writes a cluster down again that holds something of ours and is in the record no more, since that was lost, or is in it with an
 // identity that people replaced.
 func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
@@ -201,8 +201,8 @@ func (r *reconcile) keepRecord(ctx context.Context, uid string) error {
 	switch known, recorded := r.store.Record.Last().Clusters[r.cluster.Name]; {
 	case r.step.Left():
 		return r.forget(ctx)
-	case len(r.step.Paid) > 0:
-		return r.record.RemovePending(ctx, r.cluster.Name, r.step.Paid)
+	case len(r.step.CleanedUp) > 0:
+		return r.record.RemovePending(ctx, r.cluster.Name, r.step.CleanedUp)
 	case (!recorded || known.UID != uid) && r.step.Denied == nil && r.holds():
 		return r.record.Remember(ctx, r.cluster, uid, r.step)
 	}
@@ -296,12 +296,12 @@ func (r *run) lastHeard() time.Time { return time.Unix(0, r.heard.Load()) }
 //	Unfinished  something is left to do, failed, or was never looked at
 //	Finished    nothing is left to do
 //	Repaired    it took back nothing but what others changed; nobody has looked yet at what that wrote
-//	Owed        another one was wanted in a round that ended before it: the next has it
+//	Repeat      another one was wanted in a round that ended before it: the next has it
 type lastState string
 
 const (
 	unfinished lastState = ""
 	finished   lastState = "Finished"
 	repaired   lastState = "Repaired"
-	owed       lastState = "Owed"
+	repeat     lastState = "Repeat"
 )

@@ -132,7 +132,7 @@ func (r *rewind) keptUp(what string, head api.Commit, words ...string) {
 	r.writes()
 	got := r.pass()
 	sent := deeds(got, r.writes())
-	if !slices.Equal(sent, []string{"west: update " + controller.String()}) || got.Counts().InPlace != 12 {
+	if !slices.Equal(sent, []string{"west: update " + controller.String()}) || got.Counts().Ready != 12 {
 		r.t.Errorf("%s: writes %q, %+v\n%s\n%s", what, sent, got.Counts(), got.Err, dump(got))
 	}
 	if got.Commit != r.last || got.Head != head || got.Clean() {
@@ -177,7 +177,7 @@ func deeds(r report.Report, sent []string) []string {
 func (r *rewind) onwards(what string) {
 	r.t.Helper()
 	r.last = r.h.push(r.last, r.declarations(mesh)+"# "+what)
-	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Counts().InPlace != 12 {
+	if got := r.pass(); got.Err != "" || !got.Clean() || got.Commit != r.last || got.Counts().Ready != 12 {
 		r.t.Errorf("%s, and then a commit on top: %s\n%s", what, got.Err, dump(got))
 	}
 }
@@ -238,7 +238,7 @@ func (r *rewind) meanwhile(t *testing.T) {
 	r.h.force(r.first)
 	r.begin()
 	got := r.untouched("while north is down", "allow non-fast-forward")
-	if got.Commit != r.last || got.Counts().ClustersUnread != 1 {
+	if got.Commit != r.last || got.Counts().ClustersUnknown != 1 {
 		t.Errorf("while north is down: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.resume("north")
@@ -275,7 +275,7 @@ func (r *rewind) comesBack(t *testing.T) {
 	r.h.git(r.h.work, "merge", "-q", "-s", "ours", "-m", "both", string(head))
 	r.last = api.Commit(r.h.git(r.h.work, "rev-parse", "HEAD"))
 	r.h.force(r.last)
-	if got := r.pass(); got.Err != "" || !got.Clean() || got.Counts().InPlace != 12 {
+	if got := r.pass(); got.Err != "" || !got.Clean() || got.Counts().Ready != 12 {
 		t.Errorf("what follows both: %s\n%s", got.Err, dump(got))
 	}
 }
@@ -291,7 +291,7 @@ func (r *rewind) behind(t *testing.T) {
 	r.h.force(older)
 	r.begin()
 	got := r.pass() // north gets what the others have
-	if got.Commit != r.last || got.Head != older || !strings.Contains(got.Err, "allow non-fast-forward") || got.Counts().InPlace != 12 {
+	if got.Commit != r.last || got.Head != older || !strings.Contains(got.Err, "allow non-fast-forward") || got.Counts().Ready != 12 {
 		t.Errorf("forced back to what north carries: in force is %s: %s\n%s", got.Commit, got.Err, dump(got))
 	}
 	r.keptUp("and then", older, "allow non-fast-forward")

@@ -195,7 +195,7 @@ func (r *rig) clean(after time.Duration, ends int) report.Report {
 		r.t.Fatal("no report")
 	}
 	last := all[len(all)-1]
-	if c := last.Counts(); !last.Clean() || c.InPlace != ends {
+	if c := last.Counts(); !last.Clean() || c.Ready != ends {
 		r.t.Fatalf("%+v, want %d in place: %s%s", c, ends, last.Err, rows(last))
 	}
 	return last

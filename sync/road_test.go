@@ -26,7 +26,7 @@ func TestRoad(t *testing.T) {
 	l := b.loop(d, agent)
 
 	r := b.once(l)
-	if c := r.Counts(); c.InPlace != 12 || !r.Clean() {
+	if c := r.Counts(); c.Ready != 12 || !r.Clean() {
 		t.Fatalf("first pass of a mesh of three: %+v\n%s", c, dump(r))
 	}
 	b.mirrored("west", "web-of-east-east")
@@ -130,10 +130,10 @@ func (b *bed) paused(t *testing.T, l *sync.Loop) {
 		t.Fatal(err)
 	}
 	c := r.Counts()
-	if sent := aside(b.writes()[before:]); c.ClustersUnread != 1 || c.Failed != 0 || len(sent) != 1 {
+	if sent := aside(b.writes()[before:]); c.ClustersUnknown != 1 || c.Failed != 0 || len(sent) != 1 {
 		t.Errorf("with north paused: %+v\n%s", sent, dump(r))
 	}
-	if r := b.once(l); !r.Clean() || r.Counts().InPlace != 12 {
+	if r := b.once(l); !r.Clean() || r.Counts().Ready != 12 {
 		t.Errorf("with north back: %+v\n%s", r.Counts(), dump(r))
 	}
 }
@@ -144,7 +144,7 @@ func (b *bed) unlinked(t *testing.T, l *sync.Loop) {
 	b.lookalikes(t)
 	b.restored(t)
 	r := b.once(l)
-	if c := r.Counts(); c.InPlace != 10 || !r.Clean() {
+	if c := r.Counts(); c.Ready != 10 || !r.Clean() {
 		t.Fatalf("unlink: %+v\n%s", c, dump(r))
 	}
 	b.unharmed(t)

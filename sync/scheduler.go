@@ -172,7 +172,7 @@ func (s *scheduler) want(name api.ClusterName) {
 // next. s.mu is held.
 func (s *scheduler) need(w *worker, pending bool) {
 	if w.exhausted(len(s.workers)) {
-		w.last.state = owed
+		w.last.state = repeat
 		return
 	}
 	w.pending = w.pending || pending
@@ -215,7 +215,7 @@ func (s *scheduler) begin(ctx context.Context, name api.ClusterName) (*reconcile
 	w.run = &run{round: s.round.number, pending: w.pending, cut: cut}
 	w.run.hear()
 	w.read, w.schedule = unread, schedule{ended: w.ended}
-	if w.last.state == owed {
+	if w.last.state == repeat {
 		w.last.state = unfinished
 	}
 	from := reader{shared: s.shared, cluster: w.cluster, how: s.round.how(w, s.loop.Changes != nil), round: s.round.number}

@@ -113,7 +113,7 @@ func TestStandbyRepairsAtOnce(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			all := r.told()
-			if len(all) == 0 || all[len(all)-1].Counts().InPlace != 12 || (all[0].Err != "") != down {
+			if len(all) == 0 || all[len(all)-1].Counts().Ready != 12 || (all[0].Err != "") != down {
 				t.Errorf("Git down %t: %d reports, %q, told %+v %s", down, len(all), all[0].Err, all[len(all)-1].Counts(), rows(all[len(all)-1]))
 			}
 		})

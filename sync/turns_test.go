@@ -31,7 +31,7 @@ func TestSettled(t *testing.T) {
 			t.Errorf("%d reports in five minutes", len(all))
 		}
 		for _, p := range all {
-			if c := p.Counts(); !p.Clean() || c.InPlace != 12 || c.Written > 0 || p.When != report.AtEnd {
+			if c := p.Counts(); !p.Clean() || c.Ready != 12 || c.Written > 0 || p.When != report.AtEnd {
 				t.Errorf("a pass over what is settled: %+v %s", c, rows(p))
 			}
 		}
@@ -160,7 +160,7 @@ func TestHanging(t *testing.T) {
 		r.declare("c2", rigLink("west", "north")+rigLink("north", "west"))
 		time.Sleep(4 * time.Second)
 		all := r.told()
-		if len(all) != 1 || all[0].Commit != "c2" || all[0].Counts().InPlace != 4 || all[0].When != report.AtEnd {
+		if len(all) != 1 || all[0].Commit != "c2" || all[0].Counts().Ready != 4 || all[0].When != report.AtEnd {
 			t.Fatalf("told of the commit: %d reports %s", len(all), rows(all[0]))
 		}
 		k := probe
@@ -188,7 +188,7 @@ func TestHangingFromTheBeginning(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		all := r.told()
-		if len(all) == 0 || all[0].Counts().InPlace != 2 || all[0].Clusters[0].Status() != report.Unknown {
+		if len(all) == 0 || all[0].Counts().Ready != 2 || all[0].Clusters[0].Status() != report.Unknown {
 			t.Fatalf("told %d times: %s", len(all), rows(all[0]))
 		}
 		r.Cluster("east").Fault(func(f *memcluster.Faults) { f.Hanging = false })
@@ -281,7 +281,7 @@ func TestContested(t *testing.T) {
 			t.Errorf("%d writes for 12 edits, want %d", n, store.MaxCorrections+1)
 		}
 		last := r.told()
-		if c := last[len(last)-1].Counts(); c.InPlace == 12 {
+		if c := last[len(last)-1].Counts(); c.Ready == 12 {
 			t.Errorf("nothing is told of it: %s", rows(last[len(last)-1]))
 		}
 		time.Sleep(2 * time.Minute)

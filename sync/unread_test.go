@@ -93,7 +93,7 @@ func (r *rewind) absent(*testing.T) {
 	r.nothing("once more", string(r.first), "allow non-fast-forward", "nobody knows")
 	r.resume("east", "north")
 	got := r.pass() // west has its base back
-	if got.Commit != r.last || got.Counts().InPlace != 12 {
+	if got.Commit != r.last || got.Counts().Ready != 12 {
 		r.t.Errorf("once all are back: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.keptUp("and then", r.first, string(r.last), "allow non-fast-forward")
@@ -112,7 +112,7 @@ func (r *rewind) unseen(*testing.T) {
 	r.pause("east", "north")
 	r.h.force(r.first)
 	r.begin("east", "north") // west, the home, is not theirs to ask
-	if got := r.untouched("while they are down"); got.Commit != r.first || got.Counts().ClustersUnread != 2 {
+	if got := r.untouched("while they are down"); got.Commit != r.first || got.Counts().ClustersUnknown != 2 {
 		r.t.Errorf("while they are down: in force is %s, %+v", got.Commit, got.Counts())
 	}
 	r.resume("east", "north")

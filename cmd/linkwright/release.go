@@ -140,7 +140,7 @@ func fate(c object.Change) string {
 	return c.Action.String()
 }
 
-// dropRecord deletes the record of clusters once it names none, and no debt.
+// dropRecord deletes the record of clusters once it names none, and no cleanup is pending.
 func (e engine) dropRecord(ctx context.Context) error {
 	r, err := e.record(ctx)
 	if err != nil || len(r.Clusters) > 0 || r.Was.IsZero() {

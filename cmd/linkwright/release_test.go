@@ -170,7 +170,7 @@ func (l *lab) unmarked(cluster string) {
 	}
 }
 
-// uninstallsDead: a cluster that left the fleet and is dead, and owes. What can be reached goes, the rest is told and remembered,
+// uninstallsDead: a cluster that left the fleet and is dead. What can be reached goes, the rest is told and remembered,
 // and goes once it is back.
 func (l *lab) uninstallsDead() {
 	l.t.Helper()
@@ -192,7 +192,7 @@ func (l *lab) uninstallsDead() {
 	l.unmarked("west")
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
 	if err != nil || strings.Count(record.Data["fleet.json"], `"source"`) != 2 {
-		l.t.Errorf("the record of debts: %v, %v", record, err)
+		l.t.Errorf("the record of pending cleanups: %v, %v", record, err)
 	}
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)

@@ -58,7 +58,7 @@ func wrongs(problems []api.Problem) int {
 
 func failed(r report.Report) bool {
 	c := r.Counts()
-	if c.Failed+c.Held+c.Refused+c.ClustersUnread+c.ClustersRefused > 0 {
+	if c.Failed+c.Blocked+c.Denied+c.ClustersUnknown+c.ClustersDenied > 0 {
 		return true
 	}
 	return slices.ContainsFunc(r.Clusters, func(cl report.Cluster) bool { return cl.Status() != report.Ready })

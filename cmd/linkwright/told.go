@@ -141,7 +141,7 @@ func (c installed) links(ctx context.Context, live bool) (report.Told, error) {
 			err = failed[names[i]]
 		}
 		out.Clusters[i] = report.ToldCluster{Name: names[i], Applied: appliedIn(all.inventories)}
-		for _, d := range known.Clusters[names[i]].Debts {
+		for _, d := range known.Clusters[names[i]].Pending {
 			out.Clusters[i].Cleanup = append(out.Clusters[i].Cleanup, d.Link())
 		}
 		if found[i] = all; err != nil {

@@ -34,7 +34,7 @@ every Cluster were declared with state: Leaving. Without --yes it shows what goe
 where there is something, 0 where there is nothing. Run again, it goes on with what was begun, and waits for
 it: the exit code is 0 only once nothing is left.
 
-What a cluster holds that cannot be read is told, and owed as ever (exit code 4): run it again once that is
+What a cluster holds that cannot be read is reported, and its cleanup stays pending (exit code 4): run it again once that is
 back, or, if it never will be, take its declaration out and give it up with --abandon-cluster, which says what
 stays behind. A dead source keeps its access to others for --access-grace.
 

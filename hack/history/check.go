@@ -46,7 +46,7 @@ func (r *run) judge(p *process, c object.Change, was *thing) string {
 	case !c.Action.Takes():
 		return ""
 	case isInventory(c.Key):
-		return cmp.Or(p.commit.records(c), r.owed(p, c))
+		return cmp.Or(p.commit.records(c), r.pendingFirst(p, c))
 	case c.Action == object.Release && c.Key.Namespace != "" && c.Key.Namespace != p.commit.clusters[pl.name].mc():
 		return "(d) it is given up where no chart would look for it" // in a former namespace (seed 7101672)
 	case c.Action == object.Release && p.commit.external(c) && p.commit.policy != api.CreateOnly:

@@ -150,9 +150,9 @@ func (p *plane) keeps(e object.End) bool {
 	return slices.ContainsFunc(keys, func(k object.Key) bool { return p.things[k] != nil && p.things[k].by == ours })
 }
 
-// lets says that an unlink was approved, or has begun elsewhere; of one that its cluster owes, the rest went before.
+// lets says that an unlink was approved, or has begun elsewhere; of one whose cleanup is pending, the rest went before.
 func (r *run) lets(e object.End) bool {
-	if slices.ContainsFunc(r.debts[e.Cluster], func(d inventory.Debt) bool { return d.Link() == e.Link }) {
+	if slices.ContainsFunc(r.pending[e.Cluster], func(d inventory.Pending) bool { return d.Link() == e.Link }) {
 		return true
 	}
 	for _, name := range []api.ClusterName{e.Link.Source, e.Link.Target} {
@@ -189,8 +189,8 @@ func (r *run) granted(p *process, c object.Change) string {
 	return ""
 }
 
-// owed: before the last inventory that tells of a link goes, what a cluster that gives no answer still holds is written down.
-func (r *run) owed(p *process, c object.Change) string {
+// pendingFirst: before the last inventory that tells of a link goes, what a cluster that gives no answer still holds is written down.
+func (r *run) pendingFirst(p *process, c object.Change) string {
 	far := c.End.Link.Source
 	if c.End.IsSource() {
 		far = c.End.Link.Target
@@ -202,7 +202,7 @@ func (r *run) owed(p *process, c object.Change) string {
 	if t := pl.things[inventoryKey(c.End.Link)]; t == nil || t.by != ours {
 		return ""
 	}
-	for _, d := range r.debts[far] {
+	for _, d := range r.pending[far] {
 		if d.Link() == c.End.Link {
 			return ""
 		}

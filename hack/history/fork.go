@@ -22,7 +22,7 @@ func (r *run) fork() *run {
 	}
 	f := *r
 	f.Player, f.forked, f.writes = &still, true, 0
-	f.home, f.debts, f.accepted = maps.Clone(r.home), maps.Clone(r.debts), maps.Clone(r.accepted)
+	f.home, f.pending, f.accepted = maps.Clone(r.home), maps.Clone(r.pending), maps.Clone(r.accepted)
 	f.last, f.process = maps.Clone(r.last), r.process.fork()
 	f.forget, f.specs, f.planes = maps.Clone(r.forget), maps.Clone(r.specs), maps.Clone(r.planes)
 	f.former = maps.Clone(r.former)
@@ -205,8 +205,8 @@ func (r *run) summary(b *strings.Builder, p *plane) {
 	}
 	_, known := r.home[p.name]
 	fmt.Fprintf(b, "%s is remembered %t\n", p.name, known)
-	for _, d := range r.debts[p.name] {
-		fmt.Fprintf(b, "%s owes %s since %s\n", p.name, d.Link(), d.Since)
+	for _, d := range r.pending[p.name] {
+		fmt.Fprintf(b, "%s pending: %s since %s\n", p.name, d.Link(), d.Since)
 	}
 }
 

@@ -64,9 +64,9 @@ func (p *Player) Play(events []Event) string {
 type run struct {
 	*Player
 	planes        map[api.ClusterName]*plane
-	home          map[api.ClusterName]string           // the record of clusters: their uids
-	debts         map[api.ClusterName][]inventory.Debt // of the record
-	guard         state.Guard                          // of the record; replaced, never changed in place
+	home          map[api.ClusterName]string              // the record of clusters: their uids
+	pending       map[api.ClusterName][]inventory.Pending // of the record
+	guard         state.Guard                             // of the record; replaced, never changed in place
 	accepted      map[api.ClusterName]string
 	head          commit
 	process, next *process // next: one that took over from a process that hangs
@@ -96,7 +96,7 @@ func (r *run) begin(names []api.ClusterName) {
 	r.planes, r.home, r.accepted = map[api.ClusterName]*plane{}, map[api.ClusterName]string{}, map[api.ClusterName]string{}
 	r.guard = state.Guard{Retiring: map[api.ClusterName]bool{}}
 	r.head = commit{clusters: map[api.ClusterName]cluster{}, seconds: map[api.ClusterName]api.ClusterName{}, links: map[api.Pair]link{}, policy: api.PruneSync}
-	r.debts, r.former = map[api.ClusterName][]inventory.Debt{}, map[api.ClusterName]api.ClusterName{}
+	r.pending, r.former = map[api.ClusterName][]inventory.Pending{}, map[api.ClusterName]api.ClusterName{}
 	r.grace, r.forget, r.specs = day, map[api.ClusterName]bool{}, map[api.ClusterName]api.Linkerd{}
 	r.last, r.now, r.process = map[api.ClusterName]plan.Step{}, time.Unix(1_800_000_000, 0).UTC(), newProcess(1)
 	for i, name := range names {

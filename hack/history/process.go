@@ -83,7 +83,7 @@ func (r *run) world(p *process) state.Snapshot {
 	w := state.Snapshot{
 		Installation: object.Installation{Owner: owner},
 		Declarations: state.Declarations{Fleet: p.commit.fleet, Departed: r.departed(p.commit.fleet)},
-		Record:       state.Record{UIDs: r.home, Debts: r.debts, Accepted: r.accepted, Guard: r.guard, Forget: r.forget},
+		Record:       state.Record{UIDs: r.home, Pending: r.pending, Accepted: r.accepted, Guard: r.guard, Forget: r.forget},
 		Options:      state.Options{Grace: r.grace},
 		Process:      state.Process{Term: p.term},
 		Takeover:     state.Takeover{Adopt: p.adopts, Release: p.releases},
@@ -183,9 +183,9 @@ func (r *run) turn(p *process, c fleet.Cluster, f *fault) int {
 	}
 	if r.last[c.Name] = s; s.Writes() == 0 {
 		r.judged(s.Judged)
-		if r.settles(c.Name, s.Paid); s.Left() && p.releases == nil {
+		if r.settles(c.Name, s.CleanedUp); s.Left() && p.releases == nil {
 			delete(r.home, c.Name)
-			delete(r.debts, c.Name)
+			delete(r.pending, c.Name)
 			r.guard.Retiring = maps.Clone(r.guard.Retiring)
 			delete(r.guard.Retiring, c.Name)
 			r.planes[c.Name].given = r.planes[c.Name].given || len(s.Rows) > 0 && s.Rows[0].Why != nil && s.Rows[0].Why.Code == reason.Abandoned
@@ -226,11 +226,11 @@ func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
 	return s
 }
 
-// remember writes down in the home cluster what sync does before a step: which cluster that is, and what others owe after it.
+// remember writes down in the home cluster what sync does before a step: which cluster that is, and which cleanups are pending after it.
 func (r *run) remember(p *process, s plan.Step) {
 	uid := p.sides[s.Cluster].Facts.UID
 	if was, known := r.home[s.Cluster]; known && was != uid {
-		delete(r.debts, s.Cluster)
+		delete(r.pending, s.Cluster)
 	}
 	r.home[s.Cluster] = uid
 	r.judged(s.Judged)
@@ -241,21 +241,21 @@ func (r *run) remember(p *process, s plan.Step) {
 	if c, ok := p.commit.fleet.Cluster(s.Cluster); ok {
 		r.specs[s.Cluster] = c.Spec.Linkerd
 	}
-	r.settles(s.Cluster, s.Paid)
-	for _, end := range s.Owed {
+	r.settles(s.Cluster, s.CleanedUp)
+	for _, end := range s.Pending {
 		_, declared := p.commit.fleet.Cluster(end.Cluster)
 		if _, known := r.home[end.Cluster]; !known && !declared {
 			continue
 		}
 		r.home[end.Cluster] += "" // remembered, though it was not read yet
-		r.debts[end.Cluster] = inventory.Known{Debts: r.debts[end.Cluster]}.Owing(r.now, end.Link).Debts
+		r.pending[end.Cluster] = inventory.Known{Pending: r.pending[end.Cluster]}.AddPending(r.now, end.Link).Pending
 	}
 }
 
-// settles strikes off what a cluster owes no more.
+// settles removes what is no more pending.
 func (r *run) settles(name api.ClusterName, paid []api.Pair) {
 	if len(paid) > 0 {
-		r.debts[name] = inventory.Known{Debts: r.debts[name]}.Without(paid).Debts
+		r.pending[name] = inventory.Known{Pending: r.pending[name]}.Without(paid).Pending
 	}
 }
 

@@ -157,7 +157,7 @@ func words(s plan.Step) (out string) {
 		}
 		out += "\n"
 	}
-	return fmt.Sprintf("%s  %v %v %v\n", out, s.Look, s.Owed, s.Paid)
+	return fmt.Sprintf("%s  %v %v %v\n", out, s.Look, s.Pending, s.CleanedUp)
 }
 
 // send does at the server what was done in memory, and holds its answer to that one.

@@ -16,7 +16,7 @@ import (
 )
 
 // goldens are the ConfigMaps of testdata, each as a commit of this repository once wrote it, and never to be written anew:
-// clusters hold what releases wrote. Those of since are of 7ef8a5b, debts of dfaba50, linkerd, kept, rotate and conditions of the commits
+// clusters hold what releases wrote. Those of since are of 7ef8a5b, pending cleanups of dfaba50, linkerd, kept, rotate and conditions of the commits
 // that brought them, all others of 73ad152, and no commit in between wrote other bytes.
 func goldens() map[string]Inventory {
 	gateway := object.Key{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "linkerd-multicluster", Name: "gateway"}
@@ -70,10 +70,10 @@ func goldenRecords() map[string]map[api.ClusterName]Known {
 	at := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster"}
 	east := Known{UID: "5f0d1c1e-7a52-4a5e-8a0b-3a4f6f1f2b11", Linkerd: at, Access: api.Access{KubeconfigSecret: &api.SecretKey{Name: "east", Key: "kubeconfig"}}}
 	west := Known{Linkerd: at, Access: api.Access{InCluster: true}}
-	owing := west
-	owing.Debts = []Debt{{Source: "west", Target: "east", Since: time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)}}
+	pending := west
+	pending.Pending = []Pending{{Source: "west", Target: "east", Since: time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)}}
 	return map[string]map[api.ClusterName]Known{
-		"v1-record": {"east": east, "west": west}, "v1-record-debts": {"east": east, "west": owing},
+		"v1-record": {"east": east, "west": west}, "v1-record-pending": {"east": east, "west": pending},
 	}
 }
 

@@ -62,24 +62,24 @@ func TestRecordOfOthers(t *testing.T) {
 	}
 }
 
-// Debts are in order, and one that is told of again keeps its age. What they are added to stays as it was.
+// Pending cleanups are in order, and one that is added again keeps its age. What they are added to stays as it was.
 func TestOwing(t *testing.T) {
 	pair := func(target api.ClusterName) api.Pair { return api.Pair{Source: "west", Target: target} }
-	was := make([]Debt, 1, 8) // with room: an append would write behind it
-	was[0] = Debt{"west", "north", noon}
-	k := Known{UID: "1", Debts: was}
-	later := k.Owing(noon.Add(time.Hour+time.Millisecond), pair("south"), pair("north"), pair("east"))
-	want := []Debt{{"west", "east", noon.Add(time.Hour)}, {"west", "north", noon}, {"west", "south", noon.Add(time.Hour)}}
-	if diff := cmp.Diff(want, later.Debts); diff != "" {
-		t.Errorf("Owing: -want +got\n%s", diff)
+	was := make([]Pending, 1, 8) // with room: an append would write behind it
+	was[0] = Pending{"west", "north", noon}
+	k := Known{UID: "1", Pending: was}
+	later := k.AddPending(noon.Add(time.Hour+time.Millisecond), pair("south"), pair("north"), pair("east"))
+	want := []Pending{{"west", "east", noon.Add(time.Hour)}, {"west", "north", noon}, {"west", "south", noon.Add(time.Hour)}}
+	if diff := cmp.Diff(want, later.Pending); diff != "" {
+		t.Errorf("AddPending: -want +got\n%s", diff)
 	}
-	if diff := cmp.Diff([]Debt{{"west", "north", noon}, {}, {}}, was[:3]); diff != "" {
+	if diff := cmp.Diff([]Pending{{"west", "north", noon}, {}, {}}, was[:3]); diff != "" {
 		t.Errorf("what it was called on: -want +got\n%s", diff)
 	}
-	if rest := later.Without([]api.Pair{pair("east"), pair("south")}).Debts; !slices.Equal(rest, was) {
+	if rest := later.Without([]api.Pair{pair("east"), pair("south")}).Pending; !slices.Equal(rest, was) {
 		t.Errorf("without two: %v", rest)
 	}
-	if rest := k.Without([]api.Pair{pair("north")}).Debts; rest != nil {
+	if rest := k.Without([]api.Pair{pair("north")}).Pending; rest != nil {
 		t.Errorf("without any: %v", rest)
 	}
 }

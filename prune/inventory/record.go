@@ -24,14 +24,14 @@ type Record struct {
 	Was       object.Record // of the ConfigMap; zero where it does not exist yet
 }
 
-// Known is one remembered cluster; UID is that of its kube-system namespace, empty where it was not read yet. Debts are sorted
+// Known is one remembered cluster; UID is that of its kube-system namespace, empty where it was not read yet. Pending is sorted
 // by link.
 type Known struct {
 	UID     string            `json:"uid"`
 	Access  api.Access        `json:"access"`
 	Linkerd api.Linkerd       `json:"linkerd"`
 	Names   []api.ClusterName `json:"names,omitempty"` // second names that it is declared with, sorted
-	Debts   []Debt            `json:"debts,omitempty"`
+	Pending []Pending         `json:"pendingCleanup,omitempty"`
 	// Leaving says that its removal was let through, or declared by state: Leaving: it is finished, never judged again.
 	Leaving bool `json:"leaving,omitempty"`
 }

@@ -18,7 +18,7 @@ type part struct {
 	base                  *inventory.Inventory // to be recorded of the base: it is written with commit and term
 	ahead, changes, after []object.Change
 	look, retire          []api.ClusterName
-	owed                  []object.End
+	pending               []object.End
 	tries                 []Try
 }
 
@@ -141,7 +141,7 @@ func (a *admission) leaving(p proposal) part {
 			row.Phase = Waiting
 			break
 		}
-		out.owed, out.after = a.owes(v.End), []object.Change{a.drop(v.Next)}
+		out.pending, out.after = a.pending(v.End), []object.Change{a.drop(v.Next)}
 	default:
 		out = a.take(v.Next, v.Go)
 		row.Phase, row.Why = out.row.Phase, out.row.Why
@@ -219,8 +219,8 @@ func (a *admission) unread(end object.End) (why *object.Reason, look []api.Clust
 	return object.Because(reason.WaitingForRead, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
 }
 
-// owes is the other end of a link whose last end here goes, while nobody knows how that stands.
-func (a *admission) owes(end object.End) []object.End {
+// pending is the other end of a link whose last end here goes, while nobody knows how that stands.
+func (a *admission) pending(end object.End) []object.End {
 	own, _ := a.record(end)
 	if a.peer(own).State.Known() {
 		return nil

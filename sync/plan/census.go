@@ -67,8 +67,8 @@ func (r tally) countLinks(c *prune.Census, recorded map[api.ClusterName][]invent
 	}
 }
 
-// begun are the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those of which a cluster
-// owes the rest. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end
+// begun are the unlinks that are finished, whatever is denied: those whose end in the source leaves, or is gone, and those whose
+// cleanup is pending. While a source cannot be read, or does not show its mirrors, nobody can judge what would disappear there: so its target's end
 // alone begins nothing.
 func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api.Pair]bool {
 	out := map[api.Pair]bool{}
@@ -84,10 +84,10 @@ func (r tally) begun(recorded map[api.ClusterName][]inventory.Inventory) map[api
 			}
 		}
 	}
-	for name := range r.Debts {
-		for _, owed := range r.Owed(name) {
-			if !r.standsIn(recorded, name, owed.Link) {
-				add(owed.Link)
+	for name := range r.Pending {
+		for _, end := range r.PendingIn(name) {
+			if !r.standsIn(recorded, name, end.Link) {
+				add(end.Link)
 			}
 		}
 	}
@@ -100,10 +100,10 @@ func (r tally) through(recorded map[api.ClusterName][]inventory.Inventory, link 
 	return read && !slices.ContainsFunc(all, func(inv inventory.Inventory) bool { return inv.End.Link == link })
 }
 
-// standsIn says that the other cluster of a link has made it anew since the given one owes an end of it.
-func (r tally) standsIn(recorded map[api.ClusterName][]inventory.Inventory, debtor api.ClusterName, link api.Pair) bool {
+// standsIn says that the other cluster of a link has made it anew since cleanup of the given one is pending.
+func (r tally) standsIn(recorded map[api.ClusterName][]inventory.Inventory, pending api.ClusterName, link api.Pair) bool {
 	other := link.Source
-	if other == debtor {
+	if other == pending {
 		other = r.Holder(link)
 	}
 	return slices.ContainsFunc(recorded[other], func(inv inventory.Inventory) bool { return inv.End.Link == link && !inv.Leaving })

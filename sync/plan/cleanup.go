@@ -21,17 +21,17 @@ import (
 //	anything, for adopt and release           the cluster: hidden
 //	all that is left in a departed cluster    the cluster, once people abandon it: yields
 
-// settle says which debts of the cluster are paid: nothing of the end is left, or its link is declared again. Nobody would tell
-// of one again that is struck off, so the cluster is read for it once more.
-func (c *cluster) settle(s Step) Step {
-	for _, d := range c.Debts[c.name] {
+// cleanedUp says which cleanups of the cluster are done: nothing of the end is left, or its link is declared again. Nobody would tell
+// of one again that is removed from the record, so the cluster is read for it once more.
+func (c *cluster) cleanedUp(s Step) Step {
+	for _, d := range c.Pending[c.name] {
 		row := s.row(object.End{Cluster: c.name, Link: d.Link()})
 		if row.Phase == "" || !row.Leaving {
-			s.Paid = append(s.Paid, d.Link())
+			s.CleanedUp = append(s.CleanedUp, d.Link())
 		}
 	}
-	if len(s.Paid) > 0 && c.side.Pass != c.Pass {
-		s.Paid, s.Look = nil, append(s.Look, c.name)
+	if len(s.CleanedUp) > 0 && c.side.Pass != c.Pass {
+		s.CleanedUp, s.Look = nil, append(s.Look, c.name)
 	}
 	return s
 }
@@ -107,10 +107,10 @@ func (p parting) notAbandoned() string {
 	return ""
 }
 
-// abandon says what stays behind in a cluster that people gave up, and how it is taken away by hand: debts, and these ends of links.
+// abandon says what stays behind in a cluster that people gave up, and how it is taken away by hand: pending cleanups, and these ends of links.
 func (p parting) abandon(ends ...object.End) Row {
 	var left []string
-	for _, o := range p.Owed(p.name) {
+	for _, o := range p.PendingIn(p.name) {
 		left = append(left, fmt.Sprintf("of %s: %s", o.Link, o.Left))
 	}
 	for _, end := range ends {

@@ -14,10 +14,10 @@ import (
 // LeftOver is what one cluster still holds of an installation.
 type LeftOver struct {
 	Cluster api.ClusterName
-	Objects []object.Key   // objects of ours, and inventories, by key; namespace linkwright-access is none of them
-	Unread  *object.Reason // why nobody knows what else is there; nil: the cluster was read
-	Cleanup []state.Owed   // ends of removed links that the record says are still there
-	Orphans []object.Key   // with our mark and in no inventory, by key: nothing proves that they are ours (see state.Rebuilt)
+	Objects []object.Key    // objects of ours, and inventories, by key; namespace linkwright-access is none of them
+	Unread  *object.Reason  // why nobody knows what else is there; nil: the cluster was read
+	Cleanup []state.Pending // ends of removed links that the record says are still there
+	Orphans []object.Key    // with our mark and in no inventory, by key: nothing proves that they are ours (see state.Rebuilt)
 }
 
 // Left lists what clusters still hold, by cluster, and only those that hold something or were not read. It tells what is live and
@@ -30,7 +30,7 @@ func Left(w state.Snapshot, asked func(object.End) bool) []LeftOver {
 	var out []LeftOver
 	for _, name := range everywhere(w) {
 		left := LeftOver{Cluster: name}
-		for _, o := range w.Owed(name) {
+		for _, o := range w.PendingIn(name) {
 			if asked(object.End{Cluster: name, Link: o.Link}) {
 				left.Cleanup = append(left.Cleanup, o)
 			}
@@ -57,7 +57,7 @@ func everywhere(w state.Snapshot) []api.ClusterName {
 			names[c.Name] = true
 		}
 	}
-	for name := range w.Debts {
+	for name := range w.Pending {
 		names[name] = true
 	}
 	return slices.Sorted(maps.Keys(names))

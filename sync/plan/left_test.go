@@ -56,7 +56,7 @@ func TestLeftUnreadAndGone(t *testing.T) {
 	if left := Left(w, nil); len(left) != 1 || left[0].Unread == nil || left[0].Unread.Code != "Unreachable" {
 		t.Errorf("with east unread: %+v", left)
 	}
-	w.Debts = nil
+	w.Pending = nil
 	delete(w.Clusters, "east")
 	if left := Left(w, nil); len(left) != 1 || left[0].Unread == nil {
 		t.Errorf("with east never tried: %+v", left)

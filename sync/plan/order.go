@@ -18,11 +18,11 @@ func (c *cluster) collect(s Step, parts []part) Step {
 	for _, p := range parts {
 		s.Rows = append(s.Rows, c.told(p.row))
 		s.Ahead, s.Changes, s.After = append(s.Ahead, p.ahead...), append(s.Changes, p.changes...), append(s.After, p.after...)
-		s.Tries, s.Look, s.Owed = append(s.Tries, p.tries...), append(s.Look, p.look...), append(s.Owed, p.owed...)
+		s.Tries, s.Look, s.Pending = append(s.Tries, p.tries...), append(s.Look, p.look...), append(s.Pending, p.pending...)
 		s.within(p.Again)
 		s.retry(p.Retry)
 	}
-	slices.SortFunc(s.Owed, object.End.Compare)
+	slices.SortFunc(s.Pending, object.End.Compare)
 	slices.SortFunc(s.Rows, func(a, b Row) int { return a.End.Compare(b.End) })
 	return s
 }

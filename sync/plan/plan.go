@@ -46,7 +46,7 @@ func Next(w state.Snapshot, name api.ClusterName, r Renderer, policies ...Policy
 	s.Judged = c.judge(retiring(parts))
 	s = remarks{c}.add(s)
 	s = tokens{c}.add(s)
-	s = c.settle(s)
+	s = c.cleanedUp(s)
 	s.Orphans = c.orphans(s.Rows)
 	return c.lookBack(parting{c}.keep(parting{c}.yields(s)))
 }

@@ -28,12 +28,12 @@ func (s *sim) round() {
 
 // charge writes debts down as the record does.
 func (s *sim) charge(step Step) {
-	if s.world.Debts == nil {
-		s.world.Debts = map[api.ClusterName][]inventory.Debt{}
+	if s.world.Pending == nil {
+		s.world.Pending = map[api.ClusterName][]inventory.Pending{}
 	}
-	for _, end := range step.Owed {
-		known := inventory.Known{Debts: s.world.Debts[end.Cluster]}
-		s.world.Debts[end.Cluster] = known.Owing(s.world.Now, end.Link).Debts
+	for _, end := range step.Pending {
+		known := inventory.Known{Pending: s.world.Pending[end.Cluster]}
+		s.world.Pending[end.Cluster] = known.AddPending(s.world.Now, end.Link).Pending
 	}
 }
 
@@ -85,8 +85,8 @@ func TestApprovedLinksGoWhileAClusterIsDown(t *testing.T) {
 	for range 8 {
 		s.round()
 	}
-	if s.world.Guard.Denied != nil || len(s.world.Debts["x"]) != 8 {
-		t.Errorf("denied %+v, debts %v", s.world.Guard.Denied, s.world.Debts["x"])
+	if s.world.Guard.Denied != nil || len(s.world.Pending["x"]) != 8 {
+		t.Errorf("denied %+v, debts %v", s.world.Guard.Denied, s.world.Pending["x"])
 	}
 }
 
@@ -142,8 +142,8 @@ func TestALinkMadeAnewIsNoDebt(t *testing.T) {
 	for range 8 {
 		s.round()
 	}
-	if len(s.world.Debts["x"]) != 1 {
-		t.Fatalf("debts: %v", s.world.Debts)
+	if len(s.world.Pending["x"]) != 1 {
+		t.Fatalf("debts: %v", s.world.Pending)
 	}
 	s.world.Fleet = declare(t, meshWithX, meshOf(meshWithX...))
 	for range 8 {

@@ -42,10 +42,10 @@ type Times struct {
 
 // Recorded is what the management cluster is to record.
 type Recorded struct {
-	// Owed are ends in other clusters that nothing but the record will tell of once this step is done: to be written there
-	// first. Paid are debts of this cluster that the record need not tell of any more. Both are sorted.
-	Owed []object.End
-	Paid []api.Pair
+	// Pending are ends in other clusters that nothing but the record will tell of once this step is done: to be written there
+	// first. CleanedUp are those of this cluster that the record need not name any more. Both are sorted.
+	Pending   []object.End
+	CleanedUp []api.Pair
 	// Judged is what is new about removals: to be written to the record before anything else.
 	Judged Judged
 }

@@ -58,27 +58,27 @@ func (k *Keeper) Enter(ctx context.Context, f *fleet.Fleet) ([]fleet.Cluster, er
 	return k.Store.Enter(f, record), nil
 }
 
-// Remember writes down, before the first write to a cluster, its identity, what other clusters owe once the step is done, and what
-// the step found out about removals. Another cluster under a known name owes nothing of what the former did.
+// Remember writes down, before the first write to a cluster, its identity, which cleanups are pending in other clusters once the step is done, and what
+// the step found out about removals. Nothing is pending in another cluster under a known name.
 func (k *Keeper) Remember(ctx context.Context, c fleet.Cluster, uid string, s plan.Step) error {
 	as := func(was inventory.Known) inventory.Known {
 		known := inventory.Known{UID: uid, Access: c.Spec.Access, Linkerd: c.Spec.Linkerd}
 		known.Leaving = c.Spec.State == api.Leaving || k.Store.Declared.HasLeft(c.Name) && was.Leaving
 		known.Names = k.Store.Declared.Names(c.Name)
 		if was.UID == uid {
-			known.Debts = was.Without(s.Paid).Debts
+			known.Pending = was.Without(s.CleanedUp).Pending
 		}
 		return known
 	}
 	last := k.Store.Record.Last()
-	if was := last.Clusters[c.Name]; len(s.Owed) == 0 && reflect.DeepEqual(was, as(was)) && !s.Judged.News && k.limits(last) == last.Limits {
+	if was := last.Clusters[c.Name]; len(s.Pending) == 0 && reflect.DeepEqual(was, as(was)) && !s.Judged.News && k.limits(last) == last.Limits {
 		return nil // as nearly always: to amend is to copy all clusters
 	}
 	return k.Amend(ctx, func(r *inventory.Record) bool {
 		was := r.Clusters[c.Name]
 		r.Clusters[c.Name] = as(was)
 		k.nameSecond(r.Clusters, c.Name, uid)
-		news := k.addPending(r.Clusters, s.Owed)
+		news := k.addPending(r.Clusters, s.Pending)
 		news = judged(r, s.Judged) || news
 		return news || !reflect.DeepEqual(was, as(was)) || k.limits(*r) != r.Limits
 	})
@@ -147,7 +147,7 @@ func (k *Keeper) addPending(clusters map[api.ClusterName]inventory.Known, owed [
 		if i := slices.IndexFunc(declared, func(c fleet.Cluster) bool { return c.Name == end.Cluster }); !ok && i >= 0 && !k.Store.Declared.HasLeft(end.Cluster) {
 			known, ok = inventory.Known{Access: declared[i].Spec.Access, Linkerd: declared[i].Spec.Linkerd}, true
 		}
-		if more := known.Owing(time.Now(), end.Link); ok && len(more.Debts) > len(known.Debts) {
+		if more := known.AddPending(time.Now(), end.Link); ok && len(more.Pending) > len(known.Pending) {
 			clusters[end.Cluster], news = more, true
 		}
 	}
@@ -162,7 +162,7 @@ func (k *Keeper) RemovePending(ctx context.Context, name api.ClusterName, paid [
 		if clusters[name] = was.Without(paid); !ok {
 			delete(clusters, name)
 		}
-		return ok && len(clusters[name].Debts) < len(was.Debts)
+		return ok && len(clusters[name].Pending) < len(was.Pending)
 	})
 }
 

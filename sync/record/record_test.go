@@ -119,7 +119,7 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 	if _, err := other.Enter(t.Context(), &fleet.Fleet{}); err != nil {
 		t.Fatal(err)
 	}
-	theirs := inventory.Known{UID: "theirs"}.Owing(time.Now(), api.Pair{Source: "a", Target: "other"})
+	theirs := inventory.Known{UID: "theirs"}.AddPending(time.Now(), api.Pair{Source: "a", Target: "other"})
 	if err := other.Amend(t.Context(), func(r *inventory.Record) bool { r.Clusters["other"] = theirs; return true }); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestRecordOfTwoProcesses(t *testing.T) {
 	if err := all.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := k.recorded(t); len(got) != manyNew+1 || len(got["other"].Debts) != 1 {
+	if got := k.recorded(t); len(got) != manyNew+1 || len(got["other"].Pending) != 1 {
 		t.Errorf("%d clusters are recorded, want %d; the other's is %+v", len(got), manyNew+1, got["other"])
 	}
 }

@@ -19,7 +19,7 @@ type cleanupDoc struct {
 func (r Report) cleanup() []cleanupDoc {
 	out := []cleanupDoc{}
 	for _, c := range r.Clusters {
-		for _, o := range c.Debts {
+		for _, o := range c.Cleanup {
 			d := cleanupDoc{
 				Cluster: string(c.Name), Source: string(o.Link.Source), Target: string(o.Link.Target),
 				Since: o.Since.UTC().Format(time.RFC3339), Left: o.Left,

@@ -14,15 +14,15 @@ import (
 // owing is a fleet of which all is in place, but for what two clusters still hold of removed links.
 func owing() Report {
 	now := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	owed := func(source, target api.ClusterName, old time.Duration) state.Owed {
-		return state.Owed{Link: link(source, target), Since: now.Add(-old), Left: "account of " + string(source)}
+	owed := func(source, target api.ClusterName, old time.Duration) state.Pending {
+		return state.Pending{Link: link(source, target), Since: now.Add(-old), Left: "account of " + string(source)}
 	}
 	gone := object.Because(reason.Unreachable, "it is declared no more (linkwright abandon east): no route to host")
 	return Report{Commit: commit, At: now, Clusters: []Cluster{
-		{Name: "east", Step: plan.Step{Cluster: "east", Denied: gone}, Debts: []state.Owed{
+		{Name: "east", Step: plan.Step{Cluster: "east", Denied: gone}, Cleanup: []state.Pending{
 			owed("a", "east", 90*24*time.Hour), owed("b", "east", 47*time.Hour), owed("c", "east", 30*time.Minute), owed("d", "east", time.Second),
 		}},
-		{Name: "west", Step: step("west"), Debts: []state.Owed{owed("west", "north", 3*time.Hour)}},
+		{Name: "west", Step: step("west"), Cleanup: []state.Pending{owed("west", "north", 3*time.Hour)}},
 	}}
 }
 

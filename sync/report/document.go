@@ -108,7 +108,7 @@ func (r Report) document() document {
 	d := document{
 		Applied: string(r.Commit), Observed: string(r.Head), Error: m.line(r.Err), ReadOnly: r.ReadOnly, Syncing: r.When == Syncing, Clean: r.Clean(), Seconds: r.Took.Seconds(),
 		Summary: summary{
-			Links: map[Status]int{}, Bases: map[Status]int{}, Clusters: map[Status]int{}, Written: counts.Written, Failed: counts.Failed, Cleanup: counts.Debts,
+			Links: map[Status]int{}, Bases: map[Status]int{}, Clusters: map[Status]int{}, Written: counts.Written, Failed: counts.Failed, Cleanup: counts.Cleanup,
 		},
 		Problems: problemDocs(m, r.Problems), Links: []linkDoc{}, Cleanup: r.cleanup(), Clusters: []clusterDoc{},
 	}

@@ -227,12 +227,12 @@ func TestClean(t *testing.T) {
 		want   bool
 		counts Counts
 	}{
-		{"steady", steady(), true, Counts{InPlace: 4}},
-		{"suspended and left", asDeclared(), true, Counts{InPlace: 1, Suspended: 4}},
-		{"refused", refusedWhole(), false, Counts{Held: 1, ClustersUnread: 1}},
-		{"bases", bases(), false, Counts{Written: 1, Changing: 1, Held: 1, Waiting: 1}},
-		{"not ready", unready(), false, Counts{InPlace: 2, Waiting: 3}},
-		{"owing", owing(), false, Counts{ClustersUnread: 1, Debts: 5}},
+		{"steady", steady(), true, Counts{Ready: 4}},
+		{"suspended and left", asDeclared(), true, Counts{Ready: 1, Suspended: 4}},
+		{"refused", refusedWhole(), false, Counts{Blocked: 1, ClustersUnknown: 1}},
+		{"bases", bases(), false, Counts{Written: 1, Changing: 1, Blocked: 1, Waiting: 1}},
+		{"not ready", unready(), false, Counts{Ready: 2, Waiting: 3}},
+		{"owing", owing(), false, Counts{ClustersUnknown: 1, Cleanup: 5}},
 	}
 	for _, tt := range tests {
 		if got := tt.report.Clean(); got != tt.want || tt.report.Counts() != tt.counts {

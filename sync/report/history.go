@@ -98,10 +98,10 @@ func (r Report) done(changed bool) Event {
 		{"written", c.Written},
 		{"failed", c.Failed},
 		{"links", len(Links(r))},
-		{"blocked", c.Held},
-		{"denied", c.Refused},
-		{"clustersUnread", c.ClustersUnread},
-		{"clustersDenied", c.ClustersRefused},
+		{"blocked", c.Blocked},
+		{"denied", c.Denied},
+		{"clustersUnread", c.ClustersUnknown},
+		{"clustersDenied", c.ClustersDenied},
 	} {
 		e.add(n.Key, n.Value)
 	}

@@ -72,7 +72,7 @@ func TestTransitions(t *testing.T) {
 	gone.Clusters[0].Step.Rows, gone.Clusters[1].Step.Rows = nil, nil
 	pending := gone
 	pending.Clusters = []Cluster{gone.Clusters[0], gone.Clusters[1]}
-	pending.Clusters[0].Debts = []state.Owed{{Link: link("west", "east"), Left: "its account"}}
+	pending.Clusters[0].Cleanup = []state.Pending{{Link: link("west", "east"), Left: "its account"}}
 	gated := reported(in, in)
 	gated.Clusters[0].Step = plan.Step{Cluster: "east", Denied: object.Because("Replaced", "another cluster")}
 	base := reported(in, in)

@@ -17,8 +17,8 @@ type Cluster struct {
 	Name     api.ClusterName
 	Step     plan.Step
 	Outcomes []object.Outcome
-	Debts    []state.Owed // what it still holds of removed links, sorted by link
-	Applied  api.Commit   // the revision that its base carried when it was read last; empty: none
+	Cleanup  []state.Pending // what it still holds of removed links, sorted by link
+	Applied  api.Commit      // the revision that its base carried when it was read last; empty: none
 }
 
 // Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
@@ -72,9 +72,9 @@ func (r Report) Status(w io.Writer, f Format) error { return tell(w, f, r.status
 // Counts sums a report up. Ends are counted as they stand after the pass, bases where they have anything to tell.
 type Counts struct {
 	Written, Failed                                      int // writes
-	InPlace, Changing, Suspended, Held, Waiting, Refused int // ends
-	ClustersUnread, ClustersRefused                      int
-	Debts                                                int // ends of removed links that wait in clusters that could not be read
+	Ready, Changing, Suspended, Blocked, Waiting, Denied int // ends
+	ClustersUnknown, ClustersDenied                      int
+	Cleanup                                              int // ends of removed links that wait in clusters that could not be read
 }
 
 // Counts sums a report up.
@@ -90,11 +90,11 @@ func (r Report) Counts() Counts {
 		}
 		switch cl.Status() {
 		case Unknown:
-			c.ClustersUnread++
+			c.ClustersUnknown++
 		case Denied:
-			c.ClustersRefused++
+			c.ClustersDenied++
 		}
-		c.Debts += len(cl.Debts)
+		c.Cleanup += len(cl.Cleanup)
 		for _, row := range cl.Step.Rows {
 			if !row.End.IsBase() || !row.Quiet() && row.Phase != plan.Removed && cl.Step.Denied == nil {
 				c.count(row.Phase)
@@ -107,17 +107,17 @@ func (r Report) Counts() Counts {
 func (c *Counts) count(s plan.Phase) {
 	switch s {
 	case plan.Ready:
-		c.InPlace++
+		c.Ready++
 	case plan.Changing, plan.Removed:
 		c.Changing++
 	case plan.Suspended:
 		c.Suspended++
 	case plan.Blocked:
-		c.Held++
+		c.Blocked++
 	case plan.Waiting:
 		c.Waiting++
 	case plan.Denied:
-		c.Refused++
+		c.Denied++
 	}
 }
 
@@ -125,5 +125,5 @@ func (c *Counts) count(s plan.Phase) {
 // nobody knows.
 func (r Report) Clean() bool {
 	c := r.Counts()
-	return r.Err == "" && r.When != Syncing && c.Failed+c.Held+c.Waiting+c.Refused+c.ClustersUnread+c.ClustersRefused+c.Debts == 0
+	return r.Err == "" && r.When != Syncing && c.Failed+c.Blocked+c.Waiting+c.Denied+c.ClustersUnknown+c.ClustersDenied+c.Cleanup == 0
 }

@@ -73,7 +73,7 @@ func (r Report) states() map[subject]standing {
 				all[subject{message: BaseChanged, cluster: c.Name}] = baseState(row, of)
 			}
 		}
-		for _, d := range c.Debts {
+		for _, d := range c.Cleanup {
 			all[subject{CleanupChanged, c.Name, d.Link}] = standing{is: isPending, why: "linkwright removes it once the cluster can be read: " + d.Left}
 		}
 		if d := (confinedDoc{c.Step.Unconfined}); d.missesPolicies() {

@@ -10,19 +10,19 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Owed is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
+// Pending is an end of a removed link in a cluster that could not be read when the rest of the link went: what is left there goes
 // as soon as it can be read, however late that is.
-type Owed struct {
+type Pending struct {
 	Link  api.Pair
 	Since time.Time // when it became the last that is left of its link
 	Left  string    // what that is, in words
 }
 
-// Owed tells what a cluster owes, sorted by link. What is declared again is no debt.
-func (s Snapshot) Owed(name api.ClusterName) (out []Owed) {
-	for _, d := range s.Debts[name] {
+// PendingIn gives the cleanups that are pending in a cluster, sorted by link. What is declared again is none.
+func (s Snapshot) PendingIn(name api.ClusterName) (out []Pending) {
+	for _, d := range s.Pending[name] {
 		if !s.Linked(d.Link()) {
-			out = append(out, Owed{Link: d.Link(), Since: d.Since, Left: Remains(s.Owner, object.End{Cluster: name, Link: d.Link()})})
+			out = append(out, Pending{Link: d.Link(), Since: d.Since, Left: Remains(s.Owner, object.End{Cluster: name, Link: d.Link()})})
 		}
 	}
 	return out

@@ -92,7 +92,7 @@ func (s Snapshot) vouched(end object.End, recorded []inventory.Inventory) bool {
 			return true
 		}
 	}
-	return !end.IsBase() && (s.Declares(end.Link) || s.toldAcross(end) || s.indebted(end))
+	return !end.IsBase() && (s.Declares(end.Link) || s.toldAcross(end) || s.hasPending(end))
 }
 
 // toldAcross says that the inventory of a link's other end tells of it.
@@ -102,9 +102,9 @@ func (s Snapshot) toldAcross(end object.End) bool {
 	return found
 }
 
-// indebted says that the end is one that its cluster owes.
-func (r Record) indebted(end object.End) bool {
-	return slices.ContainsFunc(r.Debts[end.Cluster], func(d inventory.Debt) bool { return d.Link() == end.Link })
+// hasPending says that the cleanup of an end is pending.
+func (r Record) hasPending(end object.End) bool {
+	return slices.ContainsFunc(r.Pending[end.Cluster], func(d inventory.Pending) bool { return d.Link() == end.Link })
 }
 
 // EndOf is the end in a cluster whose objects have such a name. What no link's end holds, in the multicluster

@@ -41,9 +41,9 @@ type Declarations struct {
 type Record struct {
 	// UIDs are the identities by which clusters are remembered; Accepted are those that people confirmed.
 	UIDs, Accepted map[api.ClusterName]string
-	// Debts are what clusters still hold of removed links; Forget are clusters that people give up, once they are declared no more.
-	Debts  map[api.ClusterName][]inventory.Debt
-	Forget map[api.ClusterName]bool
+	// Pending are what clusters still hold of removed links; Forget are clusters that people give up, once they are declared no more.
+	Pending map[api.ClusterName][]inventory.Pending
+	Forget  map[api.ClusterName]bool
 	// Guard limits what a revision may remove.
 	Guard Guard
 	// Suspended are people's decisions of the kind Suspend; what is over counts no more.

@@ -65,7 +65,7 @@ func (r *Record) set(now inventory.Record) {
 // remembered is what a snapshot has of a record.
 func remembered(now inventory.Record, d decided, limit *api.PruneLimits) state.Record {
 	out := state.Record{
-		UIDs: make(map[api.ClusterName]string, len(now.Clusters)), Debts: map[api.ClusterName][]inventory.Debt{},
+		UIDs: make(map[api.ClusterName]string, len(now.Clusters)), Pending: map[api.ClusterName][]inventory.Pending{},
 		Accepted: d.accepted, Forget: d.abandoned, Suspended: d.suspended,
 		Guard: state.Guard{Limits: now.Limits, Approvals: now.Approvals, Denied: now.Denied, Retiring: map[api.ClusterName]bool{}, Cap: limit},
 	}
@@ -74,8 +74,8 @@ func remembered(now inventory.Record, d decided, limit *api.PruneLimits) state.R
 		if k.Leaving {
 			out.Guard.Retiring[name] = true
 		}
-		if len(k.Debts) > 0 {
-			out.Debts[name] = k.Debts
+		if len(k.Pending) > 0 {
+			out.Pending[name] = k.Pending
 		}
 	}
 	return out

@@ -239,13 +239,13 @@ func (m *metrics) clusters(r report.Report) {
 func (m *metrics) cleanup(r report.Report) {
 	var oldest time.Time
 	for _, c := range r.Clusters {
-		for _, d := range c.Debts {
+		for _, d := range c.Cleanup {
 			if oldest.IsZero() || d.Since.Before(oldest) {
 				oldest = d.Since
 			}
 		}
 	}
-	m.set("linkwright_pending_cleanup", float64(r.Counts().Debts))
+	m.set("linkwright_pending_cleanup", float64(r.Counts().Cleanup))
 	m.set("linkwright_oldest_pending_cleanup_timestamp_seconds", 0)
 	if !oldest.IsZero() {
 		m.set("linkwright_oldest_pending_cleanup_timestamp_seconds", float64(oldest.Unix()))

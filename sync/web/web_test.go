@@ -154,8 +154,8 @@ func TestDriftIsCounted(t *testing.T) {
 func TestDebtsAreCounted(t *testing.T) {
 	s := New(Options{})
 	s.Publish(report.Report{Clusters: []report.Cluster{
-		{Name: "east", Debts: []state.Owed{{Since: time.Unix(300, 0)}, {Since: time.Unix(200, 0)}}},
-		{Name: "west", Debts: []state.Owed{{Since: time.Unix(250, 0)}}},
+		{Name: "east", Cleanup: []state.Pending{{Since: time.Unix(300, 0)}, {Since: time.Unix(200, 0)}}},
+		{Name: "west", Cleanup: []state.Pending{{Since: time.Unix(250, 0)}}},
 	}})
 	for _, want := range []string{"linkwright_pending_cleanup 3", "linkwright_oldest_pending_cleanup_timestamp_seconds 200"} {
 		if got := ours(t, s); !slices.Contains(got, want) {

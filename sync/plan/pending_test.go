@@ -16,21 +16,21 @@ import (
 
 var eastPart = object.End{Cluster: "east", Link: westEast.Link}
 
-// book plays the home record: what a step owes is written down, what is paid is struck off.
+// book plays the home record: what a step leaves pending is written down, what is cleaned up is removed.
 func (s *sim) book(step Step) {
-	for _, end := range step.Owed {
-		known := inventory.Known{Debts: s.world.Debts[end.Cluster]}.Owing(s.world.Now, end.Link)
-		s.world.Debts = map[api.ClusterName][]inventory.Debt{end.Cluster: known.Debts}
+	for _, end := range step.Pending {
+		known := inventory.Known{Pending: s.world.Pending[end.Cluster]}.AddPending(s.world.Now, end.Link)
+		s.world.Pending = map[api.ClusterName][]inventory.Pending{end.Cluster: known.Pending}
 	}
-	if len(step.Paid) > 0 {
-		s.world.Debts = map[api.ClusterName][]inventory.Debt{
-			step.Cluster: inventory.Known{Debts: s.world.Debts[step.Cluster]}.Without(step.Paid).Debts,
+	if len(step.CleanedUp) > 0 {
+		s.world.Pending = map[api.ClusterName][]inventory.Pending{
+			step.Cluster: inventory.Known{Pending: s.world.Pending[step.Cluster]}.Without(step.CleanedUp).Pending,
 		}
 	}
 }
 
-// indebted is west→east removed while east was dead: nothing of it is left in west, and east owes its end.
-func indebted(t *testing.T) *sim {
+// indebted is west→east removed while east was dead: nothing of it is left in west, and cleanup of its end in east is pending.
+func pendingIn(t *testing.T) *sim {
 	t.Helper()
 	s := linked(t, all)
 	s.world.Fleet = declare(t, two, "")
@@ -38,13 +38,13 @@ func indebted(t *testing.T) *sim {
 	var owed []object.End
 	for range 30 {
 		step := s.turn("west")
-		if s.book(step); len(step.Owed) > 0 && len(step.After) == 0 {
+		if s.book(step); len(step.Pending) > 0 && len(step.After) == 0 {
 			t.Error("a debt without the inventory that goes")
 		}
-		if len(step.After) > 0 && len(step.Owed) == 0 {
+		if len(step.After) > 0 && len(step.Pending) == 0 {
 			t.Error("the last inventory that knows of the end goes, and nobody writes that down")
 		}
-		owed = append(owed, step.Owed...)
+		owed = append(owed, step.Pending...)
 	}
 	if !slices.Equal(owed, []object.End{eastPart}) {
 		t.Fatalf("owed: %v", owed)
@@ -52,12 +52,12 @@ func indebted(t *testing.T) *sim {
 	return s
 }
 
-// What a dead target holds is owed until it comes back, and then it goes the ordinary way; months later, and after a restart.
+// What a dead target holds is pending until it comes back, and then it goes the ordinary way; months later, and after a restart.
 func TestDebtOfADeadTarget(t *testing.T) {
-	s := indebted(t)
+	s := pendingIn(t)
 	s.world.Now = s.world.Now.Add(100 * 24 * time.Hour)
 	w := s.now()
-	owed := w.Owed("east")
+	owed := w.PendingIn("east")
 	if len(owed) != 1 || owed[0].Link != westEast.Link || w.Now.Sub(owed[0].Since) != 100*24*time.Hour || !strings.Contains(owed[0].Left, "ServiceAccount linkwright-access/linkwright.west") {
 		t.Fatalf("told: %+v", owed)
 	}
@@ -65,12 +65,12 @@ func TestDebtOfADeadTarget(t *testing.T) {
 	for range 10 {
 		step := s.turn("east")
 		left := !s.live["east"].Seen.Record(inventory.Key(owner, westEast)).IsZero()
-		if s.book(step); left && len(step.Paid) > 0 {
+		if s.book(step); left && len(step.CleanedUp) > 0 {
 			t.Fatal("it is struck off while its inventory is there")
 		}
 	}
 	same(t, "east", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("east"))
-	if got := s.now().Owed("east"); len(got) > 0 {
+	if got := s.now().PendingIn("east"); len(got) > 0 {
 		t.Errorf("still owed: %v", got)
 	}
 }
@@ -81,8 +81,8 @@ func TestNoDebtOfTheLiving(t *testing.T) {
 	s.world.Fleet = declare(t, two, "")
 	for range 20 {
 		for _, c := range two {
-			if step := s.turn(c); len(step.Owed)+len(step.Paid) > 0 {
-				t.Errorf("%s: owed %v, paid %v", c, step.Owed, step.Paid)
+			if step := s.turn(c); len(step.Pending)+len(step.CleanedUp) > 0 {
+				t.Errorf("%s: owed %v, paid %v", c, step.Pending, step.CleanedUp)
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func TestNoDebtOfTheUnknown(t *testing.T) {
 		s := linked(t, all)
 		s.world.Fleet = declare(t, []api.ClusterName{cluster}, "")
 		for range 20 {
-			if step := s.turn(cluster); len(step.Owed) > 0 {
-				t.Errorf("%s: owed %v", cluster, step.Owed)
+			if step := s.turn(cluster); len(step.Pending) > 0 {
+				t.Errorf("%s: owed %v", cluster, step.Pending)
 			}
 		}
 		same(t, string(cluster)+" without "+string(other), []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names(cluster))
@@ -105,52 +105,52 @@ func TestNoDebtOfTheUnknown(t *testing.T) {
 // Another cluster behind the name of one that owes pays nothing for it, and nothing is written there, until people say that it is
 // the one they mean. Then the debt of the former is void.
 func TestDebtOfAnotherCluster(t *testing.T) {
-	s := indebted(t)
+	s := pendingIn(t)
 	s.world.UIDs = map[api.ClusterName]string{"east": "another-uid"}
 	s.down["east"] = false
 	step := s.turn("east")
-	if step.Denied == nil || step.Denied.Code != reason.ClusterChanged || len(step.Paid) > 0 || len(s.now().Owed("east")) != 1 {
-		t.Fatalf("refused %v, paid %v", step.Denied, step.Paid)
+	if step.Denied == nil || step.Denied.Code != reason.ClusterChanged || len(step.CleanedUp) > 0 || len(s.now().PendingIn("east")) != 1 {
+		t.Fatalf("refused %v, paid %v", step.Denied, step.CleanedUp)
 	}
 	s.live["east"] = dressed("east", "192.0.2.9")
 	s.world.Accepted = map[api.ClusterName]string{"east": "east-kube-system"}
 	step = s.turn("east")
-	if step.Denied != nil || !slices.Equal(step.Paid, []api.Pair{westEast.Link}) {
-		t.Errorf("accepted: refused %v, paid %v", step.Denied, step.Paid)
+	if step.Denied != nil || !slices.Equal(step.CleanedUp, []api.Pair{westEast.Link}) {
+		t.Errorf("accepted: refused %v, paid %v", step.Denied, step.CleanedUp)
 	}
 }
 
 // A link that is declared again is no debt, and is struck off once the cluster can be read.
 func TestDebtOfADeclaredLink(t *testing.T) {
-	s := indebted(t)
+	s := pendingIn(t)
 	s.world.Fleet = declare(t, two, linkDoc("west", "east", all))
-	if got := s.now().Owed("east"); len(got) > 0 {
+	if got := s.now().PendingIn("east"); len(got) > 0 {
 		t.Errorf("owed although it is declared: %v", got)
 	}
 	s.down["east"] = false
-	if step := s.turn("east"); !slices.Equal(step.Paid, []api.Pair{westEast.Link}) {
-		t.Errorf("paid: %v", step.Paid)
+	if step := s.turn("east"); !slices.Equal(step.CleanedUp, []api.Pair{westEast.Link}) {
+		t.Errorf("paid: %v", step.CleanedUp)
 	}
 }
 
 // What was seen before this pass strikes nothing off.
 func TestDebtIsPaidByAFreshLook(t *testing.T) {
-	s := indebted(t)
+	s := pendingIn(t)
 	s.down["east"] = false
 	for range 10 {
 		s.turn("east")
 	}
 	w := s.now()
 	w.Pass = 7
-	if step := Next(w, "east", s.renderer()); len(step.Paid) > 0 || !slices.Contains(step.Look, "east") {
-		t.Errorf("paid %v, look %v", step.Paid, step.Look)
+	if step := Next(w, "east", s.renderer()); len(step.CleanedUp) > 0 || !slices.Contains(step.Look, "east") {
+		t.Errorf("paid %v, look %v", step.CleanedUp, step.Look)
 	}
 }
 
 // A cluster that is declared no more and cannot be read says how it is given up; given up, it is forgotten, says what stays
 // behind, and nobody waits for it. One that can be read is unlinked, whatever people said.
 func TestForgetCluster(t *testing.T) {
-	s := indebted(t)
+	s := pendingIn(t)
 	s.world.Fleet = declare(t, two[1:], "")
 	s.world.Departed = []fleet.Cluster{{Name: "east", Spec: api.Cluster{}.WithDefaults()}}
 	s.world.UIDs = map[api.ClusterName]string{"east": "east-kube-system"}
@@ -199,8 +199,8 @@ func TestForgetSource(t *testing.T) {
 	}
 	s.world.Forget = map[api.ClusterName]bool{"west": true}
 	for range 5 {
-		if step := s.turn("east"); len(step.Owed) > 0 {
-			t.Errorf("owed by who was given up: %v", step.Owed)
+		if step := s.turn("east"); len(step.Pending) > 0 {
+			t.Errorf("owed by who was given up: %v", step.Pending)
 		}
 	}
 	if !s.live["east"].Seen.Record(access).IsZero() {
@@ -232,7 +232,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 	for range 5 {
 		step = s.turn("east")
 		s.book(step)
-		owed = append(owed, step.Owed...)
+		owed = append(owed, step.Pending...)
 	}
 	if !s.live["east"].Seen.Record(access).IsZero() || !slices.Equal(owed, []object.End{westEast}) {
 		t.Fatalf("access %v, owed %v", s.live["east"].Seen.Record(access), owed)
@@ -242,7 +242,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 		s.book(s.turn("west"))
 	}
 	same(t, "west", []string{"ConfigMap linkwright-access/linkwright.base", "Namespace linkwright-access"}, s.names("west"))
-	if got := s.now().Owed("west"); len(got) > 0 {
+	if got := s.now().PendingIn("west"); len(got) > 0 {
 		t.Errorf("still owed: %v", got)
 	}
 }

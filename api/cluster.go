@@ -74,7 +74,7 @@ const (
 
 // Access is how linkwright reaches the cluster: exactly one of its fields is declared.
 type Access struct {
-	// KubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the home cluster.
+	// KubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the management cluster.
 	KubeconfigSecret *SecretKey `json:"kubeconfigSecret,omitempty"`
 	// Kubeconfig is a file beside the process; only where --allow-kubeconfig-paths is given, as people and tests do.
 	Kubeconfig *KubeconfigFile `json:"kubeconfig,omitempty"`

@@ -12,7 +12,7 @@ func docs(of string) string {
 	case "Access.kubeconfig":
 		return "kubeconfig is a file beside the process; only where --allow-kubeconfig-paths is given, as people and tests do."
 	case "Access.kubeconfigSecret":
-		return "kubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the home cluster."
+		return "kubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the management cluster."
 	case "Cluster":
 		return "Cluster is what is declared of a Kubernetes cluster."
 	case "Cluster.access":

@@ -11,7 +11,7 @@ import (
 )
 
 // played is a cluster in memory: the target of a link, of which an API server of its own would tell nothing more, or the
-// home cluster. It answers what it is asked for and more, issues tokens at once, and costs the server under test nothing.
+// management cluster. It answers what it is asked for and more, issues tokens at once, and costs the server under test nothing.
 type played struct {
 	mu   sync.Mutex
 	seen object.Observation

@@ -42,7 +42,7 @@ func (b *bed) daemonLogging(f func(*logged), more ...string) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
-	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home, "--listen", "127.0.0.1:0"}, more...)
+	args := append([]string{"run", "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.home, "--listen", "127.0.0.1:0"}, more...)
 	cmd := exec.CommandContext(ctx, b.program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience

@@ -290,7 +290,7 @@ func (b *bed) run(want int, command string, more ...string) {
 // ask gives the exit code, and all that was told.
 func (b *bed) ask(command string, more ...string) (int, string) {
 	b.Helper()
-	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--home-kubeconfig", b.home}, more...)
+	args := append([]string{command, "--repo", b.repo, "--allow-file-repo", "--kubeconfig", b.home}, more...)
 	cmd := exec.CommandContext(b.Context(), b.program, args...)
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError

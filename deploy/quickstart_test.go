@@ -93,7 +93,7 @@ spec: {prune: {maxLinks: 100%}}
 func (q *quickstart) grants(want bool) {
 	q.Helper()
 	command := strings.Replace(strings.TrimPrefix(object.Installation{}.Grant(), "linkwright "), "PATH", ".", 1)
-	if code, out := q.typed(append(strings.Fields(command), "--home-kubeconfig", "../west.yaml")...); code != 0 {
+	if code, out := q.typed(append(strings.Fields(command), "--management-kubeconfig", "../west.yaml")...); code != 0 {
 		q.Fatalf("%s: exit code %d\n%s", command, code, out)
 	}
 	role, err := q.client("east").RbacV1().Roles(testbed.ControlPlane).Get(q.Context(), "linkwright", metav1.GetOptions{})

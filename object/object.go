@@ -159,5 +159,5 @@ func Because(code reason.Code, format string, a ...any) *Reason {
 type Wanted struct {
 	End     End
 	Objects []Object // sorted by phase, then key
-	Blocked    *Reason
+	Blocked *Reason
 }

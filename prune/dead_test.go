@@ -28,7 +28,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 		until   time.Time
 		says    string
 	}{
-		"dead, at first":             {peer: Peer{State: PeerDead}, now: began, grace: day, until: began.Add(day), says: "or until 2026-11-23T15:04:05Z (--access-grace 24h0m0s)"},
+		"dead, at first":             {peer: Peer{State: PeerDead}, now: began, grace: day, until: began.Add(day), says: "or until 2026-11-23T15:04:05Z (--unreachable-source-timeout 24h0m0s)"},
 		"dead, a moment before":      {peer: Peer{State: PeerDead}, leaving: true, since: began, now: began.Add(day - time.Second), grace: day, until: began.Add(day), says: "cannot be read"},
 		"dead for long enough":       {peer: Peer{State: PeerDead}, leaving: true, since: began, now: began.Add(day), grace: day, goes: true},
 		"dead, and nothing granted":  {peer: Peer{State: PeerDead}, now: began, goes: true},

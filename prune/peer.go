@@ -4,10 +4,10 @@ import "github.com/linkwright/linkwright/object"
 
 // Peer is what an unlink must know of its other end.
 type Peer struct {
-	State   PeerState
-	Unread  *object.Reason // why it could not be read, though its cluster answers
+	State  PeerState
+	Unread *object.Reason // why it could not be read, though its cluster answers
 	Denied *object.Reason // a guard refuses its end: then neither end begins
-	Closed  *object.Reason // nothing is written there: then neither end begins, nor does its own go on
+	Closed *object.Reason // nothing is written there: then neither end begins, nor does its own go on
 }
 
 // PeerState says what is known of the other end of a link.

@@ -64,7 +64,7 @@ type Verdict struct {
 	Going   []object.Key        // all of ours that goes in the end, gates included
 	Waiting *object.Reason      // what must be gone before the next gate opens
 	Until   time.Time           // when it is not waited for any more; zero: it is
-	Denied *object.Reason      // of a declared end: neither its deletes nor its drains may be
+	Denied  *object.Reason      // of a declared end: neither its deletes nor its drains may be
 	Grace   time.Time           // of a target's end: until when its source keeps its access, unless it is back before; zero: no matter
 	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
 	Drop    bool

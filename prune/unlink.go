@@ -142,7 +142,7 @@ func (u unlink) awaitSource(v Verdict) Verdict {
 			v.Next.Since = u.Now.UTC().Truncate(time.Second)
 		}
 		if until := v.Next.Since.Add(u.Grace); u.Now.Before(until) {
-			v.Grace, v.Waiting = until, object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--access-grace %s)",
+			v.Grace, v.Waiting = until, object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone, or until %s (--unreachable-source-timeout %s)",
 				source, until.UTC().Format(time.RFC3339), u.Grace)
 		}
 	case !u.peer.State.Known():

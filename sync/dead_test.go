@@ -114,7 +114,7 @@ func (b *bed) cleanupPending(r report.Report, name, link string) {
 }
 
 // dies pauses a cluster, undeclares a link of it, and makes a pass that must tell what is pending and leave nothing of it in the
-// home cluster; then the cluster is back.
+// management cluster; then the cluster is back.
 func (b *bed) dies(l *sync.Loop, name string, link api.Pair, undeclare func()) {
 	b.t.Helper()
 	c := b.Cluster(name)

@@ -47,7 +47,7 @@ func TestUnapplied(t *testing.T) {
 	}
 }
 
-// noted is a term over a home cluster in memory, in which commit a is applied.
+// noted is a term over a management cluster in memory, in which commit a is applied.
 func noted(t *testing.T) (*engine, *memcluster.Cluster) {
 	t.Helper()
 	home := memcluster.New(memcluster.Options{}, "home").Cluster("home")

@@ -26,7 +26,7 @@ func (s *scenario) decide(words []string) {
 	})
 }
 
-// amendRecord changes the record in the home cluster.
+// amendRecord changes the record in the management cluster.
 func (s *scenario) amendRecord(change func(*inventory.Record)) {
 	s.Helper()
 	home := record.Home{Cluster: s.home, Namespace: "linkwright"}
@@ -72,7 +72,7 @@ func (s *scenario) decision(words []string) (d inventory.Decision) {
 	return d
 }
 
-// record is what the home cluster remembers.
+// record is what the management cluster remembers.
 func (s *scenario) record() inventory.Record {
 	s.Helper()
 	s.open()

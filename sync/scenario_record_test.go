@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// writesHome takes note of the writes to the home cluster.
+// writesHome takes note of the writes to the management cluster.
 func (s *scenario) writesHome() {
 	s.writes += len(memcluster.Written(s.home.Requests()))
 }

@@ -36,9 +36,9 @@ leaves them when the link is taken out of the chart's values.
 
 Only what Linkerd's own tools made is taken over, by name and label. It holds the leases of "run" and
 "sync", also those with --only-write: while a daemon holds one of them, nothing is done and the exit code is 5.`,
-		Example: `  linkwright adopt west-east --repo URL --home-kubeconfig home
-  linkwright adopt --all --repo URL --home-kubeconfig home --yes
-  linkwright adopt west/east --repo URL --home-kubeconfig home --owner blue --from-owner linkwright --yes`,
+		Example: `  linkwright adopt west-east --repo URL --kubeconfig home
+  linkwright adopt --all --repo URL --kubeconfig home --yes
+  linkwright adopt west/east --repo URL --kubeconfig home --owner blue --from-owner linkwright --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err

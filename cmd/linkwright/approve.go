@@ -30,8 +30,8 @@ linkwright.dev/prune: disabled stay, and so does everything while prune.policy i
 
 Without --repo the hash is what "linkwright status" shows as denied now. With --repo and --ref you approve a pull request
 before it is merged: "linkwright diff" shows its hash.`,
-		Example: `  linkwright approve 3f9c0e51b7a2 --home-kubeconfig home
-  linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east --home-kubeconfig home`,
+		Example: `  linkwright approve 3f9c0e51b7a2 --kubeconfig home
+  linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east --kubeconfig home`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {

@@ -12,9 +12,6 @@ import (
 	"github.com/linkwright/linkwright/sync/report"
 )
 
-// checkVariable holds flags of `check` for who calls it without any of ours, as `linkerd check` does.
-const checkVariable = "LINKWRIGHT_CHECK"
-
 func checkCommand() *cobra.Command {
 	var f cli.Common
 	var out cli.Format
@@ -27,17 +24,14 @@ its target is reachable, trust anchors are shared, access works, credentials are
 gateway is alive, its mirrors have endpoints (docs/health.md).
 
 Put under the name linkerd-linkwright into the PATH, this program is an extension of Linkerd's command line:
-"linkerd linkwright check", and a part of "linkerd check". That gives no flags of ours: they are taken from
-` + checkVariable + `, separated by blanks.
+"linkerd linkwright check", and a part of "linkerd check". Set linkwright's flags by environment variables then: Linkerd's
+--kubeconfig, --context and --namespace are not used.
 
 The exit code is 4 where a check failed.`,
-		Example: `  linkwright check --repo https://git.example.com/mesh/fleet.git --home-kubeconfig home.yaml -o short
-  LINKWRIGHT_CHECK="--repo https://git.example.com/mesh/fleet.git --home-kubeconfig home.yaml" linkerd check`,
+		Example: `  linkwright check --repo https://git.example.com/mesh/fleet.git --kubeconfig home.yaml -o short
+  LINKWRIGHT_REPO=https://git.example.com/mesh/fleet.git LINKWRIGHT_KUBECONFIG=home.yaml linkerd check`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := flagsFromEnv(c); err != nil {
-				return err
-			}
 			e, err := f.Open(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				if extension() != "" && report.Unchecked(c.OutOrStdout(), out.Format, err) == nil {
@@ -73,16 +67,6 @@ func verdictOf(failed error) error {
 	return cli.Exit{Code: cli.ExitPartial}
 }
 
-// flagsFromEnv sets flags that were not given from the environment.
-func flagsFromEnv(c *cobra.Command) error {
-	words := strings.Fields(os.Getenv(checkVariable))
-	out := c.Flags().Lookup("output").Value.String()
-	if err := c.ParseFlags(words); err != nil {
-		return cli.Usage("%s: %w", checkVariable, err)
-	}
-	return c.Flags().Set("output", out) // that of who called
-}
-
 // extension is the name of Linkerd's extension that this program was started as; empty: as none.
 func extension() string {
 	name, ok := strings.CutPrefix(filepath.Base(os.Args[0]), "linkerd-")
@@ -102,9 +86,19 @@ func extended(root *cobra.Command) {
 	if err != nil {
 		return
 	}
-	for _, name := range []string{"api-addr", "context", "as", "as-group", "kubeconfig", "linkerd-namespace", "verbose", "proxy", "wait"} {
+	for _, name := range []string{"api-addr", "as", "as-group", "linkerd-namespace", "verbose", "proxy", "wait"} {
 		check.Flags().String(name, "", "of linkerd check")
 		check.Flags().Lookup(name).Hidden = true
+	}
+	check.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range []string{"kubeconfig", "context", "namespace"} { // of the cluster that linkerd checks
+			f := c.Flags().Lookup(name)
+			if err := f.Value.Set(f.DefValue); err != nil {
+				return err
+			}
+			f.Changed = false
+		}
+		return cli.FromEnvironment(c)
 	}
 	root.AddCommand(&cobra.Command{
 		Use: "_extension-metadata", Hidden: true, Args: cobra.NoArgs,

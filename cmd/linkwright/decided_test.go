@@ -115,7 +115,7 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 	})
 	at := make(chan error)
 	go func() {
-		c := exec.CommandContext(r.t.Context(), "linkwright", "suspend", "east", "--reason", "two at once", "--home-kubeconfig", other) //nolint:gosec // our own
+		c := exec.CommandContext(r.t.Context(), "linkwright", "suspend", "east", "--reason", "two at once", "--kubeconfig", other) //nolint:gosec // our own
 		out, err := c.CombinedOutput()
 		if err != nil {
 			err = errors.Join(err, errors.New(string(out)))

@@ -36,7 +36,7 @@ server-side dry run. With REV1..REV2 no cluster is asked: what REV2 makes is com
 left, and facts come from --facts, else from declared values, else they are the same stand-ins on both sides.
 Values of secrets are shown as short hashes. Exit code 1: there are differences; 4: something is refused
 or held, or could not be tried.`,
-		Example: `  linkwright diff --repo URL --home-kubeconfig home
+		Example: `  linkwright diff --repo URL --kubeconfig home
   linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

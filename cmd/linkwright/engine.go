@@ -31,7 +31,7 @@ func (e engine) fleet(ctx context.Context) (*fleet.Fleet, error) {
 	return d.Fleet, err
 }
 
-// record is what the home cluster remembers of clusters.
+// record is what the management cluster remembers of clusters.
 func (e engine) record(ctx context.Context) (inventory.Record, error) {
 	return e.Loop.Home.Record(ctx, e.Loop.Owner)
 }

@@ -98,7 +98,7 @@ func TestFaults(t *testing.T) {
 	}
 	f.silent("the log", string(said))
 	f.silent("the metrics", metrics)
-	t.Run("keys of the home cluster", func(t *testing.T) { f.t = t; f.homeKeys() })
+	t.Run("keys of the management cluster", func(t *testing.T) { f.t = t; f.homeKeys() })
 }
 
 // atRest: passes over what has not changed ask nothing of any cluster; the lease is renewed.

@@ -22,14 +22,14 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// lab is real clusters, a real repository and the program; west is the home cluster.
+// lab is real clusters, a real repository and the program; west is the management cluster.
 type lab struct {
 	*testbed.Bed
 	t      *testing.T
 	repo   string
 	temp   string // of the programs: one that is killed leaves its store of Git there
 	remote string // its address; empty: its path
-	home   string // kubeconfig of the home cluster; empty: west's own
+	home   string // kubeconfig of the management cluster; empty: west's own
 
 	program string // empty: as it is released
 }
@@ -136,19 +136,23 @@ type result struct {
 	out, stderr string
 }
 
-// start begins the program; its flags name the repository and the home cluster.
+// start begins the program; its flags name the repository and the management cluster.
 func (l *lab) start(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	l.t.Helper()
 	var out, stderr bytes.Buffer
 	return l.startTo(ctx, &out, &stderr, args...), &out, &stderr
 }
 
-// homeConfig is the kubeconfig of the home cluster that the program gets.
+// homeConfig is the kubeconfig of the management cluster that the program gets.
 func (l *lab) homeConfig() string { return cmp.Or(l.home, l.Cluster("west").Kubeconfig) }
 
 func (l *lab) startTo(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
-	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", "--home-kubeconfig", l.homeConfig())
+	home := "--kubeconfig"
+	if args[0] == "cluster" {
+		home = "--management-kubeconfig"
+	}
+	args = append(args, "--repo", cmp.Or(l.remote, l.repo), "--allow-file-repo", home, l.homeConfig())
 	c := exec.CommandContext(ctx, cmp.Or(l.program, "linkwright"), args...) //nolint:gosec // our own
 	c.Stdout, c.Stderr, c.Env = out, stderr, append(os.Environ(), "TMPDIR="+l.temp)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

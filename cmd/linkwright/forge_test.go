@@ -170,7 +170,7 @@ func (l *lab) headOf() string {
 // at starts the program against the hub; flags that come last win.
 func (l *lab) at(ctx context.Context, out, stderr io.Writer, args ...string) *exec.Cmd {
 	l.t.Helper()
-	c := exec.CommandContext(ctx, "linkwright", append(args, "--home-kubeconfig", l.Cluster("west").Kubeconfig)...)
+	c := exec.CommandContext(ctx, "linkwright", append(args, "--kubeconfig", l.Cluster("west").Kubeconfig)...)
 	c.Stdout, c.Stderr, c.Env = out, stderr, append(os.Environ(), "TMPDIR="+l.temp)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 20 * time.Second

@@ -65,7 +65,7 @@ func bySecret(name string) fleet.Cluster {
 	return fleet.Cluster{Name: api.ClusterName(name), Spec: api.Cluster{Access: access}}
 }
 
-// asked counts what was sent to the home cluster.
+// asked counts what was sent to the management cluster.
 func asked(c *access.Clusters) (n int) {
 	for kind, times := range c.Requests() {
 		if kind.Cluster == "(home)" {
@@ -75,7 +75,7 @@ func asked(c *access.Clusters) (n int) {
 	return n
 }
 
-// looksHome is what a pass asks of the home cluster: where clusters are, the credentials of Git, the record.
+// looksHome is what a pass asks of the management cluster: where clusters are, the credentials of Git, the record.
 func (l *lab) looksHome(c *access.Clusters) {
 	l.t.Helper()
 	if failed := c.Follow(l.t.Context(), []fleet.Cluster{bySecret("east"), bySecret("west")}); len(failed) > 0 {
@@ -101,7 +101,7 @@ func (l *lab) watchesHome() {
 		l.looksHome(c)
 	}
 	if n := asked(c) - before; n != 0 {
-		l.t.Errorf("with nothing changed the home cluster was asked %d times", n)
+		l.t.Errorf("with nothing changed the management cluster was asked %d times", n)
 	}
 	l.patchAccess("east", kubeconfig("https://192.0.2.7", "token: x"))
 	for soon := time.After(patience); !c.Take()["east"].All; { // nobody asks for it meanwhile
@@ -161,13 +161,13 @@ func (l *lab) patchAccess(name, kubeconfig string) {
 	}
 }
 
-// mayGet is a kubeconfig for the home cluster with the rights of former releases.
+// mayGet is a kubeconfig for the management cluster with the rights of former releases.
 func (l *lab) mayGet() string {
 	l.t.Helper()
 	return l.mayOnly("may-get", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}})
 }
 
-// mayOnly is a kubeconfig for the home cluster of who has these rights alone.
+// mayOnly is a kubeconfig for the management cluster of who has these rights alone.
 func (l *lab) mayOnly(name string, rules ...rbacv1.PolicyRule) string {
 	l.t.Helper()
 	client := l.client("west")

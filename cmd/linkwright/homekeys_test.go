@@ -18,7 +18,7 @@ import (
 // rotatedCanary takes the place of faultCanary at the server.
 const rotatedCanary = faultCanary + "-rotated"
 
-// homeKeys: who we are and whom we believe, by Secrets and a ConfigMap of the home cluster; each is told by its name where it
+// homeKeys: who we are and whom we believe, by Secrets and a ConfigMap of the management cluster; each is told by its name where it
 // is missing, and followed where it changes under a daemon.
 func (f *faults) homeKeys() {
 	ann, bob, carol := f.signer("ann"), f.signer("bob"), f.signer("carol")
@@ -26,11 +26,11 @@ func (f *faults) homeKeys() {
 		"--git-secret", "git", "--verify", "HEAD", "--verify-keys-secret", "signers", "--verify-keys-configmap", "guests",
 		"--git-timeout", "2s", "--hook-secret-file", f.hook,
 	}
-	f.missing("--git-secret: Secret linkwright/git is missing in the home cluster", args)
+	f.missing("--git-secret: Secret linkwright/git is missing in the management cluster", args)
 	f.secret("git", map[string]string{"password": faultCanary, "ca.crt": f.content(f.front.ca)})
-	f.missing("--verify-keys-secret: Secret linkwright/signers is missing in the home cluster", args)
+	f.missing("--verify-keys-secret: Secret linkwright/signers is missing in the management cluster", args)
 	f.secret("signers", map[string]string{"ann.pub": f.content(ann + ".pub")})
-	f.missing("--verify-keys-configmap: ConfigMap linkwright/guests is missing in the home cluster", args)
+	f.missing("--verify-keys-configmap: ConfigMap linkwright/guests is missing in the management cluster", args)
 	f.configMap("guests", map[string]string{"bob.pub": f.content(bob + ".pub")})
 
 	ctx, stop := context.WithCancel(f.t.Context())
@@ -117,7 +117,7 @@ func (f *faults) content(file string) string {
 	return string(bytes.TrimRight(raw, "\n")) + "\n"
 }
 
-// secret puts one in the home cluster, in the place of what was there.
+// secret puts one in the management cluster, in the place of what was there.
 func (f *faults) secret(name string, data map[string]string) {
 	f.t.Helper()
 	f.remove(name)
@@ -137,7 +137,7 @@ func (f *faults) remove(name string) {
 	}
 }
 
-// configMap puts one in the home cluster, or changes it.
+// configMap puts one in the management cluster, or changes it.
 func (f *faults) configMap(name string, data map[string]string) {
 	f.t.Helper()
 	maps := f.client("west").CoreV1().ConfigMaps("linkwright")

@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/sync/record"
 )
 
-// installed is an installation by what its home cluster remembers: no repository is needed.
+// installed is an installation by what its management cluster remembers: no repository is needed.
 type installed struct {
 	*access.Clusters
 	owner, namespace string
@@ -37,7 +37,7 @@ func installedOf(e *cli.Engine) installed {
 	return installed{e.Clusters, e.Loop.Owner, e.Loop.Home.Namespace, e.Loop.Log}
 }
 
-// home is the home cluster as package sync sees it.
+// home is the management cluster as package sync sees it.
 func (c installed) home() record.Home { return record.Home{Cluster: c.Home(), Namespace: c.namespace} }
 
 // record reads the record of the installation.

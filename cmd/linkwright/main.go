@@ -64,7 +64,7 @@ func newRoot() *cobra.Command {
 		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
 
 You commit which clusters exist and which of them are linked. linkwright renders what each cluster
-must hold, applies it, and takes away what it owns and nobody declares any more.
+must hold, applies it, and deletes what it owns and you no longer declare.
 
 Try a repository:   linkwright validate PATH
 See what it makes:  linkwright render PATH
@@ -72,8 +72,10 @@ See what changes:   linkwright diff main..my-branch --repo URL
 Do it once:         linkwright sync --repo URL
 Keep doing it:      linkwright run --repo URL
 
+Each flag is also an environment variable: --repo is LINKWRIGHT_REPO.
+
 Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarations,
-4 partial failure, held or refused, 5 lease held by another, 64 usage.`,
+4 not all is as declared, 5 lease held by another, 64 usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -90,6 +92,7 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 	for _, c := range commands(root) {
 		c.Args = asUsage(c.Args)
 	}
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.FromEnvironment(c) }
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.Args = asUsage(func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -12,9 +12,7 @@ func recorded(f *pflag.FlagSet) {
 	for name, command := range map[string]string{
 		"accept-cluster":         "accept cluster NAME=UID",
 		"abandon-cluster":        "abandon NAME",
-		"forget-cluster":         "abandon NAME",
 		"allow-non-fast-forward": "allow non-fast-forward COMMIT",
-		"allow-rewind":           "allow non-fast-forward COMMIT",
 	} {
 		if f.Lookup(name) == nil {
 			f.Var(instead(""), name, "")

@@ -12,8 +12,8 @@ import (
 // A daemon has none of the flags by which a single sync is told what people decide: each names its command.
 func TestDaemonTakesNoDecisions(t *testing.T) {
 	for flag, command := range map[string]string{
-		"--accept-cluster=east=1": "linkwright accept cluster", "--abandon-cluster=east": "linkwright abandon", "--forget-cluster=east": "linkwright abandon",
-		"--allow-non-fast-forward=0123456": "linkwright allow non-fast-forward", "--allow-rewind=0123456": "linkwright allow non-fast-forward",
+		"--accept-cluster=east=1": "linkwright accept cluster", "--abandon-cluster=east": "linkwright abandon",
+		"--allow-non-fast-forward=0123456": "linkwright allow non-fast-forward",
 	} {
 		var out, stderr strings.Builder
 		if code := run(t.Context(), []string{"run", "--repo", "https://example.com/x", flag}, &out, &stderr); code != cli.ExitUsage || !strings.Contains(stderr.String(), command) {

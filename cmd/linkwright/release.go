@@ -36,8 +36,8 @@ Without --yes it shows what is given up and stops: exit code 4 where there is so
 nothing. A link that is still declared is Occupied from then on, for "run" and "sync": take it out of the
 repository, or take it over again with "adopt". It holds the leases of "run" and "sync", also those with
 --only-write: while a daemon holds one of them, nothing is done and the exit code is 5.`,
-		Example: `  linkwright release west-east --repo URL --home-kubeconfig home
-  linkwright release --all --repo URL --home-kubeconfig home --yes`,
+		Example: `  linkwright release west-east --repo URL --kubeconfig home
+  linkwright release --all --repo URL --kubeconfig home --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.SomeOrAll(args, t.all); err != nil {
 				return err

@@ -32,7 +32,7 @@ Facts of clusters come from --facts, else from declared values, else they are st
 <east: gateway address>. Credentials are always stand-ins: the output is for reading, never for applying.
 With --save-facts the clusters are read, and their facts are written to a file for later use with --facts.`,
 		Example: `  linkwright render . --cluster west
-  linkwright render --repo URL --home-kubeconfig home --save-facts facts.yaml`,
+  linkwright render --repo URL --kubeconfig home --save-facts facts.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.Home.Check(); err != nil {

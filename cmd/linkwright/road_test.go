@@ -29,8 +29,8 @@ func TestRoad(t *testing.T) {
 	t.Run("once and again", func(t *testing.T) { l.t = t; l.onceAndAgain() })
 	t.Run("a diff writes nothing", func(t *testing.T) { l.t = t; l.diff() })
 	t.Run("a cluster is added", func(t *testing.T) { l.t = t; l.added() })
-	t.Run("the home cluster is watched", func(t *testing.T) { l.t = t; l.watchesHome() })
-	t.Run("the home cluster is read", func(t *testing.T) { l.t = t; l.readsHome() })
+	t.Run("the management cluster is watched", func(t *testing.T) { l.t = t; l.watchesHome() })
+	t.Run("the management cluster is read", func(t *testing.T) { l.t = t; l.readsHome() })
 	t.Run("a daemon holds the lease", func(t *testing.T) { l.t = t; l.daemon() })
 	t.Run("a repository that gives no answer", func(t *testing.T) { l.t = t; l.silentRepository() })
 	t.Run("a kubeconfig that leads nowhere", func(t *testing.T) { l.t = t; l.nowhere() })
@@ -129,7 +129,7 @@ func (l *lab) daemonAt(ctx context.Context, log string, args ...string) (c *exec
 // stuck: with an age that no pass keeps to, a daemon is unhealthy.
 func (l *lab) stuck() {
 	ctx, stop := context.WithCancel(l.t.Context())
-	c, at := l.daemonAt(ctx, l.t.TempDir()+"/log", "--observe", "--max-pass-age", "1ns")
+	c, at := l.daemonAt(ctx, l.t.TempDir()+"/log", "--observe", "--max-sync-age", "1ns")
 	l.eventually("the daemon is unhealthy", func() bool { return get(at+"/healthz").status == http.StatusServiceUnavailable })
 	stop()
 	_ = c.Wait() // it was told to end

@@ -35,8 +35,8 @@ ends as the others do, such as one that leaked.
 Asked for twice, before it is done, it is done once. A link that is suspended gets its token when it is
 resumed; what is suspended, refused or pruned elsewhere stops nothing. Nothing else is written, and the
 lease is not needed. A token of mode Existing is replaced by whoever writes it.`,
-		Example: `  linkwright rotate west-east --repo URL --home-kubeconfig home
-  linkwright rotate west/east --revoke --repo URL --home-kubeconfig home`,
+		Example: `  linkwright rotate west-east --repo URL --kubeconfig home
+  linkwright rotate west/east --revoke --repo URL --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {
 			e, w, err := f.Look(c)
 			if err != nil {

@@ -31,11 +31,11 @@ func runCommand() *cobra.Command {
 		Long: `Keep the clusters as the repository declares them, until told to stop.
 
 It polls the repository as the SyncPolicy says (default: every minute) and writes only while it holds
-the lease linkwright-<owner> in the home cluster, so several replicas are one writer and standbys.
+the lease linkwright-<owner> in the management cluster, so several replicas are one writer and standbys.
 With --observe it reads, plans and reports, and writes nothing and needs no lease.
 
 HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON. /healthz answers as long as the
-process does, or fails with --max-pass-age where passes no longer end: then a restart may help. With
+process does, or fails with --max-sync-age where passes no longer end: then a restart may help. With
 --hook-secret-file a signed POST of /hook begins a pass at once.
 
 These commands record a decision in the management cluster, and it takes that up within seconds:
@@ -75,7 +75,7 @@ type serving struct {
 func (s *serving) add(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
 	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
-	f.Var(&cli.Span{At: &s.maxAge, None: true}, "max-pass-age", "fail /healthz when no pass ended for so long while leading; longer than any pause of the schedule (default: never)")
+	f.Var(&cli.Span{At: &s.maxAge, None: true}, "max-sync-age", "fail /healthz when no sync ended for so long while leading; longer than any pause of the schedule (default: never)")
 	cli.Group(f, cli.GroupForge, s.hook.add)
 }
 

@@ -43,9 +43,9 @@ With --repo it reads the repository and the clusters, and compares them, as the 
   waiting    something must happen by itself first
   refused    a guard or a policy is against it
   suspended  left as it is, because that is declared or decided, or until another end no longer is`,
-		Example: `  linkwright status --home-kubeconfig home -o wide
-  linkwright status --home-kubeconfig home --watch
-  linkwright status --repo URL --home-kubeconfig home`,
+		Example: `  linkwright status --kubeconfig home -o wide
+  linkwright status --kubeconfig home --watch
+  linkwright status --repo URL --kubeconfig home`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {

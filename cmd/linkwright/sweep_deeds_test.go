@@ -86,7 +86,7 @@ func (s *sweep) all(clusters string) [][]*deed {
 	return groups
 }
 
-// pristine has nothing of ours anywhere, as before the first run: neither namespaces nor the home cluster's lease and record.
+// pristine has nothing of ours anywhere, as before the first run: neither namespaces nor the management cluster's lease and record.
 func (s *sweep) pristine() {
 	s.t.Helper()
 	s.leases(func(leases coordination.LeaseInterface, name string) error {

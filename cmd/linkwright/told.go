@@ -29,10 +29,10 @@ import (
 // relook is when --watch asks anew for what its watches do not tell: the record of clusters, and those that could not be read.
 const relook = 10 * time.Second
 
-// toldFlags are the flags of `status` that count without a repository, in whose place the home cluster's record names clusters.
+// toldFlags are the flags of `status` that count without a repository, in whose place the management cluster's record names clusters.
 func toldFlags() []string {
 	return []string{
-		"owner", "home-kubeconfig", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
+		"owner", "kubeconfig", "context", "namespace", "cluster-timeout", "allow-kubeconfig-paths", "allow-exec", "output", "watch", "help",
 	}
 }
 
@@ -81,7 +81,7 @@ func (c installed) watchTold(ctx context.Context, out io.Writer, f report.Format
 		case err != nil && last == "":
 			return err
 		case err != nil:
-			c.log.Warn("the home cluster was not read", "why", err)
+			c.log.Warn("the management cluster was not read", "why", err)
 		default:
 			if last, err = retold(out, f, t, last); err != nil {
 				return err
@@ -118,7 +118,7 @@ func retold(out io.Writer, f report.Format, t report.Told, last string) (string,
 	return is.String(), err
 }
 
-// links reads all clusters that the home cluster remembers; live: from watches that are kept open.
+// links reads all clusters that the management cluster remembers; live: from watches that are kept open.
 func (c installed) links(ctx context.Context, live bool) (report.Told, error) {
 	known, err := c.record(ctx)
 	if err != nil {
@@ -284,7 +284,7 @@ func denied(inv inventory.Inventory) *object.Condition {
 	return nil
 }
 
-// forgotten adds the sources of links that stay which the home cluster does not remember, so that nobody read them. A target need not be
+// forgotten adds the sources of links that stay which the management cluster does not remember, so that nobody read them. A target need not be
 // remembered: with tokens of people's own nothing is ever written there.
 func forgotten(t report.Told) []report.ToldCluster {
 	all := t.Clusters
@@ -293,7 +293,7 @@ func forgotten(t report.Told) []report.ToldCluster {
 		if l.Source != report.UnknownEnd || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
 			continue
 		}
-		why := object.Because(reason.NotRead, "the home cluster does not remember it, though a link tells of it: see linkwright status --repo")
+		why := object.Because(reason.NotRead, "the management cluster does not remember it, though a link tells of it: see linkwright status --repo")
 		all = append(all, report.ToldCluster{Name: name, Why: why})
 	}
 	slices.SortFunc(all, func(a, b report.ToldCluster) int { return cmp.Compare(a.Name, b.Name) })

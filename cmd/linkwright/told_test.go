@@ -70,7 +70,7 @@ func TestLinksTold(t *testing.T) {
 // bare runs the program without a repository.
 func (l *lab) bare(args ...string) (int, string) {
 	l.t.Helper()
-	args = append(args, "--home-kubeconfig", l.homeConfig())
+	args = append(args, "--kubeconfig", l.homeConfig())
 	out, err := exec.CommandContext(l.t.Context(), "linkwright", args...).CombinedOutput()
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // it is what exec gives
 		return failed.ExitCode(), string(out)
@@ -134,7 +134,7 @@ func (l *lab) secretGone() {
 // watched: --watch shows a link that is made meanwhile, and ends well when it is told to.
 func (l *lab) watched() {
 	l.t.Helper()
-	c := exec.CommandContext(l.t.Context(), "linkwright", "status", "--watch", "--home-kubeconfig", l.Cluster("west").Kubeconfig)
+	c := exec.CommandContext(l.t.Context(), "linkwright", "status", "--watch", "--kubeconfig", l.Cluster("west").Kubeconfig)
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()

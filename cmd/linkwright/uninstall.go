@@ -28,7 +28,7 @@ func uninstallCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uninstall --repo URL",
 		Short: "Unlink everything",
-		Long: `Unlink everything: in every cluster that the repository declares, and in those that the home cluster's
+		Long: `Unlink everything: in every cluster that the repository declares, and in those that the management cluster's
 record remembers, all that is this installation's goes, mirrors included, in the order of any unlink, as if
 every Cluster were declared with state: Leaving. Without --yes it shows what goes and stops: exit code 4
 where there is something, 0 where there is nothing. Run again, it goes on with what was begun, and waits for
@@ -36,7 +36,7 @@ it: the exit code is 0 only once nothing is left.
 
 What a cluster holds that cannot be read is reported, and its cleanup stays pending (exit code 4): run it again once that is
 back, or, if it never will be, take its declaration out and give it up with --abandon-cluster, which says what
-stays behind. A dead source keeps its access to others for --access-grace.
+stays behind. A dead source keeps its access to others for --unreachable-source-timeout.
 
 What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
 it again for what is left. At the end the record goes. Namespaces stay, linkwright-access among them, and
@@ -44,9 +44,9 @@ linkwright's own Deployment, rights, leases and access Secrets: you installed th
 and processes with --only-write: while one of them holds its lease, nothing is done and the exit code is 5,
 and later it would link everything again.
 To keep links and give up only what linkwright has to do with them, use "release".`,
-		Example: `  linkwright uninstall --repo URL --home-kubeconfig home
-  linkwright uninstall --repo URL --home-kubeconfig home --yes --wait 15m
-  linkwright uninstall --repo URL --home-kubeconfig home --yes --abandon-cluster east`,
+		Example: `  linkwright uninstall --repo URL --kubeconfig home
+  linkwright uninstall --repo URL --kubeconfig home --yes --wait 15m
+  linkwright uninstall --repo URL --kubeconfig home --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, func(e engine, _ *fleet.Fleet) (task, error) {
@@ -126,7 +126,7 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	cli.Say(out.told, "Namespace linkwright-access stays in every cluster, and in the home cluster all that you installed.")
+	cli.Say(out.told, "Namespace linkwright-access stays in every cluster, and in the management cluster all that you installed.")
 	if w, err = e.Loop.Look(ctx, term); err != nil {
 		return errors.Join(cli.Verdict(r, failed), err)
 	}

@@ -55,7 +55,7 @@ func (d *demo) declare(ctx context.Context) error {
 func (d *demo) common() []string {
 	return []string{
 		"--repo", d.repo.Bare, "--allow-file-repo",
-		"--home-kubeconfig", d.cluster(home).Kubeconfig, "--namespace", namespace,
+		"--kubeconfig", d.cluster(home).Kubeconfig, "--namespace", namespace,
 	}
 }
 

@@ -226,7 +226,7 @@ func (r *run) plan(p *process, c fleet.Cluster) plan.Step {
 	return s
 }
 
-// remember writes down in the home cluster what sync does before a step: which cluster that is, and which cleanups are pending after it.
+// remember writes down in the management cluster what sync does before a step: which cluster that is, and which cleanups are pending after it.
 func (r *run) remember(p *process, s plan.Step) {
 	uid := p.sides[s.Cluster].Facts.UID
 	if was, known := r.home[s.Cluster]; known && was != uid {

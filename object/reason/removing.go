@@ -70,7 +70,7 @@ func removing() Group {
 		{
 			Code:    WaitingForSource,
 			Meaning: "The account in the target stays until the source has removed the link.",
-			Remedy:  "Nothing. If the source cannot be read, it keeps its access until the time in the message (`--access-grace`).",
+			Remedy:  "Nothing. If the source cannot be read, it keeps its access until the time in the message (`--unreachable-source-timeout`).",
 		},
 		{
 			Code:    WaitingForTarget,

@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Record is what the home cluster remembers of every cluster that was written to: where it is and which
+// Record is what the management cluster remembers of every cluster that was written to: where it is and which
 // it is, no credentials. It finds clusters that left the fleet, and tells when a name means another cluster.
 type Record struct {
 	Clusters  map[api.ClusterName]Known
@@ -48,12 +48,12 @@ type wireRecord struct {
 	Revision  Revision                  `json:"revision,omitzero"`
 }
 
-// RecordKey names the ConfigMap in the home cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
+// RecordKey names the ConfigMap in the management cluster: linkwright-fleet, for another owner linkwright-<owner>-fleet.
 func RecordKey(owner, namespace string) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: namespace, Name: object.Manager(owner) + "-fleet"}
 }
 
-// ReadRecord finds the record in what was seen of the home cluster; an absent one is empty.
+// ReadRecord finds the record in what was seen of the management cluster; an absent one is empty.
 func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	r := Record{Clusters: map[api.ClusterName]Known{}, Was: seen.Record(key)}
 	body, ok := seen.Body(key)

@@ -46,7 +46,7 @@ const (
 )
 
 const (
-	wayOfSecrets = "linkwright's credentials stand in access Secrets of the home cluster, filled by your secret manager: spec.access.kubeconfigSecret"
+	wayOfSecrets = "linkwright's credentials stand in access Secrets of the management cluster, filled by your secret manager: spec.access.kubeconfigSecret"
 	wayOut       = "replace it, for it is known to all who read the repository; " + wayOfSecrets
 )
 

@@ -121,7 +121,7 @@ func (k *kustomization) refused(field string) (hint string, refused bool) {
 	case "openapi":
 		return "the schemas of Kubernetes are built in; for lists of other kinds write a JSON patch", true
 	case "secretGenerator":
-		return "a secret does not belong in Git: linkwright's credentials stand in access Secrets of the home cluster, filled by your secret manager: spec.access.kubeconfigSecret", true
+		return "a secret does not belong in Git: linkwright's credentials stand in access Secrets of the management cluster, filled by your secret manager: spec.access.kubeconfigSecret", true
 	}
 	if !k.strict() {
 		return "", false

@@ -57,10 +57,10 @@ func (h *Home) Close(ctx context.Context) { _ = h.conn.registry.Stop(ctx, homeNa
 // Watch has reads go by watches from now on, as far as they are allowed.
 func (h *Home) Watch() { h.watches = true }
 
-// ErrNotFound says that the home cluster answers and has no such Secret or ConfigMap.
-var ErrNotFound = errors.New("is missing in the home cluster")
+// ErrNotFound says that the management cluster answers and has no such Secret or ConfigMap.
+var ErrNotFound = errors.New("is missing in the management cluster")
 
-// unread says that the home cluster does not tell: what it holds may be as before.
+// unread says that the management cluster does not tell: what it holds may be as before.
 type unread struct{ error }
 
 // Unwrap gives what kept it from being read.
@@ -121,7 +121,7 @@ func (h *Home) recent(ctx context.Context, key object.Key) (Kept, error) {
 // decodeAs repeats nothing of what it reads.
 func decodeAs(key object.Key, body object.Body, into any) error {
 	if json.Unmarshal(body.Bytes(), into) != nil {
-		return fmt.Errorf("%s in the home cluster is no %s", key, key.Kind)
+		return fmt.Errorf("%s in the management cluster is no %s", key, key.Kind)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (h *Home) read(ctx context.Context, key object.Key, stamp string) (Kept, er
 	seen, watched, err := h.watched(ctx, key)
 	switch {
 	case err != nil:
-		return Kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
+		return Kept{}, unread{fmt.Errorf("%s in the management cluster: %w", key, err)}
 	case watched && seen.IsZero():
 		return Kept{}, fmt.Errorf("%s %w", key, ErrNotFound)
 	case watched && stampOf(seen) == stamp:
@@ -146,7 +146,7 @@ func (h *Home) Ask(ctx context.Context, key object.Key, stamp string) (Kept, err
 		{Version: "v1", Kind: key.Kind, Namespace: key.Namespace, Names: []string{key.Name}, Depth: object.Whole},
 	})
 	if err != nil {
-		return Kept{}, unread{fmt.Errorf("%s in the home cluster: %w", key, err)}
+		return Kept{}, unread{fmt.Errorf("%s in the management cluster: %w", key, err)}
 	}
 	body, ok := seen.Body(key)
 	if !ok {
@@ -229,7 +229,7 @@ func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observa
 		for _, name := range w.Names {
 			key := object.Key{Kind: w.Kind, Namespace: w.Namespace, Name: name}
 			if key != h.Key("ConfigMap", name) {
-				return object.Observation{}, fmt.Errorf("%s is nothing that is watched in the home cluster", key)
+				return object.Observation{}, fmt.Errorf("%s is nothing that is watched in the management cluster", key)
 			}
 			now, err := h.recent(ctx, key)
 			if err == nil {

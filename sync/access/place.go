@@ -99,7 +99,7 @@ func kubeconfigIn(secret object.Key, entry string, body object.Body) (*rest.Conf
 		return nil, fmt.Errorf("access.kubeconfigSecret: %w", err)
 	}
 	if len(s.Data[entry]) == 0 {
-		return nil, fmt.Errorf("access.kubeconfigSecret: %s in the home cluster has no key %s", secret, entry)
+		return nil, fmt.Errorf("access.kubeconfigSecret: %s in the management cluster has no key %s", secret, entry)
 	}
 	cfg, err := cluster.ParseKubeconfig(s.Data[entry], "", cluster.Trust{})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/linkwright/linkwright/sync/store"
 )
 
-// gated is a home cluster whose first write waits.
+// gated is a management cluster whose first write waits.
 type gated struct {
 	object.Cluster
 	writes chan struct{} // one for each that has begun

@@ -44,7 +44,7 @@ type ToldLink struct {
 	Missing []object.Key // Secrets that inventories name and that are not there; sorted
 }
 
-// ToldCluster is one that the home cluster remembers; Why says why it could not be read, nil: it was.
+// ToldCluster is one that the management cluster remembers; Why says why it could not be read, nil: it was.
 type ToldCluster struct {
 	Name    api.ClusterName
 	Why     *object.Reason

@@ -20,7 +20,7 @@ import (
 func (e *Engine) Locks(only ...api.ClusterName) ([]lease.Lock, error) {
 	client, err := kubernetes.NewForConfig(e.Clusters.LeaseConfig())
 	if err != nil {
-		return nil, fmt.Errorf("connect to the home cluster: %w", err)
+		return nil, fmt.Errorf("connect to the management cluster: %w", err)
 	}
 	named := func(of string, name string) lease.Lock {
 		return lease.Lock{Client: client.CoordinationV1(), Namespace: e.Loop.Home.Namespace, Name: name, Identity: Identity(), Of: of}
@@ -70,7 +70,7 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 	}
 	remembered, err := e.Loop.Home.Record(ctx, e.Loop.Owner)
 	if err != nil {
-		return nil, fmt.Errorf("read the home cluster: %w", err)
+		return nil, fmt.Errorf("read the management cluster: %w", err)
 	}
 	names := slices.Clone(e.Loop.Only)
 	for _, c := range declared.Clusters {
@@ -92,11 +92,11 @@ func (e *Engine) AllLocks(ctx context.Context, declared *fleet.Fleet) ([]lease.L
 // Take is Lock.Hold or Lock.Once.
 type Take func(lease.Lock, context.Context, func(context.Context, int64) error) error
 
-// Lead is holding, with what to do where the home cluster has no place for the lease.
+// Lead is holding, with what to do where the management cluster has no place for the lease.
 func Lead(ctx context.Context, locks []lease.Lock, how Take, f func(context.Context, int64) error) error {
 	err := holding(ctx, locks, how, f)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w: create the namespace in the home cluster, or name another with --namespace", err)
+		return fmt.Errorf("%w: create the namespace in the management cluster, or name another with --namespace", err)
 	}
 	if errors.Is(err, lease.ErrOther) {
 		return fmt.Errorf("%w, or give one of the two installations another --owner", err)

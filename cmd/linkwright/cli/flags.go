@@ -17,17 +17,19 @@ import (
 
 // HomeFlags say who we are and where our own objects live.
 type HomeFlags struct {
-	Owner, Kubeconfig, Namespace string
-	Timeout                      time.Duration
-	allowPaths, allowExec        bool
-	only                         []string
-	accept                       []string
-	forget                       []string
-	grace                        time.Duration
-	pruneCap                     *api.PruneLimits // nil: as declared
-	Images                       []string
-	requireConfinement           bool
-	Log                          logFlags
+	Owner, Kubeconfig, Context, Namespace string
+	// Prefix of --kubeconfig and --context, for commands in which those are about another cluster.
+	Prefix                string
+	Timeout               time.Duration
+	allowPaths, allowExec bool
+	only                  []string
+	accept                []string
+	forget                []string
+	grace                 time.Duration
+	pruneCap              *api.PruneLimits // nil: as declared
+	Images                []string
+	requireConfinement    bool
+	Log                   logFlags
 }
 
 func (h *HomeFlags) add(f *pflag.FlagSet) {
@@ -41,8 +43,9 @@ func (h *HomeFlags) add(f *pflag.FlagSet) {
 // AddHome are the flags that lead to the record of an installation.
 func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
 	h.addOwner(f)
-	f.StringVar(&h.Kubeconfig, "home-kubeconfig", "", "kubeconfig of the home cluster (default: the cluster this runs in)")
-	f.StringVar(&h.Namespace, "namespace", DefaultNamespace, "namespace of the home cluster: access Secrets, lease, record")
+	f.StringVar(&h.Kubeconfig, h.Prefix+"kubeconfig", "", "kubeconfig of the management cluster (default: KUBECONFIG, the cluster this runs in, or ~/.kube/config)")
+	f.StringVar(&h.Context, h.Prefix+"context", "", "context of the management cluster (default: the current one)")
+	f.StringVarP(&h.Namespace, "namespace", "n", DefaultNamespace, "namespace of linkwright in the management cluster: access Secrets, lease, record")
 	h.Timeout = 15 * time.Second
 	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "bound of one request to a cluster")
 }
@@ -54,13 +57,11 @@ const DefaultNamespace = "linkwright"
 func (h *HomeFlags) AddDead(f *pflag.FlagSet) {
 	h.AddGrace(f)
 	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
-	f.StringArrayVar(&h.forget, "forget-cluster", nil, "")
-	f.Lookup("forget-cluster").Hidden = true // its former name
 }
 
 // AddGrace adds for how long a source that gives no answer keeps its access.
 func (h *HomeFlags) AddGrace(f *pflag.FlagSet) {
-	f.Var(&Span{At: &h.grace, None: true}, "access-grace", "how long a source that gives no answer keeps its access to the target of a removed link; 0s: not at all")
+	f.Var(&Span{At: &h.grace, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it gives no answer; 0s: not at all")
 }
 
 // forgotten are the clusters that people give up.

@@ -24,7 +24,7 @@ type gitAuth struct {
 	passphrase  string // its file
 	proxy       string
 	hosts       source.Hosts // one for all that this process visits
-	// secrets reads a Secret of the home cluster; nil where there is none.
+	// secrets reads a Secret of the management cluster; nil where there is none.
 	secrets func(ctx context.Context, name string) (map[string][]byte, error)
 }
 
@@ -79,9 +79,9 @@ func (a *gitAuth) add(f *pflag.FlagSet) {
 	f.StringVar(&a.proxy, "git-proxy", "", "proxy for https and ssh: http://, https:// or socks5://[user:password@]host:port; a password there is seen in the list of processes: use the key proxy (default: that key, else the environment's, for https)")
 }
 
-// addSecret is for the commands that have a home cluster.
+// addSecret is for the commands that have a management cluster.
 func (a *gitAuth) addSecret(f *pflag.FlagSet) {
-	f.StringVar(&a.secret, "git-secret", "", "Secret with credentials in --namespace of the home cluster, by their conventional keys (docs/git.md); read for every poll")
+	f.StringVar(&a.secret, "git-secret", "", "Secret with credentials in --namespace of the management cluster, by their conventional keys (docs/git.md); read for every poll")
 }
 
 // options adds what the flags say.
@@ -107,7 +107,7 @@ func (a *gitAuth) check() error {
 	case a.secret != "" && a.dir != "":
 		return Usage("--git-secret and --git-credentials-dir: name one of the two")
 	case a.secret != "" && a.secrets == nil:
-		return Usage("--git-secret needs the home cluster, which is not asked here: use --git-credentials-dir")
+		return Usage("--git-secret needs the management cluster, which is not asked here: use --git-credentials-dir")
 	case set(source.KeyPassword) && set(source.KeyBearerToken):
 		return Usage("--git-password-file and --git-token-file exclude each other")
 	case app && (set(source.KeyPassword) || set(source.KeyBearerToken) || set(source.KeyUsername)):
@@ -191,7 +191,7 @@ func (a *gitAuth) stock(ctx context.Context) (source.Keys, error) {
 		}
 		keys, err := source.ParseKeys(data)
 		if err != nil {
-			return nil, fmt.Errorf("--git-secret %s in the home cluster: %w", a.secret, err)
+			return nil, fmt.Errorf("--git-secret %s in the management cluster: %w", a.secret, err)
 		}
 		return keys, nil
 	}

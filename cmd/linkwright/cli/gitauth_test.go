@@ -18,7 +18,7 @@ import (
 
 const gitCanary = "canary-77aa"
 
-// gitFlagsOf parses flags as a command with a home cluster would; DIR is a directory of credentials, FILE a file.
+// gitFlagsOf parses flags as a command with a management cluster would; DIR is a directory of credentials, FILE a file.
 func gitFlagsOf(t *testing.T, dir map[string]string, line string) *GitFlags {
 	t.Helper()
 	at := t.TempDir()
@@ -89,7 +89,7 @@ func TestGitAuthContradictions(t *testing.T) {
 	t.Setenv("SSH_AUTH_SOCK", "")
 	for line, words := range map[string]string{
 		"--git-credentials-dir=DIR --git-secret=x": "name one of the two",
-		"--git-secret=x": "needs the home cluster",
+		"--git-secret=x": "needs the management cluster",
 		"--git-password-file=FILE --git-token-file=FILE":          "exclude each other",
 		"--git-github-app-id=1":                                   "a GitHub App needs --git-github-app-id, --git-github-app-installation-id and",
 		"--git-github-app-id=1 --git-token-file=FILE":             "needs no user, password or token",
@@ -120,8 +120,8 @@ func TestGitAuthErrors(t *testing.T) {
 	}{
 		"--git-credentials-dir=DIR":        {strange, "none of its keys is known: want some of identity"},
 		"--git-credentials-dir=DIR/nope":   {nil, "--git-credentials-dir: "},
-		"--git-secret=strange":             {nil, "--git-secret strange in the home cluster: none of its keys is known"},
-		"--git-secret=missing":             {nil, "--git-secret: Secret linkwright/missing is missing in the home cluster"},
+		"--git-secret=strange":             {nil, "--git-secret strange in the management cluster: none of its keys is known"},
+		"--git-secret=missing":             {nil, "--git-secret: Secret linkwright/missing is missing in the management cluster"},
 		"--git-secret=empty":               {nil, "the key password is empty"},
 		"--git-token-file=DIR/nope":        {nil, "--git-token-file: "},
 		"--git-token-file=DIR/blank":       {map[string]string{"blank": " \n"}, "blank: is empty"},

@@ -121,7 +121,7 @@ func (e *Engine) ReadOnly() {
 // Defaults of flags.
 const (
 	DefaultWait  = time.Minute    // of --wait
-	defaultGrace = 24 * time.Hour // of --access-grace, also for commands without it: they tell what run would do
+	defaultGrace = 24 * time.Hour // of --unreachable-source-timeout, also for commands without it: they tell what run would do
 )
 
 // NoLeadership is the term of who only reads: no process that writes is later.

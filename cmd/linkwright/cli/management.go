@@ -2,39 +2,38 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// OpenHome gives the configuration of the home cluster.
+// OpenHome gives the configuration of the management cluster: that of the flags, of KUBECONFIG, of the cluster in which this runs, or
+// of ~/.kube/config, the first of them that there is.
 func (h *HomeFlags) OpenHome() (*rest.Config, error) {
-	if h.Kubeconfig == "" {
-		cfg, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("find the home cluster: %w; outside a cluster, give --home-kubeconfig", err)
+	if h.Kubeconfig == "" && h.Context == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if cfg, err := rest.InClusterConfig(); !errors.Is(err, rest.ErrNotInCluster) {
+			return cfg, err
 		}
-		return cfg, nil
 	}
-	raw, err := os.ReadFile(h.Kubeconfig)
+	file, raw, err := Kubeconfig(h.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("read --home-kubeconfig: %w", err)
+		return nil, fmt.Errorf("find the management cluster: %w; name it with --%skubeconfig", err, h.Prefix)
 	}
-	trust := cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(h.Kubeconfig)} // the operator's own
-	cfg, err := cluster.ParseKubeconfig(raw, "", trust)
+	cfg, err := Login(file, raw, h.Context)
 	if err != nil {
-		return nil, fmt.Errorf("read --home-kubeconfig %s: %w", h.Kubeconfig, err)
+		return nil, fmt.Errorf("find the management cluster: %w", err)
 	}
 	return cfg, nil
 }
 
-// OpenClusters connects to the home cluster, and to others once they are followed.
+// OpenClusters connects to the management cluster, and to others once they are followed.
 func (h *HomeFlags) OpenClusters(ctx context.Context, log *slog.Logger) (*access.Clusters, error) {
 	cfg, err := h.OpenHome()
 	if err != nil {
@@ -50,7 +49,7 @@ func (h *HomeFlags) access(log *slog.Logger) access.Options {
 	}
 }
 
-// OpenManagement connects to the home cluster alone.
+// OpenManagement connects to the management cluster alone.
 func (h *HomeFlags) OpenManagement(ctx context.Context) (*access.Home, error) {
 	cfg, err := h.OpenHome()
 	if err != nil {

@@ -23,7 +23,7 @@ type verifyFlags struct {
 	mode              string
 	files             []string
 	secret, configMap string
-	// secrets and configMaps read one of the home cluster by its name; nil where there is none.
+	// secrets and configMaps read one of the management cluster by its name; nil where there is none.
 	secrets, configMaps func(ctx context.Context, name string) (map[string][]byte, error)
 }
 
@@ -32,10 +32,10 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&v.files, "verify-keys", nil, "file or directory with OpenPGP or SSH public keys, or allowed_signers, for --verify; read for every poll (repeatable)")
 }
 
-// addHome is for the commands that have a home cluster.
+// addHome is for the commands that have a management cluster.
 func (v *verifyFlags) addHome(f *pflag.FlagSet) {
-	f.StringVar(&v.secret, "verify-keys-secret", "", "Secret with keys for --verify in --namespace of the home cluster, all of its entries; read for every poll")
-	f.StringVar(&v.configMap, "verify-keys-configmap", "", "ConfigMap with keys for --verify in --namespace of the home cluster, all of its entries; read for every poll")
+	f.StringVar(&v.secret, "verify-keys-secret", "", "Secret with keys for --verify in --namespace of the management cluster, all of its entries; read for every poll")
+	f.StringVar(&v.configMap, "verify-keys-configmap", "", "ConfigMap with keys for --verify in --namespace of the management cluster, all of its entries; read for every poll")
 }
 
 // options adds what the flags say.
@@ -51,7 +51,7 @@ func (v *verifyFlags) options(o source.Options) (source.Options, error) {
 	case !slices.Contains(source.Modes(), source.Mode(v.mode)):
 		return o, Usage("--verify %q: want %s", v.mode, modes())
 	case (v.secret != "" || v.configMap != "") && v.secrets == nil:
-		return o, Usage("--verify-keys-secret and --verify-keys-configmap need the home cluster, which is not asked here: use --verify-keys")
+		return o, Usage("--verify-keys-secret and --verify-keys-configmap need the management cluster, which is not asked here: use --verify-keys")
 	}
 	o.Trust = source.Trust{Mode: source.Mode(v.mode), Keys: (&recentKeys{read: v.read}).keys}
 	return o, nil

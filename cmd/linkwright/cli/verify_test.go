@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/sync/source"
 )
 
-// Keys of the home cluster are read for every visit, all entries of them, and are named where one is none.
+// Keys of the management cluster are read for every visit, all entries of them, and are named where one is none.
 func TestVerifyKeysOfTheHomeCluster(t *testing.T) {
 	const public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ann\n"
 	config := map[string][]byte{"ann.pub": []byte(public)}

@@ -22,7 +22,7 @@ One report says what stays behind. Of a cluster that can be read, linkwright tak
 The decision is recorded in the management cluster, and is dropped once the record has no such cluster. It is
 also dropped by the next sync if the cluster is declared: take its declaration out first.
 For a single sync there is the flag --abandon-cluster of "sync".`,
-		Example: `  linkwright abandon east --reason "data centre closed" --home-kubeconfig home`,
+		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig home`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			one := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: api.ClusterName(args[0])}

@@ -34,8 +34,8 @@ declare the new name as a second one first (spec.sameAs) to avoid that.
 
 The decision is recorded in the management cluster, and is dropped once the record has the new identity.
 For a single sync there is the flag --accept-cluster of "sync".`,
-		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a --home-kubeconfig home
-  linkwright accept cluster east --withdraw --home-kubeconfig home`,
+		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a --kubeconfig home
+  linkwright accept cluster east --withdraw --kubeconfig home`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name, uid, _ := strings.Cut(args[0], "=")

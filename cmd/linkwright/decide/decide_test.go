@@ -68,7 +68,7 @@ func TestDecideWithoutRecord(t *testing.T) {
 	}
 }
 
-// refusing is a home cluster that lets nobody write.
+// refusing is a management cluster that lets nobody write.
 type refusing struct {
 	object.Cluster
 	times *int

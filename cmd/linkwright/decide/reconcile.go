@@ -21,8 +21,8 @@ repository, reads these clusters by requests, whatever its watches show, and end
 somebody else keeps changing. This command does not wait for that: see linkwright status --watch.
 
 The decision is recorded in the management cluster, and is dropped once it is done.`,
-		Example: `  linkwright reconcile --home-kubeconfig home
-  linkwright reconcile east west --home-kubeconfig home`,
+		Example: `  linkwright reconcile --kubeconfig home
+  linkwright reconcile east west --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.reconcile(r, by, args) })
 		},

@@ -19,8 +19,8 @@ func resumeCommand() *cobra.Command {
 		Short: "End what was suspended for an incident",
 		Long: `End what "linkwright suspend" suspended, whoever did so. This does not resume a cluster or link that is declared with
 suspend: true: change the declaration.`,
-		Example: `  linkwright resume east --home-kubeconfig home
-  linkwright resume --all --home-kubeconfig home`,
+		Example: `  linkwright resume east --kubeconfig home
+  linkwright resume --all --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return cli.Usage("what is to be resumed? name clusters or links, or give --all")

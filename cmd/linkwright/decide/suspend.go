@@ -23,8 +23,8 @@ written in the cluster, or at either end of the link, until "linkwright resume",
 reports say who suspended it, why and until when. For more than an incident, declare it.
 
 It is recorded in the management cluster. If you suspend the same again, that replaces your former suspension.`,
-		Example: `  linkwright suspend east --reason "incident 42" --until 2h --home-kubeconfig home
-  linkwright suspend west/east --reason "network change" --until 2026-11-25T18:00:00Z --home-kubeconfig home`,
+		Example: `  linkwright suspend east --reason "incident 42" --until 2h --kubeconfig home
+  linkwright suspend west/east --reason "network change" --until 2026-11-25T18:00:00Z --kubeconfig home`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, err := suspensions(args)

@@ -71,15 +71,15 @@ prefixes of names and no fields. --confine=false gives the rights alone.
 
 With --all every cluster of the declarations is added or renewed, by the context of its name, or another one by
 --context NAME=CONTEXT. The cluster that linkwright runs in (access.inCluster) gets its rights by
---home-kubeconfig, and needs no Secret. Do that when a mesh grows: the control planes' Secrets for the new clusters
+--management-kubeconfig, and needs no Secret. Do that when a mesh grows: the control planes' Secrets for the new clusters
 are granted by name, in all their peers.
 
 The token expires after --ttl, or as soon as the API server allows. linkwright asks for the next one when two
 thirds of that are over, by a right to just this; so one that was down for long is given access again by this
 command. Done again, it changes what differs and keeps a token that is good.`,
-		Example: `  linkwright cluster add --all . --home-kubeconfig ../west.yaml
-  linkwright cluster add east . --context kind-east --home-kubeconfig ../west.yaml
-  linkwright cluster add east --context kind-east --home-kubeconfig home.yaml > east.yaml`,
+		Example: `  linkwright cluster add --all . --management-kubeconfig ../west.yaml
+  linkwright cluster add east . --context kind-east --management-kubeconfig ../west.yaml
+  linkwright cluster add east --context kind-east --management-kubeconfig home.yaml > east.yaml`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
@@ -104,14 +104,15 @@ command. Done again, it changes what differs and keeps a token that is good.`,
 }
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {
+	e.f.Home.Prefix = "management-" // --kubeconfig and --context are of the clusters that are added
 	e.f.Add(f)
 	cli.Group(f, cli.GroupClusters, e.f.Home.AddImages)
 	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT (repeatable; default: of the cluster's name)")
 	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
 	f.StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
-	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the home cluster")
-	f.StringVar(&e.secret, "secret", "", "name of the Secret in the home cluster (default: NAME)")
+	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the management cluster")
+	f.StringVar(&e.secret, "secret", "", "name of the Secret in the management cluster (default: NAME)")
 	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
 	f.StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
 	e.ttl = 90 * 24 * time.Hour

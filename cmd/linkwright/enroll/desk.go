@@ -17,7 +17,7 @@ import (
 	"github.com/linkwright/linkwright/sync/cluster"
 )
 
-// desk is where access Secrets are kept: linkwright's namespace of the home cluster.
+// desk is where access Secrets are kept: linkwright's namespace of the management cluster.
 type desk struct {
 	home   *access.Home
 	office office
@@ -64,10 +64,10 @@ func (d *desk) vacant(ctx context.Context, e *enrollment, uid string) error {
 		return err
 	}
 	if r := d.was.Record; !r.IsZero() && r.Mark != object.Ours && !e.force {
-		return fmt.Errorf("%s in the home cluster was not made by this command: give another --secret, delete it, or overwrite it by --force", secret)
+		return fmt.Errorf("%s in the management cluster was not made by this command: give another --secret, delete it, or overwrite it by --force", secret)
 	}
 	if other := d.leadsTo(); other != "" && other != uid && !e.force {
-		return fmt.Errorf("%s in the home cluster leads to another cluster (its kube-system has uid %s): give another --secret, or overwrite it by --force", secret, other)
+		return fmt.Errorf("%s in the management cluster leads to another cluster (its kube-system has uid %s): give another --secret, or overwrite it by --force", secret, other)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func itemsOf(key object.Key, k access.Kept) []object.Item {
 func (d *desk) hand(ctx context.Context, e *enrollment, there newcomer, uid string) error {
 	if own, ok := access.OwnAccess(d.was, d.entry.Key); ok && own.At.Same(there.at) && own.Account == e.account && own.UID == uid && !own.Due(time.Now()) {
 		if raw, err := there.here.Kubeconfig(e.name, own.Token); err == nil && try(ctx, raw, uid) == nil {
-			cli.Say(e.notes, fmt.Sprintf("the home cluster: Secret %s/%s holds a token that is good until %s", d.home.Namespace, d.entry.Name, own.Expires.UTC().Format(time.RFC3339)))
+			cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s holds a token that is good until %s", d.home.Namespace, d.entry.Name, own.Expires.UTC().Format(time.RFC3339)))
 			return nil
 		}
 	}
@@ -106,7 +106,7 @@ func (d *desk) hand(ctx context.Context, e *enrollment, there newcomer, uid stri
 		return err
 	}
 	_, until, _ := cluster.Lifetime(token)
-	cli.Say(e.notes, fmt.Sprintf("the home cluster: Secret %s/%s written, with a token that is good until %s and renewed before", d.home.Namespace, d.entry.Name, until.UTC().Format(time.RFC3339)))
+	cli.Say(e.notes, fmt.Sprintf("the management cluster: Secret %s/%s written, with a token that is good until %s and renewed before", d.home.Namespace, d.entry.Name, until.UTC().Format(time.RFC3339)))
 	return nil
 }
 

@@ -3,14 +3,12 @@ package enroll
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/linkwright/linkwright/api"
@@ -115,14 +113,14 @@ type imported struct {
 }
 
 func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]imported, error) {
-	file, raw, err := operatorsFile(f.kubeconfig)
+	file, raw, err := cli.Kubeconfig(f.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	registry := cluster.New(cluster.Options{Owner: object.DefaultOwner, Timeout: f.timeout})
 	out := make([]imported, len(names))
 	for i, name := range names {
-		cfg, err := operatorsLogin(file, raw, f.contexts[i])
+		cfg, err := cli.Login(file, raw, f.contexts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -145,36 +143,6 @@ func (f *importFlags) read(ctx context.Context, names []api.ClusterName) ([]impo
 	return out, nil
 }
 
-// operatorsFile is the kubeconfig of who runs the command: the one that is named, or that of kubectl.
-func operatorsFile(named string) (file string, raw []byte, err error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	if file = named; file == "" && len(rules.Precedence) > 1 {
-		return mergedFiles(rules)
-	}
-	if file == "" {
-		file = clientcmd.NewDefaultPathOptions().GetDefaultFilename()
-	}
-	if raw, err = os.ReadFile(file); err != nil {
-		return "", nil, fmt.Errorf("read --kubeconfig: %w", err)
-	}
-	return file, raw, nil
-}
-
-// mergedFiles merges the files that KUBECONFIG lists, as kubectl does: of what two declare, the first one's counts. Paths in
-// them become absolute.
-func mergedFiles(rules *clientcmd.ClientConfigLoadingRules) (name string, raw []byte, err error) {
-	name = strings.Join(rules.Precedence, string(filepath.ListSeparator))
-	merged, err := rules.Load()
-	if err != nil {
-		return "", nil, fmt.Errorf("read KUBECONFIG %s: %w", name, err)
-	}
-	if len(merged.Contexts) == 0 {
-		return "", nil, fmt.Errorf("read KUBECONFIG %s: no file of these holds a context: give --kubeconfig", name)
-	}
-	raw, err = clientcmd.Write(*merged)
-	return name, raw, err
-}
-
 // fileOf is the one file that holds a context, of a list of them.
 func fileOf(files, context string) string {
 	for _, file := range filepath.SplitList(files) {
@@ -185,15 +153,6 @@ func fileOf(files, context string) string {
 	return files
 }
 
-// operatorsLogin is one context of it: what it refers to is the operator's own.
-func operatorsLogin(file string, raw []byte, context string) (*rest.Config, error) {
-	cfg, err := cluster.ParseKubeconfig(raw, context, cluster.Trust{Files: true, Exec: true, Dir: filepath.Dir(file)})
-	if err != nil {
-		return nil, fmt.Errorf("read --kubeconfig %s, context %s: %w", file, context, err)
-	}
-	return cfg, nil
-}
-
 // reach says how linkwright is to reach a cluster.
 func (f *importFlags) reach(c *imported, file, context string) {
 	if f.access == "path" {
@@ -202,7 +161,7 @@ func (f *importFlags) reach(c *imported, file, context string) {
 		return
 	}
 	c.spec.Access = api.Access{KubeconfigSecret: &api.SecretKey{Name: string(c.name)}}
-	c.access = fmt.Sprintf("in the home cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a kubeconfig for context %s that holds all it needs", c.name, context)
+	c.access = fmt.Sprintf("in the management cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a kubeconfig for context %s that holds all it needs", c.name, context)
 }
 
 // importWatches are facts, and all that tells how a link was made.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 )
 
 // kubeconfigOf is a file with one context of its own, and context "both" on the same server.
@@ -32,12 +34,12 @@ contexts:
 func TestKubeconfigsAreMerged(t *testing.T) {
 	a, b := kubeconfigOf(t, "a"), kubeconfigOf(t, "b")
 	t.Setenv("KUBECONFIG", a+string(filepath.ListSeparator)+filepath.Join(t.TempDir(), "none")+string(filepath.ListSeparator)+b)
-	file, raw, err := operatorsFile("")
+	file, raw, err := cli.Kubeconfig("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for context, want := range map[string]string{"a": "a", "b": "b", "both": "a"} {
-		cfg, err := operatorsLogin(file, raw, context)
+		cfg, err := cli.Login(file, raw, context)
 		if err != nil {
 			t.Errorf("context %s: %v", context, err)
 			continue
@@ -57,7 +59,7 @@ func TestKubeconfigsAreMerged(t *testing.T) {
 
 func TestKubeconfigsThatHoldNoContext(t *testing.T) {
 	t.Setenv("KUBECONFIG", "none"+string(filepath.ListSeparator)+"nothing")
-	if file, _, err := operatorsFile(""); err == nil {
-		t.Errorf("operatorsFile gives %q, want an error: no file exists", file)
+	if file, _, err := cli.Kubeconfig(""); err == nil {
+		t.Errorf("Kubeconfig gives %q, want an error: no file exists", file)
 	}
 }

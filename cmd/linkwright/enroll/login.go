@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/cmd/linkwright/cli"
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/sync/access"
 	"github.com/linkwright/linkwright/sync/cluster"
@@ -30,11 +31,11 @@ type newcomer struct {
 
 // open reads the login. It connects to nothing yet.
 func (l login) open(server string) (newcomer, error) {
-	file, raw, err := operatorsFile(l.kubeconfig)
+	file, raw, err := cli.Kubeconfig(l.kubeconfig)
 	if err != nil {
 		return newcomer{}, err
 	}
-	cfg, err := operatorsLogin(file, raw, l.context)
+	cfg, err := cli.Login(file, raw, l.context)
 	if err != nil {
 		return newcomer{}, err
 	}

@@ -239,7 +239,7 @@ func (a grantee) mayRenew() []any {
 	})
 }
 
-// mayWrite is the right to read one access Secret of the home cluster, and to write a token into it.
+// mayWrite is the right to read one access Secret of the management cluster, and to write a token into it.
 func (a grantee) mayWrite(home, secret string) []any {
 	return append([]any{namespace(home)}, a.role(home, a.name+"-renewal-"+secret, []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secret}, Verbs: []string{"get", "list", "watch", "patch"}},

@@ -75,8 +75,8 @@ func (r restarts) notLoaded(l fleet.Link) (*object.Reason, time.Time) {
 // loaded judges whether the control plane of a link's source runs with the credential that changed in place: it was told of that, and
 // all its pods started after it. What was never changed it read when it appeared.
 func (r restarts) loaded(l fleet.Link) health.Verdict {
-	is := func(p health.Passing, code reason.Code, format string, a ...any) health.Verdict {
-		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(code, format, a...)}
+	is := func(p health.Passing, format string, a ...any) health.Verdict {
+		return health.Verdict{Stage: health.Loaded, Passing: p, Why: object.Because(reason.CredentialNotLoaded, format, a...)}
 	}
 	mark, k := r.Changed(l), linkerd.Destination(r.Spec(r.name).Linkerd)
 	live := r.side.Seen.Record(k)
@@ -84,13 +84,13 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case mark == "":
 		return health.Verdict{}
 	case !r.side.Saw(k):
-		return is(health.Unknown, reason.CredentialNotLoaded, "nobody lets linkwright look at %s", k)
+		return is(health.Unknown, "nobody lets linkwright look at %s", k)
 	case live.IsZero():
-		return is(health.Unknown, reason.CredentialNotLoaded, "there is no %s", k)
+		return is(health.Unknown, "there is no %s", k)
 	case slices.Contains(r.loading.NotLoaded, mark):
-		return is(health.Failed, reason.CredentialNotLoaded, "%s goes on with the credential that it read before", k)
+		return is(health.Failed, "%s goes on with the credential that it read before", k)
 	case !live.Health.IsZero():
-		return is(health.Failed, reason.CredentialNotLoaded, "%s was told of the credential, and is not ready: %s", k, live.Health)
+		return is(health.Failed, "%s was told of the credential, and is not ready: %s", k, live.Health)
 	}
 	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
 }

@@ -87,10 +87,26 @@ func (l *lab) uninstalls() {
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
 	l.uninstallsBegun()
+	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	if told := l.must(cli.ExitDone, []string{"linkwright-access stays"}, "uninstall", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("uninstall -o json gives no JSON:\n%s", told.out)
 	}
 	l.keepsLookalike()
+	l.uninstalled()
+	l.uninstallsAgain(record)
+}
+
+// uninstallsAgain: an uninstall was killed at its very end, before it deleted the record.
+func (l *lab) uninstallsAgain(record *corev1.ConfigMap) {
+	l.t.Helper()
+	record.ResourceVersion, record.UID = "", ""
+	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Create(l.t.Context(), record, metav1.CreateOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.must(cli.ExitDone, []string{"nothing of linkwright is left"}, "uninstall", "--yes")
 	l.uninstalled()
 }
 
@@ -197,7 +213,7 @@ func (l *lab) uninstallsDead() {
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)
 	}
-	l.must(cli.ExitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links removed"}, "uninstall", "--yes")
+	l.must(cli.ExitDone, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "2 links: 2 Removed"}, "uninstall", "--yes")
 	l.uninstalled()
 }
 

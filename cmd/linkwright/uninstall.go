@@ -114,7 +114,7 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 	left := plan.Left(w, nil)
 	if len(left) == 0 {
 		cli.Say(out.told, "nothing of linkwright is left")
-		return e.dropIf(ctx, yes)
+		return e.finish(ctx, term, yes)
 	}
 	e.going(w, out)
 	if !yes {
@@ -164,9 +164,17 @@ func sayLeft(out printer, left []plan.LeftOver) {
 	}
 }
 
-func (e engine) dropIf(ctx context.Context, yes bool) error {
+// finish deletes the record of an installation of which nothing is left in any cluster. An uninstall that was killed at its very end may
+// have left clusters in the record: one more sync takes them out.
+func (e engine) finish(ctx context.Context, term int64, yes bool) error {
 	if !yes {
 		return nil
+	}
+	if r, err := e.record(ctx); err != nil || len(r.Clusters) == 0 {
+		return errors.Join(err, e.dropRecord(ctx))
+	}
+	if _, err := e.Loop.Once(ctx, term); err != nil {
+		return err
 	}
 	return e.dropRecord(ctx)
 }

@@ -168,7 +168,7 @@ func nameOf(e object.End) string {
 func show(t *testing.T, w object.Wanted) string {
 	t.Helper()
 	if w.Blocked != nil {
-		return fmt.Sprintf("held: %s: %s\n", w.Blocked.Code, w.Blocked.Message)
+		return fmt.Sprintf("Blocked: %s: %s\n", w.Blocked.Code, w.Blocked.Message)
 	}
 	var b strings.Builder
 	for _, o := range w.Objects {

@@ -29,7 +29,7 @@ func TestExamples(t *testing.T) {
 			if code := run(t.Context(), args, &out, &problems); code != cli.ExitDone {
 				t.Errorf("%v: exit code %d\n%s%s", args, code, out.String(), problems.String())
 			}
-			if bytes.Contains(out.Bytes(), []byte("held:")) || args[0] == "render" && !bytes.Contains(out.Bytes(), []byte("kind: Link\n")) {
+			if bytes.Contains(out.Bytes(), []byte(": Blocked: ")) || args[0] == "render" && !bytes.Contains(out.Bytes(), []byte("kind: Link\n")) {
 				t.Errorf("%v leaves something out:\n%s", args, out.String())
 			}
 		}

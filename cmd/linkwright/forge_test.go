@@ -240,7 +240,7 @@ func (l *lab) pushPokes(h *hub) {
 		l.eventually("a status is on its way", func() bool { return h.hanging.Load() == 1 })
 	}
 	speak()
-	l.eventually("the status of the push", func() bool { return h.has(l.headOf() + " success 2 clusters, 2 links: 2 in place") })
+	l.eventually("the status of the push", func() bool { return h.has(l.headOf() + " success 2 clusters, 2 links: 2 Progressing") })
 	l.doors(at, secret)
 	stop()
 	_ = daemon.Wait() // it was told to end

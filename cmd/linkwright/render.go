@@ -73,7 +73,7 @@ func printEnds(w io.Writer, world state.Snapshot, r plan.Renderer, only []string
 
 func printEnd(w io.Writer, end object.Wanted, key string) error {
 	if end.Blocked != nil {
-		_, err := fmt.Fprintf(w, "---\n# %s: held: %s\n", end.End, end.Blocked.Message)
+		_, err := fmt.Fprintf(w, "---\n# %s: Blocked: %s: %s\n", end.End, end.Blocked.Code, end.Blocked.Message)
 		return err
 	}
 	for _, o := range end.Objects {

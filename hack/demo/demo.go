@@ -66,7 +66,7 @@ func (d *demo) run(ctx context.Context) error {
 		}
 	}
 	d.screen.line("")
-	d.screen.done("Everything held.")
+	d.screen.done("All promises held.")
 	return nil
 }
 

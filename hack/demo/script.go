@@ -71,7 +71,7 @@ func (d *demo) mesh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.screen.done("six links are in place")
+	d.screen.done("six links are as declared")
 	d.screen.table(now.table())
 	text, err := d.status(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d *demo) unlink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.screen.done("the other five are in place as before; what changed in sources")
+	d.screen.done("the other five are as declared, as before; what changed in sources")
 	d.screen.table(now.changes(was.picture))
 	if _, err := d.status(ctx); err != nil {
 		return err

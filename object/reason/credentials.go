@@ -38,14 +38,14 @@ func credentials() Group {
 			Code:    CredentialNotAccepted,
 			Meaning: "The target refused a request that linkwright sent with the link's credential. The message names the request.",
 			Remedy: "Grant it, or correct `apiServer`. If linkwright cannot reach what the source's pods can reach, declare " +
-				"`preflight: Skip` or `Warn` ([credentials](docs/credentials.md#a-credential-is-tried-first)).",
+				"`preflight: Skip` or `Warn` ([credentials](docs/credentials.md#a-credential-is-verified-first)).",
 		},
 		{
 			Code: CredentialNotLoaded,
 			Meaning: "Linkerd's destination controller in the source still uses a former credential, or restarts to load the new " +
 				"one.",
 			Remedy: "Nothing if the message names a time. Otherwise grant `get` and `patch` on the Deployment " +
-				"`linkerd-destination`, or restart it ([how](docs/credentials.md#the-control-plane-is-told)).",
+				"`linkerd-destination`, or restart it ([how](docs/credentials.md#the-control-plane-is-restarted)).",
 		},
 		{
 			Code:    CredentialInUse,

@@ -12,6 +12,7 @@ const (
 	ControllerNotLeading    Code = "ControllerNotLeading"
 	GatewayNotAlive         Code = "GatewayNotAlive"
 	MirrorsWithoutEndpoints Code = "MirrorsWithoutEndpoints"
+	NoMirrors               Code = "NoMirrors"
 )
 
 func health() Group {
@@ -65,6 +66,11 @@ func health() Group {
 			Code:    MirrorsWithoutEndpoints,
 			Meaning: "A mirror has no endpoint: nobody serves behind it.",
 			Remedy:  "Check the Services in the target ([health](docs/health.md#what-to-do)).",
+		},
+		{
+			Code:    NoMirrors,
+			Meaning: "The link has no mirror with an address, so nothing shows whether the gateway is alive.",
+			Remedy:  "Nothing. Export a Service in the target to see it.",
 		},
 	}}
 }

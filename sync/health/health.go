@@ -37,13 +37,6 @@ func (s Stage) String() string {
 	}[s]
 }
 
-// Reasons why nobody knows of a stage.
-const (
-	notReadYet   = "NotRead"      // the target was not read
-	notTried     = "NotTried"     // nobody tried the credential
-	nothingToSee = "NothingToSee" // there is no mirror that would tell
-)
-
 const mostMirrors = 3 // are named
 
 // Passing says how a stage came out.
@@ -123,7 +116,7 @@ func (v Link) reachable() Verdict {
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
 	}
-	return Verdict{Reachable, Unknown, object.Because(notReadYet, "%s was not read yet", v.Link.Target.Name)}
+	return Verdict{Reachable, Unknown, object.Because(reason.NotRead, "%s was not read yet", v.Link.Target.Name)}
 }
 
 func (v Link) trusted(now time.Time) Verdict {
@@ -144,7 +137,7 @@ func (v Link) works() Verdict {
 	case v.Link.Spec.Credentials.Preflight == api.Skip:
 		return Verdict{Stage: Works, Passing: NotAsked}
 	case v.Proof == nil:
-		return Verdict{Works, Unknown, object.Because(notTried, "the credential was not tried from here")}
+		return Verdict{Works, Unknown, object.Because(reason.CredentialNotVerified, "linkwright has not verified the credential yet")}
 	case v.Proof.Why != nil:
 		return Verdict{Works, Failed, v.Proof.Why}
 	}
@@ -214,7 +207,7 @@ func (v Link) gateway(p linkerd.Pulse) Verdict {
 			"the controller in %s finds the gateway of %s dead: no address of its %s is ready (%s); see whether %s is reached from there, and both proxies share a trust anchor",
 			v.Link.Source.Name, v.Link.Target.Name, count(len(p.Dead), "mirror"), named(p.Dead), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
 	case p.Serving == 0:
-		return Verdict{Gateway, Unknown, object.Because(nothingToSee, "no mirror has an address that would tell")}
+		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "there is no mirror with an address, which would show whether the gateway is alive")}
 	}
 	return Verdict{Stage: Gateway, Passing: Passed}
 }

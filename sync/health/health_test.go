@@ -81,7 +81,7 @@ func TestHealth(t *testing.T) {
 		"anchors unknown":      {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Target.Facts.Anchors = nil; return nil }, Trusted, Unknown, ""},
 		"anchors do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Link.Spec.TrustAnchors = api.Skip; return nil }, Trusted, NotAsked, ""},
 		"refused":              {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof.Why = why; return nil }, Works, Failed, "Because"},
-		"not tried":            {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof = nil; return nil }, Works, Unknown, "NotTried"},
+		"not tried":            {func(v *Link, _ *linkerd.Pulse) *object.Reason { v.Proof = nil; return nil }, Works, Unknown, "CredentialNotVerified"},
 		"trials do not count": {func(v *Link, _ *linkerd.Pulse) *object.Reason {
 			v.Proof, v.Link.Spec.Credentials.Preflight = nil, api.Skip
 			return nil
@@ -115,7 +115,7 @@ func TestHealth(t *testing.T) {
 			*p = linkerd.Pulse{}
 			return nil
 		}, Gateway, NotAsked, ""},
-		"nothing mirrored":        {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NothingToSee"},
+		"nothing mirrored":        {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Gateway, Unknown, "NoMirrors"},
 		"nothing mirrored at all": {func(_ *Link, p *linkerd.Pulse) *object.Reason { *p = linkerd.Pulse{}; return nil }, Serving, NotAsked, ""},
 		"nobody behind a mirror":  {func(_ *Link, p *linkerd.Pulse) *object.Reason { p.Empty = []object.Key{leaseOf(Link{})}; return nil }, Serving, Failed, string(reason.MirrorsWithoutEndpoints)},
 	} {

@@ -68,6 +68,23 @@ func TestStrikeKeepsWhatIsNew(t *testing.T) {
 	}
 }
 
+// An approval is taken over at once, with what is declared now: it lets a revision be applied that was denied.
+func TestApprovalIsNoticed(t *testing.T) {
+	mine, other := recordedWith(t)
+	units := []inventory.Unit{inventory.LinkUnit(api.Pair{Source: "west", Target: "east"})}
+	approval := inventory.Approval{Hash: inventory.HashOf(units), Units: units, By: "ann", At: time.Date(2026, 11, 25, 1, 2, 3, 0, time.UTC)}
+	err := mine.record.Amend(t.Context(), func(r *inventory.Record) bool { r.Approvals = append(r.Approvals, approval); return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if something, polls := other.record.Decided(t.Context()); !something || !polls || len(other.store.Record.Last().Approvals) != 1 {
+		t.Errorf("something %t, polls %t, approvals %v", something, polls, other.store.Record.Last().Approvals)
+	}
+	if something, _ := other.record.Decided(t.Context()); something {
+		t.Error("it is noticed twice")
+	}
+}
+
 // Who observes, adopts or releases does not do what people decided, and removes nothing.
 func TestStrikesOnlyWhoReconciles(t *testing.T) {
 	over := inventory.Decision{Kind: inventory.Suspend, Cluster: "west", By: "bob", Until: time.Now().Add(-time.Hour)}

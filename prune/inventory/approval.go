@@ -84,6 +84,9 @@ type Approval struct {
 	Asked bool `json:"asked,omitempty"`
 }
 
+// Same says that two are one approval, whatever was removed by it since.
+func (a Approval) Same(b Approval) bool { return a.By == b.By && a.At.Equal(b.At) }
+
 // Without is the approval less some units; false: none is left.
 func (a Approval) Without(used []Unit) (Approval, bool) {
 	a.Units = slices.DeleteFunc(slices.Clone(a.Units), func(u Unit) bool { return slices.Contains(used, u) })

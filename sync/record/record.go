@@ -290,18 +290,20 @@ func (k *Keeper) write(ctx context.Context, r inventory.Record) (object.Record, 
 	return now, err
 }
 
-// Decided takes the record over if people decided something since: then a sync is to begin. polls says that it is to begin with
+// Decided takes the record over if people decided or approved something since: then a sync is to begin. polls says that it is to begin with
 // the newest head.
 func (k *Keeper) Decided(ctx context.Context) (something, polls bool) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
 	record, err := k.recall(ctx)
-	last := k.Store.Record.Last().Decisions
-	if err != nil || slices.Equal(record.Decisions, last) {
+	was := k.Store.Record.Last()
+	last := was.Decisions
+	approved := slices.ContainsFunc(record.Approvals, func(a inventory.Approval) bool { return !slices.ContainsFunc(was.Approvals, a.Same) })
+	if err != nil || !approved && slices.Equal(record.Decisions, last) {
 		return false, false // who could not read it reads it again with the next sync
 	}
 	k.set(record)
-	return true, slices.ContainsFunc(record.Decisions, func(d inventory.Decision) bool {
+	return true, approved || slices.ContainsFunc(record.Decisions, func(d inventory.Decision) bool {
 		// what is declared decides whether a cluster may be abandoned
 		return (d.Kind == inventory.Reconcile || d.Kind == inventory.AbandonCluster) && !slices.Contains(last, d)
 	})

@@ -305,7 +305,10 @@ func (c *accesses) reach(name api.ClusterName) (place, error) {
 	if at.err == nil && at.cfg == nil { // not declared any more, or not looked at yet
 		return place{}, fmt.Errorf("use cluster %s: %w", name, cluster.ErrNotExist)
 	}
-	return at, at.err
+	if at.err != nil {
+		return at, cluster.AccessError{Err: at.err}
+	}
+	return at, nil
 }
 
 // Server is the address of a cluster's API server, as its access leads there now; empty: it leads nowhere.

@@ -37,6 +37,20 @@ func said(err error) string {
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 
+// AccessError is of a cluster whose declared access cannot be used: nobody could ask the cluster anything.
+type AccessError struct{ Err error }
+
+// Error implements error.
+func (e AccessError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause, which has a code of its own if the management cluster refused to give the access.
+func (e AccessError) Unwrap() error { return e.Err }
+
+func isAccess(err error) bool {
+	_, ok := errors.AsType[AccessError](err)
+	return ok
+}
+
 type explanation struct {
 	is     func(error) bool
 	code   reason.Code
@@ -70,6 +84,7 @@ func explanations() []explanation {
 		{isDeadline, reason.Timeout, " (the API server accepts connections but does not answer in time)"},
 		{isCanceled, reason.Canceled, ""},
 		{isNetwork, reason.Unreachable, " (is the API server up, and may it be reached from here?)"},
+		{isAccess, reason.AccessInvalid, ""},
 	}
 }
 

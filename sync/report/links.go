@@ -80,7 +80,10 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 	}
 	l.Source, l.Target = source, target
 	l.Phase, l.Why = source.Phase, source.Why
-	worse := severity(target.Phase) - severity(source.Phase)
+	if l.Phase == plan.Blocked && source.Condition().Reason == reason.Progressing { // by something that comes by itself, such as a token
+		l.Phase = plan.Waiting
+	}
+	worse := severity(target.Phase) - severity(l.Phase)
 	if worse > 0 || worse == 0 && source.Why == nil {
 		l.Phase, l.Why = target.Phase, target.Why
 	}

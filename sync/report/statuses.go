@@ -57,12 +57,10 @@ func statusOf(p plan.Phase) Status {
 // Status is the word by which a link is counted. Where both ends are as declared, the stages of the link decide.
 func (l LinkRow) Status() Status {
 	is := statusOf(l.Phase)
-	switch {
-	case is == Removed || is == Denied || is == Suspended:
+	switch is {
+	case Removed, Denied, Suspended:
 		return is
-	case is == Blocked && l.Source.Condition().Reason == reason.Progressing:
-		is = Progressing
-	case is == Ready:
+	case Ready:
 		is = works(l.Source.Condition())
 	}
 	if l.Leaving && is != Blocked {

@@ -125,7 +125,7 @@ func linkState(l LinkRow, of func(string, *object.Reason) standing) standing {
 		return standing{is: isGone}
 	case l.Phase == plan.Denied:
 		return of(isDenied, l.Why)
-	case l.Phase == plan.Blocked && health.reason != reason.Progressing:
+	case l.Phase == plan.Blocked:
 		return of(isBlocked, l.Why)
 	case l.Leaving:
 		return standing{is: isLeaving}

@@ -24,18 +24,21 @@ func adoptCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "adopt --repo URL (LINK... | --all)",
 		Short: "Take over links that were made by hand",
-		Long: `Take over links that were made by hand, or by Helm: what link-gen, the chart's controllers and the older
-"linkerd multicluster link" made for links that the repository declares. LINK is the name of a Link or a
-Mesh, or a link as any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET", SOURCE-TARGET.
+		Long: `Take over links that were made by hand or by Helm: by link-gen, the chart's
+controllers, or the older "linkerd multicluster link". The repository must
+declare them. LINK is the name of a Link or a Mesh, or a link as any output
+shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET" or SOURCE-TARGET.
 
-First it shows, object by object, what the adoption writes and what the next sync changes afterwards, by
-dry runs. Without --yes it stops there: exit code 4 where there is something to adopt, 0 where there is
-nothing. An adoption writes marks and inventories and nothing else: no pod is rolled, no object is made
-anew, and the controller keeps its lease. Objects of Helm get helm.sh/resource-policy: keep, so that Helm
-leaves them when the link is taken out of the chart's values.
+It first shows, object by object, what the adoption writes and what the next
+sync changes, by dry runs. Without --yes it stops there; the exit code is 4 if
+there is something to adopt, and 0 if not. An adoption writes only labels,
+annotations and inventories. No pod restarts, no object is created again, and
+the controller keeps its Lease. Objects of Helm get helm.sh/resource-policy:
+keep, so that Helm leaves them when you remove the link from the chart's values.
 
-Only what Linkerd's own tools made is taken over, by name and label. It holds the leases of "run" and
-"sync", also those with --only-write: while a daemon holds one of them, nothing is done and the exit code is 5.`,
+It takes over only what Linkerd's own tools made, by name and label. It takes
+the Leases of "run" and "sync", also those of --only-write. While a daemon holds
+one of them, it does nothing, and the exit code is 5.`,
 		Example: `  linkwright adopt west-east --repo URL --kubeconfig home
   linkwright adopt --all --repo URL --kubeconfig home --yes
   linkwright adopt west/east --repo URL --kubeconfig home --owner blue --from-owner linkwright --yes`,

@@ -21,15 +21,18 @@ func approveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve HASH",
 		Short: "Let a revision remove what is over a limit",
-		Long: `Let a revision remove what is over a limit (PruneLimitExceeded), by the hash that the message names.
+		Long: `Let a revision remove what is over a limit (PruneLimitExceeded). HASH is in the
+message of that reason. It stands for exactly the clusters, links, selectors and
+overlays that the revision removes.
 
-The hash names the clusters, links, selectors and overlays that the revision takes away: all of them together, and nothing else.
-The approval is kept in the record of the management cluster, with who gave it and when. A running daemon takes it up within
-seconds. It ends once all of that is being removed, and after 30 days if nobody uses it. Objects that carry
-linkwright.dev/prune: disabled stay, and so does everything while prune.policy is not Sync.
+The management cluster's record keeps the approval, with your name and the time.
+A daemon follows it within seconds. It ends when all of that is being removed,
+and after 30 days if nobody uses it. Objects with linkwright.dev/prune: disabled
+stay. So does everything while prune.policy is not Sync.
 
-Without --repo the hash is what "linkwright status" shows as denied now. With --repo and --ref you approve a pull request
-before it is merged: "linkwright diff" shows its hash.`,
+Without --repo, HASH is what "linkwright status" shows as denied. With --repo
+and --ref you approve a pull request before it is merged: "linkwright diff"
+shows its HASH.`,
 		Example: `  linkwright approve 3f9c0e51b7a2 --kubeconfig home
   linkwright approve 3f9c0e51b7a2 --repo URL --ref retire-east --kubeconfig home`,
 		Args: cobra.ExactArgs(1),

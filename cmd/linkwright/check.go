@@ -18,16 +18,18 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check --repo URL",
 		Short: "Check every cluster and every link once, in the manner of linkerd check",
-		Long: `Check every cluster and every link once, live, in the manner of "linkerd check": it reads the repository and
-the clusters, and writes nothing. Of each link it tells the stages in which it may fail, in their order: it renders,
-its target is reachable, trust anchors are shared, access works, credentials are written and loaded, its controller leads, the
-gateway is alive, its mirrors have endpoints (docs/health.md).
+		Long: `Check every cluster and every link once, live, like "linkerd check". It reads
+the repository and the clusters, verifies each credential, and writes nothing.
+For each link it checks these stages in order: it renders, its target is
+reachable, trust anchors are shared, access works, credentials are written and
+loaded, its controller leads, the gateway is alive, its mirrors have endpoints.
 
-Put under the name linkerd-linkwright into the PATH, this program is an extension of Linkerd's command line:
-"linkerd linkwright check", and a part of "linkerd check". Set linkwright's flags by environment variables then: Linkerd's
---kubeconfig, --context and --namespace are not used.
+Under the name linkerd-linkwright in the PATH, this program extends Linkerd's
+command line: "linkerd linkwright check", and as part of "linkerd check". Set
+its flags by environment variables then, such as LINKWRIGHT_REPO. It does not
+use Linkerd's --kubeconfig, --context and --namespace.
 
-The exit code is 4 where a check failed.`,
+The exit code is 4 if a check failed.`,
 		Example: `  linkwright check --repo https://git.example.com/mesh/fleet.git --kubeconfig home.yaml -o short
   LINKWRIGHT_REPO=https://git.example.com/mesh/fleet.git LINKWRIGHT_KUBECONFIG=home.yaml linkerd check`,
 		Args: cobra.NoArgs,

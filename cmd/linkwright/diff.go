@@ -29,13 +29,15 @@ func diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff --repo URL [REV | REV1..REV2]",
 		Short: "Show what a revision changes",
-		Long: `Show what a revision changes; nothing is written anywhere.
+		Long: `Show what a revision changes. Nothing is written anywhere.
 
-With one revision (default: --ref) it is compared with the live clusters: what differs is tried by a
-server-side dry run. With REV1..REV2 no cluster is asked: what REV2 makes is compared with what REV1
-left, and facts come from --facts, else from declared values, else they are the same stand-ins on both sides.
-Values of secrets are shown as short hashes. Exit code 1: there are differences; 4: something is refused
-or held, or could not be tried.`,
+With one revision (default: --ref) it compares the revision with the live
+clusters, by server-side dry run. With REV1..REV2 it compares two revisions
+without any cluster. Facts of clusters then come from --facts, else from the
+declarations, else both sides have the same placeholders.
+
+Values of secrets are short hashes. The exit code is 1 if there are differences,
+and 4 if something is Denied or Blocked, or could not be compared.`,
 		Example: `  linkwright diff --repo URL --kubeconfig home
   linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),

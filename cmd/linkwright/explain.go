@@ -19,8 +19,9 @@ func explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [KIND[.FIELD...]]",
 		Short: "Say what a field of a declaration means",
-		Long: `Say what a field of a declaration means: its type, default and words, and the fields below it.
-Lists count by themselves: the source of a link that a mesh leaves out is mesh.spec.except.source.`,
+		Long: `Explain a field of a declaration: its type, default and values, and the fields
+below it. Leave out indexes of lists: mesh.spec.except.source is the source of a
+link that a mesh leaves out.`,
 		Example: `  linkwright explain
   linkwright explain cluster
   linkwright explain link.spec.controller.replicas`,

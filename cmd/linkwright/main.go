@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata"
 
@@ -63,19 +64,21 @@ func newRoot() *cobra.Command {
 		Short: "GitOps for Linkerd multicluster",
 		Long: `linkwright keeps Linkerd multicluster links as a Git repository declares them.
 
-You commit which clusters exist and which of them are linked. linkwright renders what each cluster
-must hold, applies it, and deletes what it owns and you no longer declare.
+You commit which clusters exist and which of them are linked. linkwright renders
+what each cluster must hold, applies it, and deletes what it owns and you no
+longer declare.
 
-Try a repository:   linkwright validate PATH
-See what it makes:  linkwright render PATH
-See what changes:   linkwright diff main..my-branch --repo URL
-Do it once:         linkwright sync --repo URL
-Keep doing it:      linkwright run --repo URL
+Check a repository:     linkwright validate PATH
+See what it renders:    linkwright render PATH
+See what changes:       linkwright diff main..my-branch --repo URL
+Sync once:              linkwright sync --repo URL
+Keep clusters in sync:  linkwright run --repo URL
+See which links work:   linkwright status
 
 Each flag is also an environment variable: --repo is LINKWRIGHT_REPO.
 
-Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarations,
-4 not all is as declared, 5 lease held by another, 64 usage.`,
+Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
+declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -90,16 +93,11 @@ Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid declarat
 	root.AddCommand(enroll.Commands()...)
 	extended(root)
 	for _, c := range commands(root) {
-		c.Args = asUsage(c.Args)
+		c.Args = asUsage(ofCommand(c.Args))
 	}
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.FromEnvironment(c) }
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	root.Args = asUsage(func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return fmt.Errorf("unknown command %q\nSee: linkwright --help", args[0])
-		}
-		return nil
-	})
+	root.Args = asUsage(unknown)
 	return root
 }
 
@@ -110,6 +108,35 @@ func commands(root *cobra.Command) []*cobra.Command {
 		out = append(append(out, c), commands(c)...)
 	}
 	return out
+}
+
+// unknown says that a command has no such command, and which it could be.
+func unknown(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	like := ""
+	if c.SuggestionsMinimumDistance = 2; len(c.SuggestionsFor(args[0])) > 0 {
+		like = "; did you mean " + strings.Join(c.SuggestionsFor(args[0]), " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q%s\nSee: %s --help", args[0], like, c.CommandPath())
+}
+
+// ofCommand says how a command is typed, if its arguments are wrong.
+func ofCommand(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if c.HasSubCommands() {
+			return unknown(c, args)
+		}
+		if check == nil || check(c, args) == nil {
+			return nil
+		}
+		got := "it has none"
+		if len(args) > 0 {
+			got = fmt.Sprintf("it has %q", args)
+		}
+		return fmt.Errorf("%s: wrong arguments: %s\nUsage: %s\nSee: %s --help", c.CommandPath(), got, c.UseLine(), c.CommandPath())
+	}
 }
 
 // asUsage gives wrong arguments the exit code of wrong flags.

@@ -30,7 +30,7 @@ func TestPush(t *testing.T) {
 	c, at := l.daemonAt(ctx, t.TempDir()+"/log", "--hook-secret-file", secret, "--only-write", "west")
 	reported := func() (commit string, syncing bool) {
 		var doc struct {
-			Commit  string
+			Commit  string `json:"appliedRevision"`
 			Syncing bool
 		}
 		_ = json.Unmarshal([]byte(get(at+"/").body), &doc) // there is none yet

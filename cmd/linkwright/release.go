@@ -26,16 +26,19 @@ func releaseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "release --repo URL (LINK... | --all)",
 		Short: "Give links up and leave all they consist of",
-		Long: `Give links up and leave all they consist of: linkwright's marks go from their objects at both ends, and
-then the inventories. Nothing that Linkerd uses is deleted or changed, so that links work as before, with
-the accounts and tokens that linkwright made. LINK is the name of a Link or a Mesh, or
-a link as any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET", SOURCE-TARGET. A link
-that is no longer declared is named by one of the first three.
+		Long: `Give links up and leave their objects. It removes linkwright's labels and
+annotations at both ends, and then the inventories. It deletes and changes
+nothing that Linkerd uses, so the links go on working, with the accounts and
+tokens that linkwright made. LINK is the name of a Link or a Mesh, or a link as
+any output shows it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET" or
+SOURCE-TARGET. Use one of the first three for a link that is not declared any
+more.
 
-Without --yes it shows what is given up and stops: exit code 4 where there is something, 0 where there is
-nothing. A link that is still declared is Occupied from then on, for "run" and "sync": take it out of the
-repository, or take it over again with "adopt". It holds the leases of "run" and "sync", also those with
---only-write: while a daemon holds one of them, nothing is done and the exit code is 5.`,
+Without --yes it shows what it would give up; the exit code is 4 if there is
+something, and 0 if not. A link that is still declared is then Blocked with
+ObjectExists: remove its declaration, or take it over again with "adopt". It
+takes the Leases of "run" and "sync", also those of --only-write. While a daemon
+holds one of them, it does nothing, and the exit code is 5.`,
 		Example: `  linkwright release west-east --repo URL --kubeconfig home
   linkwright release --all --repo URL --kubeconfig home --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -101,14 +104,14 @@ func (e engine) release(ctx context.Context, term int64, yes bool, out printer) 
 		cli.Say(out.told, "nothing to give up")
 		return nil
 	case !yes:
-		cli.Say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are Occupied from then on.")
+		cli.Say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are then Blocked (ObjectExists).")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	cli.Say(out.told, "Links that are still declared are Occupied from now on: take them out of the repository, or adopt them again.")
+	cli.Say(out.told, "Links that are still declared are Blocked (ObjectExists) from now on: remove their declarations, or adopt them again.")
 	return errors.Join(cli.Verdict(r, failed), e.dropRecord(ctx))
 }
 

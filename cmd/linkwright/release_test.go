@@ -16,7 +16,7 @@ import (
 func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.must(cli.ExitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
 	l.must(cli.ExitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
-	if told := l.must(cli.ExitDone, []string{"ObjectExists from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
+	if told := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
 	}
 	l.must(cli.ExitDone, []string{"nothing to give up"}, "release", "--all", "--yes")
@@ -84,7 +84,7 @@ func (l *lab) owners() {
 // uninstalls takes it all away, of a link that is ours from the beginning.
 func (l *lab) uninstalls() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
 	l.must(cli.ExitPartial, []string{"delete Deployment.apps linkerd-multicluster/controller-west", "Nothing was written"}, "uninstall")
 	l.uninstallsBegun()
 	record, err := l.client("west").CoreV1().ConfigMaps("linkwright").Get(l.t.Context(), "linkwright-fleet", metav1.GetOptions{})
@@ -102,8 +102,9 @@ func (l *lab) uninstalls() {
 // uninstallsAgain: an uninstall was killed at its very end, before it deleted the record.
 func (l *lab) uninstallsAgain(record *corev1.ConfigMap) {
 	l.t.Helper()
-	record.ResourceVersion, record.UID = "", ""
-	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Create(l.t.Context(), record, metav1.CreateOptions{}); err != nil {
+	record.ResourceVersion, record.UID, record.ManagedFields = "", "", nil
+	ours := metav1.CreateOptions{FieldManager: "linkwright"}
+	if _, err := l.client("west").CoreV1().ConfigMaps("linkwright").Create(l.t.Context(), record, ours); err != nil {
 		l.t.Fatal(err)
 	}
 	l.must(cli.ExitDone, []string{"nothing of linkwright is left"}, "uninstall", "--yes")

@@ -26,11 +26,14 @@ func renderCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "render [PATH | REPO@REV]",
 		Short: "Print what every cluster is to hold, without any cluster",
-		Long: `Print what every cluster is to hold, as YAML, without any cluster.
+		Long: `Print what each cluster must hold, as YAML, without any cluster.
 
-Facts of clusters come from --facts, else from declared values, else they are stand-ins like
-<east: gateway address>. Credentials are always stand-ins: the output is for reading, never for applying.
-With --save-facts the clusters are read, and their facts are written to a file for later use with --facts.`,
+Facts of clusters come from --facts, else from the declarations, else they are
+placeholders like <east: gateway address>. Credentials are always placeholders:
+read the output, do not apply it.
+
+With --save-facts it reads the clusters, and writes their facts to a file that
+you can use with --facts.`,
 		Example: `  linkwright render . --cluster west
   linkwright render --repo URL --kubeconfig home --save-facts facts.yaml`,
 		Args: cobra.MaximumNArgs(1),

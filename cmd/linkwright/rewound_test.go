@@ -122,7 +122,7 @@ func (r *rewoundLab) allowed(push func()) {
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
 	}
-	r.must(cli.ExitDone, []string{"1 link: "}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
+	r.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync", "--git-cache", r.cache, "--allow-non-fast-forward", head[:7])
 	r.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	r.commit(r.both())
 	r.first, r.last = head, r.tip()
@@ -186,7 +186,11 @@ func (r *rewoundLab) underDaemon() {
 	if n := r.writes() - before; n != 2 {
 		r.t.Errorf("while the head is refused: %d writes, want one of ours", n-1)
 	}
-	var doc struct{ Commit, Head, Error string }
+	var doc struct {
+		Commit string `json:"appliedRevision"`
+		Head   string `json:"observedRevision"`
+		Error  string
+	}
 	got := get(at + "/")
 	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != http.StatusOK || doc.Commit != r.last || doc.Head != r.first || !strings.Contains(doc.Error, "linkwright allow non-fast-forward "+r.first) {
 		r.t.Errorf("the report: %v %+v, want %s in force and %s refused", err, doc, r.last, r.first)

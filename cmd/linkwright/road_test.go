@@ -268,7 +268,7 @@ func (l *lab) badClusters() {
 		text += strings.ReplaceAll(l.cluster("bare"), "bare", name) + link("west", name, "")
 	}
 	l.commit(text)
-	r := l.must(cli.ExitPartial, []string{"2 links: ", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
+	r := l.must(cli.ExitPartial, []string{"2 Progressing", "namespace linkerd is missing", "exec"}, "sync", "--wait", "2s", "--cluster-timeout", "5s")
 	for _, name := range []string{"bare", "exec", "garbage", "refused", "down", "absent"} {
 		if !strings.Contains(r.out, name) {
 			l.t.Errorf("sync does not tell of %s:\n%s", name, r.out)
@@ -288,7 +288,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`
 // occupied: what somebody else made is neither written nor, later, deleted.
 func (l *lab) occupied() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
 	services := l.client("west").CoreV1().Services("linkerd-multicluster")
 	made := testService("probe-east")
 	if _, err := services.Create(l.t.Context(), made, metav1.CreateOptions{FieldManager: "hand"}); err != nil {
@@ -297,7 +297,7 @@ func (l *lab) occupied() {
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))
 	l.must(cli.ExitPartial, []string{"probe-east", "hand", "unmarked"}, "sync")
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
 	if err := services.Delete(l.t.Context(), "probe-east", metav1.DeleteOptions{}); err != nil {
 		l.t.Errorf("somebody else's service: %v", err)
 	}
@@ -364,7 +364,7 @@ func (l *lab) twoProcesses() {
 // lostLease: what was written until then is told.
 func (l *lab) lostLease() {
 	l.commit(l.clusters() + link("east", "west", ""))
-	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
+	l.must(cli.ExitDone, []string{"2 links: ", "1 Removed"}, "sync")
 	l.commit(l.clusters() + link("east", "west", "") + link("west", "east", ""))
 	c, out, stderr := l.start(l.t.Context(), "sync", "--only-write", "west", "--wait", "2m")
 	leases := l.client("west").CoordinationV1().Leases("linkwright")

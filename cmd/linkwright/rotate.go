@@ -22,19 +22,23 @@ func rotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate --repo URL [LINK...]",
 		Short: "Replace the tokens of links",
-		Long: `Replace the tokens of links, or of all. LINK is the name of a Link or a Mesh, or a link as any output shows
-it: SOURCE/TARGET, "SOURCE → TARGET", "SOURCE->TARGET", SOURCE-TARGET.
+		Long: `Replace the tokens of links, or of all links. LINK is the name of a Link or a
+Mesh, or a link as any output shows it: SOURCE/TARGET, "SOURCE → TARGET",
+"SOURCE->TARGET" or SOURCE-TARGET.
 
-Another token is asked for in the inventory of each link's end in its target, where "run" and "sync" find
-it: they have the target issue one, write it to the source, and let the former one go once the source
-uses the new one, which is not known to fail, and Linkerd's control plane was told of it. A link is not interrupted, but
-for remote discovery where "--revoke" may not tell the control plane: the command says so. A
-former token of mode Bound stays until the rotation after this one, or until it expires; with --revoke it
-ends as the others do, such as one that leaked.
+The inventory of each link's end in its target records the request. "run" and
+"sync" then have the target issue another token, and write it to the source.
+They remove the former token when the source uses the new one, the new one is
+not known to fail, and Linkerd's control plane has loaded it. No link is
+interrupted, except remote discovery with --revoke if linkwright may not restart
+the control plane: the command says so.
 
-Asked for twice, before it is done, it is done once. A link that is suspended gets its token when it is
-resumed; what is suspended, refused or pruned elsewhere stops nothing. Nothing else is written, and the
-lease is not needed. A token of mode Existing is replaced by whoever writes it.`,
+A former token of mode Bound stays until the next rotation, or until it expires.
+With --revoke it is removed like the others, for example after a leak.
+
+A suspended link gets its token when it is resumed. The command writes nothing
+but the request, and needs no Lease. It does not replace a token of mode
+Existing: your secret manager does.`,
 		Example: `  linkwright rotate west-east --repo URL --kubeconfig home
   linkwright rotate west/east --revoke --repo URL --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {

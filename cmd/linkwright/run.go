@@ -28,18 +28,19 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run --repo URL",
 		Short: "Keep the clusters as the repository declares them",
-		Long: `Keep the clusters as the repository declares them, until told to stop.
+		Long: `Keep the clusters as the repository declares them, until you stop it.
 
-It polls the repository as the SyncPolicy says (default: every minute) and writes only while it holds
-the lease linkwright-<owner> in the management cluster, so several replicas are one writer and standbys.
-With --observe it reads, plans and reports, and writes nothing and needs no lease.
+It polls the repository as the SyncPolicy says, every minute by default. It
+writes only while it holds the Lease linkwright-<owner> in the management
+cluster, so that one of several replicas writes and the others stand by. With
+--observe it reads, plans and reports, writes nothing and needs no Lease.
 
-HTTP: /healthz, /readyz, /metrics, and / for the last report as JSON. /healthz answers as long as the
-process does, or fails with --max-sync-age where passes no longer end: then a restart may help. With
---hook-secret-file a signed POST of /hook begins a pass at once.
+It serves /healthz, /readyz, /metrics, and / with the last report as JSON. With
+--max-sync-age, /healthz fails if no sync has ended for that long. With
+--hook-secret-file, a signed POST to /hook starts a sync at once.
 
-These commands record a decision in the management cluster, and it takes that up within seconds:
-linkwright accept, allow, abandon, approve, suspend, resume, reconcile.`,
+A daemon follows decisions in the management cluster within seconds. Record one
+with linkwright accept, allow, abandon, approve, suspend, resume or reconcile.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e, err := f.Open(c.Context(), c.ErrOrStderr(), s.hook.check, func() error { return status.check(f.Git.Options.Repo) })

@@ -17,9 +17,10 @@ func schemaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of declarations, for editors",
-		Long: `Print the JSON Schema of a kind, or without KIND that of any declaration, for files that mix kinds.
-An editor with a YAML language server then completes, explains and checks declarations while they are written.
-It knows single declarations only: linkwright validate says whether they fit together.`,
+		Long: `Print the JSON Schema of a kind, or without KIND that of any declaration, for
+files that mix kinds. An editor with a YAML language server then completes,
+explains and checks declarations while you write. A schema knows single
+declarations only; "linkwright validate" checks whether they fit together.`,
 		Example: `  linkwright schema cluster
   linkwright schema --write .schema   # then, in a declaration's first line:
   # yaml-language-server: $schema=../.schema/all.json`,

@@ -23,26 +23,27 @@ func statusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [--repo URL]",
 		Short: "Show where every link stands",
-		Long: `Show where every link stands. Nothing is written.
+		Long: `Show the status of every link. Nothing is written.
 
-It opens with one line: which revision is applied in which clusters, which is observed and why that one is
-not applied, who leads, or who ran the last sync and when it ended. A line for each process with --only-write
-follows.
+The first line says which revision is applied in which clusters, which one is
+observed and why it is not applied, and who leads, or when the last sync ended.
 
-Without --repo it shows what the clusters' inventories tell of links: whether each is Ready, as the last
-"run" or "sync" saw it, why not, and since when (docs/health.md). It asks the clusters that the home
-cluster remembers, and needs no repository and no daemon. With --watch it goes on, and shows all anew
-whenever something of it changes. The exit code is 4 if anything is not as declared, and 2 if nothing
-could be read.
+Without --repo it shows the conditions that the last "run" or "sync" wrote into
+the clusters' inventories. It asks the clusters in the management cluster's
+record, and needs no repository and no daemon. --watch repeats it after each
+change. The exit code is 4 if not all is as declared, and 2 if nothing could be
+read.
 
-With --repo it reads the repository and the clusters, and compares them, as the next pass would:
+With --repo it reads the repository and the clusters, and compares them:
 
-  in place   both ends hold what is declared
-  changing   the next pass writes something
-  held       something is missing; the reason says what would supply it
-  waiting    something must happen by itself first
-  refused    a guard or a policy is against it
-  suspended  left as it is, because that is declared or decided, or until another end no longer is`,
+  Ready        all is as declared, and the link works
+  Progressing  linkwright has something to write, or something happens by itself
+  Suspended    it is left as it is, because that is declared or decided
+  Leaving      it is being removed
+  Stalled      all is as declared, and the link does not work
+  Blocked      it cannot be rendered or written; the reason says what is missing
+  Denied       a guard, a policy or an approval forbids the change
+  Unknown      a cluster was not read`,
 		Example: `  linkwright status --kubeconfig home -o wide
   linkwright status --kubeconfig home --watch
   linkwright status --repo URL --kubeconfig home`,

@@ -21,11 +21,14 @@ func syncCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sync --repo URL",
 		Short: "Make the clusters as the repository declares them, once",
-		Long: `Make the clusters as the repository declares them, once, and say what was done.
+		Long: `Make the clusters as the repository declares them, once, and report what it did.
 
-It takes the same lease as "run", so a CronJob and a daemon never write at the same time: when
-another holds it, nothing is done and the exit code is 5. What must happen by itself first (a token
-to be issued, a controller's pods to end) is waited for up to --wait; the rest is left to the next run.`,
+It takes the same Lease as "run", so that a CronJob and a daemon never write at
+the same time. If another process holds the Lease, it does nothing, and the exit
+code is 5.
+
+It waits up to --wait for what happens by itself, such as a token that the API
+server issues, or pods that end. The next sync continues with the rest.`,
 		Example: `  linkwright sync --repo https://git.example.com/mesh/fleet.git --git-token-file token
   linkwright sync --repo git@git.example.com:mesh/fleet.git --git-ssh-key-file id --git-known-hosts-file known_hosts`,
 		Args: cobra.NoArgs,

@@ -100,7 +100,7 @@ func TestToldWithoutRepository(t *testing.T) {
 		t.Fatalf("%d %v: %s", code, err, out)
 	}
 	if got := doc.Links[0]; code != cli.ExitPartial || got.Ready != object.False || got.Reason != "Progressing" || time.Since(got.Since) > time.Hour ||
-		got.SourceEnd != "recorded" || got.TargetEnd != "recorded" {
+		got.SourceEnd != "Recorded" || got.TargetEnd != "Recorded" {
 		t.Errorf("nobody leads yet: %d %s", code, out)
 	}
 	if _, out := l.bare("status", "-o", "wide"); !regexp.MustCompile(`west +east +False +Progressing`).MatchString(out) ||

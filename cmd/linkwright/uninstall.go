@@ -28,22 +28,27 @@ func uninstallCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uninstall --repo URL",
 		Short: "Unlink everything",
-		Long: `Unlink everything: in every cluster that the repository declares, and in those that the management cluster's
-record remembers, all that is this installation's goes, mirrors included, in the order of any unlink, as if
-every Cluster were declared with state: Leaving. Without --yes it shows what goes and stops: exit code 4
-where there is something, 0 where there is nothing. Run again, it goes on with what was begun, and waits for
-it: the exit code is 0 only once nothing is left.
+		Long: `Remove everything of this installation, mirrors included, from every cluster
+that the repository declares or the management cluster's record remembers. It
+works as if every Cluster were declared with state: Leaving.
 
-What a cluster holds that cannot be read is reported, and its cleanup stays pending (exit code 4): run it again once that is
-back, or, if it never will be, take its declaration out and give it up with --abandon-cluster, which says what
-stays behind. A dead source keeps its access to others for --unreachable-source-timeout.
+Without --yes it shows what it would remove; the exit code is 4 if there is
+something, and 0 if not. Run it again to continue. The exit code is 0 only when
+nothing is left.
 
-What carries linkwright.dev/prune: disabled, or a prune.policy that deletes nothing, stops it as ever; run
-it again for what is left. At the end the record goes. Namespaces stay, linkwright-access among them, and
-linkwright's own Deployment, rights, leases and access Secrets: you installed those. End the daemon first,
-and processes with --only-write: while one of them holds its lease, nothing is done and the exit code is 5,
-and later it would link everything again.
-To keep links and give up only what linkwright has to do with them, use "release".`,
+If a cluster cannot be read, its cleanup stays pending, and the exit code is 4:
+run it again when the cluster is back. If the cluster never comes back, remove
+its declaration and use --abandon-cluster. The command then says what stays
+there. A source that does not answer keeps its access to others for
+--unreachable-source-timeout.
+
+Objects with linkwright.dev/prune: disabled stop it, and so does a prune.policy
+that deletes nothing. At the end it deletes the record. Namespaces stay, and
+what you installed: linkwright's Deployment, rights, Leases and access Secrets.
+Stop the daemon and processes with --only-write first. While one of them holds
+its Lease, the command does nothing, and the exit code is 5.
+
+To keep the links, use "release".`,
 		Example: `  linkwright uninstall --repo URL --kubeconfig home
   linkwright uninstall --repo URL --kubeconfig home --yes --wait 15m
   linkwright uninstall --repo URL --kubeconfig home --yes --abandon-cluster east`,

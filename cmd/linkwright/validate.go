@@ -22,17 +22,17 @@ func validateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [PATH | REPO@REV]",
 		Short: "Check declarations, without any cluster",
-		Long: `Check declarations, without any cluster: all problems of all files in one run, each with
-file:line:col and what to do. PATH is a directory or one file; files are named from the working
-directory or, of REPO@REV, from the repository's root. Overlays are built, and tried on what every
-cluster would hold. With --facts, links that a cluster's Linkerd is too old for are errors, too.
+		Long: `Check declarations without any cluster. It reports all problems of all files in
+one run, each with file:line:col and what to do. PATH is a directory or a file.
+Overlays are built, and applied to what every cluster would hold. With --facts,
+links that a cluster's Linkerd is too old for are errors, too.
 
-  -o text     a line for each problem, and one that sums up
-  -o json     the same for machines
+  -o text     a line for each problem, and a summary
+  -o json     the same for programs
   -o sarif    SARIF 2.1.0, for code scanning and editors
-  -o github   annotations of a pull request, printed in a GitHub workflow
+  -o github   annotations of a pull request, from a GitHub workflow
 
-The exit code is 3 where there are errors; warnings alone give 0, with --strict 3, too.`,
+The exit code is 3 if there are errors, or warnings with --strict.`,
 		Example: `  linkwright validate .
   linkwright validate fleet --strict -o github
   linkwright validate https://git.example.com/mesh/fleet.git@main`,

@@ -15,13 +15,15 @@ func abandonCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "abandon CLUSTER",
 		Short: "Give up for good a cluster that is gone",
-		Long: `Give up for good a cluster that is not declared any more, and that cannot be read or lacks rights. What
-linkwright wrote there stays there, its access to its peers is deleted, and linkwright does not ask for it again.
-One report says what stays behind. Of a cluster that can be read, linkwright takes away first what it may.
+		Long: `Give up for good a cluster that is not declared any more, and that cannot be
+read or lacks rights. What linkwright wrote there stays there. linkwright
+deletes its access to other clusters, and does not try to reach it again. One
+report lists what stays. If the cluster can be read, linkwright first removes
+what it may.
 
-The decision is recorded in the management cluster, and is dropped once the record has no such cluster. It is
-also dropped by the next sync if the cluster is declared: take its declaration out first.
-For a single sync there is the flag --abandon-cluster of "sync".`,
+The management cluster records the decision until its record has no such
+cluster. The next sync drops the decision if the cluster is declared: remove its
+declaration first. "sync" also has the flag --abandon-cluster.`,
 		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig home`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

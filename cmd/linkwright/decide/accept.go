@@ -27,13 +27,15 @@ func acceptClusterCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster NAME=UID",
 		Short: "Accept that a name means the cluster with this kube-system uid",
-		Long: `Accept that a name means the cluster with this kube-system uid. If a cluster was made anew, or has another
-name now, linkwright writes nothing there until you accept it (ClusterChanged, ClusterRenamed, SameCluster).
-The message of that reason gives NAME=UID. Links by a former name are then removed, and made anew by this one;
-declare the new name as a second one first (spec.sameAs) to avoid that.
+		Long: `Accept that NAME means the cluster with this kube-system uid. If a cluster was
+created again, or has another name now, linkwright writes nothing there until
+you accept it (ClusterChanged, ClusterRenamed, DuplicateCluster). The message of
+that reason has NAME=UID. linkwright then removes links of a former name, and
+makes them again for this one. Declare the new name as a second name first
+(spec.sameAs) to avoid that.
 
-The decision is recorded in the management cluster, and is dropped once the record has the new identity.
-For a single sync there is the flag --accept-cluster of "sync".`,
+The management cluster records the decision until the record has the new
+identity. "sync" also has the flag --accept-cluster.`,
 		Example: `  linkwright accept cluster east=4f2c1c1e-0b7e-4b7c-9a55-6d1f6f1f7b1a --kubeconfig home
   linkwright accept cluster east --withdraw --kubeconfig home`,
 		Args: cobra.ExactArgs(1),

@@ -26,13 +26,13 @@ func allowNonFastForwardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "non-fast-forward COMMIT",
 		Short: "Allow a commit that does not descend from what was applied before",
-		Long: `Allow a commit that does not descend from what was applied before, and what descends from it: after a
-forced push, or if the repository was replaced. COMMIT is all 40 digits, as the report names them. You may
-allow a commit before you push it.
+		Long: `Allow a commit that does not descend from the applied one, and all its
+descendants: after a forced push, or if you replaced the repository. COMMIT has
+all 40 digits, as reports show it. You may allow a commit before you push it.
 
-The decision is recorded in the management cluster. It is dropped once every cluster carries the commit, and
-after 7 days at the latest.
-For a single sync there is the flag --allow-non-fast-forward of "sync".`,
+The management cluster records the decision until every cluster carries the
+commit, and for 7 days at most. "sync" also has the flag
+--allow-non-fast-forward.`,
 		Example: `  linkwright allow non-fast-forward 89abcdef0123456789abcdef0123456789abcdef --reason "secret removed from history"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

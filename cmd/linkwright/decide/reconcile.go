@@ -16,11 +16,12 @@ func reconcileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reconcile [CLUSTER...]",
 		Short: "Have a running daemon reconcile clusters now",
-		Long: `Have a running daemon reconcile clusters now; without a name, all that the record has. The daemon reads the
-repository, reads these clusters by requests, whatever its watches show, and ends the back-off from objects that
-somebody else keeps changing. This command does not wait for that: see linkwright status --watch.
+		Long: `Make a running daemon reconcile clusters now; without a name, all in the record.
+The daemon reads the repository, reads these clusters by requests instead of
+watches, and ends the back-off from objects that somebody else keeps changing.
+This command does not wait for that: see linkwright status --watch.
 
-The decision is recorded in the management cluster, and is dropped once it is done.`,
+The management cluster records the request until it is done.`,
 		Example: `  linkwright reconcile --kubeconfig home
   linkwright reconcile east west --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {

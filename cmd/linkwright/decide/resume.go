@@ -17,8 +17,8 @@ func resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume (CLUSTER | SOURCE/TARGET)... | --all",
 		Short: "End what was suspended for an incident",
-		Long: `End what "linkwright suspend" suspended, whoever did so. This does not resume a cluster or link that is declared with
-suspend: true: change the declaration.`,
+		Long: `End what "linkwright suspend" suspended, whoever did it. This does not resume a
+cluster or link that is declared with suspend: true: change the declaration.`,
 		Example: `  linkwright resume east --kubeconfig home
   linkwright resume --all --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {

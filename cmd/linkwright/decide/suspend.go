@@ -18,11 +18,13 @@ func suspendCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "suspend (CLUSTER | SOURCE/TARGET)... --reason WHY",
 		Short: "Leave clusters or links as they are, for an incident",
-		Long: `Leave clusters or links as they are, for an incident. As with suspend: true in a declaration, nothing is
-written in the cluster, or at either end of the link, until "linkwright resume", or until --until. Status and
-reports say who suspended it, why and until when. For more than an incident, declare it.
+		Long: `Leave clusters or links as they are during an incident, as suspend: true in a
+declaration does. linkwright writes nothing in the cluster, or at either end of
+the link, until "linkwright resume" or until --until. Status and reports show
+who suspended it, why, and until when. Declare it if it lasts longer.
 
-It is recorded in the management cluster. If you suspend the same again, that replaces your former suspension.`,
+The management cluster records it. Suspending the same again replaces your
+former suspension.`,
 		Example: `  linkwright suspend east --reason "incident 42" --until 2h --kubeconfig home
   linkwright suspend west/east --reason "network change" --until 2026-11-25T18:00:00Z --kubeconfig home`,
 		Args: cobra.MinimumNArgs(1),

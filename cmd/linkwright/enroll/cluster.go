@@ -58,25 +58,28 @@ func clusterAddCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME --context CONTEXT [PATH | REPO@REV]",
 		Short: "Give linkwright access to a cluster, or to all, by your own login",
-		Long: `Give linkwright access to a cluster, by your own login: in the cluster of a context of your kubeconfig
-an account with the rights it needs there, and in the management cluster a Secret with a kubeconfig of that
-account, and the right to renew it. Then the declaration to commit is printed; until it is committed, nothing else
-happens.
+		Long: `Give linkwright access to a cluster, with your own login. In the cluster of a
+context of your kubeconfig it creates an account with the rights it needs there.
+In the management cluster it creates a Secret with a kubeconfig of that account,
+and the right to renew it. Then it prints the declaration to commit. Nothing
+else happens until you commit it.
 
-The rights are those of "linkwright rbac": with PATH or REPO@REV just what its declarations need, which must
-name the cluster; without, what links without remote discovery and federation need in both directions.
-Rights that this command gave before are changed to what is needed now; what others wrote stays as it is, unless
-with --force. Admission policies come with them, which confine the account to what linkwright does: RBAC knows no
-prefixes of names and no fields. --confine=false gives the rights alone.
+With PATH or REPO@REV the rights are what its declarations need, as "linkwright
+rbac" prints them; they must name the cluster. Without, they are what links
+without remote discovery and federation need in both directions. The command
+changes rights that it gave before, and leaves those of others unless you use
+--force. Admission policies confine the account to what linkwright does;
+--confine=false leaves them out.
 
-With --all every cluster of the declarations is added or renewed, by the context of its name, or another one by
---context NAME=CONTEXT. The cluster that linkwright runs in (access.inCluster) gets its rights by
---management-kubeconfig, and needs no Secret. Do that when a mesh grows: the control planes' Secrets for the new clusters
-are granted by name, in all their peers.
+With --all it adds or renews every declared cluster, by the context of its name
+or by --context NAME=CONTEXT. The cluster that linkwright runs in
+(access.inCluster) gets its rights through --management-kubeconfig, and needs no
+Secret. Use --all when a mesh grows, because all other clusters need a right for
+the new cluster's Secret.
 
-The token expires after --ttl, or as soon as the API server allows. linkwright asks for the next one when two
-thirds of that are over, by a right to just this; so one that was down for long is given access again by this
-command. Done again, it changes what differs and keeps a token that is good.`,
+The token expires after --ttl, or sooner if the API server says so. linkwright
+renews it after two thirds of that time. If linkwright was down for longer, run
+this command again: it changes what differs, and keeps a token that works.`,
 		Example: `  linkwright cluster add --all . --management-kubeconfig ../west.yaml
   linkwright cluster add east . --context kind-east --management-kubeconfig ../west.yaml
   linkwright cluster add east --context kind-east --management-kubeconfig home.yaml > east.yaml`,

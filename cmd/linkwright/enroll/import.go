@@ -33,14 +33,14 @@ func importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import --kubeconfig FILE --context A --context B",
 		Short: "Print declarations for links that exist",
-		Long: `Print declarations for links that exist: a Cluster for each context, and a Link for each Linkerd Link
-found in one whose target is among them. They are as linkwright would read them: what it reads live is left
-out, and what differs from that is declared. Comments say what could not be told, and what to do next.
-Nothing is written anywhere.
+		Long: `Print declarations for links that exist: a Cluster for each context, and a Link
+for each Linkerd Link between them. It leaves out what linkwright reads live,
+and declares what differs. Comments say what it could not find out, and what to
+do next. Nothing is written anywhere.
 
-Clusters are called like their contexts, or as --name says; a Linkerd Link names its target, so the names
-must be those that the links use. Put what is printed into a repository, look at it, and go on with
-"validate", "diff" and "adopt".`,
+Clusters have the names of their contexts, or those of --name. Linkerd Links
+name their targets, so use the names that the links use. Put the output into a
+repository, read it, and go on with "validate", "diff" and "adopt".`,
 		Example: `  linkwright import --kubeconfig ~/.kube/config --context east --context west > fleet.yaml
   linkwright import --kubeconfig config --context kind-a --context kind-b --name kind-a=east --name kind-b=west`,
 		Args: cobra.NoArgs,

@@ -31,23 +31,25 @@ func rbacCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rbac [PATH | REPO@REV]",
 		Short: "Print the rights that linkwright needs in each cluster",
-		Long: `Print the rights that linkwright's account needs in each cluster for what is declared, as YAML, without any cluster.
+		Long: `Print the rights that linkwright's account needs in each cluster for what is
+declared, as YAML, without any cluster.
 
-There are two sets of rights for writing: what everything needs, and, apart, what sweeps mirrors in all
-namespaces where Linkerd's controllers cannot take them away (<name>-mirrors). The second is for clusters with links
-that have federated services or controller.mode External, and for all with --sweep. Without it the removal of a link
-whose controller does not take its mirrors away stops, and says so. With --reader there is one set, for an account
-that only looks: status has all it needs,
-and diff shows what differs as it is rendered, since the API server tries a change only for who may make it.
+There are two sets of rights for writing. The first is for everything. The
+second (<name>-mirrors) deletes mirrors in all namespaces if Linkerd's
+controllers cannot do it. It is for clusters with federated services or
+controller.mode External, and for all clusters with --sweep. Without it,
+removing such a link stops and says so. With --reader there is one set, for an
+account that only reads: enough for status. diff then shows what differs as
+rendered, because the API server offers a dry run only to those who may write.
 
-Admission policies come first. They confine the account to what linkwright does: RBAC knows no prefixes of names and
-no fields.
+Admission policies come first. They confine the account to what linkwright does,
+which RBAC cannot: it has no prefixes of names and no fields.
 
-What is declared no longer is not known here: apply new rights after a change is in place where they become less,
-before it where they become more. Rights in the management cluster are those of deploy/home.
-
-In the control plane's namespace the rights are for single Secrets, by name: a target that is declared later needs them anew.
-With --wide they are for all Secrets there, the key of Linkerd's issuer included.`,
+Apply new rights before a change that needs more of them, and after one that
+needs fewer. deploy/home has the rights in the management cluster. In the
+control plane's namespace the rights are for single Secrets, by name, so a new
+target needs new rights. With --wide they are for all Secrets there, including
+the issuer's key.`,
 		Example: `  linkwright rbac . --cluster east | kubectl --context east apply -f -
   linkwright rbac . --cluster east --reader --account ci/linkwright-diff`,
 		Args: cobra.MaximumNArgs(1),

@@ -132,7 +132,7 @@ func TestFlags(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build linkwright: %v\n%s", err, out)
 	}
-	commands := []string{"run", "sync", "diff", "render", "status", "check", "validate", "approve", "rotate", "adopt", "release", "uninstall", "import", "rbac", "cluster add"}
+	commands := []string{"run", "sync", "diff", "render", "status", "check", "describe link", "describe cluster", "validate", "approve", "rotate", "adopt", "release", "uninstall", "import", "rbac", "cluster add"}
 	options := map[option][]string{}
 	for _, command := range commands {
 		out, err := exec.CommandContext(t.Context(), program, append(strings.Fields(command), "--help")...).Output()

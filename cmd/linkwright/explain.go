@@ -13,23 +13,31 @@ import (
 
 	"github.com/linkwright/linkwright/api"
 	"github.com/linkwright/linkwright/cmd/linkwright/cli"
+	"github.com/linkwright/linkwright/object/reason"
 )
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [KIND[.FIELD...]]",
-		Short: "Say what a field of a declaration means",
+		Use:   "explain [KIND[.FIELD...] | REASON]",
+		Short: "Explain a field of a declaration, or a reason",
 		Long: `Explain a field of a declaration: its type, default and values, and the fields
 below it. Leave out indexes of lists: mesh.spec.except.source is the source of a
-link that a mesh leaves out.`,
+link that a mesh leaves out.
+
+With a REASON, such as GatewayNotAlive, explain what it means and what to do.`,
 		Example: `  linkwright explain
   linkwright explain cluster
-  linkwright explain link.spec.controller.replicas`,
+  linkwright explain link.spec.controller.replicas
+  linkwright explain GatewayNotAlive`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: api.Kinds(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return explainKinds(c.OutOrStdout())
+			}
+			if e, ok := reason.Find(reason.Code(args[0])); ok {
+				_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", e.Code, reasoned(e))
+				return err
 			}
 			path := fieldPath(args[0])
 			kind, err := api.Declaration(path[0])
@@ -44,6 +52,15 @@ link that a mesh leaves out.`,
 			return err
 		},
 	}
+}
+
+// reasoned is what a reason means and what to do, as the reference page has it.
+func reasoned(e reason.Entry) string {
+	text := wrapped(e.Plain(e.Meaning))
+	if e.Remedy != "" {
+		text += "\nWhat to do:\n" + wrapped(e.Plain(e.Remedy))
+	}
+	return text
 }
 
 // fieldPath takes spec.except[0].source, as problems write it, for spec.except.source.

@@ -88,7 +88,7 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 	})
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
+	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), describeCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)
 	extended(root)

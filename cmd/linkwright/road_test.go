@@ -58,6 +58,9 @@ func (l *lab) nothingToRead() {
 func (l *lab) onceAndAgain() {
 	l.must(cli.ExitDone, []string{"1 link: ", "0 failed"}, "sync")
 	l.must(cli.ExitDone, []string{"west    east    "}, "status")
+	l.must(cli.ExitDone, []string{"Link:       west/east", "access works           passed", "ControllerNotLeading"}, "describe", "link", "west/east")
+	l.must(cli.ExitDone, []string{"Cluster:    west", "Status:     Ready"}, "describe", "cluster", "west")
+	l.must(cli.ExitError, []string{"no cluster nowhere"}, "describe", "cluster", "nowhere")
 	before := l.writes()
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
 	l.must(cli.ExitDone, []string{"no difference"}, "diff")

@@ -2,6 +2,12 @@
 // to do. The reference page of reasons is made of it.
 package reason
 
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
 // Code says why something is as it is, for programs: one CamelCase word, as in the conditions of Kubernetes. People read
 // the message beside it.
 type Code string
@@ -34,4 +40,20 @@ func All() []Entry {
 		out = append(out, g.Entries...)
 	}
 	return out
+}
+
+// Find gives the entry of a code; false: it has none.
+func Find(c Code) (Entry, bool) {
+	all := All()
+	if at := slices.IndexFunc(all, func(e Entry) bool { return e.Code == c }); at >= 0 {
+		return all[at], true
+	}
+	return Entry{}, false
+}
+
+// Plain is a text of an entry without Markdown. A link is its text with the page in parentheses; one in parentheses is the page.
+func (Entry) Plain(markdown string) string {
+	text := regexp.MustCompile(`\(\[[^\]]*\]\(([^)#]*)[^)]*\)\)`).ReplaceAllString(markdown, "(see $1)")
+	text = regexp.MustCompile(`\[([^\]]*)\]\(([^)#]*)[^)]*\)`).ReplaceAllString(text, "$1 ($2)")
+	return strings.ReplaceAll(text, "`", "")
 }

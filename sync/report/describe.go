@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/linkwright/linkwright/api"
+	"github.com/linkwright/linkwright/object"
+	"github.com/linkwright/linkwright/object/reason"
+)
+
+// DescribeLink shows all that a report has about a link: its status with what to do, both ends, its stages, and what is written or would
+// be; false: the report has no such link.
+func (r Report) DescribeLink(w io.Writer, p api.Pair) (bool, error) {
+	d := r.document()
+	for _, l := range d.Links {
+		if l.Source == string(p.Source) && l.Target == string(p.Target) {
+			_, err := io.WriteString(w, paragraphs(l.heading(d), l.ends(), l.stages(), d.writesOf(l)))
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// DescribeCluster shows all that a report has about a cluster: its status with what to do, its base, its links, and what is written or
+// would be; false: the report has no such cluster.
+func (r Report) DescribeCluster(w io.Writer, name api.ClusterName) (bool, error) {
+	d := r.document()
+	for _, c := range d.Clusters {
+		if c.Name == string(name) {
+			_, err := io.WriteString(w, paragraphs(c.heading(d), c.about(), d.linksOf(c.Name), c.told(d.ReadOnly)))
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+func (l linkDoc) heading(d document) string {
+	return fields("Link", l.Source+"/"+l.Target, "Status", l.words(), "Revision", d.Applied) + remedies(l.Reason)
+}
+
+func (c clusterDoc) heading(d document) string {
+	return fields("Cluster", c.Name, "Status", string(c.Status), "Revision", d.Applied) + remedies(c.Reason)
+}
+
+// fields are lines of a name and a value each; those without a value are left out.
+func fields(pairs ...string) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fmt.Fprintf(&b, "%-12s%s\n", pairs[i]+":", pairs[i+1])
+		}
+	}
+	return b.String()
+}
+
+// remedies are a reason, with what its table says about it.
+func remedies(why *object.Reason) string {
+	if why == nil {
+		return ""
+	}
+	e, _ := reason.Find(why.Code)
+	return fields("Reason", string(why.Code), "Message", why.Message, "Meaning", e.Plain(e.Meaning), "What to do", e.Plain(e.Remedy))
+}
+
+func (l linkDoc) ends() string {
+	return columns("", []string{
+		"END\tCLUSTER\tSTATUS\tMESSAGE",
+		"source\t" + l.Source + "\t" + string(l.SourceEnd.Status) + "\t" + sentence(l.SourceEnd.Reason),
+		"target\t" + l.Target + "\t" + string(l.TargetEnd.Status) + "\t" + sentence(l.TargetEnd.Reason),
+	})
+}
+
+func (l linkDoc) stages() string {
+	if len(l.Health) == 0 {
+		return ""
+	}
+	rows := []string{"STAGE\tSTATE\tMESSAGE"}
+	for _, s := range l.Health {
+		rows = append(rows, s.Stage+"\t"+s.State+"\t"+sentence(s.Reason))
+	}
+	return columns("", rows)
+}
+
+// writesOf are the writes of a link, cluster by cluster, that were done, or would be.
+func (d document) writesOf(l linkDoc) string {
+	var blocks []string
+	for _, c := range d.Clusters {
+		c.Writes, c.Planned = c.of(l, c.Writes), c.of(l, c.Planned)
+		blocks = append(blocks, c.told(d.ReadOnly))
+	}
+	return paragraphs(blocks...)
+}
+
+func (c clusterDoc) of(l linkDoc, all []writeDoc) (out []writeDoc) {
+	for _, w := range all {
+		if w.Source == l.Source && w.Target == l.Target {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// about is what a cluster has beside its links.
+func (c clusterDoc) about() string {
+	base, unconfined, orphans := "", "", ""
+	if c.Base != nil {
+		base = strings.TrimSuffix(words(c.Base.Status, c.Base.Leaving)+": "+sentence(c.Base.Reason), ": ")
+	}
+	if c.missesPolicies() {
+		unconfined = sentence(c.Unconfined)
+	}
+	if len(c.Strays) > 0 {
+		orphans = c.strays()
+	}
+	return fields("Base", base, "Unconfined", unconfined, "Orphans", orphans)
+}
+
+func (d document) linksOf(cluster string) string {
+	rows := []string{"SOURCE\tTARGET\tSTATUS\tMESSAGE"}
+	for _, l := range d.Links {
+		if l.Source == cluster || l.Target == cluster {
+			rows = append(rows, l.Source+"\t"+l.Target+"\t"+l.words()+"\t"+sentence(l.Reason))
+		}
+	}
+	if len(rows) == 1 {
+		return "It has no links.\n"
+	}
+	return columns("", rows)
+}

@@ -57,7 +57,7 @@ func (s *sweep) rejected(plain, clusters string) {
 	}
 	s.eventually("admission keeps the Link", forever)
 	s.commit(clusters)
-	s.must(cli.ExitPartial, []string{"links are forever", "leaving"}, "sync", "--wait", "2m") // for pods; three refusals end it
+	s.must(cli.ExitPartial, []string{"links are forever", "Leaving"}, "sync", "--wait", "2m") // for pods; three refusals end it
 	if _, err := s.links().Get(s.t.Context(), "east", metav1.GetOptions{}); err != nil {
 		s.t.Error(err)
 	}

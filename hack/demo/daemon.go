@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,13 +21,14 @@ const (
 // daemon is `linkwright run` as a process of its own.
 type daemon struct {
 	cmd   *exec.Cmd
-	log   string // path
-	ended chan struct{}
+	log   string        // path
+	ended chan struct{} // closed when the process has ended
+	err   error         // why it ended
 }
 
-// startDaemon calls died, with the reason, when the process ends, whoever ended it.
-func startDaemon(cmd *exec.Cmd, log string, died context.CancelCauseFunc) (*daemon, error) {
-	file, err := os.Create(log)
+// startDaemon starts a process whose log is added to a file.
+func startDaemon(cmd *exec.Cmd, log string) (*daemon, error) {
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
@@ -45,7 +45,7 @@ func startDaemon(cmd *exec.Cmd, log string, died context.CancelCauseFunc) (*daem
 		if err == nil {
 			err = cmd.Wait()
 		}
-		died(fmt.Errorf("the daemon ended: %w", errors.Join(err, file.Close())))
+		d.err = errors.Join(err, file.Close())
 		close(d.ended)
 	}()
 	if err := <-started; err != nil {
@@ -73,11 +73,11 @@ func (d *daemon) address() string {
 	if err != nil {
 		return ""
 	}
-	found := regexp.MustCompile(`msg=listening address=(\S+)`).FindSubmatch(text)
-	if found == nil {
+	found := regexp.MustCompile(`msg=listening address=(\S+)`).FindAllSubmatch(text, -1)
+	if len(found) == 0 {
 		return ""
 	}
-	return string(found[1])
+	return string(found[len(found)-1][1])
 }
 
 // tail gives the last lines of a file, or why there are none.

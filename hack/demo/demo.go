@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 type options struct {
 	Linkwright string // path of the binary
 	Once       bool   // end after the script instead of staying up
+	In         io.Reader
 }
 
 // demo is the stage and who stands on it, in the order in which they came; they leave in the reverse one.
@@ -26,7 +28,6 @@ type demo struct {
 	clusters []*cluster
 	repo     repository
 	daemon   *daemon
-	fail     context.CancelCauseFunc // ends the script: somebody left who should have stayed
 	leave    []func() error
 }
 
@@ -34,10 +35,8 @@ var errInterrupted = errors.New("interrupted before the script was through")
 
 // play runs the script, stays up if it is to, and leaves nothing behind, however it went.
 func play(ctx context.Context, out io.Writer, o options) error {
-	script, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	d := &demo{options: o, screen: &screen{out: out, start: time.Now()}, fail: fail}
-	err := d.run(script)
+	d := &demo{options: o, screen: &screen{out: out, start: time.Now()}}
+	err := d.run(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = errInterrupted
@@ -45,7 +44,7 @@ func play(ctx context.Context, out io.Writer, o options) error {
 		d.explain()
 	case !o.Once:
 		d.invite()
-		err = d.linger(script)
+		err = d.linger(ctx)
 	}
 	d.screen.line("\nCleaning up.")
 	return errors.Join(err, d.close())
@@ -61,7 +60,7 @@ func (d *demo) run(ctx context.Context) error {
 	d.leaving(func() error { return os.RemoveAll(dir) })
 	for _, step := range d.script() {
 		d.screen.head(step.title)
-		if err := step.do(ctx); err != nil {
+		if err := d.unlessEnded(ctx, step.do); err != nil {
 			return err
 		}
 	}
@@ -70,14 +69,63 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// linger ends without an error at Ctrl-C.
-func (d *demo) linger(ctx context.Context) error {
-	<-ctx.Done()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		d.explain()
+// unlessEnded makes a step, and gives it up when the daemon ends.
+func (d *demo) unlessEnded(ctx context.Context, do func(context.Context) error) error {
+	if d.daemon == nil {
+		return do(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-d.daemon.ended:
+			cancel(fmt.Errorf("the daemon ended: %w", d.daemon.err))
+		case <-stop:
+		}
+	}()
+	err := do(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}
-	return nil
+	return err
+}
+
+// linger ends at Ctrl-C. If the daemon ends, it starts another one when somebody presses Enter.
+func (d *demo) linger(ctx context.Context) error {
+	enter := make(chan struct{})
+	go func() {
+		for in := bufio.NewReader(d.In); ; {
+			if _, err := in.ReadString('\n'); err != nil {
+				return
+			}
+			select {
+			case enter <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	ended := d.daemon.ended
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ended:
+			d.screen.line("\nThe daemon has ended (%v). Press Enter to start it again.", d.daemon.err)
+			ended = nil
+		case <-enter:
+			if ended != nil {
+				continue
+			}
+			if err := d.start(); err != nil {
+				return err
+			}
+			ended = d.daemon.ended
+			d.screen.line("The daemon runs again, as process %d.", d.daemon.cmd.Process.Pid)
+		}
+	}
 }
 
 func (d *demo) leaving(f func() error) { d.leave = append(d.leave, f) }

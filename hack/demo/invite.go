@@ -1,9 +1,8 @@
 package main
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/linkwright/linkwright/hack/testbed"
 )
@@ -22,32 +21,63 @@ func (d *demo) explain() {
 	}
 }
 
-// invite tells how to look around and how to commit.
+// invite shows what to try, each with what will be seen.
 func (d *demo) invite() {
-	west := d.cluster(home).Kubeconfig
-	d.screen.line("\nIt stays up until Ctrl-C. Look around (east, north and west have a kubeconfig each):\n")
-	d.screen.line("  kubectl --kubeconfig %s -n %s get links,deploy,svc", west, testbed.Multicluster)
-	d.screen.line("  kubectl --kubeconfig %s -n %s get svc,endpointslices", west, shop)
-	d.screen.line("  kubectl --kubeconfig %s -n linkwright-access get configmaps,serviceaccounts", west)
-	d.screen.line("  %s status %s", brief(d.Linkwright), strings.Join(d.common(), " "))
+	west, east := d.cluster(home), d.cluster(removed().Target)
+	d.screen.line("\nIt stays up until Ctrl-C. In another terminal, first:\n")
+	d.screen.line("  export LINKWRIGHT_REPO=%s LINKWRIGHT_ALLOW_FILE_REPO=true LINKWRIGHT_NAMESPACE=%s", d.repo.Bare, namespace)
+	d.screen.line("  export LINKWRIGHT_KUBECONFIG=%s PATH=\"%s:$PATH\"", west.Kubeconfig, filepath.Dir(d.Linkwright))
+	d.screen.line("  tail -f %s &", d.daemon.log)
 	if address := d.daemon.address(); address != "" {
-		d.screen.line("  curl http://%s/", address)
+		d.screen.line("  curl http://%s/report.json", address)
 	}
-	d.screen.line("  tail -f %s", d.daemon.log)
-	d.screen.line("\nCommit; the daemon looks every 5 seconds:\n")
-	d.screen.line("  cd %s", d.repo.Clone)
-	d.screen.line("  $EDITOR links.yaml          # take a link away, or bring %s back", removed())
-	d.screen.line("  git commit -am 'change links' && git push")
+	for i, t := range d.tries(west, east) {
+		d.screen.line("\n%d. %s", i+1, t.what)
+		for _, c := range t.commands {
+			d.screen.line("   %s", c)
+		}
+		d.screen.line("   → %s", t.seen)
+	}
 }
 
-// brief is the path as seen from here, where that is shorter.
-func brief(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
+// try is something to break.
+type try struct {
+	what     string
+	commands []string
+	seen     string
+}
+
+func (d *demo) tries(west, east *cluster) []try {
+	in := func(of *cluster, command string) string {
+		return "kubectl --kubeconfig " + of.Kubeconfig + " " + command
 	}
-	if rel, err := filepath.Rel(wd, path); err == nil && len(rel) < len(path) {
-		return rel
+	push := "git -C " + d.repo.Clone + " commit -qam change && git -C " + d.repo.Clone + " push -q"
+	links := d.repo.Clone + "/links.yaml"
+	return []try{
+		{
+			"Delete a controller",
+			[]string{in(west, "-n "+testbed.Multicluster+" delete deployment controller-north")},
+			"the log shows reason=Missing: the controller is back within a second",
+		},
+		{
+			"Make a typo",
+			[]string{"sed -i 's/target:/taget:/' " + links, push, "linkwright status"},
+			"status names file, line and column, and the applied revision stays; undo with: git -C " + d.repo.Clone + " revert --no-edit HEAD, and push",
+		},
+		{
+			"Take a link away in an incident",
+			[]string{"linkwright suspend west/north --reason lunch", in(west, "-n "+testbed.Multicluster+" delete service probe-north"), "linkwright status"},
+			"the Service stays away until: linkwright resume west/north",
+		},
+		{
+			"Stop the API server of east",
+			[]string{fmt.Sprintf("kill -STOP %d", east.PIDs["kube-apiserver"]), "linkwright describe cluster east --cluster-timeout 3s"},
+			fmt.Sprintf("east is Unknown, and the links between the others go on; let it go on with: kill -CONT %d", east.PIDs["kube-apiserver"]),
+		},
+		{
+			"Kill the daemon",
+			[]string{fmt.Sprintf("kill -KILL %d", d.daemon.cmd.Process.Pid), in(west, "-n "+testbed.Multicluster+" delete deployment controller-north")},
+			"nothing comes back until you press Enter here: then it does",
+		},
 	}
-	return path
 }

@@ -27,7 +27,7 @@ func main() {
 func run(ctx context.Context, out io.Writer, once bool) int {
 	linkwright, err := binary()
 	if err == nil {
-		err = play(ctx, out, options{Linkwright: linkwright, Once: once})
+		err = play(ctx, out, options{Linkwright: linkwright, Once: once, In: os.Stdin})
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(out, "\ndemo:", err) // a terminal that is gone shows nothing

@@ -59,13 +59,18 @@ func (d *demo) common() []string {
 	}
 }
 
-func (d *demo) mesh(ctx context.Context) error {
+// start starts the daemon, also another one after one that ended.
+func (d *demo) start() (err error) {
 	cmd := exec.Command(d.Linkwright, append([]string{"run", "--listen", "127.0.0.1:0"}, d.common()...)...)
-	var err error
-	if d.daemon, err = startDaemon(cmd, filepath.Join(d.dir, "daemon.log"), d.fail); err != nil {
+	d.daemon, err = startDaemon(cmd, filepath.Join(d.dir, "daemon.log"))
+	return err
+}
+
+func (d *demo) mesh(ctx context.Context) error {
+	if err := d.start(); err != nil {
 		return err
 	}
-	d.leaving(d.daemon.stop)
+	d.leaving(func() error { return d.daemon.stop() })
 	d.screen.block("Its log is " + d.daemon.log + "\n")
 	now, err := d.inPlace(ctx, d.full())
 	if err != nil {

@@ -77,7 +77,7 @@ func (d *demo) tries(west, east *cluster) []try {
 		{
 			"Kill the daemon",
 			[]string{fmt.Sprintf("kill -KILL %d", d.daemon.cmd.Process.Pid), in(west, "-n "+testbed.Multicluster+" delete deployment controller-north")},
-			"nothing comes back until you press Enter here: then it does",
+			"nothing comes back until you press Enter here: then it does, when the Lease of the dead daemon has expired, after 15 s",
 		},
 	}
 }

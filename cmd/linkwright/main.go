@@ -87,7 +87,8 @@ declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,
 		return cli.Usage("%w\nSee: %s --help", err, c.CommandPath())
 	})
 	root.SetUsageFunc(cli.Grouped(root.UsageFunc()))
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.Version = versionString() // which adds --version
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.AddCommand(runCommand(), syncCommand(), renderCommand(), diffCommand(), approveCommand(), rotateCommand(), validateCommand(), schemaCommand(), explainCommand(), statusCommand(), checkCommand(), describeCommand(), adoptCommand(), releaseCommand(), uninstallCommand(), versionCommand())
 	root.AddCommand(decide.Commands()...)
 	root.AddCommand(enroll.Commands()...)

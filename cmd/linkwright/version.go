@@ -27,8 +27,13 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "linkwright %s %s %s/%s\n", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(c.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what the command and the flag --version print.
+func versionLine() string {
+	return fmt.Sprintf("linkwright %s %s %s/%s", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

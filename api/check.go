@@ -42,11 +42,11 @@ func CheckClusterName(name ClusterName) error {
 	const most = 52
 	switch {
 	case name == "federated":
-		return fmt.Errorf("a cluster cannot be called %q: its mirrors would collide with federated services", name)
+		return fmt.Errorf("a cluster cannot be named %q, because its mirrors would collide with federated services", name)
 	case len(name) > most:
-		return fmt.Errorf("%q has %d characters, a cluster name has at most %d", name, len(name), most)
+		return fmt.Errorf("%q has %d characters; a cluster name has at most %d", name, len(name), most)
 	case len(validation.IsDNS1035Label(string(name))) > 0:
-		return fmt.Errorf("%q is no cluster name: lower case letters, digits and -, beginning with a letter, not ending in -", name)
+		return fmt.Errorf("%q is not a valid cluster name: use lower case letters, digits and -, begin with a letter, and do not end in -", name)
 	}
 	return nil
 }
@@ -84,14 +84,14 @@ func oneOf[E enum](value E) []Finding {
 	if value == "" || slices.Contains(all, string(value)) {
 		return nil
 	}
-	return faultHint(DidYouMean(string(value), all), "%q is none of %s", value, strings.Join(all, ", "))
+	return faultHint(DidYouMean(string(value), all), "%q is not one of %s", value, strings.Join(all, ", "))
 }
 
 func checkPort(port int32) []Finding {
 	if port == 0 || len(validation.IsValidPortNum(int(port))) == 0 {
 		return nil
 	}
-	return fault("%d is no port, which is 1 to 65535", port)
+	return fault("%d is not a port: use 1 to 65535", port)
 }
 
 func checkDNSName(name string) []string { return validation.IsDNS1123Subdomain(name) }
@@ -111,10 +111,10 @@ func checkLabels(labels map[string]string) []Finding {
 func checkLabel(key, value string) []Finding {
 	var found []Finding
 	if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
-		found = append(found, fault("%q is no label key: %s", key, terse(wrong))...)
+		found = append(found, fault("%q is not a valid label key: %s", key, terse(wrong))...)
 	}
 	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
-		found = append(found, fault("%q is no label value: %s", value, terse(wrong))...)
+		found = append(found, fault("%q is not a valid label value: %s", value, terse(wrong))...)
 	}
 	return found
 }

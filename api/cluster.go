@@ -32,7 +32,7 @@ type TypeMeta struct {
 // Meta names a declaration.
 type Meta struct {
 	// Name is unique among declarations of one kind. That of a cluster is an RFC 1035 label of at most 52 characters, and
-	// not "federated", since Linkerd makes other names of it.
+	// not "federated", because Linkerd builds other names from it.
 	Name string `json:"name"`
 	// Labels of a Cluster are what a Mesh chooses its members by; those of other kinds mean nothing.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -45,8 +45,8 @@ type Cluster struct {
 	// SameAs makes this a second name of another declared cluster. Links can have it as their target, and not as their source.
 	// It has a gateway and labels of its own, and nothing else: all other fields are those of that cluster.
 	SameAs ClusterName `json:"sameAs,omitempty"`
-	// APIServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster
-	// and for loopback addresses.
+	// APIServer is the https URL that other clusters use. The default is that of the access. inCluster and loopback
+	// addresses require it.
 	APIServer string  `json:"apiServer,omitempty"`
 	Linkerd   Linkerd `json:"linkerd,omitzero"`
 	Gateway   Gateway `json:"gateway,omitzero"`
@@ -55,8 +55,8 @@ type Cluster struct {
 	Overlay string `json:"overlay,omitempty"`
 	// State says whether the cluster takes part in links.
 	State ClusterState `json:"state,omitempty"`
-	// Suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted. Removals of links to
-	// and from it do not begin at the other end either. That is told, and no failure.
+	// Suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there. Removals of links to
+	// and from it do not begin at the other end either. Reports show it, and it is no failure.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
@@ -66,9 +66,9 @@ type ClusterState string
 const (
 	// Active lets it take part. It is the default.
 	Active ClusterState = "Active"
-	// Leaving removes every link to and from the cluster at both ends, as if none were declared, and what its overlay
-	// brought in; the limits of spec.prune do not count that. Once the report says that nothing is left, cluster and
-	// declaration can go, in any order.
+	// Leaving removes every link to and from the cluster at both ends, as if none were declared, and what its overlay added;
+	// the limits of spec.prune do not count that. When the report shows CleanupComplete, you can remove cluster and
+	// declaration, in any order.
 	Leaving ClusterState = "Leaving"
 )
 
@@ -76,9 +76,9 @@ const (
 type Access struct {
 	// KubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the management cluster.
 	KubeconfigSecret *SecretKey `json:"kubeconfigSecret,omitempty"`
-	// Kubeconfig is a file beside the process; only where --allow-kubeconfig-paths is given, as people and tests do.
+	// Kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests.
 	Kubeconfig *KubeconfigFile `json:"kubeconfig,omitempty"`
-	// InCluster says that this is the cluster linkwright runs in.
+	// InCluster says that linkwright runs in this cluster.
 	InCluster bool `json:"inCluster,omitempty"`
 }
 
@@ -112,16 +112,16 @@ type Gateway struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// Name of the Service in the multicluster namespace.
 	Name string `json:"name,omitempty"`
-	// Addresses are IPs or host names that peers use; left out, they are read live.
+	// Addresses are IPs or host names that other clusters use; left out, they are read live.
 	Addresses []string `json:"addresses,omitempty"`
-	// Port that peers use for the gateway's mc-gateway port; left out, it is read live.
+	// Port that other clusters use for the gateway's mc-gateway port; left out, it is read live.
 	Port int32 `json:"port,omitempty"`
 	// Identity is the gateway's TLS identity; left out, it is read live.
 	Identity string `json:"identity,omitempty"`
 	Probe    Probe  `json:"probe,omitzero"`
 }
 
-// Probe is how a source asks whether the gateway lives. What is left out is read live.
+// Probe is how a source checks that the gateway is alive. Fields that are left out are read live.
 type Probe struct {
 	// Path of the request, beginning with /.
 	Path string `json:"path,omitempty"`
@@ -183,8 +183,8 @@ func (c Cluster) checkSecondName() []Finding {
 		{"suspend", c.Suspend},
 	} {
 		if field.declared {
-			out = append(out, under(field.name, faultHint("declare it there, or leave sameAs out",
-				"a second name has the %s of cluster %s", field.name, c.SameAs))...)
+			out = append(out, under(field.name, faultHint("declare it in that cluster, or remove sameAs",
+				"a second name uses the %s of cluster %s", field.name, c.SameAs))...)
 		}
 	}
 	return append(out, under("gateway", c.Gateway.check())...)
@@ -196,9 +196,9 @@ func checkOverlay(dir string) []Finding {
 		return nil
 	}
 	if plain := path.Clean(dir); plain != "." && fs.ValidPath(plain) && !strings.ContainsAny(plain, `:\`) {
-		return faultHint("write it as "+plain, "%q is no plain path", dir)
+		return faultHint("write it as "+plain, "%q is not a plain path", dir)
 	}
-	return faultHint("such as overlays/east, from the root of the declarations", "%q is no directory of this tree", dir)
+	return faultHint("write a path from the root of the declarations, such as overlays/east", "%q is not a directory of this tree", dir)
 }
 
 // checkReachable: the address of an in-cluster access means nothing to peers.
@@ -206,8 +206,8 @@ func (c Cluster) checkReachable() []Finding {
 	if !c.Access.InCluster || c.APIServer != "" {
 		return nil
 	}
-	return under("inCluster", faultHint("add spec.apiServer, the https URL that peers use",
-		"apiServer must be declared, too: peers cannot use the address inside the cluster"))
+	return under("inCluster", faultHint("add spec.apiServer, the https URL that other clusters use",
+		"inCluster needs spec.apiServer, because other clusters cannot use the address inside the cluster"))
 }
 
 func (a Access) check() []Finding {
@@ -223,11 +223,11 @@ func (a Access) check() []Finding {
 	}
 	switch len(ways) {
 	case 0:
-		return faultHint("declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster", "there is no way of access")
+		return faultHint("declare kubeconfigSecret, kubeconfig or inCluster: true; or spec.sameAs, for a second name of a declared cluster", "no access is declared")
 	case 1:
 		return a.KubeconfigSecret.check()
 	}
-	return faultHint("leave out all but one", "there are %d ways of access: %s", len(ways), strings.Join(ways, ", "))
+	return faultHint("keep one", "%d kinds of access are declared: %s", len(ways), strings.Join(ways, ", "))
 }
 
 func (s *SecretKey) check() []Finding {
@@ -247,15 +247,15 @@ func checkAPIServer(server string) []Finding {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
-		return faultHint("such as https://east.example.com:6443", "%q is no https URL", server)
+		return faultHint("write a URL such as https://east.example.com:6443", "%q is not an https URL", server)
 	case strings.ContainsFunc(server, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return faultHint("write a name of other scripts in its ASCII form, such as https://xn--mnchen-3ya.example.com", "%q is not printable ASCII without blanks", server)
+		return faultHint("write an internationalized name in its ASCII form, such as https://xn--mnchen-3ya.example.com", "%q has spaces, or characters that are not printable ASCII", server)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fault("%q has more than host, port and path", server)
+		return fault("%q has more than a host, a port and a path: remove the rest", server)
 	case u.Port() != "":
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
 		if err != nil || port == 0 {
-			return fault("%q has no port between 1 and 65535", server)
+			return fault("the port of %q is not between 1 and 65535", server)
 		}
 	}
 	return nil
@@ -287,13 +287,13 @@ func checkAddress(address string) []Finding {
 	ip, err := netip.ParseAddr(address)
 	switch {
 	case strings.ContainsAny(address, " ,\t\n"):
-		return faultHint("one list item for each address", "%q is more than one address", address)
+		return faultHint("write one list item for each address", "%q is more than one address", address)
 	case err != nil && (len(checkDNSName(address)) > 0 || endsInDigits(address)):
-		return fault("%q is neither an IP nor a host name", address)
+		return fault("%q is neither an IP address nor a host name", address)
 	case err == nil && ip.Zone() != "":
-		return fault("%q has a zone, which means nothing to peers", address)
+		return fault("%q has a zone, which means nothing to other clusters", address)
 	case err == nil && (ip.IsUnspecified() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast()):
-		return fault("%q cannot be reached by peers: it is unspecified, loopback or link-local", address)
+		return fault("other clusters cannot reach %q, because it is unspecified, loopback or link-local", address)
 	}
 	return nil
 }

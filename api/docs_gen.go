@@ -8,9 +8,9 @@ func docs(of string) string {
 	case "Access":
 		return "Access is how linkwright reaches the cluster: exactly one of its fields is declared."
 	case "Access.inCluster":
-		return "inCluster says that this is the cluster linkwright runs in."
+		return "inCluster says that linkwright runs in this cluster."
 	case "Access.kubeconfig":
-		return "kubeconfig is a file beside the process; only where --allow-kubeconfig-paths is given, as people and tests do."
+		return "kubeconfig is a file on linkwright's machine. It needs --allow-kubeconfig-paths, and is for people and tests."
 	case "Access.kubeconfigSecret":
 		return "kubeconfigSecret is a Secret with a kubeconfig, in linkwright's own namespace of the management cluster."
 	case "Cluster":
@@ -18,7 +18,7 @@ func docs(of string) string {
 	case "Cluster.access":
 		return "access is how linkwright reaches the cluster. It is required, except with sameAs."
 	case "Cluster.apiServer":
-		return "apiServer is the https URL that peers use; left out, it is that of the access. It must be declared for inCluster and for loopback addresses."
+		return "apiServer is the https URL that other clusters use. The default is that of the access. inCluster and loopback addresses require it."
 	case "Cluster.overlay":
 		return "overlay is a directory of this tree that holds a kustomize Component. It is applied to each end in this cluster: labels and annotations, and the few fields of workloads that people tune. Its own resources are applied once."
 	case "Cluster.sameAs":
@@ -26,7 +26,7 @@ func docs(of string) string {
 	case "Cluster.state":
 		return "state says whether the cluster takes part in links."
 	case "Cluster.suspend":
-		return "suspend keeps everything in the cluster as it is: nothing is written there, nothing deleted. Removals of links to and from it do not begin at the other end either. That is told, and no failure."
+		return "suspend keeps everything in the cluster as it is: linkwright writes and deletes nothing there. Removals of links to and from it do not begin at the other end either. Reports show it, and it is no failure."
 	case "ClusterDoc":
 		return "Cluster declares a Kubernetes cluster that may take part in links: how to reach it, and what differs there from an ordinary installation of Linkerd."
 	case "ClusterName":
@@ -36,7 +36,7 @@ func docs(of string) string {
 	case "ClusterState=Active":
 		return "lets it take part. It is the default."
 	case "ClusterState=Leaving":
-		return "removes every link to and from the cluster at both ends, as if none were declared, and what its overlay brought in; the limits of spec.prune do not count that. Once the report says that nothing is left, cluster and declaration can go, in any order."
+		return "removes every link to and from the cluster at both ends, as if none were declared, and what its overlay added; the limits of spec.prune do not count that. When the report shows CleanupComplete, you can remove cluster and declaration, in any order."
 	case "Commit":
 		return "Commit is a full hash, or empty for a tree that does not come from Git."
 	case "Controller":
@@ -44,19 +44,19 @@ func docs(of string) string {
 	case "Controller.headless":
 		return "headless mirrors headless services as such."
 	case "Controller.image":
-		return "image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one counts only where the program's --allow-controller-image allows it, by default none: the link is held with ImageNotAllowed until then."
+		return "image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one needs linkwright's --allow-controller-image, which allows none by default: until then, the link is Blocked with ImageNotAllowed."
 	case "Controller.logLevel":
-		return "logLevel is how much the controller tells."
+		return "logLevel is how much the controller logs."
 	case "Controller.mode":
-		return "mode says who runs the controller."
+		return "mode is what runs the controller."
 	case "Controller.podAntiAffinity":
 		return "podAntiAffinity spreads replicas over nodes and zones and adds a PodDisruptionBudget."
 	case "Controller.replicas":
-		return "replicas of the controller, of which one works and the others stand by."
+		return "replicas of the controller: one works, and the others are on standby."
 	case "Controller.resources":
 		return "resources that the controller's container requests, and its limits."
 	case "ControllerMode":
-		return "ControllerMode says who runs a link's service mirror controller."
+		return "ControllerMode is what runs a link's service mirror controller."
 	case "ControllerMode=External":
 		return "leaves it to the user's Helm chart."
 	case "ControllerMode=PerLink":
@@ -66,7 +66,7 @@ func docs(of string) string {
 	case "CredentialMode=Bound":
 		return "lets linkwright ask for tokens that expire, and renew them in time. Deleting the Secret that a token is bound to revokes it."
 	case "CredentialMode=Existing":
-		return "leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target. Where the link uses remote discovery or federation, the control plane's namespace needs one, too, always called cluster-credentials-<target>."
+		return "leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target. If the link uses remote discovery or federation, the control plane's namespace needs one, too, always called cluster-credentials-<target>."
 	case "CredentialMode=LegacyToken":
 		return "lets the target's token controller issue a token that does not expire. It is the default."
 	case "Credentials":
@@ -74,7 +74,7 @@ func docs(of string) string {
 	case "Credentials.mode":
 		return "mode says where the credential comes from."
 	case "Credentials.preflight":
-		return "preflight says what happens where requests to the target with the credential do not pass, sent by linkwright as Linkerd's readers send them. With Warn a refusal alone – 401, 403, a certificate that does not fit – keeps a new credential from the source's control plane, which would not get over it; with Require everything that does not pass keeps it from the source. A credential that is in use stays."
+		return "preflight says what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send to the target. With Warn, only a definite no – 401, 403, a certificate that does not match – keeps a new credential from the source's control plane, which would not recover from it. With Require, any failure keeps it from the source. A credential that is in use stays."
 	case "Credentials.secretRef":
 		return "secretRef names the Secret of mode Existing in the source's multicluster namespace, of type mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a Link can have one: the links of a Mesh cannot share a Secret."
 	case "Credentials.ttl":
@@ -88,7 +88,7 @@ func docs(of string) string {
 	case "Gateway":
 		return "Gateway is the target's gateway. What is declared wins; the rest is read from the gateway's Service."
 	case "Gateway.addresses":
-		return "addresses are IPs or host names that peers use; left out, they are read live."
+		return "addresses are IPs or host names that other clusters use; left out, they are read live."
 	case "Gateway.enabled":
 		return "enabled says whether there is a gateway; without one only remote discovery and federated services work."
 	case "Gateway.identity":
@@ -96,7 +96,7 @@ func docs(of string) string {
 	case "Gateway.name":
 		return "name of the Service in the multicluster namespace."
 	case "Gateway.port":
-		return "port that peers use for the gateway's mc-gateway port; left out, it is read live."
+		return "port that other clusters use for the gateway's mc-gateway port; left out, it is read live."
 	case "Ignore":
 		return "Ignore leaves fields of one kind of rendered objects to others: linkwright no longer applies them. A value that only linkwright had set goes with the next apply, and the API server's default counts (of spec.replicas: 1) until somebody sets another; one that somebody else has set as well stays as it is. Taking the rule back takes the field back."
 	case "Ignore.fields":
@@ -132,11 +132,11 @@ func docs(of string) string {
 	case "LinkSpec.remoteDiscoverySelector":
 		return "remoteDiscoverySelector chooses services whose endpoints are read from the target; left out, none."
 	case "LinkSpec.selector":
-		return "selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and none where the target has no gateway. {} matches nothing, as everywhere in Linkerd."
+		return "selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and none if the target has no gateway. {} matches nothing, as everywhere in Linkerd."
 	case "LinkSpec.suspend":
-		return "suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no failure. A link that is no longer declared is unlinked, suspended or not."
+		return "suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it. Reports show it, and it is no failure. linkwright removes a link that is no longer declared, suspended or not."
 	case "LinkSpec.trustAnchors":
-		return "trustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. Where an end shows no anchors, nothing is judged."
+		return "trustAnchors says what happens if proxies of source and target have no valid trust anchor in common, without which they do not talk to each other. If an end shows no anchors, linkwright does not check this."
 	case "Linkerd":
 		return "Linkerd says where Linkerd lives in a cluster. Version, domains and trust are read live."
 	case "Linkerd.multiclusterNamespace":
@@ -144,7 +144,7 @@ func docs(of string) string {
 	case "Linkerd.namespace":
 		return "namespace of the control plane."
 	case "LogLevel":
-		return "LogLevel is how much a controller tells."
+		return "LogLevel is how much a controller logs."
 	case "Mesh":
 		return "Mesh is a rule that expands to links over clusters chosen by label."
 	case "Mesh.clusters":
@@ -164,11 +164,11 @@ func docs(of string) string {
 	case "Meta.labels":
 		return "labels of a Cluster are what a Mesh chooses its members by; those of other kinds mean nothing."
 	case "Meta.name":
-		return "name is unique among declarations of one kind. That of a cluster is an RFC 1035 label of at most 52 characters, and not \"federated\", since Linkerd makes other names of it."
+		return "name is unique among declarations of one kind. That of a cluster is an RFC 1035 label of at most 52 characters, and not \"federated\", because Linkerd builds other names from it."
 	case "Percentage":
 		return "Percentage is a share of something as people write it: 30%."
 	case "Probe":
-		return "Probe is how a source asks whether the gateway lives. What is left out is read live."
+		return "Probe is how a source checks that the gateway is alive. Fields that are left out are read live."
 	case "Probe.path":
 		return "path of the request, beginning with /."
 	case "Probe.period":
@@ -178,7 +178,7 @@ func docs(of string) string {
 	case "Prune":
 		return "Prune limits what one commit may remove. A commit over a limit removes nothing anywhere until somebody approves it; what it creates or changes is applied."
 	case "Prune.drainDeadline":
-		return "drainDeadline is how long Linkerd's controller may take to remove what a link that is no longer declared mirrored: a duration such as 90s, counted from when its removal began. What is left then is removed by linkwright, and so it is at once where no controller runs, the target does not answer, or it says 0s."
+		return "drainDeadline is how long Linkerd's controller may take to remove the mirrors of a link that is no longer declared: a duration such as 90s, counted from when its removal began. Then linkwright removes what is left. It does so at once if no controller runs, if the target does not answer, or with 0s."
 	case "Prune.maxClusters":
 		return "maxClusters is how many clusters one commit may remove."
 	case "Prune.maxLinks":
@@ -200,11 +200,11 @@ func docs(of string) string {
 	case "PrunePolicy=UpsertOnly":
 		return "never deletes; a drain and a replace are deletes."
 	case "Replace":
-		return "Replace lets objects of one kind be deleted and made anew, each only where the API server itself refused the change since a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an overlay's ConfigMap; or since somebody's PUT left a list item that collides with one of linkwright's. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule."
+		return "Replace lets linkwright delete and create again objects of one kind, each only if the API server itself rejected the change because a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an overlay's ConfigMap; or because somebody's PUT left a list item that collides with one of linkwright's. While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule."
 	case "Replace.kind":
 		return "kind of the objects."
 	case "ReplacedKind":
-		return "ReplacedKind is a kind with immutable fields, of which nothing is lost for good where an object is made anew."
+		return "ReplacedKind is a kind with immutable fields whose objects linkwright can create again without a loss."
 	case "SecretKey":
 		return "SecretKey points at one value of a Secret."
 	case "SecretKey.key":
@@ -216,25 +216,25 @@ func docs(of string) string {
 	case "SecretRef.name":
 		return "name of the Secret."
 	case "Strictness":
-		return "Strictness says what happens where a check fails."
+		return "Strictness says what happens if a check fails."
 	case "Strictness=Require":
-		return "holds the link's end in the source until the check passes: what is there stays as it is."
+		return "blocks the link's end in the source until the check passes: what is there stays as it is."
 	case "Strictness=Skip":
-		return "does not ask."
+		return "does not check."
 	case "Strictness=Warn":
-		return "goes on, and the report says what is wrong. It is the default."
+		return "goes on, and the report shows what is wrong. It is the default."
 	case "SyncPolicy":
-		return "SyncPolicy says when to look and what may go."
+		return "SyncPolicy sets how often linkwright checks Git and what it may delete."
 	case "SyncPolicy.ignore":
-		return "ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they hold is no drift. A rule that fits no object does nothing."
+		return "ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they hold is no drift. A rule that matches no object does nothing."
 	case "SyncPolicy.interval":
-		return "interval between polls, at most: a duration of at least 5s, such as 30s or 5m; each pause is shortened by up to a tenth, at random. Where there is a schedule, there is none."
+		return "interval between polls, at most: a duration of at least 5s, such as 30s or 5m; each pause is shortened by up to a tenth, at random. With a schedule, there is none."
 	case "SyncPolicy.replace":
-		return "replace lets objects of these kinds be deleted and made anew where a field has to change that the API server never changes in an existing object, or a list item of others is in the way. Without a rule the end is held until somebody decides. A rule that fits no object does nothing."
+		return "replace lets linkwright delete and create again objects of these kinds if a field must change that the API server never changes in an existing object, or if a list item of others is in the way. Without a rule the end is Blocked until you decide. A rule that matches no object does nothing."
 	case "SyncPolicy.schedule":
-		return "schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand before it, else it is in UTC. It is kept as it is written."
+		return "schedule is a five-field cron expression that says when to poll, instead of an interval; it may begin with CRON_TZ=Area/City, else it is in UTC. It is kept as it is written."
 	case "SyncPolicyDoc":
-		return "SyncPolicy declares how often linkwright looks and what may go. There is at most one; without it the defaults hold."
+		return "SyncPolicy declares how often linkwright checks Git and what it may delete. There is at most one; without it the defaults apply."
 	case "Topology":
 		return "Topology says which ordered pairs of a mesh's clusters are linked."
 	case "Topology=Full":

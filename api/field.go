@@ -110,9 +110,9 @@ func notFound(message, name string, near []string) error {
 	hint := DidYouMean(name, near)
 	switch {
 	case hint == "" && len(near) > 0:
-		hint = "there are " + strings.Join(near, ", ")
+		hint = "use one of " + strings.Join(near, ", ")
 	case hint == "":
-		hint = "there is nothing below"
+		hint = "it has no fields"
 	}
 	return errors.New(message + " (" + hint + ")")
 }

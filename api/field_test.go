@@ -84,10 +84,10 @@ func TestFind(t *testing.T) {
 		"syncpolicy.kind":                       "string required SyncPolicy",
 
 		"clusters":               `there is no kind "clusters" (did you mean Cluster?)`,
-		"x":                      `there is no kind "x" (there are Cluster, Link, Mesh, SyncPolicy)`,
+		"x":                      `there is no kind "x" (use one of Cluster, Link, Mesh, SyncPolicy)`,
 		"link.spec.controler":    "Link.spec.controler: unknown field (did you mean controller?)",
-		"mesh.spec.except.x":     "Mesh.spec.except.x: unknown field (there are source, target)",
-		"link.spec.source.x.y":   "Link.spec.source.x: unknown field (there is nothing below)",
+		"mesh.spec.except.x":     "Mesh.spec.except.x: unknown field (use one of source, target)",
+		"link.spec.source.x.y":   "Link.spec.source.x: unknown field (it has no fields)",
 		"cluster.metadata.Names": "Cluster.metadata.Names: unknown field (did you mean name?)",
 	} {
 		if got := found(path); got != want {

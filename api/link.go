@@ -31,7 +31,7 @@ type Link struct {
 // LinkSpec is what a Link and a Mesh's template share.
 type LinkSpec struct {
 	// Selector chooses services that are mirrored through the gateway; left out, it is mirror.linkerd.io/exported=true, and
-	// none where the target has no gateway. {} matches nothing, as everywhere in Linkerd.
+	// none if the target has no gateway. {} matches nothing, as everywhere in Linkerd.
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// RemoteDiscoverySelector chooses services whose endpoints are read from the target; left out, none.
 	RemoteDiscoverySelector *metav1.LabelSelector `json:"remoteDiscoverySelector,omitempty"`
@@ -44,23 +44,23 @@ type LinkSpec struct {
 	Controller          Controller `json:"controller,omitzero"`
 	// Credentials are what the source uses against the target.
 	Credentials Credentials `json:"credentials,omitzero"`
-	// TrustAnchors says what happens where proxies of source and target have no valid trust anchor in common, without which
-	// they do not talk to each other. Where an end shows no anchors, nothing is judged.
+	// TrustAnchors says what happens if proxies of source and target have no valid trust anchor in common, without which
+	// they do not talk to each other. If an end shows no anchors, linkwright does not check this.
 	TrustAnchors Strictness `json:"trustAnchors,omitempty"`
-	// Suspend keeps both ends of the link as they are: nothing of it is written, nothing deleted. That is told, and no
-	// failure. A link that is no longer declared is unlinked, suspended or not.
+	// Suspend keeps both ends of the link as they are: linkwright writes and deletes nothing of it. Reports show it, and it
+	// is no failure. linkwright removes a link that is no longer declared, suspended or not.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// Strictness says what happens where a check fails.
+// Strictness says what happens if a check fails.
 type Strictness string
 
 const (
-	// Warn goes on, and the report says what is wrong. It is the default.
+	// Warn goes on, and the report shows what is wrong. It is the default.
 	Warn Strictness = "Warn"
-	// Require holds the link's end in the source until the check passes: what is there stays as it is.
+	// Require blocks the link's end in the source until the check passes: what is there stays as it is.
 	Require Strictness = "Require"
-	// Skip does not ask.
+	// Skip does not check.
 	Skip Strictness = "Skip"
 )
 
@@ -73,8 +73,8 @@ const (
 	// Bound lets linkwright ask for tokens that expire, and renew them in time. Deleting the Secret that a token is bound to
 	// revokes it.
 	Bound CredentialMode = "Bound"
-	// Existing leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target.
-	// Where the link uses remote discovery or federation, the control plane's namespace needs one, too, always called
+	// Existing leaves it to a secret manager: the Secret is checked, never written, and no account is made in the target. If
+	// the link uses remote discovery or federation, the control plane's namespace needs one, too, always called
 	// cluster-credentials-<target>.
 	Existing CredentialMode = "Existing"
 )
@@ -90,10 +90,10 @@ type Credentials struct {
 	// mirror.linkerd.io/remote-kubeconfig with the key kubeconfig; left out, it is cluster-credentials-<target>. Only a
 	// Link can have one: the links of a Mesh cannot share a Secret.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
-	// Preflight says what happens where requests to the target with the credential do not pass, sent by linkwright as
-	// Linkerd's readers send them. With Warn a refusal alone – 401, 403, a certificate that does not fit – keeps a new
-	// credential from the source's control plane, which would not get over it; with Require everything that does not pass
-	// keeps it from the source. A credential that is in use stays.
+	// Preflight says what happens if linkwright cannot verify the credential with the requests that Linkerd's readers send
+	// to the target. With Warn, only a definite no – 401, 403, a certificate that does not match – keeps a new credential
+	// from the source's control plane, which would not recover from it. With Require, any failure keeps it from the source.
+	// A credential that is in use stays.
 	Preflight Strictness `json:"preflight,omitempty"`
 }
 
@@ -103,7 +103,7 @@ type SecretRef struct {
 	Name string `json:"name"`
 }
 
-// ControllerMode says who runs a link's service mirror controller.
+// ControllerMode is what runs a link's service mirror controller.
 type ControllerMode string
 
 const (
@@ -113,20 +113,20 @@ const (
 	External ControllerMode = "External"
 )
 
-// LogLevel is how much a controller tells.
+// LogLevel is how much a controller logs.
 type LogLevel string
 
 // Controller is the service mirror controller of one link.
 type Controller struct {
-	// Mode says who runs the controller.
+	// Mode is what runs the controller.
 	Mode ControllerMode `json:"mode,omitempty"`
-	// Replicas of the controller, of which one works and the others stand by.
+	// Replicas of the controller: one works, and the others are on standby.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// LogLevel is how much the controller tells.
+	// LogLevel is how much the controller logs.
 	LogLevel LogLevel `json:"logLevel,omitempty"`
 	// Image of the controller; left out, it is cr.l5d.io/linkerd/controller:<Linkerd's version in the source>. Another one
-	// counts only where the program's --allow-controller-image allows it, by default none: the link is held with
-	// ImageNotAllowed until then.
+	// needs linkwright's --allow-controller-image, which allows none by default: until then, the link is Blocked with
+	// ImageNotAllowed.
 	Image string `json:"image,omitempty"`
 	// Headless mirrors headless services as such.
 	Headless bool `json:"headless,omitempty"`
@@ -191,7 +191,7 @@ func (c Credentials) check() []Finding {
 		return found
 	}
 	if c.Mode != Existing {
-		found = append(found, under("secretRef", faultHint("add mode: Existing, or leave secretRef out", "only mode Existing reads a Secret"))...)
+		found = append(found, under("secretRef", faultHint("add mode: Existing, or remove secretRef", "only mode Existing uses secretRef"))...)
 	}
 	return append(found, under("secretRef", under("name", syntax(c.SecretRef.Name, checkDNSName)))...)
 }
@@ -210,7 +210,7 @@ func (s LinkSpec) checkTTL() []Finding {
 		return nil
 	}
 	if c.Mode != Bound {
-		return under("ttl", faultHint("add mode: Bound, or leave ttl out", "only tokens of mode Bound expire"))
+		return under("ttl", faultHint("add mode: Bound, or remove ttl", "only tokens of mode Bound expire"))
 	}
 	if found := checkDuration(c.TTL, leastTTL); len(found) > 0 {
 		return under("ttl", found)
@@ -219,8 +219,8 @@ func (s LinkSpec) checkTTL() []Finding {
 	case ttl > mostTTL:
 		return under("ttl", fault("%s is more than %s", c.TTL, mostTTL))
 	case s.UsesRemoteDiscovery() && ttl < leastTTLDiscovery:
-		return under("ttl", faultHint("at least 168h",
-			"%s is too short for remote discovery and federated services: Linkerd's control plane reads its credential only when it starts", c.TTL))
+		return under("ttl", faultHint("declare at least 168h",
+			"%s is too short for remote discovery and federated services, because Linkerd's control plane reads its credential only when it starts", c.TTL))
 	}
 	return nil
 }
@@ -231,8 +231,8 @@ func (s LinkSpec) checkSecretRef() []Finding {
 	if s.Credentials.SecretRef == nil || s.Controller.Mode != External {
 		return nil
 	}
-	return under("secretRef", faultHint("leave secretRef out, and call the Secret cluster-credentials-<target>",
-		"a controller of mode External may read no other Secret than cluster-credentials-<target>"))
+	return under("secretRef", faultHint("remove secretRef, and name the Secret cluster-credentials-<target>",
+		"a controller of mode External can read only the Secret cluster-credentials-<target>"))
 }
 
 // checkExcluded: Linkerd takes a key, or <prefix>/* (controller/gen/apis/link/v1alpha3).
@@ -243,7 +243,7 @@ func checkExcluded(keys []string) []Finding {
 		if all && len(checkDNSName(prefix)) == 0 || !all && len(validation.IsQualifiedName(key)) == 0 {
 			continue
 		}
-		found = append(found, under(strconv.Itoa(i), faultHint("a key such as example.com/team, or example.com/*",
+		found = append(found, under(strconv.Itoa(i), faultHint("write a key such as example.com/team, or example.com/*",
 			"%q is neither a key nor <prefix>/*", key))...)
 	}
 	return found
@@ -258,7 +258,7 @@ func (c Controller) check() []Finding {
 		found = append(found, under("replicas", faultHint("remove the link instead", "%d is less than 1", *c.Replicas))...)
 	}
 	if strings.ContainsAny(c.Image, " \t\n") {
-		found = append(found, under("image", fault("%q is no image: it holds a space", c.Image))...)
+		found = append(found, under("image", fault("%q is not an image, because it contains a space", c.Image))...)
 	}
 	return found
 }

@@ -70,7 +70,7 @@ func (m Mesh) checkHubs() []Finding {
 	case m.Topology == HubAndSpoke && m.Hubs == nil:
 		return faultHint("choose the hubs by their labels", "topology HubAndSpoke needs hubs")
 	case m.Topology != HubAndSpoke && m.Hubs != nil:
-		return faultHint("add topology: HubAndSpoke, or leave hubs out", "only topology HubAndSpoke has hubs")
+		return faultHint("add topology: HubAndSpoke, or remove hubs", "only topology HubAndSpoke has hubs")
 	}
 	return checkSelector(m.Hubs)
 }
@@ -82,9 +82,9 @@ func (m Mesh) checkExcept() []Finding {
 		before, twice := first[e]
 		switch {
 		case e.Source == e.Target && e.Source != "":
-			found = append(found, under(strconv.Itoa(i), fault("no mesh links cluster %q to itself", e.Source))...)
+			found = append(found, under(strconv.Itoa(i), fault("a mesh never links cluster %q to itself", e.Source))...)
 		case twice:
-			found = append(found, under(strconv.Itoa(i), faultHint("remove one", "%s is left out twice, first by except[%d]", e.Pair(), before))...)
+			found = append(found, under(strconv.Itoa(i), faultHint("remove one", "%s is declared twice, first in except[%d]", e.Pair(), before))...)
 		default:
 			first[e] = i
 		}
@@ -97,6 +97,6 @@ func (s LinkSpec) checkShared() []Finding {
 	if s.Credentials.SecretRef == nil {
 		return nil
 	}
-	return under("credentials", under("secretRef", faultHint("leave secretRef out: the Secret is then cluster-credentials-<target> for each link; or declare a Link",
+	return under("credentials", under("secretRef", faultHint("remove secretRef, so that each link uses the Secret cluster-credentials-<target>; or declare a Link",
 		"the links of a mesh cannot share one Secret")))
 }

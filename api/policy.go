@@ -10,28 +10,29 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// SyncPolicyDoc declares how often linkwright looks and what may go. There is at most one; without it the defaults hold.
+// SyncPolicyDoc declares how often linkwright checks Git and what it may delete. There is at most one; without it the
+// defaults apply.
 type SyncPolicyDoc struct {
 	TypeMeta `json:",inline"`
 	Metadata Meta       `json:"metadata,omitzero"`
 	Spec     SyncPolicy `json:"spec,omitzero"`
 }
 
-// SyncPolicy says when to look and what may go.
+// SyncPolicy sets how often linkwright checks Git and what it may delete.
 type SyncPolicy struct {
 	// Interval between polls, at most: a duration of at least 5s, such as 30s or 5m; each pause is shortened by up to a
-	// tenth, at random. Where there is a schedule, there is none.
+	// tenth, at random. With a schedule, there is none.
 	Interval string `json:"interval,omitempty"`
-	// Schedule says by a five-field cron expression when to poll, instead of an interval; CRON_TZ=Area/City may stand
-	// before it, else it is in UTC. It is kept as it is written.
+	// Schedule is a five-field cron expression that says when to poll, instead of an interval; it may begin with
+	// CRON_TZ=Area/City, else it is in UTC. It is kept as it is written.
 	Schedule string `json:"schedule,omitempty"`
 	Prune    Prune  `json:"prune,omitzero"`
 	// Ignore leaves fields of rendered objects to others, such as an autoscaler: they are not applied, and whatever they
-	// hold is no drift. A rule that fits no object does nothing.
+	// hold is no drift. A rule that matches no object does nothing.
 	Ignore []Ignore `json:"ignore,omitempty"`
-	// Replace lets objects of these kinds be deleted and made anew where a field has to change that the API server never
-	// changes in an existing object, or a list item of others is in the way. Without a rule the end is held until somebody
-	// decides. A rule that fits no object does nothing.
+	// Replace lets linkwright delete and create again objects of these kinds if a field must change that the API server never
+	// changes in an existing object, or if a list item of others is in the way. Without a rule the end is Blocked until you
+	// decide. A rule that matches no object does nothing.
 	Replace []Replace `json:"replace,omitempty"`
 }
 
@@ -55,17 +56,18 @@ const (
 	IgnoreService             IgnoredKind = "Service"
 )
 
-// Replace lets objects of one kind be deleted and made anew, each only where the API server itself refused the change since
-// a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made, or data of an
-// overlay's ConfigMap; or since somebody's PUT left a list item that collides with one of linkwright's. While the object is
-// gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries
-// linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to another role and a Secret of another type need no rule.
+// Replace lets linkwright delete and create again objects of one kind, each only if the API server itself rejected the
+// change because a field of it is immutable, such as spec.selector of a Deployment that another version of linkwright made,
+// or data of an overlay's ConfigMap; or because somebody's PUT left a list item that collides with one of linkwright's.
+// While the object is gone, so is what it does: the pods of a Deployment, the address of a Service. An object that carries
+// linkwright.dev/prune: disabled stays, and with prune.policy UpsertOnly or CreateOnly nothing is replaced. A binding to
+// another role and a Secret of another type need no rule.
 type Replace struct {
 	// Kind of the objects.
 	Kind ReplacedKind `json:"kind"`
 }
 
-// ReplacedKind is a kind with immutable fields, of which nothing is lost for good where an object is made anew.
+// ReplacedKind is a kind with immutable fields whose objects linkwright can create again without a loss.
 type ReplacedKind string
 
 // Kinds that can be replaced: rendered ones, and those that an overlay may bring in.
@@ -103,9 +105,9 @@ type Prune struct {
 	// MaxMirrors is the share of the mirrored Services of a cluster that one commit may make disappear: a percentage. 20 of
 	// them may always go.
 	MaxMirrors Percentage `json:"maxMirrors,omitempty"`
-	// DrainDeadline is how long Linkerd's controller may take to remove what a link that is no longer declared mirrored: a
-	// duration such as 90s, counted from when its removal began. What is left then is removed by linkwright, and so it is
-	// at once where no controller runs, the target does not answer, or it says 0s.
+	// DrainDeadline is how long Linkerd's controller may take to remove the mirrors of a link that is no longer declared: a
+	// duration such as 90s, counted from when its removal began. Then linkwright removes what is left. It does so at once if
+	// no controller runs, if the target does not answer, or with 0s.
 	DrainDeadline string `json:"drainDeadline,omitempty"`
 }
 
@@ -151,14 +153,14 @@ func (p Prune) Deadline() time.Duration {
 func parseSchedule(text string) (cron.Schedule, error) {
 	const fields = cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow
 	if zone, rest, _ := strings.Cut(text, " "); strings.Contains(zone, "TZ=") && strings.TrimSpace(rest) == "" {
-		return nil, errors.New("there is nothing after the time zone")
+		return nil, errors.New("nothing follows the time zone")
 	}
 	s, err := cron.NewParser(fields).Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if s.Next(time.Unix(0, 0).UTC()).IsZero() {
-		return nil, errors.New("no day ever fits it")
+		return nil, errors.New("no day matches it")
 	}
 	return s, nil
 }
@@ -184,10 +186,10 @@ func (p SyncPolicy) checkSchedule() []Finding {
 		return nil
 	}
 	if p.Interval != "" {
-		return faultHint("leave out interval or schedule", "there is an interval, too")
+		return faultHint("remove one", "interval and schedule are both declared")
 	}
 	if _, err := parseSchedule(p.Schedule); err != nil {
-		return faultHint(`five fields, such as "*/5 * * * *"`, "%q is no schedule: %v", p.Schedule, err)
+		return faultHint(`write five fields, such as "*/5 * * * *"`, "%q is not a schedule: %v", p.Schedule, err)
 	}
 	return nil
 }
@@ -214,22 +216,22 @@ func (p SyncPolicy) checkReplace() []Finding {
 
 // check: what people may well ask for, and what must not be, is refused with the reason.
 func (k ReplacedKind) check() []Finding {
-	why, hint := "", "leave it out"
+	why, hint := "", "remove it"
 	switch k {
 	case "Namespace", "CustomResourceDefinition":
-		why = "all that is in it would go with it"
+		why = "everything in it would be deleted, too"
 	case "Link":
 		why = "its creation time decides whose metadata federated services show"
 	case "ServiceAccount":
-		why = "every token of it would be revoked, and no field of it is immutable"
+		why = "its tokens would be revoked, and none of its fields is immutable"
 	case "Secret":
-		why, hint = "a token would be revoked, or a link lose its credential", "leave it out: one of another type is made anew without a rule"
+		why, hint = "a token would be revoked, or a link would lose its credential", "remove it: linkwright replaces a Secret of another type without a rule"
 	case "RoleBinding", "ClusterRoleBinding":
-		why, hint = "it needs no rule", "leave it out: one to another role is made anew in any case"
+		why, hint = "it needs no rule", "remove it: linkwright always replaces a binding to another role"
 	default:
 		return oneOf(k)
 	}
-	return faultHint(hint, "no rule replaces a %s: %s", k, why)
+	return faultHint(hint, "a rule must not name %s: %s", k, why)
 }
 
 // Replaces says that objects of a kind may be deleted and made anew for an immutable field.
@@ -246,7 +248,7 @@ func checkFields(fields []string) []Finding {
 	for i, field := range fields {
 		names := strings.Split(field, ".")
 		if len(names) < 2 || names[0] != "spec" || !eachWord(names) {
-			found = append(found, under(strconv.Itoa(i), faultHint("such as spec.replicas", "%q is no path of fields below spec", field))...)
+			found = append(found, under(strconv.Itoa(i), faultHint("write a path such as spec.replicas", "%q is not a path of fields below spec", field))...)
 		}
 	}
 	return found
@@ -269,7 +271,7 @@ func checkDuration(text string, least time.Duration) []Finding {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return faultHint("such as 30s or 5m", "%q is no duration", text)
+		return faultHint("write a duration such as 30s or 5m", "%q is not a duration", text)
 	case d <= 0:
 		return fault("%q is not above zero", text)
 	case d < least:
@@ -307,9 +309,9 @@ func checkDeadline(text string) []Finding {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return faultHint("such as 5m, or 0s to remove at once", "%q is no duration", text)
+		return faultHint("write a duration such as 5m, or 0s to remove at once", "%q is not a duration", text)
 	case d < 0:
-		return fault("%q is below zero", text)
+		return fault("%q is negative", text)
 	case d > longestDrain:
 		return fault("%q is longer than %s", text, longestDrain)
 	}

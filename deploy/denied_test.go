@@ -34,7 +34,7 @@ func denials() []denial {
 			"west",
 			grant{testbed.Multicluster, "apps", "deployments", "", "list"},
 			func(*bed) {},
-			"the account may not read Deployment.apps in namespace linkerd-multicluster", object.Installation{}.Grant(),
+			"linkwright may not read Deployment.apps in namespace linkerd-multicluster", object.Installation{}.Grant(),
 		},
 		{
 			"west",
@@ -46,7 +46,7 @@ func denials() []denial {
 			"east",
 			grant{"", rbacv1.GroupName, "clusterroles", remoteAccess, "bind"},
 			(*bed).unbound,
-			"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west", "(grant it bind on the ClusterRole that this binding names",
+			"create ClusterRoleBinding.rbac.authorization.k8s.io linkwright-access.linkwright.west", "(grant linkwright's account bind on the ClusterRole that this binding names",
 		},
 		{
 			"east",

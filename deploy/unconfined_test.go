@@ -39,7 +39,7 @@ func (b *bed) unconfined() {
 		b.policies(b.installed)
 		logs("from=NotConfined")
 		b.policies(b.altered)
-		logs("are not those of this version")
+		logs("are of another version or other flags of linkwright")
 		b.policies(b.installed)
 	})
 	b.run(0, "sync", "--require-confinement")

@@ -162,7 +162,7 @@ func (o live) condition(kind string) (condition, bool) {
 // unseen: a controller that says what it has seen has not seen the last change.
 func (o live) unseen() Health {
 	if at := o.Status.ObservedGeneration; at != nil && *at < o.Metadata.Generation {
-		return lacks("its controller has not seen the last change yet")
+		return lacks("its controller has not processed the last change yet")
 	}
 	return Health{}
 }
@@ -183,7 +183,7 @@ func (o live) generic() Health {
 		case ok && c.Status != "True":
 			return lacks("%s", c)
 		case ok && c.ObservedGeneration > 0 && c.ObservedGeneration < o.Metadata.Generation:
-			return lacks("%s is of an earlier change", kind)
+			return lacks("condition %s is from before the last change", kind)
 		}
 	}
 	return Health{}
@@ -194,7 +194,7 @@ const deadline = "ProgressDeadlineExceeded"
 
 func (o live) deployment() Health {
 	if o.Status.ObservedGeneration == nil && o.Metadata.Generation > 0 {
-		return lacks("its controller has not seen it yet")
+		return lacks("its controller has not processed it yet")
 	}
 	if h := o.unseen(); !h.IsZero() {
 		return h

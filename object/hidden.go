@@ -53,7 +53,7 @@ func (h Hidden) String() string {
 
 // Why says what is missing, and the command that grants it.
 func (h Hidden) Why() *Reason {
-	return Because(reason.Forbidden, "the account may not read %s: grant it by %s", h, h.By.Grant())
+	return Because(reason.Forbidden, "linkwright may not read %s: run %s", h, h.By.Grant())
 }
 
 // Hides gives what hides an object, or nil: one that was not seen is not there only then.

@@ -23,7 +23,7 @@ const (
 
 // String is the word used in reports.
 func (m Mark) String() string {
-	return [...]string{"unmarked", "ours", "another installation's", "a copy of our label"}[m]
+	return [...]string{"unmarked", "linkwright's", "another installation's", "a copy of linkwright's label"}[m]
 }
 
 // mirroredLabel marks what Linkerd's service mirror wrote (linkerd2 pkg/k8s/labels.go, MirroredResourceLabel).

@@ -36,7 +36,7 @@ func New(s Spec) (Object, error) {
 	case at < len(bare):
 		return Object{}, fmt.Errorf("encode %s: %w", s.Key, errNoMetadata)
 	case more(meta):
-		return Object{}, fmt.Errorf("encode %s: its metadata may hold a name, a namespace, labels and annotations, and nothing else", s.Key)
+		return Object{}, fmt.Errorf("encode %s: its metadata may have only a name, a namespace, labels and annotations", s.Key)
 	}
 	d := draft{json: make([]byte, 0, len(config)+sizeOf(meta, s.Owner))}
 	d.json = append(d.json, config[:at]...)

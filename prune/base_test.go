@@ -37,16 +37,16 @@ func TestLeaveBase(t *testing.T) {
 		},
 		{
 			"links are left", func(in *Input) { in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Leaving: true}) },
-			"wait: links of this cluster are still being removed", true,
+			"wait: linkwright is still removing links of this cluster", true,
 		},
 		{"links are left, and nothing recorded", func(in *Input) {
 			in.Recorded[0].Entries = nil
 			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Leaving: true})
-		}, "wait: links of this cluster are still being removed", false},
+		}, "wait: linkwright is still removing links of this cluster", false},
 		{"a link wants it", func(in *Input) {
 			in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: policyKey}}}
 			in.Recorded = append(in.Recorded, inventory.Inventory{End: source, Entries: sorted(policyKey)})
-		}, "wait: links of this cluster are still being removed", false},
+		}, "wait: linkwright is still removing links of this cluster", false},
 		{"kept", func(in *Input) {
 			r := ours(policyKey)
 			r.Keep = true

@@ -44,7 +44,7 @@ func TestTargetUnheard(t *testing.T) {
 		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == reason.WaitingForTarget; held != tt.held || v.Next.Leaving == held {
 			t.Errorf("%s: %s, leaving %t", name, told(v), v.Next.Leaving)
 		}
-		if tt.held && (!strings.Contains(v.Waiting.Message, unread.Message) || !strings.Contains(v.Waiting.Message, "linkwright abandon east --owner blue (")) {
+		if tt.held && (!strings.Contains(v.Waiting.Message, unread.Message) || !strings.Contains(v.Waiting.Message, "run linkwright abandon east --owner blue")) {
 			t.Errorf("%s: %s", name, v.Waiting.Message)
 		}
 	}

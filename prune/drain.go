@@ -94,7 +94,7 @@ func (l Live) empty(end object.End, links []object.Key) (out []object.Change) {
 		}
 		out = append(out, object.Change{
 			End: end, Action: object.Drain, Key: k, Object: o, Was: l.Seen.Record(k), Fenced: true,
-			Why: object.Reason{Code: reason.Draining, Message: "no longer declared: Linkerd's controller takes its mirrors away"},
+			Why: object.Reason{Code: reason.Draining, Message: "no longer declared: Linkerd's controller removes its mirrors"},
 		})
 	}
 	return out
@@ -136,6 +136,6 @@ func (d drain) waits(left []object.Key) *object.Reason {
 	if len(left) == 1 {
 		noun = "object"
 	}
-	return object.Because(reason.Draining, "%d mirrored %s left, the first is %s: Linkerd's controller takes them away since %s, and what is left at %s UTC is swept",
+	return object.Because(reason.Draining, "%d mirrored %s left, the first is %s: Linkerd's controller has been removing them since %s, and linkwright removes what is left at %s UTC",
 		len(left), noun, left[0], d.since.Format(clock), d.until.Format(clock))
 }

@@ -84,7 +84,7 @@ func TestDrainKeepsTheRest(t *testing.T) {
 func TestDrainWaits(t *testing.T) {
 	const begins = "12:00:00"
 	waits := func(left, first string) string {
-		return "wait: " + left + " left, the first is " + first + ": Linkerd's controller takes them away since " + begins + ", and what is left at 12:05:00 UTC is swept"
+		return "wait: " + left + " left, the first is " + first + ": Linkerd's controller has been removing them since " + begins + ", and linkwright removes what is left at 12:05:00 UTC"
 	}
 	tests := []struct {
 		name   string

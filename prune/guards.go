@@ -76,7 +76,7 @@ func (j judgement) judged(inv inventory.Inventory) []object.Key {
 // policyAllows: only Sync takes anything away.
 func policyAllows(j judgement, all []taking) map[object.End]*object.Reason {
 	if p := j.Policy.Prune.Policy; p == api.UpsertOnly || p == api.CreateOnly {
-		return refuseAll(all, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: nothing is deleted", p))
+		return refuseAll(all, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow deletes", p))
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func noObjectKept(j judgement, all []taking) map[object.End]*object.Reason {
 			}
 		}
 		if len(kept) > 0 {
-			out[t.end] = object.Because(reason.PruneDisabled, "%s carries %s: %s; remove the annotation to let it go",
+			out[t.end] = object.Because(reason.PruneDisabled, "%s has the annotation %s: %s; remove the annotation to let linkwright delete it",
 				strings.Join(kept, ", "), object.PruneAnnotation, object.PruneDisabled)
 		}
 	}

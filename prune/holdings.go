@@ -47,7 +47,7 @@ func (h holdings) handed(end object.End, k object.Key) bool {
 
 // handover waits for that with what else an end recorded.
 func (h holdings) handover(inv inventory.Inventory) gate {
-	return gate{name: "handed over to another end", left: func() ([]object.Change, []object.Key) {
+	return gate{name: "objects that another end takes over", left: func() ([]object.Change, []object.Key) {
 		return nil, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return !h.needs(k) || h.gone(k) || h.handed(inv.End, k) })
 	}}
 }

@@ -101,7 +101,7 @@ func once(verdicts []Verdict) []Verdict {
 			again := taken[c.Key]
 			taken[c.Key] = true
 			if again {
-				v.Waiting = object.Because(reason.Waiting, "%s is written for another link first", c.Key)
+				v.Waiting = object.Because(reason.Waiting, "linkwright writes %s for another link first", c.Key)
 			}
 			return again
 		})
@@ -147,7 +147,7 @@ func (j judgement) leaveBase(inv inventory.Inventory, refused *object.Reason) Ve
 		v.Next = v.Next.Leave(j.Now)
 	}
 	if len(j.Recorded) > 1 {
-		v.Waiting = object.Because(reason.WaitingForLinks, "links of this cluster are still being removed")
+		v.Waiting = object.Because(reason.WaitingForLinks, "linkwright is still removing links of this cluster")
 		return v
 	}
 	v = v.through([]gate{j.entries(inv.End, "objects of the cluster", inv.Entries)})

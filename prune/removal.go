@@ -238,7 +238,7 @@ func (c Census) mirrorsOver(l Limits, going map[inventory.Unit]bool) (over []str
 func (c Census) overlaysOver(l Limits, going map[inventory.Unit]bool) (over []string) {
 	for _, o := range c.Overlays {
 		if going[o.Unit] && o.Lost > MinOverlay && exceeds(o.Lost, o.All, l.MaxLinks) {
-			over = append(over, fmt.Sprintf("%d of the %s that the overlay brought into cluster %s (maxLinks %d%%)",
+			over = append(over, fmt.Sprintf("%d of the %s that the overlay added to cluster %s (maxLinks %d%%)",
 				o.Lost, counted(o.All, "object"), o.Unit.Cluster, l.MaxLinks))
 		}
 	}

@@ -93,7 +93,7 @@ func TestWeigh(t *testing.T) {
 		{"20 of 20 mirrors", gone(removed(meshed(3), numbered(0, 1)), 1, 20, 20), "", 1},
 		{"21 of 42 mirrors", gone(removed(meshed(3), numbered(0, 1)), 1, 42, 21), "", 1},
 		{"22 of 42 mirrors", gone(removed(meshed(3), numbered(0, 1)), 1, 42, 22), "22 of the 42 mirrored Services in cluster c0 (maxMirrors 50%)", 1},
-		{"an overlay", Census{Overlays: []Overlay{{inventory.Unit{Kind: inventory.UnitOverlay, Cluster: "c0"}, 21, 21}}}, "21 of the 21 objects that the overlay brought into cluster c0", 1},
+		{"an overlay", Census{Overlays: []Overlay{{inventory.Unit{Kind: inventory.UnitOverlay, Cluster: "c0"}, 21, 21}}}, "21 of the 21 objects that the overlay added to cluster c0", 1},
 		{"a third of an overlay", Census{Overlays: []Overlay{{inventory.Unit{Kind: inventory.UnitOverlay, Cluster: "c0"}, 21, 70}}}, "", 1},
 	}
 	for _, tt := range tests {

@@ -37,11 +37,11 @@ func (h holdings) resolving(end object.End, secret object.Key) func([]object.Key
 		if slices.Contains(left, secret) {
 			return nil
 		}
-		who := "the link's controller takes them away; delete what it leaves"
+		who := "the link's controller removes them; delete what it leaves"
 		if len(h.Mirrors()[end.Link.Target].Pods) == 0 {
-			who = "no controller of the link is seen that would take them away: have it run (where it is your chart's, list the link among its controllers), or delete them"
+			who = "no controller of the link runs that would remove them: run it (if your Helm chart does, list the link in its controllers), or delete them"
 		}
-		return object.Because(reason.Waiting, "%s stays while Services are resolved through it: %s; %s", secret, first(left), who)
+		return object.Because(reason.Waiting, "%s stays while Linkerd resolves Services through it: %s; %s", secret, first(left), who)
 	}
 }
 

@@ -63,9 +63,9 @@ func (h holdings) releases(inv inventory.Inventory) (out []object.Change) {
 	if !external {
 		return nil
 	}
-	why := object.Reason{Code: reason.Released, Message: "the link's controller is declared External: given up, and nobody owns it now"}
+	why := object.Reason{Code: reason.Released, Message: "the link's controller is declared External: released, and nothing owns it now"}
 	if !to.IsZero() {
-		why.Message = "the link's controller is declared External: given up to release " + to.Name + " of Helm in namespace " + to.Namespace
+		why.Message = "the link's controller is declared External: released to Helm release " + to.Name + " in namespace " + to.Namespace
 	}
 	frees := h.frees(inv.End)
 	for _, k := range h.surplus(inv) {

@@ -80,11 +80,11 @@ func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.
 	case inv.Leaving:
 		return nil
 	case peer.Closed != nil && !peer.State.gone():
-		return object.Because(peer.Closed.Code, "the link's other end may not go: %s", peer.Closed.Message)
+		return object.Because(peer.Closed.Code, "the link's other end cannot be removed: %s", peer.Closed.Message)
 	case refused != nil:
 		return refused
 	case peer.Denied != nil:
-		return object.Because(peer.Denied.Code, "the link's other end may not go: %s", peer.Denied.Message)
+		return object.Because(peer.Denied.Code, "the link's other end cannot be removed: %s", peer.Denied.Message)
 	}
 	return nil
 }
@@ -96,11 +96,11 @@ func (u unlink) unheard() *object.Reason {
 	case u.inv.Leaving || u.peer.State.Known() || u.peer.State == PeerDead:
 		return nil
 	case !u.inv.End.IsSource():
-		return object.Because(reason.WaitingForSource, "cluster %s cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays", u.inv.End.Link.Source)
+		return object.Because(reason.WaitingForSource, "cluster %s cannot be read, so linkwright cannot check whether its end of the link may be removed: its access stays until then", u.inv.End.Link.Source)
 	case u.peer.Unread != nil:
 		return object.Because(reason.WaitingForTarget,
-			"cluster %s answers, but cannot be read, and nobody knows whether its end of the link may go: repair that, or, once it is declared no more, give it up: %s (%s: %s)",
-			u.inv.End.Link.Target, u.In.Command("abandon "+string(u.inv.End.Link.Target)), u.peer.Unread.Code, u.peer.Unread.Message)
+			"cluster %s answers, but linkwright cannot read it to check whether its end of the link may be removed (%s: %s): repair that, or remove its declaration, if any, and run %s",
+			u.inv.End.Link.Target, u.peer.Unread.Code, u.peer.Unread.Message, u.In.Command("abandon "+string(u.inv.End.Link.Target)))
 	}
 	return nil
 }
@@ -113,14 +113,14 @@ func (u unlink) unseen() *object.Reason {
 	case u.inv.Leaving:
 		return nil
 	case u.inv.Was.IsZero():
-		return object.Because(reason.Waiting, "its inventory was lost: before the link is removed, linkwright writes the inventory again and reads all that it lists")
+		return object.Because(reason.Waiting, "the link's inventory was lost: linkwright writes it again, and reads all that it lists, before it removes the link")
 	}
 	for _, k := range u.surplus(u.inv) {
 		if why := u.Seen.Hides(k); why != nil {
 			return why
 		}
 		if !u.Saw(k) {
-			return object.Because(reason.Waiting, "%s was not looked for yet: until it is, nobody knows whether the link may go", k)
+			return object.Because(reason.Waiting, "linkwright has not read %s yet, and needs it to decide whether the link may be removed", k)
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func (u unlink) awaitSource(v Verdict) Verdict {
 	switch {
 	case u.peer.State.gone():
 	case u.peer.Closed != nil:
-		v.Waiting = object.Because(u.peer.Closed.Code, "its access stays until cluster %s has removed its end of the link: %s", source, u.peer.Closed.Message)
+		v.Waiting = object.Because(u.peer.Closed.Code, "the access of cluster %s stays until it has removed its end of the link: %s", source, u.peer.Closed.Message)
 	case u.peer.State == PeerDead:
 		if v.Next.Since.IsZero() {
 			v.Next.Since = u.Now.UTC().Truncate(time.Second)
@@ -148,7 +148,7 @@ func (u unlink) awaitSource(v Verdict) Verdict {
 	case !u.peer.State.Known():
 		v.Waiting = object.Because(reason.WaitingForSource, "cluster %s cannot be read: its access stays until its end of the link is gone", source)
 	default:
-		v.Waiting = object.Because(reason.WaitingForSource, "its access stays until cluster %s has removed its end of the link", source)
+		v.Waiting = object.Because(reason.WaitingForSource, "the access of cluster %s stays until it has removed its end of the link", source)
 	}
 	return v
 }
@@ -266,7 +266,7 @@ func (u unlink) mirrors() gate {
 // controller that is not ours: the gone Link leaves the inventory on the first, and the gate opens on the
 // next, after the mirrors' own was judged again.
 func (u unlink) onceMore() gate {
-	return gate{name: "second look for mirrors", left: func() ([]object.Change, []object.Key) {
+	return gate{name: "second check for mirrors", left: func() ([]object.Change, []object.Key) {
 		if u.relinked(u.inv.End.Link.Target) {
 			return nil, nil
 		}

@@ -21,7 +21,7 @@ func all() linkerd.Mirror {
 	}
 }
 
-const secondLook = "wait: second look for mirrors: 1 not gone yet, the first is Link.multicluster.linkerd.io "
+const secondLook = "wait: second check for mirrors: 1 not gone yet, the first is Link.multicluster.linkerd.io "
 
 // Each row is one gate: what an unlink of the source takes, or waits for, when all before it is gone.
 func TestGatesOfSource(t *testing.T) {
@@ -143,11 +143,11 @@ func TestTargetWaits(t *testing.T) {
 		leaving bool
 		want    string
 	}{
-		{"source not read", Peer{}, false, "wait: cluster west cannot be read: until it can, nobody knows whether its end of the link may go, and its access stays"},
-		{"source not through", Peer{State: PeerHolds}, false, "wait: its access stays until cluster west has removed its end of the link"},
+		{"source not read", Peer{}, false, "wait: cluster west cannot be read, so linkwright cannot check whether its end of the link may be removed: its access stays until then"},
+		{"source not through", Peer{State: PeerHolds}, false, "wait: the access of cluster west stays until it has removed its end of the link"},
 		{"source through", settled(), false, "delete ServiceAccount linkwright.west"},
 		{"source refused", Peer{State: PeerHolds, Denied: kept}, false, "refused: PruneDisabled"},
-		{"source refused, begun", Peer{State: PeerHolds, Denied: kept}, true, "wait: its access stays until cluster west has removed its end of the link"},
+		{"source refused, begun", Peer{State: PeerHolds, Denied: kept}, true, "wait: the access of cluster west stays until it has removed its end of the link"},
 		{"source not read, begun", Peer{}, true, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
 	}
 	for _, tt := range tests {
@@ -266,8 +266,8 @@ func TestHandedOver(t *testing.T) {
 // The control plane's secret of a declared link waits for what is resolved through it.
 func TestModeChange(t *testing.T) {
 	federated := []linkerd.Membership{{Key: federatedKey}}
-	const held = "wait: Secret linkerd/cluster-credentials-east stays while Services are resolved through it: "
-	const nobody = "no controller of the link is seen that would take them away: have it run (where it is your chart's, list the link among its controllers), or delete them"
+	const held = "wait: Secret linkerd/cluster-credentials-east stays while Linkerd resolves Services through it: "
+	const nobody = "no controller of the link runs that would remove them: run it (if your Helm chart does, list the link in its controllers), or delete them"
 	tests := []struct {
 		mirrors linkerd.Mirror
 		want    string
@@ -276,7 +276,7 @@ func TestModeChange(t *testing.T) {
 		{linkerd.Mirror{Federated: federated}, held + "Service shop/web-federated; " + nobody},
 		{
 			linkerd.Mirror{Discovered: []object.Key{mirrorKey, probeKey, podKey, leaseKey}, Federated: federated, Pods: []object.Key{podKey}},
-			held + "Service shop/web-east, Service linkerd-multicluster/probe-east, Pod linkerd-multicluster/controller-east-1, and 2 more; the link's controller takes them away; delete what it leaves",
+			held + "Service shop/web-east, Service linkerd-multicluster/probe-east, Pod linkerd-multicluster/controller-east-1, and 2 more; the link's controller removes them; delete what it leaves",
 		},
 		{linkerd.Mirror{Services: []object.Key{mirrorKey}}, "delete Secret cluster-credentials-east"},
 	}

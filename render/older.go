@@ -25,7 +25,7 @@ func older(in Input) *object.Reason {
 	what, remedy := "", "declare the link without it"
 	switch {
 	case spec.Controller.Mode != api.External:
-		return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s with Links %s, whose controllers come from its own chart: upgrade Linkerd there to 2.18 or later, or declare controller.mode External and leave them to that chart",
+		return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s with Links %s, whose controllers Linkerd's chart installs: upgrade Linkerd there to 2.18 or later, or declare controller.mode External",
 			source, in.Source.Version, version)
 	case in.Target.Gateway.Disabled && linkerd.NeedsGateway(version):
 		what, remedy = "a link to a cluster without a gateway", "install one in "+string(in.Link.Target.Name)
@@ -36,10 +36,10 @@ func older(in Input) *object.Reason {
 	case len(spec.ExcludedAnnotations) > 0:
 		what = "excludedAnnotations"
 	case !spec.UsesRemoteDiscovery() && (in.Target.Gateway.Disabled || chosen(spec.SelectorFor(in.Link.Target.Spec.Gateway)) == nil):
-		what, remedy = "a link that chooses no services, and be told of its credentials", "declare a selector"
+		what, remedy = "a link that selects no services", "declare a selector"
 	default:
 		return nil
 	}
-	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose Links %s cannot hold %s: upgrade Linkerd there, or %s",
+	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose Links %s do not support %s: upgrade Linkerd there, or %s",
 		source, in.Source.Version, version, what, remedy)
 }

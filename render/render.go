@@ -185,22 +185,22 @@ func skew(in Input) *object.Reason {
 	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Skewed(in.Source.Version, in.Target.Version) {
 		return nil
 	}
-	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or declare the link without remoteDiscoverySelector and federatedServiceSelector",
+	return object.Because(reason.LinkerdTooOld, "cluster %s runs Linkerd %s, whose API the control plane of %s (%s) cannot read: upgrade %s to 2.16 or later, or remove remoteDiscoverySelector and federatedServiceSelector",
 		in.Link.Target.Name, in.Target.Version, in.Link.Source.Name, in.Source.Version, in.Link.Target.Name)
 }
 
 func noCredential(l fleet.Link) *object.Reason {
 	if l.Spec.Credentials.Mode == api.Bound {
-		return object.Because(reason.CredentialNotIssued, "cluster %s has issued no token for %s yet: it is asked for once the account is there and %s can take it",
+		return object.Because(reason.CredentialNotIssued, "cluster %s has not issued a token for %s yet: linkwright requests it when the account exists and %s can use it",
 			l.Target.Name, l.Source.Name, l.Source.Name)
 	}
-	return object.Because(reason.CredentialNotIssued, "cluster %s has issued no token for %s yet: its token controller supplies it once the account is there",
+	return object.Because(reason.CredentialNotIssued, "cluster %s has not issued a token for %s yet: its token controller issues it when the account exists",
 		l.Target.Name, l.Source.Name)
 }
 
 func lack(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *object.Reason {
 	if f == nil {
-		return object.Because(reason.Unknown, "cluster %s has not been read: its facts are needed", name)
+		return object.Because(reason.Unknown, "linkwright has not read cluster %s yet, and needs its facts", name)
 	}
 	if why := f.Lack(role); why != nil {
 		return object.Because(why.Code, "cluster %s: %s", name, why.Message)

@@ -82,7 +82,7 @@ func (b *bed) alone(t *testing.T, r report.Report) {
 			t.Errorf("%s: %s was taken away: %v", c.cluster, c.as, err)
 			continue
 		}
-		if why := said[c.cluster+" "+c.as]; !strings.Contains(why, "it carries linkwright's mark, but no inventory lists it") {
+		if why := said[c.cluster+" "+c.as]; !strings.Contains(why, "it has linkwright's label, but no inventory lists it") {
 			t.Errorf("%s: %s is reported with %q", c.cluster, c.as, why)
 		}
 		if err := b.at(t, c).Delete(t.Context(), c.as, metav1.DeleteOptions{}); err != nil {

@@ -113,7 +113,7 @@ func (e ending) next() {
 	e.askPeers()
 	if e.w.writes >= mostWrites(len(e.workers)) {
 		e.store.Results.Refuse(e.w.cluster.Name, object.Because(reason.Contested,
-			"still not as declared after %d turns that wrote: somebody else keeps changing the same objects", e.w.writes))
+			"still not as declared after %d reconciles that wrote: somebody else keeps changing the same objects", e.w.writes))
 	}
 }
 

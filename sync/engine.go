@@ -148,7 +148,7 @@ func (e *engine) strangers() {
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.loop.Forget)) {
 		if e.worker(name) == nil {
-			e.loop.Log.Warn("--abandon-cluster does nothing: no such cluster is declared or remembered; was it abandoned before, or is it called otherwise?", "cluster", string(name))
+			e.loop.Log.Warn("--abandon-cluster does nothing: no such cluster is declared or in the record: check its name", "cluster", string(name))
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (e *engine) strangers() {
 func (e *engine) known() error {
 	for _, only := range e.loop.Only {
 		if !slices.ContainsFunc(e.store.Declared.All(), func(c fleet.Cluster) bool { return c.Name == only }) {
-			return fmt.Errorf("only cluster %s is to be written, and no such cluster is declared", only)
+			return fmt.Errorf("--only-write %s: no such cluster is declared", only)
 		}
 	}
 	return nil

@@ -33,14 +33,14 @@ func TestExisting(t *testing.T) {
 	told(b.clean(l, 2))
 	d.set(b.declarations(linkWith("west", "east", vault+federated)))
 	for _, step := range []struct{ code, says string }{
-		{"SecretNotFound", "linkerd-multicluster/vault-east is not there"},
+		{"SecretNotFound", "linkerd-multicluster/vault-east does not exist"},
 		{"SecretInvalid", "tokenFile refers to a file"},
-		{"SecretNotFound", "linkerd/cluster-credentials-east is not there"},
+		{"SecretNotFound", "linkerd/cluster-credentials-east does not exist"},
 	} {
 		r := told(b.once(l))
 		held(t, r, step.code, step.says)
 		switch step.says {
-		case "linkerd-multicluster/vault-east is not there":
+		case "linkerd-multicluster/vault-east does not exist":
 			b.manage("linkerd-multicluster", "vault-east", strings.Replace(values.config, `"token"`, `"tokenFile"`, 1))
 		case "tokenFile refers to a file":
 			b.manage("linkerd-multicluster", "vault-east", values.config)

@@ -42,7 +42,7 @@ func (h *history) judge(ctx context.Context, f *fleet.Fleet) error {
 	var first error
 	for _, last := range slices.Sorted(maps.Keys(carried)) {
 		if err := h.ask(ctx, f.Commit, last); err != nil && first == nil {
-			first = fmt.Errorf("because of what was applied in %s: %w", some(carried[last]), err)
+			first = fmt.Errorf("compare it with the revision applied in %s: %w", some(carried[last]), err)
 		}
 	}
 	return first
@@ -129,7 +129,7 @@ func (h *history) blind(ctx context.Context, f *fleet.Fleet) error {
 		return nil
 	}
 	if err := h.loop.Declared.Follows(ctx, f.Commit, "", h.store.Record.Allowed()); err != nil {
-		return fmt.Errorf("because nobody knows what was applied in %s, which cannot be read: %w", some(unread), err)
+		return fmt.Errorf("read the revision applied in %s: %w", some(unread), err)
 	}
 	return nil
 }

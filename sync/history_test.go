@@ -122,7 +122,7 @@ func (h *history) Follows(_ context.Context, commit, last api.Commit, allowed []
 		return errDown
 	}
 	if last == "" {
-		return fmt.Errorf("nobody knows whether %s follows: linkwright allow non-fast-forward %[1]s", commit)
+		return fmt.Errorf("linkwright cannot check whether %s descends from it: linkwright allow non-fast-forward %[1]s", commit)
 	}
 	if _, err := h.try(h.remote, "cat-file", "-e", string(last)); err != nil {
 		return fmt.Errorf("the repository no longer has %s: linkwright allow non-fast-forward %s", last, commit)

@@ -29,10 +29,10 @@ func TestTroubleOutlastsWhatIsDoneBetween(t *testing.T) {
 			e.store.Results.Open(report.Report{})
 			p.meanwhile()
 		}
-		p.report(pass, errors.New("the history was rewound"))
+		p.report(pass, errors.New("not a fast-forward"))
 		between()
 		between()
-		p.report(pass, errors.New("the history was rewound"))
+		p.report(pass, errors.New("not a fast-forward"))
 		if got := out.String(); strings.Count(got, "revision not applied") != 1 || strings.Contains(got, "sync recovered") {
 			t.Errorf("while the head is refused:\n%s", got)
 		}

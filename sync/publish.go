@@ -210,19 +210,19 @@ func (l *Loop) logRecord(last, now inventory.Record) {
 			continue
 		}
 		if err := d.Check(); err != nil {
-			l.Log.Warn("decision not understood: nothing follows from it", "decision", d.String(), "error", err)
+			l.Log.Warn("decision not understood: linkwright ignores it", "decision", d.String(), "error", err)
 			continue
 		}
 		l.Log.Info("decision taken up", "decision", d.String())
 	}
 	for _, text := range now.Unread {
 		if !slices.Contains(last.Unread, text) {
-			l.Log.Warn("approval not understood: nothing follows from it", "approval", text)
+			l.Log.Warn("approval not understood: linkwright ignores it", "approval", text)
 		}
 	}
 	for _, text := range now.Misread {
 		if !slices.Contains(last.Misread, text) {
-			l.Log.Warn("record not understood: until another revision is applied, nothing is removed that you do not approve",
+			l.Log.Warn("record not understood: until another revision is applied, linkwright removes only what you approve",
 				"record", inventory.RecordKey(l.Owner, l.Home.Namespace).String(), "text", text)
 		}
 	}

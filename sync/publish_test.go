@@ -41,7 +41,7 @@ func TestReportWithinTwoSeconds(t *testing.T) {
 			r.t.Errorf("commit %q, head %q, clean %t, %+v", last.Commit, last.Head, last.Clean(), last.Counts())
 		}
 		for _, c := range last.Clusters {
-			if why := c.Why(); c.Status() != report.Unknown || !strings.Contains(why.Message, "was not looked at yet") {
+			if why := c.Why(); c.Status() != report.Unknown || !strings.Contains(why.Message, "has not read cluster") {
 				r.t.Errorf("%s is %s: %v", c.Name, c.Status(), why)
 			}
 		}

@@ -218,7 +218,7 @@ func (d *decoder) gap(c api.Cluster, seen object.Observation) (gap string, anyon
 	template.Owner = d.loop.Owner
 	account, ok := template.As(seen.User)
 	if !ok {
-		return "linkwright's login there is no ServiceAccount, and admission policies confine only such", true
+		return "linkwright's login there is not a ServiceAccount, and admission policies confine only ServiceAccounts", true
 	}
 	return d.confinement.expect(account, c.Linkerd.MulticlusterNamespace).Gap(seen), false
 }

@@ -240,7 +240,7 @@ func (r *reconcile) issue(ctx context.Context) {
 		}
 		r.outcomes = append(r.outcomes, object.Outcome{Err: err, Change: object.Change{
 			End: object.End{Cluster: r.cluster.Name, Link: n.Link}, Action: object.Create, Key: tokenRequest(n.Request.Account),
-			Why: object.Reason{Code: reason.CredentialNotIssued, Message: "its source needs one"},
+			Why: object.Reason{Code: reason.CredentialNotIssued, Message: "its source needs a token"},
 		}})
 	}
 }

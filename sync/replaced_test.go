@@ -69,13 +69,13 @@ func (b *bed) immutables(t *testing.T, l *sync.Loop, d *text, o overlays) {
 	told := 0
 	for _, c := range r.Clusters {
 		for _, o := range c.Outcomes {
-			if o.Change.Action == object.Replace && strings.Contains(o.Change.Why.Message, "the SyncPolicy lets a "+o.Change.Key.Kind) {
+			if o.Change.Action == object.Replace && strings.Contains(o.Change.Why.Message, "the SyncPolicy allows linkwright to replace a "+o.Change.Key.Kind) {
 				told++
 			}
 		}
 	}
 	var text strings.Builder
-	if err := r.Write(&text, report.Text); err != nil || told != 2 || strings.Count(text.String(), "be replaced") != 2 {
+	if err := r.Write(&text, report.Text); err != nil || told != 2 || strings.Count(text.String(), "allows linkwright to replace") != 2 {
 		t.Errorf("%d are told with a reason (%v)\n%s", told, err, text.String())
 	}
 	live, err := b.client("west").AppsV1().Deployments(testbed.Multicluster).Get(t.Context(), "controller-east", metav1.GetOptions{})

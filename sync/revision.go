@@ -87,7 +87,7 @@ func (n *revisions) flush(ctx context.Context) {
 	n.waiting = nil
 	if err := n.record.Flush(ctx, a); err != nil {
 		n.last = inventory.Revision{}
-		n.loop.Log.Warn("the revision was not written down", "why", err)
+		n.loop.Log.Warn("the revision was not recorded", "why", err)
 	}
 }
 

@@ -199,7 +199,7 @@ func (r *rewind) forced(t *testing.T, push func() api.Commit) {
 	}
 	r.begin()
 	if _, err := r.h.try(r.h.remote, "cat-file", "-e", string(r.last)); err != nil {
-		r.untouched("after a restart, without a cache", append(words, "keep up commit")...)
+		r.untouched("after a restart, without a cache", append(words, "read commit")...)
 	} else {
 		r.keptUp("after a restart, without a cache", head, words...)
 	}

@@ -70,7 +70,7 @@ func (e chooser) choose(ctx context.Context, head polled) (bool, error) {
 			return err == nil, err
 		}
 		e.store.Declared.Withdraw(head.Commit)
-		why = RefusedHead{fmt.Errorf("the head is not applied, %w", refused)}
+		why = RefusedHead{fmt.Errorf("the observed revision is not applied: %w", refused)}
 	}
 	ok, err := e.keepUp(ctx)
 	return ok, errors.Join(why, err)
@@ -86,7 +86,7 @@ func (e chooser) keepUp(ctx context.Context) (bool, error) {
 			return err == nil, err
 		}
 		e.store.Declared.Withdraw(f.Commit)
-		gone = fmt.Errorf("commit %s is no longer applied, %w", f.Commit, refused)
+		gone = fmt.Errorf("commit %s is no longer applied: %w", f.Commit, refused)
 	}
 	f, err := e.recall(ctx)
 	if f == nil {
@@ -154,7 +154,7 @@ func (e chooser) recall(ctx context.Context) (*fleet.Fleet, error) {
 		err = ErrInvalid
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep up commit %s, which was applied last: %w", last, err)
+		return nil, fmt.Errorf("read commit %s, which was applied last: %w", last, err)
 	}
 	e.store.Apply(d.Fleet)
 	e.store.Declared.Confirm(last)

@@ -354,5 +354,5 @@ func silent(r *run) *object.Reason {
 	if r != nil {
 		since = time.Since(r.lastHeard()).Round(100 * time.Millisecond)
 	}
-	return object.Because(reason.Timeout, "no answer for %s; the other clusters did not wait: it has its turn when it answers", since)
+	return object.Because(reason.Timeout, "no answer for %s: linkwright goes on with the other clusters, and reconciles this one when it answers", since)
 }

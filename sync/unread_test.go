@@ -89,8 +89,8 @@ func (r *rewind) absent(*testing.T) {
 	r.unbase("west")
 	r.h.force(r.first)
 	r.begin()
-	r.nothing("west without a base", string(r.first), "allow non-fast-forward", "nobody knows")
-	r.nothing("once more", string(r.first), "allow non-fast-forward", "nobody knows")
+	r.nothing("west without a base", string(r.first), "allow non-fast-forward", "read the revision applied in")
+	r.nothing("once more", string(r.first), "allow non-fast-forward", "read the revision applied in")
 	r.resume("east", "north")
 	got := r.pass() // west has its base back
 	if got.Commit != r.last || got.Counts().Ready != 12 {

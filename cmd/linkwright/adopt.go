@@ -56,15 +56,15 @@ one of them, it does nothing, and the exit code is 5.`,
 		},
 	}
 	t.add(c.Flags(), "adopt")
-	c.Flags().BoolVar(&t.all, "all", false, "all links that are declared")
-	c.Flags().StringVar(&rules.From, "from-owner", "", "OWNER: also what another installation of linkwright, which is gone, left")
-	c.Flags().BoolVar(&rules.Managed, "force-manager", false, "also what Argo CD or Flux say they keep")
+	c.Flags().BoolVar(&t.all, "all", false, "all declared links")
+	c.Flags().StringVar(&rules.From, "from-owner", "", "OWNER: also take over what a removed installation of linkwright left")
+	c.Flags().BoolVar(&rules.Managed, "force-manager", false, "also take over objects that Argo CD or Flux manage")
 	return c
 }
 
 func (t *takeover) checkAdoption(args []string, rules state.AdoptRules) error {
 	if rules.From != "" && rules.From == t.Home.Owner {
-		return cli.Usage("--from-owner %s: that is this installation itself (--owner)", rules.From)
+		return cli.Usage("--from-owner %s is this installation (--owner): give the owner of the other one", rules.From)
 	}
 	return cli.SomeOrAll(args, t.all)
 }
@@ -83,7 +83,7 @@ func (e engine) adopt(ctx context.Context, term int64, yes bool, out io.Writer) 
 	case len(p.adoptions) == 0:
 		return p.verdict()
 	case !yes:
-		cli.Say(out, "\nNothing was written: adopt with --yes.")
+		cli.Say(out, "\nNothing was written. To adopt this, add --yes.")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	e.Loop.Policies = append(slices.Clone(e.Loop.Policies), p.shown)
@@ -101,7 +101,7 @@ func (p *proof) shown(_ state.Snapshot, end object.End, changes []object.Change)
 			return o.End.Cluster == c.End.Cluster && o.Key == c.Key && o.Was.UID == c.Was.UID
 		}
 		if c.Action == object.Adopt && !slices.ContainsFunc(p.adoptions, same) {
-			return object.Because(reason.ChangedSinceShown, "%s came after what is adopted was shown: adopt %s again", c.Key, end.Link)
+			return object.Because(reason.ChangedSinceShown, "%s appeared after the plan was shown: adopt %s again", c.Key, end.Link)
 		}
 	}
 	return nil

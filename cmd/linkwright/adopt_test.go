@@ -83,13 +83,13 @@ func TestAdopt(t *testing.T) {
 	l.keptBy("argocd-controller", "mesh")
 	imported := l.imports()
 	l.commit(l.clusters() + imported)
-	l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "kept by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
+	l.must(cli.ExitPartial, []string{"ManagedByOtherTool", "managed by Argo CD (Application mesh)"}, "adopt", "--all", "--yes")
 	l.keptBy("argocd-controller", "")
 	before := l.inLink("west")
 	l.must(cli.ExitPartial, []string{"ObjectExists", "linkwright adopt west/east"}, "sync")
 
 	shown := l.must(cli.ExitPartial, []string{
-		"Nothing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "goes on with the former token",
+		"Nothing was written", "linkerd-multicluster/linkerd-service-mirror-remote-access-default", "exclude lists", "uses the former token",
 	}, "adopt", "west-east")
 	for _, key := range []string{"Deployment.apps linkerd-multicluster/controller-east", "ServiceAccount linkerd-multicluster/controller-east", "Role.rbac"} {
 		_, of, found := strings.Cut(shown.out, "  "+key)
@@ -188,7 +188,7 @@ func TestAdoptLegacy(t *testing.T) {
 	l.commit(l.clusters() + link("west", "east", full))
 	l.must(cli.ExitPartial, []string{"ObjectExists"}, "sync")
 	l.must(cli.ExitPartial, []string{
-		"Deployment.apps linkerd-multicluster/linkerd-service-mirror-east", "deletes it: it is not declared, or what is declared takes its place",
+		"Deployment.apps linkerd-multicluster/linkerd-service-mirror-east", "deletes it, because it is not declared or has a replacement",
 		"note: ClusterRole linkerd-service-mirror-access-local-resources-east in west stays", "Nothing was written",
 	}, "adopt", "west/east")
 
@@ -248,7 +248,7 @@ func (l *lab) imports() string {
 	docs := strings.Split(string(out), "---\n")
 	if len(docs) != 4 || strings.Contains(string(out), "gateway:") || strings.Contains(string(out), "eyJ") ||
 		!strings.Contains(docs[3], "federatedServiceSelector") || !strings.Contains(docs[3], "of Helm runs it") ||
-		!strings.Contains(docs[3], "Argo CD (Application mesh) keeps Deployment.apps linkerd-multicluster/controller-east") {
+		!strings.Contains(docs[3], "Argo CD (Application mesh) manages Deployment.apps linkerd-multicluster/controller-east") {
 		l.t.Errorf("import:\n%s", out)
 	}
 	return docs[len(docs)-1] + "---\n"

@@ -38,7 +38,7 @@ shows its HASH.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(args[0]) {
-				return cli.Usage("%q is no hash: 12 hex digits, as the reason PruneLimitExceeded shows them", args[0])
+				return cli.Usage("%q is not a hash: want 12 hexadecimal digits, as the message of PruneLimitExceeded shows them", args[0])
 			}
 			found, err := approveDenied(&f.Home, c, args[0])
 			if found || err != nil && (f.Git.Options.Repo == "" || !errors.Is(err, errNotDenied)) {
@@ -67,7 +67,7 @@ func approveDenied(h *cli.HomeFlags, c *cobra.Command, hash string) (bool, error
 		case r.Denied != nil && r.Denied.Hash == hash:
 			return r.Denied.Units, nil
 		case r.Denied != nil:
-			return nil, fmt.Errorf("approve %s: what is denied now is another: %s; %w", hash, removing(r.Denied.Hash, r.Denied.Units), errNotDenied)
+			return nil, fmt.Errorf("approve %s: another removal is denied now: %s; %w", hash, removing(r.Denied.Hash, r.Denied.Units), errNotDenied)
 		}
 		return nil, fmt.Errorf("approve %s: nothing is denied now; %w", hash, errNotDenied)
 	})
@@ -85,9 +85,9 @@ func approveDeclared(f *cli.Common, c *cobra.Command, hash string) error {
 	return approve(c, installedOf(e), func(inventory.Record) ([]inventory.Unit, error) {
 		switch {
 		case len(r.Units) == 0:
-			return nil, fmt.Errorf("approve %s: what is declared there removes nothing that needs to be approved", hash)
+			return nil, fmt.Errorf("approve %s: the declarations of --ref remove nothing that needs an approval", hash)
 		case r.Hash != hash:
-			return nil, fmt.Errorf("approve %s: what is declared there removes something else: %s", hash, removing(r.Hash, r.Units))
+			return nil, fmt.Errorf("approve %s: the declarations of --ref remove something else: %s", hash, removing(r.Hash, r.Units))
 		}
 		return r.Units, nil
 	})

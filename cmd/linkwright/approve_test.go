@@ -27,12 +27,12 @@ func TestApprove(t *testing.T) {
 	l.commit(retired)
 	hash := l.denied("sync")
 	before := l.writes()
-	l.must(cli.ExitError, []string{"removes something else: " + hash + "  link west/east"}, "approve", "000000000000")
-	l.must(cli.ExitUsage, []string{"is no hash"}, "approve", "west/east")
+	l.must(cli.ExitError, []string{"remove something else: " + hash + "  link west/east"}, "approve", "000000000000")
+	l.must(cli.ExitUsage, []string{"is not a hash"}, "approve", "west/east")
 	if n := l.writes(); n != before {
 		t.Errorf("with a hash that is none, %d writes", n-before)
 	}
-	if code, out := l.bare("approve", "000000000000"); code != cli.ExitError || !strings.Contains(out, "what is denied now is another: "+hash+"  link west/east") {
+	if code, out := l.bare("approve", "000000000000"); code != cli.ExitError || !strings.Contains(out, "another removal is denied now: "+hash+"  link west/east") {
 		t.Errorf("without a repository, by another hash: exit code %d, %s", code, out)
 	}
 	if code, out := l.bare("approve", hash); code != cli.ExitDone || !strings.Contains(out, "approved "+hash+"  link west/east") {
@@ -43,7 +43,7 @@ func TestApprove(t *testing.T) {
 	}
 	l.must(cli.ExitDone, []string{"0 failed"}, "sync")
 	l.nothingOf("west", "east")
-	l.must(cli.ExitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
+	l.must(cli.ExitError, []string{"remove nothing that needs an approval"}, "approve", hash)
 
 	l.commit(declared)
 	l.must(cli.ExitDone, []string{"1 link: "}, "sync")
@@ -54,7 +54,7 @@ func TestApprove(t *testing.T) {
 		t.Errorf("the same removal is called %s by a preview without clusters, %s by one with them, %s by the daemon", offline, live, hash)
 	}
 	l.must(cli.ExitPartial, []string{"nothing can be written; 2 ends denied"}, "diff", "--ref", "retire")
-	l.must(cli.ExitError, []string{"removes nothing that needs to be approved"}, "approve", hash)
+	l.must(cli.ExitError, []string{"remove nothing that needs an approval"}, "approve", hash)
 	l.must(cli.ExitDone, []string{"approved " + hash}, "approve", "--ref", "retire", hash)
 	l.must(cli.ExitDone, []string{"1 link: ", "nothing to write"}, "sync")
 	l.git("merge", "-q", "--ff-only", "retire")

@@ -17,7 +17,7 @@ func checkCommand() *cobra.Command {
 	var out cli.Format
 	c := &cobra.Command{
 		Use:   "check --repo URL",
-		Short: "Check every cluster and every link once, in the manner of linkerd check",
+		Short: "Check every cluster and every link once, like linkerd check",
 		Long: `Check every cluster and every link once, live, like "linkerd check". It reads
 the repository and the clusters, verifies each credential, and writes nothing.
 For each link it checks these stages in order: it renders, its target is

@@ -32,12 +32,12 @@ type statusFlags struct {
 }
 
 func (s *statusFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&s.kind, "status", "", "write the result beside the commit, also with --observe: github, gitlab or gitea (also Forgejo) (default: nowhere)")
-	f.StringVar(&s.url, "status-url", "", "base of the forge's API (default: that of --repo's host)")
-	f.StringVar(&s.project, "status-project", "", "OWNER/REPO as the forge has it (default: from --repo)")
-	f.StringVar(&s.tokenFile, "status-token-file", "", "file with a token that may write commit statuses (default: what https Git uses, or its GitHub App, on their own host alone)")
-	f.StringVar(&s.context, "status-context", "", "name of the status (default: linkwright, with another --owner linkwright/OWNER)")
-	f.StringVar(&s.target, "status-target-url", "", "page that the status leads to, such as a dashboard (default: none)")
+	f.StringVar(&s.kind, "status", "", "post the result as a commit status, also with --observe: github, gitlab or gitea (also Forgejo) (default: none)")
+	f.StringVar(&s.url, "status-url", "", "base URL of the forge's API (default: the API of --repo's host)")
+	f.StringVar(&s.project, "status-project", "", "OWNER/REPO on the forge (default: from --repo)")
+	f.StringVar(&s.tokenFile, "status-token-file", "", "file with a token that may write commit statuses (default: the token or the GitHub App that Git uses over https, only on its own host)")
+	f.StringVar(&s.context, "status-context", "", "name of the status (default: linkwright, or linkwright/OWNER with another --owner)")
+	f.StringVar(&s.target, "status-target-url", "", "page that the status links to, such as a dashboard (default: none)")
 }
 
 // asking is how Git gets to its server, and who it is there.
@@ -56,7 +56,7 @@ func (s *statusFlags) check(repo string) error {
 func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	if s.kind == "" {
 		if *s != (statusFlags{}) {
-			return nil, cli.Usage("--status-… goes with --status github, gitlab or gitea")
+			return nil, cli.Usage("--status-… needs --status github, gitlab or gitea")
 		}
 		return nil, nil //nolint:nilnil // without a forge there is no client
 	}
@@ -72,7 +72,7 @@ func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 		return nil, err
 	}
 	if s.tokenFile == "" && !place.Beside(kind, repo) {
-		return nil, cli.Usage("--status-url is not at the host of --repo, so Git's credentials do not count there: name --status-token-file")
+		return nil, cli.Usage("--status-url is on another host than --repo, so linkwright does not send Git's credentials there: give --status-token-file")
 	}
 	if s.tokenFile != "" {
 		if _, err := s.fileToken(); err != nil {
@@ -82,7 +82,7 @@ func (s *statusFlags) open(repo string, git asking) (*forge.Client, error) {
 	client, err := forge.NewClient(kind, place, s.access(git, place.URL))
 	switch {
 	case err != nil && (s.url == "" || s.project == ""):
-		return nil, cli.Usage("--status: %w: name --status-url and --status-project where --repo does not say them", err)
+		return nil, cli.Usage("--status: %w: give --status-url and --status-project if --repo does not show them", err)
 	case err != nil:
 		return nil, cli.Usage("--status: %w", err)
 	}
@@ -105,7 +105,7 @@ func (s *statusFlags) place(kind forge.Kind, repo string) (forge.Place, error) {
 	}
 	from, err := forge.PlaceOf(kind, repo)
 	if err != nil {
-		return forge.Place{}, cli.Usage("--status: --repo does not say where its API is: %w: name --status-url and --status-project", err)
+		return forge.Place{}, cli.Usage("--status: --repo does not show where the forge's API is: %w: give --status-url and --status-project", err)
 	}
 	return forge.Place{URL: cmp.Or(place.URL, from.URL), Project: cmp.Or(place.Project, from.Project)}, nil
 }
@@ -126,7 +126,7 @@ func (s *statusFlags) token(ctx context.Context, git asking, api string) (forge.
 	if s.tokenFile == "" {
 		token, err := git.Token(ctx, api)
 		if err == nil && token.IsZero() {
-			err = errors.New("there is no token: name --status-token-file, since Git is not asked with one")
+			err = errors.New("there is no token, because linkwright reads Git without one: give --status-token-file")
 		}
 		return token, err
 	}
@@ -139,7 +139,7 @@ func (s *statusFlags) fileToken() (forge.Secret, error) {
 		return forge.Secret{}, fmt.Errorf("--status-token-file: %w", err)
 	}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
-		return forge.Secret{}, fmt.Errorf("--status-token-file %s: is empty", s.tokenFile)
+		return forge.Secret{}, fmt.Errorf("--status-token-file %s: the file is empty", s.tokenFile)
 	}
 	return forge.NewSecret(string(raw)), nil
 }

@@ -75,11 +75,11 @@ func TestStanding(t *testing.T) {
 		"a cluster without a turn": {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step = plan.Step{} }), forge.Failure, both + "1 Unknown; 1 cluster Unknown"},
 		"an invalid head": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Commit, r.Problems, r.Err = before, invalid, canary
-		}), forge.Failure, "not applied: 2 errors in the declarations; applied is 222222222222"},
+		}), forge.Failure, "not applied: 2 errors in the declarations; the applied revision is 222222222222"},
 		"the first head is invalid": {report.Report{Head: head, Problems: invalid[1:], Err: canary}, forge.Failure, "not applied: 1 error in the declarations"},
 		"a head that is not trusted": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Commit, r.Err = before, canary
-		}), forge.Failure, "not applied: see linkwright's report; applied is 222222222222"},
+		}), forge.Failure, "not applied: see linkwright's report; the applied revision is 222222222222"},
 		"Git is down":         {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Err = canary }), forge.Error, "the last sync failed: see linkwright's report"},
 		"nothing is declared": {report.Report{Head: head, Commit: head}, forge.Success, "0 clusters, 0 links"},
 	} {
@@ -127,18 +127,18 @@ func TestStatusFlags(t *testing.T) {
 		"nothing":               {statusFlags{}, repo, ""},
 		"of the repository":     {statusFlags{kind: "gitea"}, repo, ""},
 		"of ssh":                {statusFlags{kind: "gitea", tokenFile: token}, "git@git.example.com:mesh/fleet.git", ""},
-		"without its kind":      {statusFlags{context: "x"}, repo, "goes with --status"},
+		"without its kind":      {statusFlags{context: "x"}, repo, "needs --status"},
 		"unknown":               {statusFlags{kind: "bitbucket"}, repo, "want one of github, gitlab, gitea"},
 		"below a path":          {statusFlags{kind: "gitea", project: "mesh/fleet"}, "https://git.example.com/fleet.git", ""},
 		"of git, named":         {statusFlags{kind: "gitea", url: "https://git.example.com/api/v1", tokenFile: token}, "http://git.example.com/mesh/fleet", ""},
-		"no owner":              {statusFlags{kind: "gitea"}, "https://git.example.com/fleet.git", "name --status-url and --status-project"},
+		"no owner":              {statusFlags{kind: "gitea"}, "https://git.example.com/fleet.git", "give --status-url and --status-project"},
 		"a token that is gone":  {statusFlags{kind: "gitea", tokenFile: token + ".gone"}, repo, "--status-token-file: open "},
 		"a token that is none":  {statusFlags{kind: "gitea", tokenFile: empty}, repo, "is empty"},
-		"of a directory":        {statusFlags{kind: "gitea"}, "/srv/fleet", "name --status-url and --status-project"},
-		"elsewhere":             {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1"}, repo, "name --status-token-file"},
+		"of a directory":        {statusFlags{kind: "gitea"}, "/srv/fleet", "give --status-url and --status-project"},
+		"elsewhere":             {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1"}, repo, "give --status-token-file"},
 		"elsewhere, with token": {statusFlags{kind: "gitea", url: "https://x.example.com/api/v1", tokenFile: token}, repo, ""},
-		"another scheme":        {statusFlags{kind: "gitea", url: "http://git.example.com/api/v1"}, repo, "name --status-token-file"},
-		"in the clear":          {statusFlags{kind: "gitea", url: "http://git.example.com/api/v1", tokenFile: token}, repo, "https only"},
+		"another scheme":        {statusFlags{kind: "gitea", url: "http://git.example.com/api/v1"}, repo, "give --status-token-file"},
+		"in the clear":          {statusFlags{kind: "gitea", url: "http://git.example.com/api/v1", tokenFile: token}, repo, "only over https"},
 		"a page in no browser":  {statusFlags{kind: "gitea", target: "javascript:alert(1)"}, repo, "--status-target-url"},
 		"no project":            {statusFlags{kind: "gitea", project: "fleet"}, repo, "want OWNER/REPO"},
 	} {
@@ -176,7 +176,7 @@ func TestStatusAccess(t *testing.T) {
 	if got, err := ask(statusFlags{}, git{token: canary}); got != canary || err != nil {
 		t.Errorf("of Git: %q, %v", got, err)
 	}
-	if _, err := ask(statusFlags{}, git{}); err == nil || !strings.Contains(err.Error(), "name --status-token-file") {
+	if _, err := ask(statusFlags{}, git{}); err == nil || !strings.Contains(err.Error(), "give --status-token-file") {
 		t.Errorf("without any: %v", err)
 	}
 	for text, want := range map[string]string{"x\n": "x", "y": "y", " \n": ""} { // read anew

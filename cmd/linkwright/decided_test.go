@@ -108,7 +108,7 @@ func (r *rewoundLab) decidesUnderDaemon() {
 
 // suspends: two people at once, a drift that stays, and is taken back once both are over.
 func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func() bool) {
-	r.decides(cli.ExitError, []string{"never wrote to a cluster eats: the record knows east, west"}, "suspend", "eats", "--reason", "x")
+	r.decides(cli.ExitError, []string{"the record has no cluster eats: linkwright wrote only to east, west"}, "suspend", "eats", "--reason", "x")
 	r.decides(cli.ExitError, []string{"linkwright-blue-fleet"}, "suspend", "east", "--reason", "x", "--owner", "blue")
 	other := r.mayOnly("person", rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"linkwright-fleet"}, Verbs: []string{"get", "patch"},
@@ -136,7 +136,7 @@ func (r *rewoundLab) suspends(report func(...string) func() bool, undecided func
 	}
 	r.decides(cli.ExitDone, []string{"taken back: Suspend east"}, "resume", "--all")
 	r.soon("drift is taken back", r.repaired)
-	r.decides(cli.ExitError, []string{"nobody suspended east"}, "resume", "east")
+	r.decides(cli.ExitError, []string{"linkwright suspend has not suspended east"}, "resume", "east")
 	if !undecided() {
 		r.t.Errorf("the record: %s", r.record())
 	}
@@ -177,5 +177,5 @@ func (r *rewoundLab) abandons(undecided func() bool) {
 	r.decides(cli.ExitDone, []string{"recorded: Reconcile west"}, "reconcile", "west")
 	r.decides(cli.ExitDone, []string{"recorded: AbandonCluster east"}, "abandon", "east")
 	r.soon("it is abandoned", func() bool { return undecided() && !strings.Contains(r.record(), `"east":`) })
-	r.decides(cli.ExitError, []string{"never wrote to a cluster east: the record knows west"}, "abandon", "east")
+	r.decides(cli.ExitError, []string{"the record has no cluster east: linkwright wrote only to west"}, "abandon", "east")
 }

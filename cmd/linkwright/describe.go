@@ -34,7 +34,7 @@ nothing.`,
 	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
 		p, ok := cli.ParsePair(arg)
 		if !ok {
-			return false, cli.Usage("%q is no link: write SOURCE/TARGET", arg)
+			return false, cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
 		}
 		return r.DescribeLink(w, p)
 	})

@@ -100,7 +100,7 @@ func (d difference) finish(c *cobra.Command, format report.Format) error {
 
 func loadRevision(f *cli.Common, c *cobra.Command, k *cli.Kustomize, s *source.Source, rev string) (*fleet.Fleet, error) {
 	if rev == "" {
-		return nil, cli.Usage("REV1..REV2: both revisions must be named")
+		return nil, cli.Usage("REV1..REV2: name both revisions")
 	}
 	snap, err := s.At(c.Context(), rev)
 	if err != nil {

@@ -46,7 +46,7 @@ func (t *takeover) add(f *pflag.FlagSet, does string) {
 	t.Add(f)
 	cli.Group(f, cli.GroupTrust, t.Rewind.Add)
 	cli.Group(f, cli.GroupClusters, t.Home.AddImages)
-	f.BoolVar(&t.yes, "yes", false, does+"; without it, it is only shown")
+	f.BoolVar(&t.yes, "yes", false, does+"; without it, the command only shows what it would do")
 }
 
 // task is what such a command does once it knows what is declared.
@@ -87,7 +87,7 @@ func (t *takeover) lease(ctx context.Context, e engine, declared *fleet.Fleet, f
 		return nil
 	})
 	if errors.Is(err, lease.ErrHeld) {
-		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon holds it as long as it runs, and so does a process with --only-write that of its clusters: scale it to 0, and back once this is done", err)}
+		return cli.Exit{Code: cli.ExitHeld, Err: fmt.Errorf("%w; a daemon or a process with --only-write keeps its lease while it runs: scale it to 0, run this command again, and scale it back", err)}
 	}
 	return errors.Join(told, err)
 }

@@ -54,7 +54,7 @@ func (f *faults) all() []trouble {
 		{"404", "no repository there", at(answers(404)), nil},
 		{"429", "429", at(answers(429, "Retry-After", "1")), nil},
 		{"500", "500", at(answers(500)), nil},
-		{"garbage", "no Git server", at(babbles), nil},
+		{"garbage", "a web page", at(babbles), nil},
 		{"redirect to another host", "redirect", at(answers(302, "Location", "https://elsewhere.invalid/fleet.git/info/refs?service=git-upload-pack")), nil},
 		{"an empty repository", "empty", (*faults).emptied, (*faults).restored},
 		{"a deleted branch", "no such branch", (*faults).unbranched, (*faults).restored},

@@ -211,7 +211,7 @@ func (l *lab) statusOfSync(h *hub) {
 	sync(cli.ExitInvalid)
 	want := []string{
 		good + " success 2 clusters, 1 link: 1 Progressing", good + " success 2 clusters, 1 link: 1 Progressing",
-		l.headOf() + " failure not applied: 1 error in the declarations; applied is " + good[:12],
+		l.headOf() + " failure not applied: 1 error in the declarations; the applied revision is " + good[:12],
 	}
 	if got := h.all(); !slices.Equal(got, want) {
 		l.t.Errorf("statuses:\n%q, want\n%q", got, want)

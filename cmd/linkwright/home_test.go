@@ -134,7 +134,7 @@ func (l *lab) readsHome() {
 	if n := asked(c) - before; n == 0 {
 		l.t.Error("without watches a pass did not ask for the record")
 	}
-	if n := strings.Count(log.String(), "asked in every sync"); n != 1 {
+	if n := strings.Count(log.String(), "so each sync reads it again"); n != 1 {
 		l.t.Errorf("it says so %d times, want once:\n%s", n, log.String())
 	}
 }

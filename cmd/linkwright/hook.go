@@ -19,14 +19,14 @@ type hookFlags struct {
 }
 
 func (h *hookFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&h.secretFile, "hook-secret-file", "", "file with the secret that senders of /hook sign with; on several lines several; read anew for each request (default: no /hook)")
-	f.StringVar(&h.listen, "hook-listen", "", "address of an HTTP server of its own for /hook (default: that of --listen)")
+	f.StringVar(&h.secretFile, "hook-secret-file", "", "file with the secret that signs requests to /hook, or with several, one a line; read again for each request (default: no /hook)")
+	f.StringVar(&h.listen, "hook-listen", "", "address of a separate HTTP server for /hook (default: the one of --listen)")
 }
 
 // check refuses what contradicts itself.
 func (h *hookFlags) check() error {
 	if h.listen != "" && h.secretFile == "" {
-		return cli.Usage("--hook-listen goes with --hook-secret-file: without a secret nobody is believed")
+		return cli.Usage("--hook-listen needs --hook-secret-file: without a secret linkwright cannot verify requests")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 func ended(ctx context.Context, log *slog.Logger, term int64, failed error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, lease.ErrLost):
-		log.Warn("leadership ends", "term", term, "reason", leaseLost, "why", "the lease could not be renewed in time: another replica may lead")
+		log.Warn("leadership ends", "term", term, "reason", leaseLost, "why", "linkwright could not renew the lease in time: another replica may lead")
 	case failed != nil:
 		log.Error("leadership ends", "term", term, "reason", syncFailed, "error", failed)
 	default:

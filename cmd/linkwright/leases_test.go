@@ -32,8 +32,8 @@ func (l *lab) deadOnes() {
 		return strings.Contains(out, " leads with --only-write west.\n")
 	})
 	l.kill(daemon)
-	const since = `\S+ held the lease and has not renewed it since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`
-	both := regexp.MustCompile(`(?s) Nobody syncs: ` + since + `\nNobody syncs west with --only-write: ` + since +
+	const since = `\S+ had the lease and has not renewed it since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, (\d+m)?\d+s ago\.`
+	both := regexp.MustCompile(`(?s) No process syncs: ` + since + `\nNo process syncs west with --only-write: ` + since +
 		` .* delete Lease linkwright/linkwright-linkwright-west .*west +east +True +Ready`)
 	l.eventually("status tells of both dead processes", func() bool {
 		code, out := l.bare("status")

@@ -111,11 +111,11 @@ func (l *lab) fixed() {
 	change("two", policy("replace: [{kind: ConfigMap}], prune: {policy: UpsertOnly}"))
 	l.must(cli.ExitPartial, []string{"UpsertOnly"}, append(kinds, "diff")...)
 	change("two", policy("replace: [{kind: ConfigMap}]"))
-	l.must(cli.ExitDifferent, []string{"replace ConfigMap linkerd-multicluster/settings", "the SyncPolicy lets a ConfigMap be replaced", "+  v: two"}, append(kinds, "diff")...)
+	l.must(cli.ExitDifferent, []string{"replace ConfigMap linkerd-multicluster/settings", "the SyncPolicy allows linkwright to replace a ConfigMap", "+  v: two"}, append(kinds, "diff")...)
 	if live, err := l.client("west").CoreV1().ConfigMaps("linkerd-multicluster").Get(l.t.Context(), "settings", metav1.GetOptions{}); err != nil || live.Data["v"] != "one" {
 		l.t.Errorf("after a diff: %v, %v", live.Data, err)
 	}
-	l.must(cli.ExitDone, []string{"2 links: ", "the SyncPolicy lets a ConfigMap be replaced"}, append(kinds, "sync")...)
+	l.must(cli.ExitDone, []string{"2 links: ", "the SyncPolicy allows linkwright to replace a ConfigMap"}, append(kinds, "sync")...)
 	l.must(cli.ExitDone, []string{"nothing to write"}, append(kinds, "sync")...)
 	l.git("rm", "-rq", "overlays")
 	l.commit(l.clusters() + link("west", "east", "") + link("east", "west", ""))

@@ -24,7 +24,7 @@ func (e engine) previews(ctx context.Context, w state.Snapshot, name api.Cluster
 		}
 		od, why := e.try(ctx, w, ch)
 		if why != nil {
-			failed = append(failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", name, ch.Action, ch.Key, why.Code, why.Message))
+			failed = append(failed, fmt.Errorf("cluster %s: dry run: %s %s: %s: %s", name, ch.Action, ch.Key, why.Code, why.Message))
 		}
 		cd.Objects = append(cd.Objects, od)
 	}

@@ -69,12 +69,12 @@ func (e engine) prove(ctx context.Context, w state.Snapshot) *proof {
 func (e engine) afterwards(ctx context.Context, p *proof, c object.Change) []report.ObjectDiff {
 	adopted := p.adopts(c.End.Cluster, c.Key)
 	if adopted {
-		c.Why = object.Reason{Code: reason.Declared, Message: "as it is declared"}
+		c.Why = object.Reason{Code: reason.Declared, Message: "as declared"}
 	}
 	od, err := e.preview(ctx, c)
 	if err != nil {
 		if why := cluster.Explain(err); why.Code != reason.NotFound {
-			p.failed = append(p.failed, fmt.Errorf("cluster %s: try to %s %s: %s: %s", c.End.Cluster, c.Action, c.Key, why.Code, why.Message))
+			p.failed = append(p.failed, fmt.Errorf("cluster %s: dry run: %s %s: %s: %s", c.End.Cluster, c.Action, c.Key, why.Code, why.Message))
 		}
 		return nil
 	}
@@ -112,7 +112,7 @@ func excludes(od report.ObjectDiff) []report.ObjectDiff {
 	}
 	rest, lists := od, od
 	rest.After, lists.Before = object.NewBody(raw), object.NewBody(raw)
-	lists.Why = object.Reason{Code: reason.FieldIgnored, Message: "exclude lists: what is not copied to mirrors, and by which the service mirror learns of its credential"}
+	lists.Why = object.Reason{Code: reason.FieldIgnored, Message: "exclude lists: what the service mirror does not copy to mirrors; a change makes it read its credential again"}
 	var out []report.ObjectDiff
 	for _, one := range []report.ObjectDiff{rest, lists} {
 		if len(differing(one.Before, one.After)) > 0 {
@@ -160,7 +160,7 @@ func (p *proof) write(out io.Writer) error {
 
 // object tells of one object what is written now, and what then.
 func (p *proof) object(out io.Writer, c object.Change) {
-	now := "marks of ours (label " + object.OwnerLabel + ")"
+	now := "linkwright's labels and annotations (" + object.OwnerLabel + ")"
 	if linkerd.ReleaseOf(p.body(c)) != (linkerd.Helm{}) {
 		now += ", " + object.HelmPolicy + ": " + object.HelmKeep
 	}
@@ -179,11 +179,11 @@ func (p *proof) then(c object.Change) string {
 		switch {
 		case od.Key != c.Key:
 		case od.Action == object.Delete:
-			said = append(said, "deletes it: it is not declared, or what is declared takes its place")
+			said = append(said, "deletes it, because it is not declared or has a replacement")
 		default:
 			what := strings.Join(differing(od.Before, od.After), ", ")
 			if c.Key.Kind == "Deployment" && strings.Contains(what, "spec.template") {
-				what += " (rolls its pods)"
+				what += " (restarts its pods)"
 			}
 			said = append(said, "changes "+what)
 		}
@@ -203,7 +203,7 @@ func (p *proof) notes(out io.Writer) {
 	}
 	for _, c := range p.adoptions {
 		if name := linkerd.LegacyLocalAccess(c.End.Link.Target); c.Key.Kind == "ClusterRoleBinding" && c.Key.Name == name {
-			cli.Say(out, fmt.Sprintf("note: ClusterRole %s in %s stays: once its binding is gone it gives nobody any right, and can be deleted by hand", name, c.End.Cluster))
+			cli.Say(out, fmt.Sprintf("note: ClusterRole %s in %s stays. It grants nothing once its binding is gone: you can delete it", name, c.End.Cluster))
 		}
 	}
 }
@@ -217,9 +217,9 @@ func (p *proof) credential(c object.Change) string {
 	}
 	told := "the service mirror reads it when the Link changes, in the same sync"
 	if c.Key.Namespace != p.spec(c.End.Cluster).MulticlusterNamespace {
-		told = "linkerd-destination goes on with the former token until linkwright has it start anew, within 5 minutes"
+		told = "linkerd-destination uses the former token until linkwright restarts it, within 5 minutes"
 	}
-	return fmt.Sprintf("note: %s in %s holds a token of %s; the next sync puts one of %s/%s in %s in its place. The former stays valid, since its account is not ours: %s",
+	return fmt.Sprintf("note: %s in %s holds a token of %s. The next sync replaces it with a token of %s/%s in %s. The former token stays valid, because its account is not linkwright's: %s",
 		c.Key, c.End.Cluster, was, account.Namespace, account.Name, c.End.Link.Target, told)
 }
 
@@ -252,7 +252,7 @@ func (p *proof) after(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(p.next)) {
 		d.Clusters = append(d.Clusters, p.next[name])
 	}
-	cli.Say(out, "\nWhat the next sync of these links changes, after the adoption:\n")
+	cli.Say(out, "\nAfter the adoption, the next sync of these links changes:\n")
 	return d.Write(out, report.Text, func(name api.ClusterName) string { return p.world.Clusters[name].Facts.UID })
 }
 

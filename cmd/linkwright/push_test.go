@@ -46,7 +46,7 @@ func TestPush(t *testing.T) {
 	l.commit(l.clusters() + hourly + "# more\n")
 	l.noticed("while it pauses", at, secret, head)
 	for _, command := range [][]string{{"uninstall"}, {"release", "--all"}, {"adopt", "--all"}} {
-		l.must(cli.ExitHeld, []string{"take lease linkwright/linkwright-linkwright-west", "holds it since", "--only-write"}, append(command, "--yes")...)
+		l.must(cli.ExitHeld, []string{"take lease linkwright/linkwright-linkwright-west", "has it since", "--only-write"}, append(command, "--yes")...)
 	}
 
 	l.commit(l.clusters() + link("west", "east", "") + hourly) // whose other end nobody writes

@@ -32,5 +32,5 @@ func (instead) Type() string { return "string" }
 
 // Set implements pflag.Value.
 func (i instead) Set(string) error {
-	return errors.New("a daemon takes no decisions by flags: record it while it runs, with linkwright " + string(i))
+	return errors.New("a daemon does not take decisions from flags: record it while the daemon runs: linkwright " + string(i))
 }

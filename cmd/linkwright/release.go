@@ -25,7 +25,7 @@ func releaseCommand() *cobra.Command {
 	var out cli.Format
 	c := &cobra.Command{
 		Use:   "release --repo URL (LINK... | --all)",
-		Short: "Give links up and leave all they consist of",
+		Short: "Give links up and leave their objects",
 		Long: `Give links up and leave their objects. It removes linkwright's labels and
 annotations at both ends, and then the inventories. It deletes and changes
 nothing that Linkerd uses, so the links go on working, with the accounts and
@@ -55,7 +55,7 @@ holds one of them, it does nothing, and the exit code is 5.`,
 		},
 	}
 	t.add(c.Flags(), "give them up")
-	c.Flags().BoolVar(&t.all, "all", false, "everything that is linkwright's, in all clusters")
+	c.Flags().BoolVar(&t.all, "all", false, "everything of linkwright, in all clusters")
 	out.Add(c.Flags(), report.Formats())
 	return c
 }
@@ -104,7 +104,7 @@ func (e engine) release(ctx context.Context, term int64, yes bool, out printer) 
 		cli.Say(out.told, "nothing to give up")
 		return nil
 	case !yes:
-		cli.Say(out.told, "\nNothing was written: give this up with --yes. Links that are still declared are then Blocked (ObjectExists).")
+		cli.Say(out.told, "\nNothing was written. To give this up, add --yes. Links that are still declared are then Blocked (ObjectExists).")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
@@ -128,7 +128,7 @@ func mistaken(w state.Snapshot, links map[api.Pair]bool) error {
 		for _, name := range []api.ClusterName{p.Source, p.Target} {
 			_, declared := w.Fleet.Cluster(name)
 			if !declared && !slices.ContainsFunc(w.Departed, func(c fleet.Cluster) bool { return c.Name == name }) {
-				return fmt.Errorf("release %s: no cluster %s is declared or remembered: linkwright status lists the links there are", p, name)
+				return fmt.Errorf("release %s: no cluster %s is declared or in the record: linkwright status lists all links", p, name)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // releases gives everything up, and takes it over again.
 func (l *lab) releases(before map[string]*unstructured.Unstructured) {
 	l.must(cli.ExitPartial, []string{"leave Link", "Nothing was written"}, "release", "--all")
-	l.must(cli.ExitError, []string{"no cluster eats is declared or remembered"}, "release", "west/eats")
+	l.must(cli.ExitError, []string{"no cluster eats is declared or in the record"}, "release", "west/eats")
 	if told := l.must(cli.ExitDone, []string{"are Blocked (ObjectExists) from now on"}, "release", "--all", "--yes", "-o", "json"); !json.Valid([]byte(told.out)) {
 		l.t.Errorf("release -o json gives no JSON:\n%s", told.out)
 	}
@@ -67,7 +67,7 @@ func (l *lab) owners() {
 	}{{"blue", "", "linkwright"}, {"linkwright", "blue", "blue"}} {
 		adopt := []string{"adopt", "--all", "--yes", "--owner", who.owner}
 		if who.from != "" {
-			l.must(cli.ExitPartial, []string{"take over from it with --from-owner blue"}, adopt...)
+			l.must(cli.ExitPartial, []string{"adopt the object with --from-owner blue"}, adopt...)
 			adopt = append(adopt, "--from-owner", who.from)
 		}
 		l.must(cli.ExitDone, []string{"adopted: 9 objects"}, adopt...)
@@ -198,8 +198,8 @@ func (l *lab) uninstallsDead() {
 		l.t.Fatal(err)
 	}
 	l.commit(l.cluster("west"))
-	l.must(cli.ExitPartial, []string{"east  Unknown  Timeout: it is declared no more", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
-	left := []string{"east: nothing is taken away: Timeout", "Nothing was written"}
+	l.must(cli.ExitPartial, []string{"east  Unknown  Timeout: the cluster is no longer declared", "linkwright abandon east", "WaitingForSource"}, "sync", "--cluster-timeout", "3s", "--wait", "1s")
+	left := []string{"east: nothing is removed: Timeout", "Nothing was written"}
 	if l.mirrored() { // else that sync got so far
 		left = append(left, "delete Service default/web-east")
 	}
@@ -234,11 +234,11 @@ func (l *lab) uninstallsForgotten() {
 	}
 	l.commit(l.cluster("west"))
 	uninstall := []string{"uninstall", "--abandon-cluster", "east", "--cluster-timeout", "3s", "--wait", "1m"}
-	l.must(cli.ExitPartial, []string{"east: people abandoned it", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
-	l.must(cli.ExitDone, []string{"Abandoned: people abandoned it"}, append(uninstall, "--yes")...)
+	l.must(cli.ExitPartial, []string{"east: the cluster was abandoned", "delete Deployment.apps linkerd-multicluster/controller-east", "Nothing was written"}, uninstall...)
+	l.must(cli.ExitDone, []string{"Abandoned: the cluster was abandoned"}, append(uninstall, "--yes")...)
 	l.unmarked("west")
 	l.recordless()
-	l.must(cli.ExitDone, []string{"no such cluster is declared or remembered", "nothing of linkwright is left"}, uninstall...)
+	l.must(cli.ExitDone, []string{"no such cluster is declared or in the record", "nothing of linkwright is left"}, uninstall...)
 	if err := l.Cluster("east").Resume(); err != nil {
 		l.t.Fatal(err)
 	}

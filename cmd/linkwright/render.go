@@ -25,7 +25,7 @@ func renderCommand() *cobra.Command {
 	var only []string
 	c := &cobra.Command{
 		Use:   "render [PATH | REPO@REV]",
-		Short: "Print what every cluster is to hold, without any cluster",
+		Short: "Print what each cluster must hold, without any cluster",
 		Long: `Print what each cluster must hold, as YAML, without any cluster.
 
 Facts of clusters come from --facts, else from the declarations, else they are

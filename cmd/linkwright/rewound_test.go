@@ -117,7 +117,7 @@ func (r *rewoundLab) allowed(push func()) {
 		r.t.Errorf("while the head is refused: %d writes, repaired: %t", n, r.repaired())
 	}
 	before = r.writes()
-	r.must(cli.ExitError, append(words, "no cluster was looked at"), "sync")
+	r.must(cli.ExitError, append(words, "no cluster was read"), "sync")
 	r.must(cli.ExitError, words[:2], "sync", "--allow-non-fast-forward", r.last)
 	if n := r.writes() - before; n > 0 {
 		r.t.Errorf("without a cache: %d writes", n)
@@ -138,7 +138,7 @@ func (r *rewoundLab) gitDown() {
 	r.drifts()
 	r.must(cli.ExitError, []string{"2 links: ", "1 written, 0 failed"}, "sync", "--git-cache", r.cache)
 	r.drifts()
-	r.must(cli.ExitError, []string{"no cluster was looked at"}, "sync", "--git-cache", filepath.Join(r.cache, "other"))
+	r.must(cli.ExitError, []string{"no cluster was read"}, "sync", "--git-cache", filepath.Join(r.cache, "other"))
 	if err := os.Rename(away, r.repo); err != nil {
 		r.t.Fatal(err)
 	}

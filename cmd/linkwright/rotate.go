@@ -56,7 +56,7 @@ Existing: your secret manager does.`,
 		},
 	}
 	f.Add(c.Flags())
-	c.Flags().BoolVar(&revoke, "revoke", false, "end every former token once the new one is in use")
+	c.Flags().BoolVar(&revoke, "revoke", false, "remove every former token once the new one is in use")
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	return c
 }
@@ -73,7 +73,7 @@ func turned(f *fleet.Fleet, args []string) (links []fleet.Link, err error) {
 		}
 	}
 	if len(links) == 0 {
-		return nil, errors.New("no link is declared whose token linkwright issues")
+		return nil, errors.New("no declared link has a token that linkwright issues")
 	}
 	slices.SortFunc(links, func(a, b fleet.Link) int { return a.Pair().Compare(b.Pair()) })
 	return links, nil
@@ -93,7 +93,7 @@ func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) er
 				return err
 			})
 			if err != nil {
-				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; ask again", t.Link, t.Change.End.Cluster, err))
+				failed = append(failed, fmt.Errorf("rotate %s in cluster %s: %w; run the command again", t.Link, t.Change.End.Cluster, err))
 				continue
 			}
 		}
@@ -107,15 +107,15 @@ func (e engine) rotate(ctx context.Context, turns []plan.Turn, out io.Writer) er
 
 // askedFor is one line about a rotation.
 func askedFor(t plan.Turn) string {
-	line := fmt.Sprintf("%s: another token is asked for", t.Link)
+	line := fmt.Sprintf("%s: another token is requested", t.Link)
 	if t.Already {
-		line = fmt.Sprintf("%s: another token is asked for already, and not in use yet", t.Link)
+		line = fmt.Sprintf("%s: another token is already requested, and not in use yet", t.Link)
 	}
 	if t.Waits != nil {
 		line += fmt.Sprintf("; it waits: %s: %s", t.Waits.Code, t.Waits.Message)
 	}
 	if t.Minds != nil {
-		line += fmt.Sprintf("; mind: %s: %s", t.Minds.Code, t.Minds.Message)
+		line += fmt.Sprintf("; note: %s: %s", t.Minds.Code, t.Minds.Message)
 	}
 	return line
 }

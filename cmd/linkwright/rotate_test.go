@@ -25,8 +25,8 @@ func TestRotate(t *testing.T) {
 	beside := l.issue("east", "linkwright.west")
 
 	before := l.writes()
-	l.must(cli.ExitDone, []string{"west→east: another token is asked for"}, "rotate", "west/east", "--revoke")
-	l.must(cli.ExitDone, []string{"west→east: another token is asked for already"}, "rotate", "west-east")
+	l.must(cli.ExitDone, []string{"west→east: another token is requested"}, "rotate", "west/east", "--revoke")
+	l.must(cli.ExitDone, []string{"west→east: another token is already requested"}, "rotate", "west-east")
 	if n := l.writes() - before; n != 1 {
 		t.Errorf("asked for twice, %d writes", n)
 	}

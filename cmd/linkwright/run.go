@@ -76,7 +76,7 @@ type serving struct {
 func (s *serving) add(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", ":8080", "address of the HTTP server")
 	f.BoolVar(&s.observe, "observe", false, "read, plan and report, and write nothing")
-	f.Var(&cli.Span{At: &s.maxAge, None: true}, "max-sync-age", "fail /healthz when no sync ended for so long while leading; longer than any pause of the schedule (default: never)")
+	f.Var(&cli.Span{At: &s.maxAge, None: true}, "max-sync-age", "fail /healthz if no sync has ended for this long while leading; set it longer than any pause of the schedule (default: never)")
 	cli.Group(f, cli.GroupForge, s.hook.add)
 }
 

@@ -41,7 +41,7 @@ func notApplied(r report.Report) string {
 		text = "not applied: " + plural(wrong, "error") + " in the declarations"
 	}
 	if r.Commit != "" {
-		text += "; applied is " + r.Commit.Short()
+		text += "; the applied revision is " + r.Commit.Short()
 	}
 	return text
 }

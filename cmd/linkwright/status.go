@@ -22,7 +22,7 @@ func statusCommand() *cobra.Command {
 	watch := false
 	c := &cobra.Command{
 		Use:   "status [--repo URL]",
-		Short: "Show where every link stands",
+		Short: "Show the status of every link",
 		Long: `Show the status of every link. Nothing is written.
 
 The first line says which revision is applied in which clusters, which one is
@@ -53,7 +53,7 @@ With --repo it reads the repository and the clusters, and compares them:
 			case f.Git.Options.Repo == "":
 				return showStatus(&f.Home, c, out.Format, watch)
 			case watch:
-				return cli.Usage("--watch tells what inventories tell: leave out --repo")
+				return cli.Usage("--watch reads only inventories: leave out --repo")
 			case !slices.Contains(report.Formats(), out.Format):
 				return cli.Usage("--output %s: with --repo want %s", out.Format, report.Enumerate(report.Formats()))
 			}
@@ -64,7 +64,7 @@ With --repo it reads the repository and the clusters, and compares them:
 	f.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddConfinement)
 	out.Add(c.Flags(), report.ToldFormats())
-	c.Flags().BoolVar(&watch, "watch", false, "go on, and show it whenever it changes; without --repo")
+	c.Flags().BoolVar(&watch, "watch", false, "show the status again whenever it changes; not with --repo")
 	return c
 }
 

@@ -72,6 +72,6 @@ server issues, or pods that end. The next sync continues with the rest.`,
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddDead)
 	out.Add(c.Flags(), report.Formats())
 	cli.Group(c.Flags(), cli.GroupForge, status.add)
-	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what must happen by itself")
+	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
 	return c
 }

@@ -41,7 +41,7 @@ func showStatus(h *cli.HomeFlags, c *cobra.Command, f report.Format, watch bool)
 	var err error
 	c.Flags().Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(toldFlags(), flag.Name) {
-			err = cli.Usage("--%s goes with --repo", flag.Name)
+			err = cli.Usage("--%s needs --repo", flag.Name)
 		}
 	})
 	if err != nil {
@@ -192,7 +192,7 @@ func (c installed) inventories(ctx context.Context, name api.ClusterName, known 
 			return err
 		}
 		if uid := seen.Record(system).UID; known.UID != "" && uid != known.UID {
-			return fmt.Errorf("its kube-system has uid %s, and that of the cluster that was written to is %s: see linkwright status --repo", uid, known.UID)
+			return fmt.Errorf("its kube-system has uid %s, but linkwright wrote to a cluster with uid %s: run linkwright status --repo URL", uid, known.UID)
 		}
 		if out.inventories, err = inventory.Read(c.owner, seen); err != nil {
 			return err
@@ -293,7 +293,7 @@ func forgotten(t report.Told) []report.ToldCluster {
 		if l.Source != report.UnknownEnd || l.Target == report.LeavingEnd || slices.ContainsFunc(all, func(c report.ToldCluster) bool { return c.Name == name }) {
 			continue
 		}
-		why := object.Because(reason.NotRead, "the management cluster does not remember it, though a link tells of it: see linkwright status --repo")
+		why := object.Because(reason.NotRead, "a link names this cluster, but the record of clusters does not have it: run linkwright status --repo URL")
 		all = append(all, report.ToldCluster{Name: name, Why: why})
 	}
 	slices.SortFunc(all, func(a, b report.ToldCluster) int { return cmp.Compare(a.Name, b.Name) })

@@ -178,7 +178,7 @@ func TestRetold(t *testing.T) {
 	}{
 		{told(0, 0), "pod leads."},
 		{told(9*time.Second, 10*time.Second), ""},
-		{told(10*time.Second, 30*time.Second), "\nNobody syncs: pod held the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
+		{told(10*time.Second, 30*time.Second), "\nNo process syncs: pod had the lease and has not renewed it since 2026-11-22 15:04:15Z, 20s ago."},
 		{told(10*time.Second, 40*time.Second), ""},
 		{told(50*time.Second, 50*time.Second), "\npod leads."},
 	} {

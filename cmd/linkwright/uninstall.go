@@ -62,10 +62,10 @@ To keep the links, use "release".`,
 			})
 		},
 	}
-	t.add(c.Flags(), "unlink it")
+	t.add(c.Flags(), "remove everything")
 	cli.Group(c.Flags(), cli.GroupClusters, t.Home.AddDead)
 	out.Add(c.Flags(), report.Formats())
-	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what must happen by itself")
+	c.Flags().Var(&cli.Span{At: &wait, None: true}, "wait", "how long to wait for what happens by itself")
 	return c
 }
 
@@ -124,14 +124,14 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 	e.going(w, out)
 	if !yes {
 		sayLeft(out, left)
-		cli.Say(out.told, "\nNothing was written: take this away with --yes.")
+		cli.Say(out.told, "\nNothing was written. To remove this, add --yes.")
 		return cli.Exit{Code: cli.ExitPartial}
 	}
 	r, failed := e.Loop.Once(ctx, term)
 	if err := r.Write(out, out.format); err != nil {
 		return err
 	}
-	cli.Say(out.told, "Namespace linkwright-access stays in every cluster, and in the management cluster all that you installed.")
+	cli.Say(out.told, "Namespace linkwright-access stays in every cluster. What you installed in the management cluster stays, too.")
 	if w, err = e.Loop.Look(ctx, term); err != nil {
 		return errors.Join(cli.Verdict(r, failed), err)
 	}
@@ -156,12 +156,12 @@ func sayLeft(out printer, left []plan.LeftOver) {
 	for _, l := range left {
 		switch {
 		case l.Unread != nil:
-			cli.Say(out.told, fmt.Sprintf("%s: nobody knows what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
+			cli.Say(out.told, fmt.Sprintf("%s: linkwright does not know what is left there: %s: %s", l.Cluster, l.Unread.Code, l.Unread.Message))
 		case len(l.Objects) > 0:
 			cli.Say(out.told, fmt.Sprintf("%s: left: %s, the first is %s", l.Cluster, objects(len(l.Objects)), l.Objects[0]))
 		}
 		if len(l.Orphans) > 0 {
-			cli.Say(out.told, fmt.Sprintf("%s: %s with linkwright's mark that no inventory lists, the first is %s: delete those that nobody needs", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
+			cli.Say(out.told, fmt.Sprintf("%s: %s with linkwright's label that no inventory lists, the first is %s: delete those that you do not need", l.Cluster, objects(len(l.Orphans)), l.Orphans[0]))
 		}
 		for _, o := range l.Cleanup {
 			cli.Say(out.told, fmt.Sprintf("%s: left of removed link %s: %s", l.Cluster, o.Link, o.Left))
@@ -190,7 +190,7 @@ func (e engine) going(w state.Snapshot, out printer) {
 	for _, name := range sortedNames(w) {
 		cd := ends(report.ClusterDiff{Name: name}, steps[name])
 		if cd.Denied != nil {
-			cli.Say(out.told, fmt.Sprintf("%s: nothing is taken away: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
+			cli.Say(out.told, fmt.Sprintf("%s: nothing is removed: %s: %s", name, cd.Denied.Code, cd.Denied.Message))
 		}
 		for _, r := range cd.Rows {
 			switch {

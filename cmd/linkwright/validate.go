@@ -70,8 +70,8 @@ The exit code is 3 if there are errors, or warnings with --strict.`,
 	g.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupClusters, o.Add)
 	out.Add(c.Flags(), report.ProblemFormats())
-	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts, as render --save-facts writes it: see that Linkerd there can hold every link")
-	c.Flags().BoolVar(&strict, "strict", false, "let warnings count as errors")
+	c.Flags().StringVar(&factsFile, "facts", "", "YAML file of facts, as render --save-facts writes it: also check that Linkerd there is new enough for every link")
+	c.Flags().BoolVar(&strict, "strict", false, "count warnings as errors")
 	return c
 }
 
@@ -83,7 +83,7 @@ func problemsOf(f *fleet.Fleet, found []api.Problem) report.Problems {
 	}
 	p.Rules = append(p.Rules,
 		report.Rule{Code: cli.IdlePatch, Help: "A patch of an overlay chooses no object of any cluster that uses the overlay."},
-		report.Rule{Code: string(reason.LinkerdTooOld), Help: "By --facts, Linkerd in a cluster of the link is too old for what is declared of it."})
+		report.Rule{Code: string(reason.LinkerdTooOld), Help: "According to --facts, Linkerd in a cluster of the link is too old for what the link declares."})
 	if f == nil {
 		return p
 	}

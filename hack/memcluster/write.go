@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	errUnseen  = errors.New("the object was not seen before, so nothing says that it is still the same")
-	errAnother = errors.New("it is another object than the one that was read: that one is gone")
+	errUnseen  = errors.New("linkwright has not read the object, so it cannot check that it is still the same")
+	errAnother = errors.New("the object that linkwright read is gone, and another one has its name")
 )
 
 // Write is a Client's.
@@ -238,7 +238,7 @@ func (c *Cluster) replace(ctx context.Context, ch object.Change) (object.Record,
 	c.mu.Unlock()
 	for end := time.Now().Add(goneWait); err == nil && !gone; {
 		if time.Now().After(end) {
-			return object.Record{}, fmt.Errorf("the deleted object is still there, a finalizer holds it: %w", context.DeadlineExceeded)
+			return object.Record{}, fmt.Errorf("the deleted object still exists, because a finalizer keeps it: %w", context.DeadlineExceeded)
 		}
 		err = pause(ctx, goneLook)
 		c.mu.Lock()
@@ -257,7 +257,7 @@ func (c *Cluster) replace(ctx context.Context, ch object.Change) (object.Record,
 func parse(ch object.Change) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := json.Unmarshal(ch.Object.Body.Bytes(), &u.Object); err != nil {
-		return nil, apierrors.NewBadRequest("the body is no JSON object")
+		return nil, apierrors.NewBadRequest("the body is not a JSON object")
 	}
 	if got := keyOf(u); got != ch.Key {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is of %s", got))

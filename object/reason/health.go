@@ -64,7 +64,7 @@ func health() Group {
 		},
 		{
 			Code:    MirrorsWithoutEndpoints,
-			Meaning: "A mirror has no endpoint: nobody serves behind it.",
+			Meaning: "A mirror has no endpoint, because no pod serves behind it.",
 			Remedy:  "Check the Services in the target ([health](docs/health.md#what-to-do)).",
 		},
 		{

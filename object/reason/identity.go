@@ -34,7 +34,7 @@ func identity() Group {
 			Meaning: "linkwright wrote to this cluster under another name.",
 			Remedy: "Declare the former name, and this one as its second name ([another " +
 				"name](docs/declarations.md#another-name-for-a-cluster)). Or run `linkwright accept cluster NAME=UID`: it " +
-				"removes all links of the former name, and links the cluster anew.",
+				"removes all links of the former name, and links the cluster again.",
 		},
 		{
 			Code:    NamespaceChanged,
@@ -62,7 +62,7 @@ func identity() Group {
 		{
 			Code:    OrphanedObjects,
 			Meaning: "A cluster that is removed or leaves has objects with linkwright's label that no inventory lists.",
-			Remedy: "Delete those that nobody needs, or run `linkwright abandon NAME` " +
+			Remedy: "Delete those that are not needed, or run `linkwright abandon NAME` " +
 				"([orphans](docs/prune.md#orphans-and-what-nobody-declares)).",
 		},
 		{

@@ -63,8 +63,8 @@ func reach() Group {
 		},
 		{
 			Code:    NotServiceAccount,
-			Meaning: "linkwright uses a login that is no ServiceAccount. Admission policies can confine only a ServiceAccount.",
-			Remedy:  "Nothing for a trial. Otherwise give linkwright an account: `linkwright cluster add NAME`.",
+			Meaning: "linkwright uses a login that is not a ServiceAccount. Admission policies can confine only a ServiceAccount.",
+			Remedy:  "Nothing for an evaluation. Otherwise give linkwright an account: `linkwright cluster add NAME`.",
 		},
 		{
 			Code:    ClusterUIDMissing,

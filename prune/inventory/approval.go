@@ -105,14 +105,14 @@ type Denial struct {
 // Message says what is denied and what people can do, in an installation.
 func (d Denial) Message(in object.Installation) string {
 	if len(d.Over) == 0 {
-		return "the record of the management cluster no longer tells what was denied: nothing is removed anywhere, and the next sync tells what you can approve"
+		return "the record of the management cluster no longer shows what was denied: linkwright removes nothing anywhere, and the next sync shows what you can approve"
 	}
 	const most = 3
 	over := slices.Clone(d.Over)
 	if len(over) > most {
 		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
-	return fmt.Sprintf("this revision would remove %s; nothing is removed anywhere until you restore the declarations, "+
+	return fmt.Sprintf("this revision would remove %s; linkwright removes nothing anywhere until you restore the declarations, "+
 		"declare state: Leaving for a cluster that is to go, or run %s", enumerated(over), in.Command("approve "+d.Hash))
 }
 

@@ -108,9 +108,9 @@ func TestSameDenial(t *testing.T) {
 // The message names at most three limits, as a person would list them.
 func TestDenialMessage(t *testing.T) {
 	for want, over := range map[string][]string{
-		"remove a; nothing":                  {"a"},
-		"remove a and b; nothing":            {"a", "b"},
-		"remove a, b, c and 2 more; nothing": {"a", "b", "c", "d", "e"},
+		"remove a; linkwright removes nothing":                  {"a"},
+		"remove a and b; linkwright removes nothing":            {"a", "b"},
+		"remove a, b, c and 2 more; linkwright removes nothing": {"a", "b", "c", "d", "e"},
 	} {
 		if got := (Denial{Over: over, Hash: "0"}).Message(object.Installation{}); !strings.Contains(got, want) {
 			t.Errorf("%s", got)

@@ -103,10 +103,10 @@ var revisions = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // Check says why nothing can follow from a decision; nil: something can.
 func (d Decision) Check() error {
 	if d.Unread != "" {
-		return errors.New("this release cannot read it")
+		return errors.New("this version of linkwright cannot read it")
 	}
 	if !d.Until.IsZero() && d.Kind != Suspend {
-		return errors.New("only a suspension has an end")
+		return errors.New("only a suspension may have an end")
 	}
 	if d.Kind == AllowNonFastForward {
 		if !revisions.MatchString(string(d.Revision)) {
@@ -116,14 +116,14 @@ func (d Decision) Check() error {
 	}
 	if d.Kind == Suspend && d.Link() != (api.Pair{}) {
 		if d.Cluster != "" {
-			return errors.New("it names a link and a cluster: want one of the two")
+			return errors.New("it names a link and a cluster: name only one of them")
 		}
 		return errors.Join(api.CheckClusterName(d.Source), api.CheckClusterName(d.Target))
 	}
 	switch d.Kind {
 	case AcceptCluster, AbandonCluster, Reconcile, Suspend:
 	default:
-		return fmt.Errorf("this release knows no decision %q", d.Kind)
+		return fmt.Errorf("this version of linkwright does not know the decision %q", d.Kind)
 	}
 	if d.Kind == AcceptCluster && d.UID == "" {
 		return errors.New("it names no uid")

@@ -111,14 +111,14 @@ func TestDecide(t *testing.T) {
 
 func TestDecisionCheck(t *testing.T) {
 	for want, d := range map[string]Decision{
-		"only a suspension":    {Kind: Reconcile, Cluster: "east", Until: decidedAt},
-		"want all 40":          {Kind: AllowNonFastForward, Revision: "main"},
-		"no uid":               {Kind: AcceptCluster, Cluster: "east"},
-		"a link and":           {Kind: Suspend, Cluster: "east", Source: "a", Target: "b"},
-		"knows no decision":    {Kind: "Dance", Cluster: "east"},
-		"cannot read":          {Unread: "1"},
-		`"" is no cluster`:     {Kind: Reconcile},
-		`"E" is no cluster na`: {Kind: Suspend, Source: "w", Target: "E"},
+		"only a suspension":     {Kind: Reconcile, Cluster: "east", Until: decidedAt},
+		"want all 40":           {Kind: AllowNonFastForward, Revision: "main"},
+		"no uid":                {Kind: AcceptCluster, Cluster: "east"},
+		"a link and":            {Kind: Suspend, Cluster: "east", Source: "a", Target: "b"},
+		"does not know":         {Kind: "Dance", Cluster: "east"},
+		"cannot read":           {Unread: "1"},
+		`"" is not a valid`:     {Kind: Reconcile},
+		`"E" is not a valid cl`: {Kind: Suspend, Source: "w", Target: "E"},
 	} {
 		if err := d.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Check(%+v): %v, want %q", d, err, want)

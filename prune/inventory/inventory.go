@@ -128,11 +128,11 @@ func decode(body object.Body) (Inventory, error) {
 		return Inventory{}, err
 	}
 	if w.Version != version {
-		return Inventory{}, fmt.Errorf("key %s: version %d is not known to this release (it writes %d)", dataKey, w.Version, version)
+		return Inventory{}, fmt.Errorf("key %s: this version of linkwright cannot read version %d (it writes %d)", dataKey, w.Version, version)
 	}
 	end := object.End{Cluster: w.Cluster, Link: api.Pair{Source: w.Source, Target: w.Target}}
 	if w.Cluster == "" || (w.Source == "") != (w.Target == "") {
-		return Inventory{}, fmt.Errorf("key %s: names no end", dataKey)
+		return Inventory{}, fmt.Errorf("key %s: cluster, source or target is missing", dataKey)
 	}
 	if end.IsBase() {
 		w.Conditions = nil

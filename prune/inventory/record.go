@@ -74,7 +74,7 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 		return r, fmt.Errorf("read %s: key %s: %w", key, fleetKey, err)
 	}
 	if w.Version != version {
-		return r, fmt.Errorf("read %s: key %s: version %d is not known to this release (it writes %d)", key, fleetKey, w.Version, version)
+		return r, fmt.Errorf("read %s: key %s: this version of linkwright cannot read version %d (it writes %d)", key, fleetKey, w.Version, version)
 	}
 	if w.Clusters != nil { // a spelled null
 		r.Clusters = w.Clusters

@@ -53,10 +53,10 @@ func writeApprovals(good []Approval, unread []string) (json.RawMessage, error) {
 // Check says why nothing can follow from an approval; nil: something can.
 func (a Approval) Check() error {
 	if whole(a.At).IsZero() {
-		return errors.New("it does not say when it was given")
+		return errors.New("it has no time")
 	}
 	if len(a.Units) == 0 || a.Hash != HashOf(a.Units) {
-		return fmt.Errorf("hash %q is not that of its units", a.Hash)
+		return fmt.Errorf("hash %q does not match its units", a.Hash)
 	}
 	for _, u := range a.Units {
 		if err := u.check(); err != nil {
@@ -74,7 +74,7 @@ func (u Unit) check() error {
 	case UnitLink, UnitSelectors:
 		return errors.Join(api.CheckClusterName(u.Source), api.CheckClusterName(u.Target))
 	}
-	return fmt.Errorf("this release knows no unit %q", u.Kind)
+	return fmt.Errorf("this version of linkwright does not know the unit %q", u.Kind)
 }
 
 // bound is a part of the record that keeps a revision from taking something away. One that cannot be read costs nothing else of the record.

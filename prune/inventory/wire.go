@@ -62,7 +62,7 @@ func unwrap(body object.Body) (w wire, err error) {
 		return w, nil
 	}
 	if err := json.Unmarshal([]byte(data), &w); err != nil {
-		return w, fmt.Errorf("key %s: %w (delete the ConfigMap, and it is made anew of what carries our mark)", dataKey, err)
+		return w, fmt.Errorf("key %s: %w (delete the ConfigMap: linkwright writes it again from the objects with its label)", dataKey, err)
 	}
 	return w, nil
 }

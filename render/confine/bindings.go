@@ -59,7 +59,7 @@ func roles(Account) rules {
 					`r.apiGroups == [""] && r.resources == ["secrets"] && has(r.resourceNames) && r.resourceNames.all(n, n.startsWith("` + linkerd.Credentials("") + `")) && r.verbs.all(v, v in ["get", "list", "watch"]) || ` +
 					`r.apiGroups == ["` + linkerd.Group + `"] && r.resources.all(x, x in ["links", "links/status"]) || ` +
 					`r.apiGroups == ["coordination.k8s.io"] && r.resources == ["leases"])`,
-				"the Role of a link's controller is about its Secret by name, Linkerd Links and leases",
+				"the Role of a link's controller covers only its Secret by name, Linkerd's Links and leases",
 			},
 		},
 	}

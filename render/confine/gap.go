@@ -56,9 +56,9 @@ func (e Expected) Gap(seen object.Observation) string {
 	for _, w := range Watches() {
 		switch k := (object.Key{Group: w.Group, Kind: w.Kind}); {
 		case slices.Contains(seen.Unserved, w.Called()):
-			return "the cluster serves no validating admission policies (Kubernetes 1.30 and later do)"
+			return "the cluster does not serve ValidatingAdmissionPolicy, which needs Kubernetes 1.30 or later"
 		case seen.Hides(k) != nil:
-			return "linkwright may not read the admission policies there"
+			return "linkwright may not read the cluster's admission policies"
 		}
 	}
 	var missing, other []string
@@ -76,7 +76,7 @@ func (e Expected) Gap(seen object.Observation) string {
 	case len(missing) > 0:
 		return fmt.Sprintf("admission policies that confine linkwright's account are missing (%d, the first is %s)", len(missing), missing[0])
 	case len(other) > 0:
-		return fmt.Sprintf("admission policies that confine linkwright's account are not those of this version (%d, the first is %s): were they made with the flags that linkwright runs with?", len(other), other[0])
+		return fmt.Sprintf("admission policies that confine linkwright's account are of another version or other flags of linkwright (%d, the first is %s)", len(other), other[0])
 	}
 	return ""
 }

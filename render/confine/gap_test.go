@@ -41,12 +41,12 @@ func TestGap(t *testing.T) {
 	}{
 		"confined":                {all, ""},
 		"nothing":                 {object.Observation{}, "no admission policy confines linkwright's account"},
-		"of another account":      {shown(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are not those of this version (11"},
+		"of another account":      {shown(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are of another version or other flags of linkwright (11"},
 		"of another installation": {shown(t, account("other")), "no admission policy confines"},
 		"not bound":               {edited(func(e *object.Edit) { e.Drop(secrets) }), "are missing (1, the first is ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io linkwright.secrets)"},
 		"being deleted":           {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Going: true}, object.Body{}) }), "are missing (1"},
-		"altered":                 {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Digest: 1}, object.Body{}) }), "are not those of this version (1"},
-		"not served":              {unserved, "serves no validating admission policies"},
+		"altered":                 {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Digest: 1}, object.Body{}) }), "are of another version or other flags of linkwright (1"},
+		"not served":              {unserved, "does not serve ValidatingAdmissionPolicy"},
 		"not readable":            {hidden, "may not read"},
 	} {
 		if got := Expect(a).Gap(tt.seen); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {

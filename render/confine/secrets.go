@@ -36,7 +36,7 @@ func secrets(a Account) rules {
 		checks: []check{
 			{
 				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", names(marks.OfPods(), marks.Copies())...) + ")",
-				"a Secret of a link tells no tool to copy or fill it",
+				"a Secret of a link has no annotation by which a tool would copy or fill it",
 			},
 			{
 				a.home() + " || (" + inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Credentials("")) + ")",
@@ -48,7 +48,7 @@ func secrets(a Account) rules {
 			},
 			{
 				`!variables.credentials || variables.kubeconfig == "" || variables.kubeconfig == variables.oldKubeconfig || variables.kubeconfig.matches(` + quoted(kubeconfig()) + ")",
-				"a kubeconfig holds an address, a CA and a token, and nothing else: with the path of a file in it, Linkerd's controllers would send their own tokens elsewhere",
+				"a kubeconfig has only an address, a CA and a token: with the path of a file in it, Linkerd's controllers would send their own tokens elsewhere",
 			},
 			{
 				`variables.credentials || variables.one.type == "Opaque" || ` + inAccess + " && " + token +
@@ -78,7 +78,7 @@ func accounts(a Account) rules {
 			},
 			{
 				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", marks.Clouds()...) + ")",
-				"an account of a link gets no credentials of a cloud",
+				"an account of a link has no cloud credentials",
 			},
 		},
 	}
@@ -91,7 +91,7 @@ func tokens(a Account) rules {
 		checks: []check{{
 			"request.namespace == " + quoted(a.Namespace) + " && request.name == " + quoted(a.Name) + " || " + inAccess + " && " + starts("request.name", a.ours()) +
 				` && has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == "Secret" && ` + starts("object.spec.boundObjectRef.name", a.ours()),
-			"linkwright asks for tokens only of accounts of links, bound to a Secret, and of its own account",
+			"linkwright requests tokens only for accounts of links, bound to a Secret, and for its own account",
 		}},
 	}
 }

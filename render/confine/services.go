@@ -37,12 +37,12 @@ func services(a Account) rules {
 			{
 				`variables.probe || request.operation != "UPDATE" || object.spec == oldObject.spec && variables.labels == variables.oldLabels && ` +
 					same("variables.annotations", "variables.oldAnnotations", linkerd.RemoteDiscovery),
-				"of a mirror linkwright changes only the annotation " + linkerd.RemoteDiscovery,
+				"linkwright changes only one annotation of a mirror: " + linkerd.RemoteDiscovery,
 			},
 			{
 				`!variables.probe || request.operation == "DELETE" || request.operation == "UPDATE" && object.spec == oldObject.spec || ` +
 					`object.spec.type == "ClusterIP" && !has(object.spec.selector) && !has(object.spec.externalIPs) && !has(object.spec.externalName)`,
-				"the probe Service of a link has ports and nothing else",
+				"the probe Service of a link has only ports",
 			},
 		},
 	}
@@ -58,7 +58,7 @@ func endpoints(a Account) rules {
 		},
 		checks: []check{{
 			`request.operation == "DELETE" && (variables.probe || ` + quoted(linkerd.MirroredLabel) + " in variables.oldLabels)",
-			"linkwright deletes Endpoints of mirrors and of probes, and writes none",
+			"linkwright only deletes Endpoints of mirrors and of probes",
 		}},
 	}
 }

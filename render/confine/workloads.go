@@ -63,7 +63,7 @@ func deployments(a Account) rules {
 					same("variables.marks", "variables.oldMarks", told) +
 					` && ["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
 					`(!(k in variables.head) || variables.head[k] == variables.oldHead[k])))`,
-				"of " + linkerd.DestinationName + " linkwright changes only the annotation " + told + " of its pod template",
+				"linkwright changes only the annotation " + told + " in the pod template of " + linkerd.DestinationName,
 			},
 		}, pods(a, controller)...),
 	}
@@ -92,25 +92,25 @@ func pods(a Account, controller func(string) string) []check {
 				` && (!has(variables.pod.schedulerName) || variables.pod.schedulerName == "default-scheduler")` +
 				` && (!has(variables.pod.securityContext) || ` + only("dyn(variables.pod.securityContext)", "seccompProfile") +
 				` && (!has(variables.pod.securityContext.seccompProfile) || variables.pod.securityContext.seccompProfile.type == "RuntimeDefault"))`),
-			"a link's controller runs as the account of its own name, with nothing of its node and no field that linkwright does not render",
+			"a link's controller runs as the account of its own name, without access to its node, and only with fields that linkwright renders",
 		},
 		{
 			controller("variables.containers.size() <= 1 && variables.containers.all(c, c.image.matches(" + quoted(a.images()) + `) && has(c.args) && c.args.size() > 0 && c.args[0] == "service-mirror" && ` +
 				`c.args[c.args.size() - 1] == variables.target && c.args.all(a, a.matches(` + quoted(arguments) + `) || a == variables.target || ` +
 				`a == "-namespace=" + request.namespace || a == "-probe-service=` + linkerd.ProbeService("") + `" + variables.target))`),
-			"a link's controller is one container that runs service-mirror of Linkerd's image, or of one that linkwright rbac was given by --allow-controller-image",
+			"a link's controller is one container that runs service-mirror of Linkerd's image, or of an image that linkwright rbac got with --allow-controller-image",
 		},
 		{
 			controller("variables.volumes.all(v, v in variables.oldVolumes || v.name == " + quoted(tokenVolume) + ` && has(v.projected) && v.projected.sources.all(s, ` +
 				`has(s.serviceAccountToken) && !has(s.serviceAccountToken.audience) || has(s.downwardAPI) || has(s.configMap) && s.configMap.name == "kube-root-ca.crt"))`),
-			"a link's controller has no volume but its own account's token",
+			"a link's controller mounts only its own account's token",
 		},
 		{
 			controller("variables.containers.all(c, dyn(c).all(k, variables.oldContainers.exists(o, o.name == c.name && k in dyn(o) && dyn(o)[k] == dyn(c)[k]) || k in [" + listed(containerFields()) + "]) && " +
 				probed("c.livenessProbe") + " && " + probed("c.readinessProbe") + " && " + probed("c.startupProbe") +
 				" && (!has(c.ports) || c.ports.all(p, !has(p.hostPort) && !has(p.hostIP)))" +
 				` && (!has(c.terminationMessagePath) || c.terminationMessagePath == "/dev/termination-log") && (!has(c.terminationMessagePolicy) || c.terminationMessagePolicy == "File"))`),
-			"a link's controller runs no command but its image's, reads no Secret or ConfigMap, is probed at its own address, and has no port of its node",
+			"a link's controller runs only the command of its image, reads no Secret or ConfigMap, is probed at its own address, and has no port of its node",
 		},
 		{
 			controller("variables.containers.all(c, has(c.securityContext) && " + only("dyn(c.securityContext)", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
@@ -124,16 +124,16 @@ func pods(a Account, controller func(string) string) []check {
 		{
 			controller(`variables.marks.all(k, ` + kept("oldMarks", "marks") + ` || k in ["linkerd.io/inject", "config.alpha.linkerd.io/proxy-wait-before-exit-seconds", ` + listed(whole(marks.PodAnnotations(), marks.ProxySettings())) +
 				"] || " + starts("k", beginnings(marks.PodAnnotations(), marks.ProxySettings())...) + `) && (!("linkerd.io/inject" in variables.marks) || variables.marks["linkerd.io/inject"] == "enabled")`),
-			"a link's controller has no annotations by which others would change its pods",
+			"a link's controller has no annotations by which other tools would change its pods",
 		},
 		{
 			controller("variables.headMarks.all(k, " + kept("oldHeadMarks", "headMarks") + ` || !k.startsWith("keel.sh/"))`),
-			"a link's controller has no annotations by which others would change its image",
+			"a link's controller has no annotations by which other tools would change its image",
 		},
 		{
 			controller("variables.podLabels.all(k, " + kept("oldPodLabels", "podLabels") + " || k == " + quoted(linkerd.ExtensionLabel) + ` || !k.startsWith("linkerd.io/") && !(k == "app" && variables.podLabels[k] == "linkerd-gateway") && !` +
 				starts("k", names(marks.OfPods(), marks.Clouds())...) + " && !k.lowerAscii().matches(" + quoted(strings.Join(marks.Suspects(), "|")) + "))"),
-			"a link's controller has no labels by which others would change its pods",
+			"a link's controller has no labels by which other tools would change its pods",
 		},
 	}
 }

@@ -30,7 +30,7 @@ func (l *loader) readBuilt(tree Built) {
 	o := originals{tree: tree, root: root, files: map[string]map[string]place{}}
 	var f *fault
 	if len(data) > MaxTreeBytes {
-		f = &fault{message: fmt.Sprintf("cannot be read: what it builds is larger than %d MiB", MaxTreeBytes>>20), hint: wayTooMuch}
+		f = &fault{message: fmt.Sprintf("cannot be read: its output is larger than %d MiB", MaxTreeBytes>>20), hint: wayTooMuch}
 	} else {
 		f = l.extent.bounded(data)
 	}
@@ -41,7 +41,7 @@ func (l *loader) readBuilt(tree Built) {
 	case f != nil: // its line is of a text that nobody has seen
 		l.refuse(api.Pos{File: root}, f.message, f.hint)
 	case l.found == 0 && !l.partial:
-		l.empty("what " + root + " builds is empty")
+		l.empty("the output of " + root + " is empty")
 	}
 }
 

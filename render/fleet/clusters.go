@@ -33,7 +33,7 @@ func (l *loader) join(commit api.Commit) *linted {
 // noCluster is a problem only where all could be read.
 func (l *loader) noCluster() {
 	if len(l.clusters) == 0 && l.found > 0 && !l.partial && len(l.maybe) == 0 {
-		l.problems = append(l.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "is --path right?"})
+		l.problems = append(l.problems, api.Problem{Code: NoClusters, Message: "no Cluster is declared", Hint: "check --path"})
 	}
 }
 
@@ -91,7 +91,7 @@ func (l *loader) sameAccess() {
 		case !d.sound || p == place{} && !a.InCluster:
 		case known && before.name() != d.name():
 			l.failTwice(d.at("spec", "access"), before.at("spec", "access"),
-				"cluster "+d.name()+" has the access of cluster "+before.name(), "one cluster has one name")
+				"cluster "+d.name()+" has the same access as cluster "+before.name(), "remove one, or declare one as a second name with sameAs")
 		case !known:
 			first[p] = d
 		}
@@ -104,7 +104,7 @@ func (l *loader) policy() api.SyncPolicy {
 		return api.SyncPolicy{}.WithDefaults()
 	}
 	for _, d := range l.policies[1:] {
-		l.failTwice(d.at(), l.policies[0].at(), "there is more than one SyncPolicy", "leave out all but one")
+		l.failTwice(d.at(), l.policies[0].at(), "there is more than one SyncPolicy", "keep one")
 	}
 	return l.policies[0].value.Spec.WithDefaults()
 }

@@ -101,8 +101,8 @@ func (e *expansion) problems() []api.Problem {
 	for _, c := range e.clashes {
 		if c.won.mesh {
 			out = append(out, api.Problem{
-				Pos: c.lost.at, See: c.won.at, Hint: "select other clusters, leave the pair out of one by except, or declare a Link for it",
-				Message: fmt.Sprintf("%s and %s both give %s", c.lost.from, c.won.from, andMore(c.pair, c.more)),
+				Pos: c.lost.at, See: c.won.at, Hint: "select other clusters, name the pair in spec.except of one, or declare a Link for it",
+				Message: fmt.Sprintf("%s and %s both declare %s", c.lost.from, c.won.from, andMore(c.pair, c.more)),
 			})
 		}
 	}

@@ -272,7 +272,7 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 		"file": {failing{fstest.MapFS{"broken.yaml": {}}}, []string{"broken.yaml: cannot be read: disk is gone"}},
 		"file and link": {
 			failing{fstest.MapFS{"broken.yaml": {}, "link.yaml": {Data: []byte(link)}}},
-			[]string{"broken.yaml: cannot be read: disk is gone", "warning: names that lead nowhere are judged once these errors are mended"},
+			[]string{"broken.yaml: cannot be read: disk is gone", "warning: names of undeclared clusters are reported once these errors are corrected"},
 		},
 		"symbolic link": {
 			fstest.MapFS{"a.yaml": {Mode: fs.ModeSymlink, Data: []byte("b.txt")}, "b.txt": {}},

@@ -64,7 +64,7 @@ func misindented(r, before row, open *[]int, deeper bool) *fault {
 	case len(stack) == len(*open) && (deeper || len(stack) == 0):
 	default:
 		return &fault{
-			line: r.line, col: r.indent + 1, message: fmt.Sprintf("this is no YAML: the indentation of this line, %s, fits no line above it", blanks(r.indent)),
+			line: r.line, col: r.indent + 1, message: fmt.Sprintf("invalid YAML: this line is indented by %s, which fits no line above it", blanks(r.indent)),
 			hint: "indent it by " + nearest(stack, *open),
 		}
 	}
@@ -97,26 +97,26 @@ func nearest(outer, open []int) string {
 
 func blanks(n int) string {
 	if n == 1 {
-		return "1 blank"
+		return "1 space"
 	}
-	return fmt.Sprintf("%d blanks", n)
+	return fmt.Sprintf("%d spaces", n)
 }
 
 // misspelled finds slips within one line.
 func misspelled(r row) *fault {
 	say := func(col int, message, hint string) *fault {
-		return &fault{line: r.line, col: col, message: "this is no YAML: " + message, hint: hint}
+		return &fault{line: r.line, col: col, message: "invalid YAML: " + message, hint: hint}
 	}
 	dashes := strings.TrimRight(r.text, " ")
 	switch {
 	case strings.HasPrefix(r.text, "\t"):
-		return say(r.indent+1, "a tab indents this line", "indent with spaces: YAML allows no tabs there")
+		return say(r.indent+1, "a tab indents this line", "indent with spaces, because YAML does not allow tabs here")
 	case len(dashes) > 1 && strings.Trim(dashes, "-") == "" && (r.indent > 0 || dashes != "---"):
-		return say(r.indent+1, fmt.Sprintf("%q divides no documents", short(dashes)), "write --- at the beginning of the line")
+		return say(r.indent+1, fmt.Sprintf("%q does not separate documents", short(dashes)), "write --- at the beginning of the line")
 	case unspaced.MatchString(r.text): // no hint repeats what stands there: it may be a secret
-		return say(r.indent+strings.Index(r.text, ":")+1, "a blank is missing behind this colon", "write KEY: VALUE")
+		return say(r.indent+strings.Index(r.text, ":")+1, "a space is missing after this colon", "write KEY: VALUE")
 	case twoColon.MatchString(r.text):
-		return say(r.indent+1+twoColon.FindStringSubmatchIndex(r.text)[4], "this value holds a colon, and is not quoted", "put the value in quotes")
+		return say(r.indent+1+twoColon.FindStringSubmatchIndex(r.text)[4], "this value contains a colon and is not quoted", "put the value in quotes")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (l *loader) unbuilt(tree fs.FS) bool {
 	if name == "" {
 		return false
 	}
-	l.refuse(api.Pos{File: name}, "a tree with a kustomization at its root has to be built, and was not",
+	l.refuse(api.Pos{File: name}, "the kustomization at the root of the tree was not built",
 		"commit the output of kustomize build, or point --path at a directory of declarations")
 	return true
 }
@@ -107,8 +107,8 @@ func (l *loader) notRead(p parsed, n *yaml.Node, in overlay) {
 	if !strings.HasPrefix(text(version), ours) {
 		return
 	}
-	l.refuse(p.pos(version), fmt.Sprintf("%s is not read: all in %s is kustomize's, for it holds a %s", identity(n), in.dir, path.Base(in.file)),
-		"move it out, or build the whole tree with a kustomization.yaml at its root")
+	l.refuse(p.pos(version), fmt.Sprintf("%s is not read, because everything in %s belongs to kustomize: the directory has a %s", identity(n), in.dir, path.Base(in.file)),
+		"move it to another directory, or build the whole tree with a kustomization.yaml at its root")
 }
 
 // names gives every text of a kustomization as a path of the tree: not all are meant as one, but none is missed.
@@ -159,7 +159,7 @@ func unused(x *linted) []api.Problem {
 		if !slices.ContainsFunc(names, func(name string) bool { return o.holds(name) || within(o.dir, name) }) {
 			out = append(out, api.Problem{
 				Pos:     api.Pos{File: o.file},
-				Message: "nothing in " + o.dir + " is used: no Cluster's spec.overlay names it", Hint: "name it, or remove the directory",
+				Message: "nothing in " + o.dir + " is used, because no Cluster's spec.overlay names it", Hint: "name it, or remove the directory",
 			})
 		}
 	}

@@ -97,13 +97,13 @@ func unfit(data []byte) *fault {
 	for line := range bytes.Lines(data) {
 		number++
 		if bytes.HasPrefix(line, []byte("%TAG")) {
-			return &fault{number, 1, "tag directives are refused: " + short(string(bytes.TrimSpace(line))), "remove the line"}
+			return &fault{number, 1, "tag directives are not allowed: " + short(string(bytes.TrimSpace(line))), "remove the line"}
 		}
 		if isSeparator(line) {
 			depth = 0
 		}
 		if col := tooDeep(line, &depth); col > 0 {
-			return &fault{number, col, fmt.Sprintf("nested deeper than %d levels", MaxDepth), "no declaration has more than a dozen"}
+			return &fault{number, col, fmt.Sprintf("nested deeper than %d levels", MaxDepth), "a dozen levels are enough for any declaration"}
 		}
 	}
 	return nil
@@ -152,14 +152,14 @@ func indent(line []byte) int {
 func notText(data []byte) *fault {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return &fault{1, 1, "this is UTF-16", "save it as UTF-8"}
+		return &fault{1, 1, "the file is UTF-16", "save it as UTF-8"}
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return &fault{1, 1, "this begins with a byte order mark", "save it as UTF-8 without one"}
+		return &fault{1, 1, "the file begins with a byte order mark", "save it as UTF-8 without one"}
 	}
 	for i := 0; i < len(data); {
 		if c := data[i]; c < utf8.RuneSelf {
 			if forbidden(c) && !bytes.HasPrefix(data[i:], []byte("\r\n")) {
-				return faultAt(data, i, "this holds "+control(c), "remove it")
+				return faultAt(data, i, "the file contains "+control(c), "remove it")
 			}
 			i++
 			continue
@@ -167,9 +167,9 @@ func notText(data []byte) *fault {
 		r, size := utf8.DecodeRune(data[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return faultAt(data, i, fmt.Sprintf("byte 0x%02x is no UTF-8", data[i]), "save the file as UTF-8")
+			return faultAt(data, i, fmt.Sprintf("byte 0x%02x is not UTF-8", data[i]), "save the file as UTF-8")
 		case r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff':
-			return faultAt(data, i, fmt.Sprintf("this holds the invisible character %U", r), "remove it")
+			return faultAt(data, i, fmt.Sprintf("the file contains the invisible character %U", r), "remove it")
 		}
 		i += size
 	}
@@ -180,7 +180,7 @@ func forbidden(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0
 
 func control(c byte) string {
 	if c == '\r' {
-		return "a carriage return that ends no line"
+		return "a carriage return that does not end a line"
 	}
 	return fmt.Sprintf("the control character U+%04X", c)
 }

@@ -115,7 +115,7 @@ func (l *loader) tooMany(e *expansion) bool {
 	sum := 0
 	for _, m := range e.rules {
 		if sum += m.size(); sum > most {
-			l.fail(m.at, fmt.Sprintf("%s brings the fleet to %d links, more than %d", m.from, sum, most), "select fewer clusters")
+			l.fail(m.at, fmt.Sprintf("%s raises the number of links to %d, more than %d", m.from, sum, most), "select fewer clusters")
 			return true
 		}
 	}
@@ -134,8 +134,8 @@ func (e *endings) tooMuch(d declared[api.MeshDoc]) bool {
 	if e.looks += each * len(e.fleet.names); e.looks <= most {
 		return false
 	}
-	e.fail(d.at(), fmt.Sprintf("the selectors of all meshes up to Mesh %s are too many, or too long, for %d clusters", d.name(), len(e.fleet.names)),
-		"declare fewer meshes, or choose by fewer labels")
+	e.fail(d.at(), fmt.Sprintf("the selectors of all meshes up to Mesh %s are too many or too long for %d clusters", d.name(), len(e.fleet.names)),
+		"declare fewer meshes, or select by fewer labels")
 	return true
 }
 

@@ -37,7 +37,7 @@ func Rules() []Rule {
 	for _, c := range checks() {
 		out = append(out, c.Rule)
 	}
-	return append(out, Rule{Unjudged, "Something is not judged before the errors beside it are mended."})
+	return append(out, Rule{Unjudged, "linkwright does not check everything until these errors are corrected."})
 }
 
 // check judges what is valid and may still not be what was meant.
@@ -60,37 +60,37 @@ const (
 func checks() []check {
 	return []check{
 		// Peers get this address in their credentials.
-		{Rule{LocalAPIServer, "Peers cannot use the address of the API server that a cluster declares."}, localServers, always},
+		{Rule{LocalAPIServer, "Other clusters cannot use the API server address that a cluster declares."}, localServers, always},
 		// No labels can fulfil it, whatever clusters or services there are.
-		{Rule{ImpossibleSelector, "The requirements of a selector contradict each other, so that it selects nothing."}, impossible, always},
+		{Rule{ImpossibleSelector, "The requirements of a selector contradict each other, so it selects nothing."}, impossible, always},
 		// Kubernetes takes {} for everything, Linkerd for nothing.
-		{Rule{EmptySelector, "A selector of services is empty, which Linkerd takes for none."}, empty, always},
+		{Rule{EmptySelector, "A service selector is empty, and an empty selector selects nothing in Linkerd."}, empty, always},
 		// Allowed, but the pair no longer follows the mesh's template.
-		{Rule{LinkOverMesh, "A declared Link replaces the one that a Mesh gives for its pair."}, replaced, always},
+		{Rule{LinkOverMesh, "A declared Link replaces the one that a Mesh declares for its pair."}, replaced, always},
 		// One cluster alone has nobody to be linked with.
 		{Rule{SmallMesh, "A Mesh selects fewer than two clusters."}, small, whole},
 		// Without a hub there are no links at all.
 		{Rule{NoHub, "A Mesh of topology HubAndSpoke selects no hub among its members."}, noHub, whole},
 		// All of them hubs is a full mesh by another name.
-		{Rule{NoSpoke, "A Mesh of topology HubAndSpoke has hubs alone."}, noSpoke, whole},
+		{Rule{NoSpoke, "A Mesh of topology HubAndSpoke has only hubs."}, noSpoke, whole},
 		// A pair that was never linked is mostly a pair written the wrong way round.
-		{Rule{IdleExcept, "An except of a Mesh leaves out a link that the Mesh does not give."}, idle, whole},
+		{Rule{IdleExcept, "A Mesh excepts a link that it does not have."}, idle, whole},
 		// Linkerd calls a mirror <service>-<target>: web-us of east and web of us-east are one name.
-		{Rule{NameCollision, "Two targets of one source are called so that mirrors of different services could get one name."}, collisions, whole},
+		{Rule{NameCollision, "The names of two targets of one source can give mirrors of different services the same name."}, collisions, whole},
 		// The same name has at most 63 characters.
 		{Rule{NameTooLong, "The name of a target leaves few characters for the names of services that can be mirrored."}, tooLong, whole},
 		// Who is linked in both directions everywhere else has mostly forgotten one.
-		{Rule{NoReverse, "A pair is linked in one direction, where nearly all others are linked in both."}, oneWay, whole},
+		{Rule{NoReverse, "A pair is linked in one direction, while nearly all others are linked in both."}, oneWay, whole},
 		// Members join where their link is; the other side keeps to its own.
-		{Rule{FederatedOneWay, "Of the two links between two clusters, only one federates services."}, federatedOneWay, whole},
+		{Rule{FederatedOneWay, "Only one of the two links between two clusters federates services."}, federatedOneWay, whole},
 		// Linkerd asks the remote discovery selector first.
-		{Rule{SameSelector, "Remote discovery or federation selects the very services that are mirrored through the gateway."}, same, whole},
+		{Rule{SameSelector, "Remote discovery or federation selects the same services that are mirrored through the gateway."}, same, whole},
 		// The controller would run for nothing.
-		{Rule{NothingMirrored, "Nothing can be mirrored over a link: no gateway, no remote discovery, no federation."}, blind, whole},
+		{Rule{NothingMirrored, "A link can mirror nothing, because it has no gateway, no remote discovery and no federation."}, blind, whole},
 		// It is in nobody's mesh, perhaps for want of a label.
-		{Rule{Unlinked, "A cluster has no link to or from it."}, unlinked, whole},
+		{Rule{Unlinked, "No link leads to or from a cluster."}, unlinked, whole},
 		// Its patches reach nothing.
-		{Rule{UnusedOverlay, "A directory that holds a kustomization is named by no Cluster."}, unused, whole},
+		{Rule{UnusedOverlay, "No Cluster names a directory that has a kustomization."}, unused, whole},
 	}
 }
 
@@ -125,15 +125,15 @@ func (l *loader) unjudged() []api.Problem {
 	var what string
 	switch {
 	case l.silent && l.withheld:
-		what = "names that lead nowhere, and some warnings,"
+		what = "names of undeclared clusters, and some warnings,"
 	case l.silent:
-		what = "names that lead nowhere"
+		what = "names of undeclared clusters"
 	case l.withheld:
 		what = "some warnings"
 	default:
 		return nil
 	}
-	return []api.Problem{{Code: Unjudged, Warning: true, Message: what + " are judged once these errors are mended"}}
+	return []api.Problem{{Code: Unjudged, Warning: true, Message: what + " are reported once these errors are corrected"}}
 }
 
 // firstOf keeps the first problems by position, and says in the last of them how many more there are: ten show what

@@ -20,7 +20,7 @@ func small(x *linted) []api.Problem {
 		out = append(out, api.Problem{
 			Pos:     m.doc.at("spec", "clusters"),
 			Message: fmt.Sprintf("%s links nothing: it selects %s", m.from, [...]string{"no cluster", "1 cluster"}[n]),
-			Hint:    "do the clusters have these labels?",
+			Hint:    "check the labels of the clusters",
 		})
 	}
 	return out
@@ -33,7 +33,7 @@ func noHub(x *linted) []api.Problem {
 			out = append(out, api.Problem{
 				Pos:     m.doc.at("spec", "hubs"),
 				Message: fmt.Sprintf("%s links nothing: none of its %d clusters is a hub", m.from, len(m.chosen.members)),
-				Hint:    "do the hubs have these labels? they must be selected by spec.clusters, too",
+				Hint:    "check the labels of the hubs: spec.clusters must select them, too",
 			})
 		}
 	}
@@ -48,7 +48,7 @@ func noSpoke(x *linted) []api.Problem {
 			out = append(out, api.Problem{
 				Pos:     m.doc.at("spec", "hubs"),
 				Message: fmt.Sprintf("%s has no spokes: all of its %d clusters are hubs", m.from, n),
-				Hint:    "select fewer hubs, or say topology: Full",
+				Hint:    "select fewer hubs, or declare topology: Full",
 			})
 		}
 	}
@@ -62,7 +62,7 @@ func idle(x *linted) []api.Problem {
 			pair := m.doc.value.Spec.Except[i].Pair()
 			out = append(out, api.Problem{
 				Pos:     m.doc.at("spec", "except", strconv.Itoa(i)),
-				Message: fmt.Sprintf("%s has no link %s to leave out: %s", m.from, pair, m.whyNot(x, pair)),
+				Message: fmt.Sprintf("%s has no link %s to except: %s", m.from, pair, m.whyNot(x, pair)),
 			})
 		}
 	}
@@ -86,7 +86,7 @@ func replaced(x *linted) []api.Problem {
 		if !c.won.mesh {
 			out = append(out, api.Problem{
 				Pos: c.won.at, See: c.lost.at,
-				Message: fmt.Sprintf("%s replaces what %s gives for %s", c.won.from, c.lost.from, c.pair),
+				Message: fmt.Sprintf("%s replaces the link that %s declares for %s", c.won.from, c.lost.from, c.pair),
 			})
 		}
 	}
@@ -112,7 +112,7 @@ func unlinked(x *linted) []api.Problem {
 		out = append(out, api.Problem{
 			Pos:     x.named(i),
 			Message: fmt.Sprintf("no link leads to or from cluster %s", c.Name),
-			Hint:    "does it have the labels that a Mesh selects?",
+			Hint:    "check that it has the labels that a Mesh selects",
 		})
 	}
 	const most = 10

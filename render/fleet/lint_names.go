@@ -27,7 +27,7 @@ func collisions(x *linted) []api.Problem {
 					Pos: x.named(i),
 					Message: fmt.Sprintf("cluster names %s and %s can collide: in %s, service web-%s of %s and service web of %s would both be web-%s",
 						short, long, source, prefix, short, long, long),
-					Hint: "names that do not end in another cluster's name are safe",
+					Hint: "choose names that do not end in another cluster's name",
 				})
 			}
 		}
@@ -63,9 +63,9 @@ func tooLong(x *linted) []api.Problem {
 		}
 		out = append(out, api.Problem{
 			Pos: x.named(i),
-			Message: fmt.Sprintf("cluster name %s has %d characters: its mirrors are called <service>-%s, and a service whose name is longer than %d cannot be mirrored",
+			Message: fmt.Sprintf("cluster name %s has %d characters: its mirrors are named <service>-%s, and a service whose name is longer than %d cannot be mirrored",
 				name, len(name), name, left),
-			Hint: fmt.Sprintf("a cluster name of %d characters leaves %d", most-len("-")-enough, enough),
+			Hint: fmt.Sprintf("a cluster name of %d characters leaves %d for the service", most-len("-")-enough, enough),
 		})
 	}
 	return out

@@ -63,7 +63,7 @@ func impossible(x *linted) []api.Problem {
 	var out []api.Problem
 	judge := func(w written) {
 		if key := contradiction(w.selector); key != "" {
-			out = append(out, w.problem("", "nothing can match: what is asked of the label %s contradicts itself", key))
+			out = append(out, w.problem("", "nothing can match, because the requirements for label %s contradict each other", key))
 		}
 	}
 	for s := range x.specs() {
@@ -164,7 +164,7 @@ func empty(x *linted) []api.Problem {
 		}
 		for _, w := range all {
 			if w.selector != nil && len(requirements(w.selector)) == 0 {
-				out = append(out, w.problem("name labels, or leave it out", "selects no service: Linkerd takes an empty selector for none, not for all"))
+				out = append(out, w.problem("name labels, or remove it", "selects no service, because an empty selector selects nothing in Linkerd"))
 			}
 		}
 	}
@@ -203,12 +203,12 @@ func (s spec) same(g api.Gateway) []api.Problem {
 	}
 	var out []api.Problem
 	if w := s.remote(); equal(w) {
-		out = append(out, w.problem("give them a label of their own, or say selector: {}",
-			"these are the services that selector chooses, and Linkerd then mirrors none through the gateway"))
+		out = append(out, w.problem("give them a label of their own, or declare selector: {}",
+			"selects the same services as selector, so Linkerd mirrors none of them through the gateway"))
 	}
 	if w := s.federated(); equal(w) {
-		out = append(out, w.problem("such as mirror.linkerd.io/federated: member",
-			"these are the services that selector chooses: each is mirrored alone and federated, too"))
+		out = append(out, w.problem("select a label such as mirror.linkerd.io/federated: member",
+			"selects the same services as selector, so each is both mirrored alone and federated"))
 	}
 	return out
 }

@@ -33,9 +33,9 @@ func (x *linted) oneWayExcepts(m *mesh) []api.Problem {
 		}
 		out = append(out, api.Problem{
 			Pos: m.doc.at("spec", "except", strconv.Itoa(i)),
-			Message: fmt.Sprintf("%s leaves out %s, but %s is linked: services of %s appear in %s, and none the other way",
+			Message: fmt.Sprintf("%s excepts %s, but %s is linked: services of %s appear in %s, and not the other way round",
 				m.from, e.Pair(), reverse(e.Pair()), e.Source, e.Target),
-			Hint: "leave out both directions, or neither",
+			Hint: "except both directions, or neither",
 		})
 	}
 	return firstOf(out)
@@ -70,7 +70,7 @@ func (x *linted) oneWayLinks() []api.Problem {
 		out = append(out, api.Problem{
 			Pos:     *l.At,
 			Message: fmt.Sprintf("%s has no reverse: nothing links %s, while %d pairs are linked both ways", l.From, reverse(l.Pair()), halves/2),
-			Hint:    "declare that link, too, if both shall see each other's services",
+			Hint:    "declare that link, too, if both clusters need each other's services",
 		})
 	}
 	return firstOf(out)
@@ -86,7 +86,7 @@ func federatedOneWay(x *linted) []api.Problem {
 		}
 	}
 	return found.tell(func(c counted) string {
-		return fmt.Sprintf("%s federates services over %s, but the link %s federates none: of the two, only %s has the federated service",
+		return fmt.Sprintf("%s federates services over %s, but the link %s federates none: only %s has the federated service",
 			c.From, c.link(), reverse(c.Pair()), c.Source.Name)
 	}, "add federatedServiceSelector to the other direction")
 }
@@ -126,7 +126,7 @@ func blind(x *linted) []api.Problem {
 		}
 	}
 	return found.tell(func(c counted) string {
-		return fmt.Sprintf("%s: nothing can be mirrored over %s: the target's gateway is disabled, and neither remote discovery nor federation is selected",
+		return fmt.Sprintf("%s: nothing can be mirrored over %s, because the target's gateway is disabled, and neither remote discovery nor federation is selected",
 			c.From, c.link())
 	}, "add remoteDiscoverySelector or federatedServiceSelector, or enable the gateway")
 }
@@ -143,8 +143,8 @@ func localServers(x *linted) []api.Problem {
 		if why := local(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))); why != "" {
 			out = append(out, api.Problem{
 				Pos:     d.at("spec", "apiServer"),
-				Message: fmt.Sprintf("spec.apiServer: %q is %s: no peer can use it", server, why),
-				Hint:    "the https URL under which other clusters reach this one",
+				Message: fmt.Sprintf("spec.apiServer: other clusters cannot use %q, because it is %s", server, why),
+				Hint:    "declare the https URL that other clusters use",
 			})
 		}
 	}

@@ -85,7 +85,7 @@ const ours = "linkwright.dev/"
 func (l *loader) decode(p parsed) {
 	parts, missing := divided(p.root)
 	for _, key := range missing {
-		l.fail(p.pos(key), "another declaration begins here, and no --- divides it from the one before", "write --- in a line of its own before this one")
+		l.fail(p.pos(key), "another declaration begins here, without --- before it", "write --- on a line of its own before it")
 	}
 	for _, part := range parts {
 		l.decodeOne(parsed{p.file, part})
@@ -138,7 +138,7 @@ func (l *loader) kind(p parsed) string {
 	case text(version) != api.GroupVersion && (strings.HasPrefix(text(version), ours) || mistyped(text(version))):
 		fail(version, "apiVersion: expected "+api.GroupVersion+", found "+describe(version), otherVersion(text(version)))
 	case text(version) != api.GroupVersion:
-		fail(version, strings.TrimSuffix("this is no declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
+		fail(version, strings.TrimSuffix("this is not a declaration: its apiVersion is "+describe(version)+", its kind "+short(kind), ", its kind "),
 			foreignHint(kind))
 	case child(p.root, "kind") == nil:
 		fail(p.root, "kind is missing", cmp.Or(otherCase(p.root, "kind"), "Cluster, Link, Mesh or SyncPolicy"))
@@ -183,7 +183,7 @@ func otherVersion(written string) string {
 }
 
 func foreignHint(kind string) string {
-	hint := "only " + api.GroupVersion + " may stand in this tree"
+	hint := "only " + api.GroupVersion + " is allowed in this tree"
 	if kind == "Secret" {
 		hint += "; " + wayOfSecrets
 	}

@@ -18,7 +18,7 @@ func TestSelectorsAreBounded(t *testing.T) {
 	}
 	tree["mesh.yaml"] = &fstest.MapFile{Data: []byte(text.String())}
 	f, problems := Load("", tree)
-	want := "the selectors of all meshes up to Mesh m3333 are too many, or too long, for 1000 clusters"
+	want := "the selectors of all meshes up to Mesh m3333 are too many or too long for 1000 clusters"
 	if f != nil || len(problems) != 2 || problems[0].Message != want || problems[1].Code != Unjudged {
 		t.Errorf("Load: %v, want %q", problems, want)
 	}

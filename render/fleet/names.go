@@ -20,7 +20,7 @@ func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 		case !found:
 			l.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("cluster %q is not declared", c.Spec.SameAs), api.DidYouMean(string(c.Spec.SameAs), namesOf(names)))
 		case docs[at].value.Spec.SameAs != "":
-			l.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("%s is a second name itself", c.Spec.SameAs), "name a cluster that has an access")
+			l.failIn(docs[i].document, api.Path{"spec", "sameAs"}, fmt.Sprintf("%s is itself a second name", c.Spec.SameAs), "name a cluster that declares spec.access")
 		default:
 			gateway, as := c.Spec.Gateway, c.Spec.SameAs
 			c.Spec = names[at].Spec
@@ -33,10 +33,10 @@ func (l *loader) secondNames(names []Cluster, docs []declared[api.ClusterDoc]) {
 func (l *loader) between(d declared[api.LinkDoc], from, to *Cluster) bool {
 	switch {
 	case from.Spec.SameAs != "":
-		l.failIn(d.document, api.Path{"spec", "source"}, fmt.Sprintf("%s is a second name of %s, and second names are targets only", from.Name, from.Spec.SameAs),
+		l.failIn(d.document, api.Path{"spec", "source"}, fmt.Sprintf("%s is a second name of %s, and a second name can only be a target", from.Name, from.Spec.SameAs),
 			"write "+string(from.Spec.SameAs))
 	case to.Canonical() == from.Name:
-		l.failIn(d.document, api.Path{"spec", "target"}, fmt.Sprintf("%s is a second name of %s: a cluster is not linked with itself", to.Name, from.Name), "")
+		l.failIn(d.document, api.Path{"spec", "target"}, fmt.Sprintf("%s is a second name of %s, and a cluster cannot be linked with itself", to.Name, from.Name), "")
 	default:
 		return true
 	}

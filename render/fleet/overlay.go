@@ -33,9 +33,9 @@ func badOverlay(c api.ClusterDoc) bool {
 }
 
 func (l *loader) noComponent(d document, dir string) {
-	message, hint := fmt.Sprintf("%q is no directory of this tree", short(dir)), ""
+	message, hint := fmt.Sprintf("%q is not a directory of this tree", short(dir)), ""
 	if isDir(l.tree, dir) {
-		message = fmt.Sprintf("the directory %q holds no kustomization.yaml", short(dir))
+		message = fmt.Sprintf("the directory %q has no kustomization.yaml", short(dir))
 	}
 	if l.room(heap{file: d.file}) > 0 {
 		if l.dirs == nil {

@@ -43,7 +43,7 @@ func syntaxError(data []byte, err error) *fault {
 		}
 	}
 	col, hint := begins(data, line)
-	return &fault{line: line, col: col, message: "this is no YAML: " + message, hint: hint}
+	return &fault{line: line, col: col, message: "invalid YAML: " + message, hint: hint}
 }
 
 // begins is the column of the first word of a line, since the parser gives none; of a tab before it, the one invisible
@@ -56,7 +56,7 @@ func begins(data []byte, line int) (col int, hint string) {
 		}
 		blank := len(text) - len(bytes.TrimLeft(text, " \t"))
 		if tab := bytes.IndexByte(text[:blank], '\t'); tab >= 0 {
-			return tab + 1, "indent with spaces: YAML allows no tabs there"
+			return tab + 1, "indent with spaces, because YAML does not allow tabs here"
 		}
 		return blank + 1, ""
 	}
@@ -77,13 +77,13 @@ func (e *extent) bounded(data []byte) *fault {
 	e.add(f)
 	switch {
 	case f.over > 0:
-		return &fault{line: f.over, message: fmt.Sprintf("cannot be read: one document has more than %d words", MaxDocumentMarks), hint: "divide it"}
+		return &fault{line: f.over, message: fmt.Sprintf("cannot be read: one document has more than %d words", MaxDocumentMarks), hint: "split it"}
 	case e.documents > MaxDocuments:
-		return &fault{message: fmt.Sprintf("cannot be read: with it there would be more than %d documents", MaxDocuments), hint: wayTooMuch}
+		return &fault{message: fmt.Sprintf("cannot be read: the tree would have more than %d documents", MaxDocuments), hint: wayTooMuch}
 	case e.marks > MaxMarks:
-		return &fault{message: fmt.Sprintf("cannot be read: with it the declarations would have more than %d words", MaxMarks), hint: wayTooMuch}
+		return &fault{message: fmt.Sprintf("cannot be read: the declarations would have more than %d words", MaxMarks), hint: wayTooMuch}
 	}
 	return nil
 }
 
-const wayTooMuch = "a Mesh declares any number of links at once; is --path right?"
+const wayTooMuch = "declare many links with one Mesh, or check --path"

@@ -89,11 +89,11 @@ func (w *walker) custom(n *yaml.Node, t reflect.Type, at api.Path) any {
 	}
 	v := n.Value // as written: a float64 would turn 0.1 into its neighbour
 	if endless(v) {
-		w.fail(n, at, describe(n)+" is no "+t.Name(), "write it shorter")
+		w.fail(n, at, describe(n)+" is not a valid "+t.Name(), "write it shorter")
 		return nil
 	}
 	if err := into(v, reflect.New(t).Interface()); err != nil {
-		w.fail(n, at, fmt.Sprintf("%s is no %s: %v", describe(n), t.Name(), err), "")
+		w.fail(n, at, fmt.Sprintf("%s is not a valid %s: %v", describe(n), t.Name(), err), "")
 		return nil
 	}
 	return v
@@ -140,14 +140,14 @@ func unquoteIt(n *yaml.Node, want string) string {
 	bare := yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}
 	switch tag := bare.ShortTag(); {
 	case want == "a mapping" && n.Kind == yaml.SequenceNode:
-		return "leave out the dashes"
+		return "remove the dashes"
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
 	case want == "true or false" && slices.Contains([]string{"yes", "on", "y", "true"}, strings.ToLower(n.Value)):
 		return "write true"
 	case want == "true or false" && slices.Contains([]string{"no", "off", "n", "false"}, strings.ToLower(n.Value)):
 		return "write false"
 	case tag == "!!int" && strings.HasSuffix(want, "number"):
-		return "leave out the quotes: " + short(n.Value)
+		return "remove the quotes: " + short(n.Value)
 	}
 	return ""
 }

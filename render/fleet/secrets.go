@@ -25,12 +25,12 @@ const (
 // SecretRules gives all kinds of errors that Secrets may give.
 func SecretRules() []Rule {
 	return []Rule{
-		{SopsFile, "A file is encrypted by sops: linkwright holds no key, and decrypts nothing."},
+		{SopsFile, "A file is encrypted by sops, and linkwright does not decrypt files."},
 		{SecretManifest, "A Kubernetes Secret holds data, by itself or in a list."},
-		{SecretGenerator, "A kustomization makes a Secret of what stands in Git."},
-		{KubeconfigCredential, "A kubeconfig holds a credential: a token, a password, a key, or what a plugin is given."},
-		{PrivateKey, "A private key, of PEM or PuTTY, stands in a file, as it is or in base64."},
-		{Token, "A token of GitHub, GitLab, AWS, Google, Slack, Vault, age or npm, or a JSON Web Token, stands in a file."},
+		{SecretGenerator, "A kustomization generates a Secret from files in Git."},
+		{KubeconfigCredential, "A kubeconfig holds a credential: a token, a password, a key, or the credential of a plugin."},
+		{PrivateKey, "A file contains a private key of PEM or PuTTY, plain or in base64."},
+		{Token, "A file contains a token of GitHub, GitLab, AWS, Google, Slack, Vault, age or npm, or a JSON Web Token."},
 	}
 }
 
@@ -46,8 +46,8 @@ const (
 )
 
 const (
-	wayOfSecrets = "linkwright's credentials stand in access Secrets of the management cluster, filled by your secret manager: spec.access.kubeconfigSecret"
-	wayOut       = "replace it, for it is known to all who read the repository; " + wayOfSecrets
+	wayOfSecrets = "have your secret manager write it to an access Secret of the management cluster, and name that in spec.access.kubeconfigSecret"
+	wayOut       = "replace it, because everybody who reads the repository knows it; " + wayOfSecrets
 )
 
 // Secrets gives an error for each secret that a tree holds, wherever in it, hidden files and what is kustomize's included;
@@ -119,8 +119,8 @@ func (s *search) structure(name string, data []byte, cut bool) []api.Problem {
 	case tooMuch && named:
 		return []api.Problem{{
 			Pos:     api.Pos{File: name},
-			Message: "cannot be searched for secrets: it is too large, and there are words of one in it",
-			Hint:    "divide it, or leave it out of what linkwright reads",
+			Message: "cannot be searched for secrets, because it is too large, and it contains words that secrets have",
+			Hint:    "split it, or move it out of the directory that linkwright reads",
 		}}
 	case tooMuch, unfit(data) != nil: // the latter is told where it is read as a declaration
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 func sopsProblem(at api.Pos) api.Problem {
-	return secretAt(at, SopsFile, "this file is encrypted by sops, and linkwright decrypts nothing", "leave it out of what linkwright reads: "+wayOfSecrets)
+	return secretAt(at, SopsFile, "this file is encrypted by sops, and linkwright does not decrypt files", "move it out of the directory that linkwright reads; for a credential, "+wayOfSecrets)
 }
 
 // sopsText is the line on which sops shows in a dotenv or an ini file, or 0. Under another name, only its last word counts.
@@ -57,7 +57,7 @@ func pemKeys(name string, data []byte) []api.Problem {
 			continue
 		}
 		if size := privateKey(data[at:]); size > 0 {
-			out, after = append(out, secretAt(placeAt(name, data, at), PrivateKey, "a private key stands here", "")), at+size
+			out, after = append(out, secretAt(placeAt(name, data, at), PrivateKey, "this is a private key", "")), at+size
 		}
 	}
 	return out
@@ -83,7 +83,7 @@ func puttyKeys(name string, data []byte) []api.Problem {
 			body = at + next + len(private)
 		}
 		if body-at < most && keyBody(bytes.TrimLeft(data[body:], " 0123456789")) > 0 {
-			out, last = append(out, secretAt(placeAt(name, data, at), PrivateKey, "a private key of PuTTY stands here", "")), body
+			out, last = append(out, secretAt(placeAt(name, data, at), PrivateKey, "this is a private key of PuTTY", "")), body
 		}
 	}
 	return out
@@ -187,7 +187,7 @@ func encodedKeys(name string, data []byte) []api.Problem {
 		after = end
 		text, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(string(data[at:at+(end-at)/4*4]), "=")) // as far as it goes
 		if bytes.Contains(text, []byte("PRIVATE KEY")) {
-			out = append(out, secretAt(placeAt(name, data, at), PrivateKey, "a private key, in base64, stands here", ""))
+			out = append(out, secretAt(placeAt(name, data, at), PrivateKey, "this is a private key in base64", ""))
 		}
 	}
 	return out

@@ -62,7 +62,7 @@ func tokens(name string, data []byte) []api.Problem {
 			}
 			body := kind.body(data[at+len(kind.begin):])
 			if after = at + len(kind.begin) + len(body); kind.fits(body) {
-				out = append(out, secretAt(placeAt(name, data, at), Token, kind.of+" stands here", ""))
+				out = append(out, secretAt(placeAt(name, data, at), Token, "this is "+kind.of, ""))
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func webTokens(name string, data []byte) []api.Problem {
 			end++
 		}
 		if after = end; isWebToken(string(data[at:end])) {
-			out = append(out, secretAt(placeAt(name, data, at), Token, "a JSON Web Token stands here", ""))
+			out = append(out, secretAt(placeAt(name, data, at), Token, "this is a JSON Web Token", ""))
 		}
 	}
 	return out

@@ -55,7 +55,7 @@ func TestTokens(t *testing.T) {
 			case tt.says == "" && len(found) > 0:
 				t.Errorf("%s in %s: %v", name, file, found)
 			case tt.says == "":
-			case len(found) != 1 || found[0].Code != Token || !strings.HasPrefix(found[0].Message, tt.says) || found[0].Pos.Line != 2:
+			case len(found) != 1 || found[0].Code != Token || !strings.HasPrefix(found[0].Message, "this is "+tt.says) || found[0].Pos.Line != 2:
 				t.Errorf("%s in %s: %v", name, file, found)
 			case strings.Contains(found[0].String(), varied[:12]):
 				t.Errorf("%s in %s is repeated: %v", name, file, found[0])

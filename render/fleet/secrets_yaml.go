@@ -85,7 +85,7 @@ func (p parsed) secretsOf(n *yaml.Node) []api.Problem {
 		out = append(out, p.kubeconfig(n)...)
 	}
 	if generator := keyNode(n, "secretGenerator"); generator != nil {
-		out = append(out, secretAt(p.pos(generator), SecretGenerator, "secretGenerator makes a Secret of what stands in Git",
+		out = append(out, secretAt(p.pos(generator), SecretGenerator, "secretGenerator generates a Secret from files in Git",
 			"a secret does not belong in Git: "+wayOfSecrets))
 	}
 	return out

@@ -97,8 +97,8 @@ func (w *walker) unindented(n *yaml.Node, at api.Path, strays map[string]string)
 		}
 		if !slices.Contains(told, above) {
 			told = append(told, above)
-			w.fail(n.Content[i], join(at, n.Content[i].Value), "stands too far left: it belongs below "+above,
-				fmt.Sprintf("indent it, and what follows of %s, by two blanks more than %s", above, above))
+			w.fail(n.Content[i], join(at, n.Content[i].Value), "is indented too little: it belongs below "+above,
+				fmt.Sprintf("indent it, and the rest of %s, by two spaces more than %s", above, above))
 		}
 		w.broken[strings.Join(join(at, above), "\x00")] = true
 	}

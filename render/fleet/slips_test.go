@@ -36,11 +36,11 @@ spec:
 // One slip gives one error, and doing what its hint says gives a fleet.
 func TestHintsLeadToValidDeclarations(t *testing.T) {
 	for name, tt := range map[string]struct{ hint, text, wrong, right string }{
-		"divider":   {"write --- in a line of its own", slipClusters + slipLink, "---\n" + slipLink, "---\n" + slipLink},
+		"divider":   {"write --- on a line of its own", slipClusters + slipLink, "---\n" + slipLink, "---\n" + slipLink},
 		"unit":      {"60s", slipClusters + slipPolicy + "  interval: 60\n", "interval: 60\n", "interval: 60s\n"},
-		"quotes":    {"leave out the quotes: 2", slipClusters + slipPolicy + "  prune: {minAllowed: \"2\"}\n", `"2"`, "2"},
+		"quotes":    {"remove the quotes: 2", slipClusters + slipPolicy + "  prune: {minAllowed: \"2\"}\n", `"2"`, "2"},
 		"far left":  {"indent it", slipClusters + strings.ReplaceAll(slipLink, "  ", ""), "source: west\ntarget: east", "  source: west\n  target: east"},
-		"one blank": {"indent it by 2 blanks", slipClusters + strings.Replace(slipLink, "  target", "   target", 1), "   target", "  target"},
+		"one blank": {"indent it by 2 spaces", slipClusters + strings.Replace(slipLink, "  target", "   target", 1), "   target", "  target"},
 		"colon":     {"write KEY: VALUE", slipClusters + strings.Replace(slipLink, "source: ", "source:", 1), "source:west", "source: west"},
 		"quote":     {"write \" where the value ends", slipClusters + strings.Replace(slipLink, "west\n", "\"west\n", 1), "\"west", "west"},
 		"brace":     {"write } where it ends", slipClusters + strings.Replace(slipLink, "-east}", "-east", 1), "-east\n", "-east}\n"},

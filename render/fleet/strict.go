@@ -47,7 +47,7 @@ func (w *walker) nearest(key string, f fields) string {
 		return ""
 	}
 	if key == "maxFraction" && f.find("maxLinks") != nil {
-		return "maxLinks and maxClusters limit what a commit removes now"
+		return "maxLinks and maxClusters limit now what a commit removes: use them"
 	}
 	return api.DidYouMean(key, f.names())
 }
@@ -75,11 +75,11 @@ func (w *walker) saidOf(at api.Path) bool {
 // value gives what a node is for a type, or nil after a problem.
 func (w *walker) value(n *yaml.Node, t reflect.Type, at api.Path) any {
 	if n.Kind == yaml.AliasNode {
-		w.fail(n, at, "aliases are refused: *"+n.Value, "write the value out")
+		w.fail(n, at, "aliases are not allowed: *"+n.Value, "write the value out")
 		return nil
 	}
 	if n.Anchor != "" {
-		w.fail(n, at, "anchors are refused: &"+n.Anchor, "write the value out where it is used")
+		w.fail(n, at, "anchors are not allowed: &"+n.Anchor, "write the value out where it is used")
 	}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -131,7 +131,7 @@ func misplaced(t reflect.Type, e entry) string {
 	case t == reflect.TypeFor[metav1.LabelSelector]() && e.value.Kind == yaml.ScalarNode:
 		return fmt.Sprintf("write matchLabels: {%s: %s}", short(e.key), short(e.value.Value))
 	case t == reflect.TypeFor[api.LinkSpec]() && (e.key == "source" || e.key == "target"):
-		return "a mesh gives source and target itself"
+		return "a mesh sets source and target itself"
 	}
 	return ""
 }
@@ -193,7 +193,7 @@ func (w *walker) entries(n *yaml.Node, at api.Path) ([]entry, bool) {
 		switch before, twice := first[key.Value]; {
 		case !w.plainKey(key, at):
 		case twice:
-			w.fail(key, join(at, key.Value), fmt.Sprintf("this key stands here twice, first in line %d", before.Line), "")
+			w.fail(key, join(at, key.Value), fmt.Sprintf("this key is declared twice, first in line %d", before.Line), "")
 		default:
 			first[key.Value] = key
 			out = append(out, entry{key.Value, key, n.Content[i+1]})
@@ -205,11 +205,11 @@ func (w *walker) entries(n *yaml.Node, at api.Path) ([]entry, bool) {
 func (w *walker) plainKey(key *yaml.Node, at api.Path) bool {
 	switch {
 	case key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
-		w.fail(key, join(at, key.Value), "merge keys are refused", "write the fields out")
+		w.fail(key, join(at, key.Value), "merge keys are not allowed", "write the fields out")
 	case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 		w.fail(key, join(at, key.Value), "expected a string as key, found "+describe(key), quoteIt(key))
 	case key.Anchor != "":
-		w.fail(key, join(at, key.Value), "anchors are refused: &"+key.Anchor, "write the value out where it is used")
+		w.fail(key, join(at, key.Value), "anchors are not allowed: &"+key.Anchor, "write the value out where it is used")
 	default:
 		return true
 	}

@@ -12,7 +12,7 @@ import (
 
 var (
 	errSymlink   = errors.New("symbolic links are not followed")
-	errIrregular = errors.New("it is no regular file")
+	errIrregular = errors.New("it is not a regular file")
 )
 
 // read decodes all documents of a tree of plain YAML.
@@ -41,7 +41,7 @@ func (l *loader) read(tree fs.FS) {
 		l.unreadable(".", err)
 	}
 	if l.found == 0 && !l.partial {
-		l.empty("is --path right?")
+		l.empty("check --path")
 	}
 }
 
@@ -56,7 +56,7 @@ func (l *loader) secrets(tree fs.FS) {
 
 // empty is a problem only where all could be read.
 func (l *loader) empty(hint string) {
-	l.problems = append(l.problems, api.Problem{Code: NoDeclarations, Message: "the tree holds no declaration", Hint: hint})
+	l.problems = append(l.problems, api.Problem{Code: NoDeclarations, Message: "the tree has no declaration", Hint: hint})
 }
 
 func (l *loader) unreadable(name string, cause error) {
@@ -116,11 +116,11 @@ func (l *loader) bytes(tree fs.FS, name string) ([]byte, bool) {
 	switch {
 	case info.Size() > MaxFileBytes:
 		l.size -= info.Size()
-		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: it is larger than %d MiB", MaxFileBytes>>20), "divide it")
+		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: it is larger than %d MiB", MaxFileBytes>>20), "split it")
 		return nil, false
 	case l.size > MaxTreeBytes:
 		l.full = true
-		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: with it the declarations would be larger than %d MiB", MaxTreeBytes>>20), wayTooMuch)
+		l.refuse(api.Pos{File: name}, fmt.Sprintf("cannot be read: the declarations would be larger than %d MiB", MaxTreeBytes>>20), wayTooMuch)
 		return nil, false
 	}
 	data, err := fs.ReadFile(tree, name)

@@ -26,8 +26,8 @@ func templated(data []byte) *fault {
 		text, _, _ := strings.Cut(r.text, " #")
 		if at := strings.Index(text, "{{"); at >= 0 {
 			return &fault{
-				line: r.line, col: r.indent + at + 1, message: "this is a template: {{ stands here",
-				hint: "linkwright renders no templates: write the value, or commit what helm template makes of it",
+				line: r.line, col: r.indent + at + 1, message: "this is a template, because it contains {{",
+				hint: "linkwright does not render templates: write the value, or commit the output of helm template",
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (u *unclosed) end() *fault {
 	}
 	first := u.open[0]
 	opener := map[byte]string{'}': "{", ']': "["}[first.closer]
-	return &fault{line: first.line, col: first.col, message: fmt.Sprintf("this is no YAML: this %s is not closed", opener), hint: "write " + closers + " where it ends"}
+	return &fault{line: first.line, col: first.col, message: fmt.Sprintf("invalid YAML: this %s is not closed", opener), hint: "write " + closers + " where it ends"}
 }
 
 // flowFrom is where the value of a line in block style begins, if it begins with a bracket or a quote; else -1.
@@ -104,7 +104,7 @@ func flowFrom(text string) int {
 func (u *unclosed) flow(r row, from int) *fault {
 	for i, begins := from, true; i < len(r.text) && len(u.open) <= deepestFlow; i++ {
 		say := func(message, hint string) *fault {
-			return &fault{line: r.line, col: r.indent + i + 1, message: "this is no YAML: " + message, hint: hint}
+			return &fault{line: r.line, col: r.indent + i + 1, message: "invalid YAML: " + message, hint: hint}
 		}
 		switch c := r.text[i]; {
 		case c == ' ':
@@ -114,7 +114,7 @@ func (u *unclosed) flow(r row, from int) *fault {
 		case (c == '"' || c == '\'') && begins:
 			end := quoteEnd(r.text, i)
 			if end < 0 {
-				return say(fmt.Sprintf("the quote %c that begins here is not closed in its line", c), fmt.Sprintf("write %c where the value ends", c))
+				return say(fmt.Sprintf("the quote %c that begins here is not closed on its line", c), fmt.Sprintf("write %c where the value ends", c))
 			}
 			i = end
 		case c == '{' || c == '[':
@@ -127,7 +127,7 @@ func (u *unclosed) flow(r row, from int) *fault {
 			u.open = u.open[:len(u.open)-1]
 			if rest := strings.TrimLeft(r.text[i+1:], " "); len(u.open) == 0 && rest != "" && strings.IndexByte("}]", rest[0]) >= 0 {
 				i += len(r.text[i+1:]) - len(rest) + 1
-				return say(fmt.Sprintf("this %c closes nothing", rest[0]), "leave it out")
+				return say(fmt.Sprintf("this %c closes nothing", rest[0]), "remove it")
 			}
 		}
 		begins = strings.IndexByte("{[,:", r.text[i]) >= 0

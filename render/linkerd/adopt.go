@@ -204,12 +204,12 @@ func ToolOf(body object.Body, live object.Record) Tool {
 	join := func(prefix string) string { return labels[prefix+"namespace"] + "/" + labels[prefix+"name"] }
 	switch {
 	case labels["helm.toolkit.fluxcd.io/name"] != "":
-		return Tool{"Flux", "HelmRelease " + join("helm.toolkit.fluxcd.io/"), "take the link out of `controllers` in its values: helm.sh/resource-policy: keep, which the adoption sets, has Helm leave the object"}
+		return Tool{"Flux", "HelmRelease " + join("helm.toolkit.fluxcd.io/"), "remove the link from `controllers` in its values; adopt sets helm.sh/resource-policy: keep, so Helm does not delete the object"}
 	case labels["kustomize.toolkit.fluxcd.io/name"] != "":
-		return Tool{"Flux", "Kustomization " + join("kustomize.toolkit.fluxcd.io/"), "annotate it there with kustomize.toolkit.fluxcd.io/prune: disabled, and then take it out"}
+		return Tool{"Flux", "Kustomization " + join("kustomize.toolkit.fluxcd.io/"), "annotate it there with kustomize.toolkit.fluxcd.io/prune: disabled, and then remove it"}
 	case annotations["argocd.argoproj.io/tracking-id"] != "" || instance != "":
 		app, _, _ := strings.Cut(annotations["argocd.argoproj.io/tracking-id"], ":")
-		return Tool{"Argo CD", "Application " + cmp.Or(app, instance), "annotate it there with argocd.argoproj.io/sync-options: Prune=false, and then take it out"}
+		return Tool{"Argo CD", "Application " + cmp.Or(app, instance), "annotate it there with argocd.argoproj.io/sync-options: Prune=false, and then remove it"}
 	}
 	return Tool{}
 }

@@ -34,7 +34,7 @@ func Kubeconfig(at Endpoint, token object.Secret) ([]byte, error) {
 	case !plain([]byte(at.Server)):
 		return nil, errors.New("the address of the target's API server is not printable ASCII: correct the Cluster's apiServer, or the server in its access")
 	case !plain(secret):
-		return nil, errors.New("the target issued a token that is not printable ASCII, which linkwright does not use")
+		return nil, errors.New("the target issued a token that is not printable ASCII, so linkwright does not use it")
 	}
 	out := make([]byte, 0, len(beforeServer+beforeCA+beforeToken)+len(at.Server)+base64.StdEncoding.EncodedLen(len(at.CA))+len(secret)+mostFill)
 	out = filled(append(append(out, beforeServer...), at.Server...))

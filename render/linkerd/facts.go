@@ -179,7 +179,7 @@ func (r *reader) writable() {
 	}
 	switch {
 	case served == "":
-		r.miss(AsSource, reason.LinkerdNotInstalled, "the API does not serve links.%s: install the multicluster extension of Linkerd", Group)
+		r.miss(AsSource, reason.LinkerdNotInstalled, "the API server does not serve links.%s: install the multicluster extension of Linkerd", Group)
 	case served == LinkVersion && r.hidden(clusterRole(LocalAccessRole), AsSource):
 	case served == LinkVersion && r.roleless(LocalAccessRole):
 		r.miss(AsSource, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
@@ -194,7 +194,7 @@ func (r *reader) config() {
 		return
 	}
 	if !ok {
-		r.missBoth(reason.LinkerdNotInstalled, "%s is missing: it tells Linkerd's version and domains; install Linkerd, or declare spec.linkerd.namespace", key)
+		r.missBoth(reason.LinkerdNotInstalled, "%s is missing, so linkwright cannot read Linkerd's version and domains: install Linkerd, or declare spec.linkerd.namespace", key)
 		return
 	}
 	v, err := r.said.decode(values)
@@ -203,10 +203,10 @@ func (r *reader) config() {
 		return
 	}
 	if v.ClusterDomain == "" {
-		r.miss(AsTarget, reason.LinkerdConfigInvalid, "%s: values hold no clusterDomain", key)
+		r.miss(AsTarget, reason.LinkerdConfigInvalid, "%s: key values has no clusterDomain: repair Linkerd's installation", key)
 	}
 	if v.LinkerdVersion == "" {
-		r.miss(AsSource, reason.LinkerdConfigInvalid, "%s: values hold no linkerdVersion, from which the controller's image is taken", key)
+		r.miss(AsSource, reason.LinkerdConfigInvalid, "%s: key values has no linkerdVersion, from which linkwright takes the controller's image: repair Linkerd's installation", key)
 	}
 	r.anchors(v.IdentityTrustAnchorsPEM)
 	r.f.Version = v.LinkerdVersion
@@ -239,13 +239,13 @@ func (r *reader) endpoint(access string) {
 	if server == "" {
 		server = access
 		if r.c.Access.InCluster || Loopback(access) {
-			r.miss(AsTarget, reason.APIServerAddressInvalid, "peers cannot use the address %s: declare spec.apiServer", access)
+			r.miss(AsTarget, reason.APIServerAddressInvalid, "other clusters cannot use the address %s: declare spec.apiServer", access)
 		}
 	}
 	key := object.Key{Kind: "ConfigMap", Namespace: kubeSystem, Name: rootCA}
 	ca, _ := r.text(key, "ca.crt")
 	if ca == "" && !r.hidden(key, AsTarget) {
-		r.miss(AsTarget, reason.ClusterCAMissing, "%s holds no ca.crt: the cluster's root-ca-certificate-publisher controller supplies it", key)
+		r.miss(AsTarget, reason.ClusterCAMissing, "%s has no ca.crt: check that the cluster's controller manager runs its root-ca-certificate-publisher", key)
 	}
 	r.f.API = Endpoint{Server: server, CA: ca}
 }

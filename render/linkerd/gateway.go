@@ -56,7 +56,7 @@ func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 	case g.Probe.Port == "":
 		lack("probe.port", "has no port named "+portProbe)
 	case g.Probe.Period == "":
-		lack("probe.period", "has no annotation "+probePeriod+" that is a duration above zero")
+		lack("probe.period", "has no annotation "+probePeriod+" with a duration above zero")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func Given(secret object.Body, target api.ClusterName, f Facts, controlPlane bool) (object.Secret, error) {
 	var s corev1.Secret
 	if json.Unmarshal(secret.Bytes(), &s) != nil {
-		return object.Secret{}, errors.New("it is no Secret") // the cause could quote it
+		return object.Secret{}, errors.New("it is not a Secret") // the cause could quote it
 	}
 	if s.Type != KubeconfigSecretType {
 		return object.Secret{}, fmt.Errorf("its type is %s, and must be %s", s.Type, KubeconfigSecretType)
@@ -113,7 +113,7 @@ type givenUser struct {
 func CheckKubeconfig(raw []byte, declared string) error {
 	var c givenConfig
 	if yaml.Unmarshal(raw, &c) != nil {
-		return errors.New("it is no kubeconfig in YAML or JSON")
+		return errors.New("it is not a kubeconfig in YAML or JSON")
 	}
 	if c.CurrentContext == "" {
 		return errors.New("it has no current-context")
@@ -126,7 +126,7 @@ func CheckKubeconfig(raw []byte, declared string) error {
 			return c.checkUser(x.Context.User)
 		}
 	}
-	return errors.New("it does not hold the context that current-context names")
+	return errors.New("its current-context names a context that it does not have")
 }
 
 func (c givenConfig) checkCluster(name, declared string) error {
@@ -135,20 +135,20 @@ func (c givenConfig) checkCluster(name, declared string) error {
 			return e.Cluster.check(declared)
 		}
 	}
-	return errors.New("it does not hold the cluster that its context names")
+	return errors.New("its context names a cluster that it does not have")
 }
 
 func (c givenCluster) check(declared string) error {
 	at, err := url.Parse(c.Server)
 	switch {
 	case err != nil || at.Scheme != "https" || at.Host == "":
-		return errors.New("server is no https URL")
+		return errors.New("server is not an https URL")
 	case Loopback(c.Server) && c.Server != declared:
-		return errors.New("server names the own machine, which in the source's pods is not the target")
+		return errors.New("server is a loopback address, which does not lead to the target from the source's pods")
 	case c.Insecure:
-		return errors.New("insecure-skip-tls-verify is not accepted: give the CA as certificate-authority-data")
+		return errors.New("insecure-skip-tls-verify is not allowed: use certificate-authority-data")
 	case c.CAFile != "":
-		return errors.New("certificate-authority refers to a file: give certificate-authority-data")
+		return errors.New("certificate-authority refers to a file: use certificate-authority-data")
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (c givenConfig) checkUser(name string) error {
 			return e.User.check()
 		}
 	}
-	return errors.New("it does not hold the user that its context names")
+	return errors.New("its context names a user that it does not have")
 }
 
 func (u givenUser) check() error {
@@ -169,14 +169,14 @@ func (u givenUser) check() error {
 		{u.KeyFile, "client-key", "client-key-data"},
 	} {
 		if f.value != "" {
-			return fmt.Errorf("%s refers to a file: give %s", f.field, f.instead)
+			return fmt.Errorf("%s refers to a file: use %s", f.field, f.instead)
 		}
 	}
 	switch {
 	case given(u.Exec):
-		return errors.New("exec starts a program, which Linkerd's images do not have: give a token")
+		return errors.New("exec starts a program, which Linkerd's images do not have: use a token")
 	case given(u.AuthProvider):
-		return errors.New("auth-provider is not supported: give a token")
+		return errors.New("auth-provider is not supported: use a token")
 	case u.Token == "" && (len(u.Cert) == 0 || len(u.Key) == 0):
 		return errors.New("its user has neither a token nor a client certificate with its key")
 	}

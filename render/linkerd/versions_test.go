@@ -42,7 +42,7 @@ func TestSkewed(t *testing.T) {
 
 // What a source's Links are written in is what its API serves, whatever runs; what controllers of ours need is asked for where they may be.
 func TestFactsOfOldLinkerd(t *testing.T) {
-	const nothing = "LinkerdNotInstalled the API does not serve links.multicluster.linkerd.io: install the multicluster extension of Linkerd"
+	const nothing = "LinkerdNotInstalled the API server does not serve links.multicluster.linkerd.io: install the multicluster extension of Linkerd"
 	for _, tt := range []struct {
 		version               string
 		unserved              int // of the versions of Links, the newest first

@@ -8,23 +8,23 @@ import "github.com/linkwright/linkwright/object"
 type Mark struct{ Name, Why string }
 
 // ByLinkerd is why nobody sets what Linkerd sets.
-const ByLinkerd = "Linkerd finds its parts by it"
+const ByLinkerd = "Linkerd finds its own objects by it"
 
 const (
-	byEngine    = "another tool would take the object for its own"
+	byEngine    = "another tool would treat the object as its own"
 	byCopies    = "a tool would copy the object, or its secret, to another namespace"
 	byCloud     = "the pod would get a cloud's credentials"
-	byWebhook   = "a webhook would put a program into the pod, which runs with the account that reads other clusters"
+	byWebhook   = "a webhook would add a container to the pod, whose account can read other clusters"
 	byNetwork   = "the pod would get another network"
-	byRuntime   = "it tells the container runtime how to run the pod"
-	byWriter    = "its own controller writes it"
-	byKustomize = "kustomize keeps its own books in it"
+	byRuntime   = "it changes how the container runtime runs the pod"
+	byWriter    = "only its own controller writes it"
+	byKustomize = "kustomize keeps its own records in it"
 )
 
 // OfAll are the same for every object.
 func OfAll() []Mark {
 	return []Mark{
-		{object.Prefix, "linkwright tells its own objects by it"},
+		{object.Prefix, "linkwright recognizes its own objects by it"},
 		{"mirror.linkerd.io/", ByLinkerd},
 		{"multicluster.linkerd.io/", ByLinkerd},
 		{"linkerd.io/", ByLinkerd},
@@ -76,8 +76,8 @@ func OfPods() []Mark {
 		{"cni.projectcalico.org/", "the pod would get an address of the committer's choice"},
 		{"conjur.org/", byWebhook},
 		{"consul.hashicorp.com/", byWebhook},
-		{"container.apparmor.security.beta.kubernetes.io/", "the pod's confinement is rendered"},
-		{"container.seccomp.security.alpha.kubernetes.io/", "the pod's confinement is rendered"},
+		{"container.apparmor.security.beta.kubernetes.io/", "linkwright renders the pod's security settings"},
+		{"container.seccomp.security.alpha.kubernetes.io/", "linkwright renders the pod's security settings"},
 		{"dapr.io/", byWebhook},
 		{"inject.istio.io/", byWebhook},
 		{"instrumentation.opentelemetry.io/", byWebhook},
@@ -86,7 +86,7 @@ func OfPods() []Mark {
 		{"kuma.io/", byWebhook},
 		{"oneagent.dynatrace.com/", byWebhook},
 		{"proxy.istio.io/", byWebhook},
-		{"seccomp.security.alpha.kubernetes.io/", "the pod's confinement is rendered"},
+		{"seccomp.security.alpha.kubernetes.io/", "linkwright renders the pod's security settings"},
 		{"sidecar.istio.io/", byWebhook},
 		{"sidecar.opentelemetry.io/", byWebhook},
 		{"vault.hashicorp.com/", byWebhook},

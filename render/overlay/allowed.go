@@ -66,16 +66,16 @@ func declared() map[string]string {
 	const (
 		deployment = "Deployment.apps "
 		container  = "Deployment.apps spec.template.spec.containers.*."
-		selector   = "a selector never changes: use labels, with includeSelectors: false, in place of commonLabels"
-		content    = "linkwright writes what is in a Secret, no overlay sees it"
+		selector   = "a selector cannot change: use labels with includeSelectors: false instead of commonLabels"
+		content    = "only linkwright writes the content of a Secret"
 	)
 	return map[string]string{
 		anyKind + " spec.selector":                   selector,
 		"Link.multicluster.linkerd.io spec":          "declare it in the Link, or in its target's Cluster",
 		deployment + "spec.replicas":                 "declare controller.replicas of the Link",
-		deployment + "spec.template.spec.containers": "no container may come in, go or take another's place: it would run with the account that reads other clusters",
+		deployment + "spec.template.spec.containers": "an overlay must not add, remove or replace a container: its account can read other clusters",
 		container + "args":                           "declare controller.logLevel and controller.headless of the Link",
-		container + "image":                          "declare controller.image of the Link, where --allow-controller-image allows it",
+		container + "image":                          "declare controller.image of the Link, if --allow-controller-image allows it",
 		secretKind + " data":                         content,
 		secretKind + " stringData":                   content,
 	}

@@ -14,8 +14,8 @@ import (
 type rule string
 
 const (
-	noName          = "it is no name: a name has at most 63 letters, digits, dashes, dots and underscores, and before it perhaps a domain and a slash"
-	noPodAnnotation = "a pod gets no annotations but the few that docs/overlays.md lists: others can tell a webhook, or what runs the pod, to change it"
+	noName          = "it is not a valid name: use at most 63 letters, digits, dashes, dots and underscores, with an optional domain and slash before"
+	noPodAnnotation = "a pod may have only the annotations that docs/overlays.md lists, because others can make a webhook or the container runtime change it"
 )
 
 func among(rows []marks.Mark, key string) rule {
@@ -64,7 +64,7 @@ func podLabelRule(key string) rule {
 	}
 	for _, word := range marks.Suspects() {
 		if strings.Contains(strings.ToLower(key), word) {
-			return rule("a name with the word " + word + " can tell a webhook which program to put into the pod")
+			return rule("a name with the word " + word + " can make a webhook add a container to the pod")
 		}
 	}
 	return ""
@@ -96,9 +96,9 @@ func proxyRule(key string) rule {
 	if slices.Contains(marks.ProxySettings(), key) {
 		return ""
 	}
-	return "of Linkerd's annotations only sizes, ports, times and logs of the proxy may be set"
+	return "an overlay may set only Linkerd's annotations for sizes, ports, times and logs of the proxy"
 }
 
 func noAnnotation(string) rule {
-	return "tools that copy Secrets to other namespaces are told so by annotations: give your patch a target without Secrets, or use a label"
+	return "an annotation can make a tool copy a Secret to another namespace: give your patch a target without Secrets, or use a label"
 }

@@ -89,7 +89,7 @@ func (m *merge) leaf(p *spot, was, is any) any {
 	}
 	if check := p.tree.leaf.check; check != nil && is != nil {
 		if why := check(is); why != "" {
-			m.refused = append(m.refused, refusal{p.shown, "must not be so: " + why, ""})
+			m.refused = append(m.refused, refusal{p.shown, "has a value that is not allowed: " + why, ""})
 			return was
 		}
 	}
@@ -142,7 +142,7 @@ func (m *merge) keyed(p *spot, was, is any) any {
 		at := p.below(k)
 		if _, rendered := before[k]; rendered {
 			if !same(before[k], after[k]) {
-				m.refused = append(m.refused, refusal{at.shown, verb(before[k], after[k]), "what is rendered stays: an overlay may only add to it"})
+				m.refused = append(m.refused, refusal{at.shown, verb(before[k], after[k]), "an overlay may only add to what linkwright renders"})
 			}
 			continue
 		}
@@ -171,7 +171,7 @@ func (m *merge) key(p *spot, key string, value any) string {
 	}
 	if strings.HasSuffix(p.path, "labels") {
 		if faults := validation.IsValidLabelValue(text); len(faults) > 0 {
-			return "its value is none of a label: " + faults[0]
+			return "its value is not a valid label value: " + faults[0]
 		}
 	}
 	return ""
@@ -191,13 +191,13 @@ func (m *merge) hint(p *spot) string {
 			}
 		}
 		if words := at.free(); len(words) > 0 && at.up != nil {
-			return fmt.Sprintf("of %s only %s may change", at.shown, strings.Join(words, ", "))
+			return fmt.Sprintf("in %s, an overlay may change only %s", at.shown, strings.Join(words, ", "))
 		}
 	}
 	if m.kind == secretKind {
-		return "only labels may be added to it"
+		return "an overlay may add only labels to it"
 	}
-	return "only labels and annotations may be added to it"
+	return "an overlay may add only labels and annotations to it"
 }
 
 // free are the fields of a place that may change.

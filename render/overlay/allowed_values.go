@@ -41,7 +41,7 @@ func only(v any, words ...string) string {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return "it must be a map"
+		return "it must be a mapping"
 	}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(words, k) {

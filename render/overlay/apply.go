@@ -128,7 +128,7 @@ func (t *task) prepare(ctx context.Context) ([]api.Problem, error) {
 	for _, p := range t.component.Patches {
 		c, err := newChooser(p.Target)
 		if err != nil {
-			return []api.Problem{{Pos: p.At, Message: fmt.Sprintf("target of a patch: %v", err), Hint: "names and kinds are regular expressions, selectors those of labels"}}, nil
+			return []api.Problem{{Pos: p.At, Message: fmt.Sprintf("the target of a patch is invalid: %v", err), Hint: "write names and kinds as regular expressions, and selectors as label selectors"}}, nil
 		}
 		t.choosers = append(t.choosers, c)
 	}
@@ -151,8 +151,8 @@ func (t *task) taken() []api.Problem {
 		for _, o := range w.Objects {
 			if at, ok := t.base.at[o.Key]; ok {
 				out = append(out, api.Problem{
-					Pos: at, Message: fmt.Sprintf("%s is rendered already, for %s", o.Key, w.End),
-					Hint: "change it by a patch with a target, or give yours another name",
+					Pos: at, Message: fmt.Sprintf("linkwright already renders %s, for %s", o.Key, w.End),
+					Hint: "change it with a patch that has a target, or give your object another name",
 				})
 			}
 		}
@@ -199,9 +199,9 @@ func wrongly(in Input, problems []api.Problem) *object.Reason {
 	first := problems[slices.IndexFunc(problems, func(p api.Problem) bool { return !p.Warning })]
 	more := ""
 	if n := len(problems) - 1; n > 0 {
-		more = fmt.Sprintf("; and %d more: run validate", n)
+		more = fmt.Sprintf("; and %d more: run linkwright validate PATH", n)
 	}
-	return object.Because(reason.OverlayInvalid, "the overlay %s is wrong: %s%s", in.Dir, first, more)
+	return object.Because(reason.OverlayInvalid, "overlay %s is invalid: %s%s", in.Dir, first, more)
 }
 
 // hold holds every end that is not held already.

@@ -122,8 +122,8 @@ func TestMisbehavingChild(t *testing.T) {
 		{"babble", "bla bla", false},
 		{"replay", "it answers job", false},
 		{"objects", "at most 20000 are allowed", false},
-		{"origin", "no file of the job", false},
-		{"list", "no JSON object", false},
+		{"origin", "is not a file of the job", false},
+		{"list", "is not a JSON object", false},
 		{"chosen", "targets are answered", false},
 	} {
 		c := patient // on a machine with much to do, the others must not end by the limit
@@ -166,7 +166,7 @@ func TestWarn(t *testing.T) {
 		}
 		c.endIdle()
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "filters no system calls") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "does not filter system calls") {
 		t.Errorf("warnings of two children without a lock: %q", warnings)
 	}
 }
@@ -218,8 +218,8 @@ func TestGateBounds(t *testing.T) {
 		{"depth", "d14/kustomization.yaml:1:13: kustomizations are nested deeper than 16 levels", deep},
 		{"files", "kustomization.yaml: reads too much: 32768 files", wide},
 		{"file", "kustomization.yaml:1:13: a.yaml is too large: at most 4 MiB are read (split the file)", one(strings.Repeat("#", maxFile+1))},
-		{"values", "a.yaml: holds too many values", one(strings.Repeat("- a\n", maxValues))},
-		{"documents", "a.yaml: holds too many values", one(strings.Repeat("---\n", maxValues/2))},
+		{"values", "a.yaml: has too many values", one(strings.Repeat("- a\n", maxValues))},
+		{"documents", "a.yaml: has too many values", one(strings.Repeat("---\n", maxValues/2))},
 		{"nesting", "a.yaml:1:102: is nested deeper than 100 levels", one(strings.Repeat("[", 200) + strings.Repeat("]", 200))},
 	} {
 		_, problems := newGate(row.tree, Limits{}).root()
@@ -228,7 +228,7 @@ func TestGateBounds(t *testing.T) {
 		}
 	}
 	_, problems := newGate(one(strings.Repeat("#", 2000)), Limits{Bytes: 1000}).root()
-	if want := "with a.yaml the files are too large together"; len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+	if want := "with a.yaml, the files are too large in total"; len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
 		t.Errorf("root(bytes): -want +got\n-%s\n+%v", want, problems)
 	}
 }

@@ -36,7 +36,7 @@ func (e boundError) Unwrap() error { return e.error }
 // blames says that an error of a build is about what it was given, and what to do about it; else this machine failed.
 func blames(err error) (hint string, blamed bool) {
 	if _, ok := errors.AsType[boundError](err); ok {
-		return "let it hold less: the bounds of a build are in docs/kustomize.md", true
+		return "make it smaller: docs/kustomize.md lists the limits of a build", true
 	}
 	_, blamed = errors.AsType[buildError](err)
 	return "", blamed
@@ -145,7 +145,7 @@ func (k *child) ask(j job) (answer, error) {
 
 func (k *child) greet(limit int64) error {
 	if err := writeFrame(k.stdin, limit, k.limits.hello()); err != nil {
-		return fmt.Errorf("send the bounds: %w", err)
+		return fmt.Errorf("send the limits: %w", err)
 	}
 	var r ready
 	if err := readFrame(k.stdout, limit, &r); err != nil {
@@ -165,10 +165,10 @@ func (k *child) check(j job, b built) error {
 	}
 	for _, o := range b.Objects {
 		if _, known := j.Files[o.Origin]; o.Origin != "" && !known {
-			return fmt.Errorf("an object comes from %q, which is no file of the job", o.Origin)
+			return fmt.Errorf("an object comes from %q, which is not a file of the job", o.Origin)
 		}
 		if object := (map[string]json.RawMessage{}); json.Unmarshal(o.Body, &object) != nil {
-			return errors.New("an object is no JSON object")
+			return errors.New("an object is not a JSON object")
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func (k *child) failed(cause error) error {
 }
 
 // errMachineFull is what it mostly means when a process is killed by nobody.
-var errMachineFull = errors.New("it was killed from outside: the machine, or the limit of the container, is out of memory")
+var errMachineFull = errors.New("it was killed from outside, because the machine or the container is out of memory")
 
 // gone says that the child was killed, and not here. One that closed its pipes is about to end, and may say why.
 func (k *child) gone(cause error) bool {

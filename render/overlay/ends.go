@@ -136,7 +136,7 @@ const maxFailures = 4
 func (t *task) buildBatch(ctx context.Context, batch []int, out []shaped, failures *atomic.Int32) {
 	if failures.Load() >= maxFailures {
 		for _, i := range batch {
-			out[i] = t.failed(i, fmt.Errorf("not tried, after %d builds of other ends failed", maxFailures))
+			out[i] = t.failed(i, fmt.Errorf("not built, because %d builds of other ends failed", maxFailures))
 		}
 		return
 	}
@@ -283,13 +283,13 @@ func (t *task) results(done built, inputs []input) ([]map[string]any, error) {
 		case ok && out[n] == nil:
 			out[n] = content
 		case ok:
-			return nil, fmt.Errorf("it makes two objects %s", key)
+			return nil, fmt.Errorf("it creates two objects %s", key)
 		case !t.isExtra(key):
 			strange = append(strange, key.String())
 		}
 	}
 	if len(strange) > 0 && !slices.ContainsFunc(out, func(m map[string]any) bool { return m == nil }) {
-		return nil, fmt.Errorf("it makes %s out of this end: an overlay brings in only what stands in its own files", strange[0])
+		return nil, fmt.Errorf("it creates %s from this end: an overlay may add only objects from its own files", strange[0])
 	}
 	return out, nil
 }

@@ -65,7 +65,7 @@ func (h house) extras(made []made) ([]extra, error) {
 	})
 	for i := 1; i < len(out); i++ {
 		if out[i].id.key == out[i-1].id.key {
-			out[i].faults = append(out[i].faults, "it is there twice: leave one out")
+			out[i].faults = append(out[i].faults, "it is declared twice: remove one")
 		}
 	}
 	return out, nil
@@ -97,11 +97,11 @@ func (h house) checkKind(e extra, _ map[string]any) []string {
 	case g.kind == "" || e.id.version == "":
 		return []string{"it needs an apiVersion and a kind"}
 	case !e.isNamed():
-		return []string{"its apiVersion or kind is none: they are written such as policy.linkerd.io/v1beta3 and Server"}
+		return []string{"its apiVersion or kind is invalid: write them like policy.linkerd.io/v1beta3 and Server"}
 	case why != "":
-		return []string{"no overlay may bring in this kind: " + why}
+		return []string{"an overlay must not add this kind: " + why}
 	case !h.kinds.allow(g):
-		return []string{fmt.Sprintf("this kind is not allowed here, only %s: leave it out, or run linkwright with --overlay-kinds", h.kinds)}
+		return []string{fmt.Sprintf("this kind is not allowed, only %s: remove it, or run linkwright with --overlay-kinds", h.kinds)}
 	}
 	return nil
 }
@@ -119,17 +119,17 @@ func (e extra) isNamed() bool {
 func (h house) checkName(e extra, _ map[string]any) []string {
 	name := e.id.key.Name
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return []string{fmt.Sprintf("%q is no name: it may have lower case letters, digits, dots and dashes between them, %d in all", name, validation.DNS1123SubdomainMaxLength)}
+		return []string{fmt.Sprintf("%q is not a valid name: use lower case letters and digits, with dots and dashes between them, at most %d characters", name, validation.DNS1123SubdomainMaxLength)}
 	}
 	if e.id.key.Kind == "PodDisruptionBudget" && strings.HasPrefix(name, "controller-") {
-		return []string{"disruption budgets called controller-… are those of links: give it another name, or declare controller.podAntiAffinity of the Link"}
+		return []string{"links use disruption budgets named controller-…: give it another name, or declare controller.podAntiAffinity of the Link"}
 	}
 	return nil
 }
 
 func (h house) checkNamespace(e extra, _ map[string]any) []string {
 	if ns := e.id.key.Namespace; ns != "" && ns != h.namespace {
-		return []string{fmt.Sprintf("namespace %s is not the cluster's multicluster namespace, %s: leave metadata.namespace out", ns, h.namespace)}
+		return []string{fmt.Sprintf("namespace %s is not the cluster's multicluster namespace, %s: remove metadata.namespace", ns, h.namespace)}
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func checkMetadata(_ extra, meta map[string]any) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k) && meta[k] != nil {
-			out = append(out, "metadata."+k+" must not be set: leave it out")
+			out = append(out, "metadata."+k+" must not be set: remove it")
 		}
 	}
 	return out
@@ -162,7 +162,7 @@ func checkMarks(_ extra, meta map[string]any) []string {
 // checkFields: an object of a cluster has a status from its controller alone.
 func checkFields(e extra, _ map[string]any) []string {
 	if e.content["status"] != nil {
-		return []string{"status must not be set: leave it out"}
+		return []string{"status must not be set: remove it"}
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func checkSecrets(e extra, _ map[string]any) []string {
 		return nil // its keys are no fields
 	}
 	if at := secretField(&spot{}, e.content); at != "" {
-		return []string{at + " refers to a Secret, which no overlay may: leave it out"}
+		return []string{at + " refers to a Secret, which is not allowed in an overlay: remove it"}
 	}
 	return nil
 }
@@ -215,10 +215,10 @@ func decode(body []byte) (map[string]any, error) {
 	d.UseNumber()
 	var m map[string]any
 	if err := d.Decode(&m); err != nil {
-		return nil, fmt.Errorf("read what was built: %w", err)
+		return nil, fmt.Errorf("read the output of the build: %w", err)
 	}
 	if m == nil {
-		return nil, fmt.Errorf("read what was built: an object is empty")
+		return nil, fmt.Errorf("read the output of the build: an object is empty")
 	}
 	return m, nil
 }

@@ -60,7 +60,7 @@ type never struct {
 const (
 	grants   = "it grants rights"
 	hooks    = "it changes what the whole cluster accepts"
-	programs = "it runs programs of the committer's choice"
+	programs = "it runs any program that the committer chooses"
 	secrets  = "it holds or moves secrets"
 	ours     = "linkwright or Linkerd writes it"
 	engines  = "it lets another tool apply what the committer names"
@@ -181,17 +181,17 @@ func parseKind(word string) (groupKind, error) {
 		return g, err
 	}
 	if why := g.forbidden(); why != "" {
-		return g, fmt.Errorf("no overlay may bring it in: %s", why)
+		return g, fmt.Errorf("an overlay must not add it: %s", why)
 	}
 	if g.kind == "" && g.group != "policy.linkerd.io" {
-		return g, fmt.Errorf("a whole group is allowed only of policy.linkerd.io: name its kinds, such as Kind.%s", g.group)
+		return g, fmt.Errorf("only policy.linkerd.io is allowed as a whole group: name kinds, such as Kind.%s", g.group)
 	}
 	return g, nil
 }
 
 func splitKind(word string) (groupKind, error) {
 	if word == "" {
-		return groupKind{}, fmt.Errorf("it is empty: leave it out")
+		return groupKind{}, fmt.Errorf("it is empty: remove it")
 	}
 	if word[0] < 'A' || word[0] > 'Z' {
 		if faults := validation.IsDNS1123Subdomain(word); len(faults) > 0 || !strings.Contains(word, ".") {
@@ -202,7 +202,7 @@ func splitKind(word string) (groupKind, error) {
 	kind, group, dotted := strings.Cut(word, ".")
 	if dotted {
 		if faults := validation.IsDNS1123Subdomain(group); len(faults) > 0 {
-			return groupKind{}, fmt.Errorf("its group is no name: %s", faults[0])
+			return groupKind{}, fmt.Errorf("its group is not a valid name: %s", faults[0])
 		}
 		return groupKind{kind, group}, nil
 	}
@@ -226,7 +226,7 @@ func bareKind(kind string) (groupKind, error) {
 			return n.groupKind, nil
 		}
 	}
-	return groupKind{}, fmt.Errorf("write it with its group, such as %s.example.com: this program knows no such Kind", kind)
+	return groupKind{}, fmt.Errorf("linkwright does not know this kind: write it with its group, such as %s.example.com", kind)
 }
 
 // Words are what ParseKinds reads to give the same again.
@@ -260,7 +260,7 @@ func checkMonitor(e extra, _ map[string]any) []string {
 	spec, _ := e.content["spec"].(map[string]any)
 	var out []string
 	if spec["scrapeClass"] != nil {
-		out = append(out, "spec.scrapeClass must not be set: it can bring a credential of the scraper's")
+		out = append(out, "spec.scrapeClass must not be set: it can add a credential of the scraper")
 	}
 	endpoints, _ := spec[list].([]any)
 	for i, endpoint := range endpoints {
@@ -289,9 +289,9 @@ func checkRelabelings(at string, v any) []string {
 		action, _ := m["action"].(string)
 		switch {
 		case strings.HasPrefix(target, "__"), strings.Contains(target, "$"):
-			out = append(out, fmt.Sprintf("%s[%d].targetLabel: %s is not allowed, only the name of a label, not beginning with __: others lead the scraper elsewhere", at, i, quote(target)))
+			out = append(out, fmt.Sprintf("%s[%d].targetLabel: %s is not allowed: use a label name that does not begin with __, because others can redirect the scraper", at, i, quote(target)))
 		case strings.EqualFold(action, "labelmap"):
-			out = append(out, fmt.Sprintf("%s[%d].action: %s is not allowed, it can write any label: name the labels one by one", at, i, action))
+			out = append(out, fmt.Sprintf("%s[%d].action: %s is not allowed, because it can write any label: name the labels one by one", at, i, action))
 		}
 	}
 	return out

@@ -176,7 +176,7 @@ func TestFlattenFailure(t *testing.T) {
 		time    time.Duration
 		error   string
 	}{
-		{"no program", t.Context(), "/does/not/exist", 0, "build kustomization.yaml: start a child: "},
+		{"no program", t.Context(), "/does/not/exist", 0, "build kustomization.yaml: start the sandbox: "},
 		{"no child", t.Context(), "/bin/false", 0, "build kustomization.yaml: the build process failed: "},
 		{"not waited for", ended, "", 0, "context canceled"},
 		{"before it has its job", t.Context(), "", time.Millisecond, "it takes longer than 1ms"},
@@ -193,7 +193,7 @@ func TestFlattenFailure(t *testing.T) {
 	}
 	tree["a.yaml"].Data = append(tree["a.yaml"].Data, "---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n"...)
 	_, problems, err := newCage(t, Options{Limits: Limits{Objects: 1}}).Flatten(t.Context(), tree)
-	want := "kustomization.yaml: cannot be built: 2 objects: at most 1 are allowed (let it hold less: the bounds of a build are in docs/kustomize.md)\n"
+	want := "kustomization.yaml: cannot be built: 2 objects: at most 1 are allowed (make it smaller: docs/kustomize.md lists the limits of a build)\n"
 	if diff := cmp.Diff(want, lines(problems)); diff != "" || err != nil {
 		t.Errorf("Flatten(too many objects): %v, -want +got\n%s", err, diff)
 	}

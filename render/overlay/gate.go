@@ -151,8 +151,8 @@ func (g *gate) mayEnter(dir string, at api.Pos) bool {
 	}
 	for i, from := range g.stack {
 		if below(dir, from) {
-			g.refuse(at, "goes in a circle: "+strings.Join(append(slices.Clip(g.stack[i:]), dir), " → "),
-				"a kustomization may not use itself, one that uses it, or a directory that holds one of these")
+			g.refuse(at, "is a cycle: "+strings.Join(append(slices.Clip(g.stack[i:]), dir), " → "),
+				"a kustomization must not use itself, one that uses it, or a directory that contains one of these")
 			return false
 		}
 	}
@@ -171,11 +171,11 @@ func (g *gate) kustomizations(dir string) []string {
 func (g *gate) read(dir, kind string, at api.Pos) cost {
 	names := g.kustomizations(dir)
 	if len(names) != 1 {
-		message := fmt.Sprintf("directory %s holds no kustomization", dir)
+		message := fmt.Sprintf("directory %s has no kustomization", dir)
 		if len(names) > 1 {
-			message = fmt.Sprintf("directory %s holds more than one kustomization: %s", dir, strings.Join(names, ", "))
+			message = fmt.Sprintf("directory %s has more than one kustomization: %s", dir, strings.Join(names, ", "))
 		}
-		g.refuse(at, message, "it must hold one file named kustomization.yaml")
+		g.refuse(at, message, "it must have exactly one file named kustomization.yaml")
 		return cost{}
 	}
 	file := path.Join(dir, names[0])

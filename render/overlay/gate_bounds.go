@@ -26,7 +26,7 @@ const (
 	maxSteps = 200_000
 )
 
-const fewer = "kustomize needs four times the time for twice as many: use fewer, or plain files"
+const fewer = "kustomize needs four times as long for twice as many: use fewer, or plain files"
 
 // bounded refuses more of anything than kustomize can do in time.
 func (k *kustomization) bounded() {
@@ -81,14 +81,14 @@ func (g *gate) within(total cost, at api.Pos) {
 	}
 	if total.files > int64(g.limits.Files) || total.bytes > g.limits.Bytes {
 		g.refuse(at, fmt.Sprintf(
-			"reads too much: %d files of %d bytes together, where one counts as often as it is used", total.files, total.bytes),
+			"reads too much: %d files of %d bytes in total, counting each as often as it is used", total.files, total.bytes),
 			fmt.Sprintf("at most %d files and %d MiB are read", g.limits.Files, g.limits.Bytes>>20))
 	}
 	switch {
 	case total.objects > objects:
 		g.refuse(at, fmt.Sprintf("%d objects are too many: at most %d are built", total.objects, objects), fewer)
 	case total.steps > maxSteps:
-		g.refuse(at, fmt.Sprintf("makes too many changes to %d objects: objects × changes² may be %d", total.objects, maxSteps),
+		g.refuse(at, fmt.Sprintf("makes too many changes to %d objects: objects × changes² may be at most %d", total.objects, maxSteps),
 			"write labels, images and patches into the files, or build fewer objects")
 	}
 }

@@ -47,7 +47,7 @@ func (g *gate) present(at api.Pos, dir, part string) bool {
 		}
 		g.refuse(at, "there is no "+path.Join(dir, part), api.DidYouMean(part, names))
 	case e.Type()&fs.ModeSymlink != 0:
-		g.refuse(at, path.Join(dir, part)+" is a symbolic link: they are not followed", "name what it points to")
+		g.refuse(at, path.Join(dir, part)+" is a symbolic link, which linkwright does not follow", "name what it points to")
 	case !e.Type().IsRegular() && !e.IsDir():
 		g.refuse(at, path.Join(dir, part)+" is neither a file nor a directory", "")
 	default:
@@ -62,7 +62,7 @@ func (g *gate) regular(at api.Pos, dir, part string) bool {
 		return false
 	}
 	if e, _ := g.entry(dir, part); !e.Type().IsRegular() {
-		g.refuse(at, path.Join(dir, part)+" is a directory: a file is wanted here", "")
+		g.refuse(at, path.Join(dir, part)+" is a directory, and a file is expected here", "")
 		return false
 	}
 	return true
@@ -98,7 +98,7 @@ func (g *gate) content(file string, at api.Pos) ([]byte, bool) {
 		return nil, false
 	}
 	if g.bytes += int64(len(data)); g.bytes > g.limits.Bytes {
-		g.refuse(at, fmt.Sprintf("with %s the files are too large together: at most %d MiB are read", file, g.limits.Bytes>>20), "")
+		g.refuse(at, fmt.Sprintf("with %s, the files are too large in total: at most %d MiB are read", file, g.limits.Bytes>>20), "")
 		return nil, false
 	}
 	return data, true

@@ -37,12 +37,12 @@ func (g *gate) decode(p place, data []byte) (*kustomization, bool) {
 		return nil, false
 	}
 	if len(found) != 1 || found[0].Kind != yaml.MappingNode {
-		g.refuse(api.Pos{File: p.file}, "a kustomization is one document, and that a mapping", "")
+		g.refuse(api.Pos{File: p.file}, "a kustomization must be one document with a mapping", "")
 		return nil, false
 	}
 	k := &kustomization{place: p, gate: g, nodes: found[0]}
 	if key := twice(k.nodes, strings.ToLower); key != nil {
-		g.refuse(k.pos(key), key.Value+": this key stands here twice", "")
+		g.refuse(k.pos(key), key.Value+": this key is declared twice", "")
 		return nil, false
 	}
 	if !k.known() {
@@ -91,7 +91,7 @@ func (k *kustomization) known() bool {
 			continue
 		}
 		if hint, refused := k.refused(names[n]); refused {
-			k.gate.refuse(k.pos(key), key.Value+": is refused here", hint)
+			k.gate.refuse(k.pos(key), key.Value+": is not allowed here", hint)
 			continue
 		}
 		sound = append(sound, key, k.nodes.Content[i+1])
@@ -115,13 +115,13 @@ func fieldNames() (names []string) {
 func (k *kustomization) refused(field string) (hint string, refused bool) {
 	switch field {
 	case "generators", "transformers", "validators":
-		return "plugins are never run: write patches, labels, commonAnnotations or resources", true
+		return "linkwright does not run plugins: write patches, labels, commonAnnotations or resources", true
 	case "helmCharts", "helmGlobals", "helmChartInflationGenerator":
-		return "charts are never inflated: commit the output of helm template, and name that file under resources", true
+		return "linkwright does not inflate charts: commit the output of helm template, and name that file under resources", true
 	case "openapi":
-		return "the schemas of Kubernetes are built in; for lists of other kinds write a JSON patch", true
+		return "the schemas of Kubernetes are built in; for lists of other kinds, write a JSON patch", true
 	case "secretGenerator":
-		return "a secret does not belong in Git: linkwright's credentials stand in access Secrets of the management cluster, filled by your secret manager: spec.access.kubeconfigSecret", true
+		return "a secret does not belong in Git: have your secret manager write it to an access Secret of the management cluster, and name that in spec.access.kubeconfigSecret", true
 	}
 	if !k.strict() {
 		return "", false
@@ -133,7 +133,7 @@ func (k *kustomization) refused(field string) (hint string, refused bool) {
 func refusedInComponent(field string) (hint string, refused bool) {
 	switch field {
 	case "namePrefix", "nameSuffix", "namespace":
-		return "an overlay changes no names", true
+		return "an overlay must not change names", true
 	case "commonLabels":
 		return "it changes selectors too: write labels without includeSelectors", true
 	case "images", "imageTags", "replicas":
@@ -143,9 +143,9 @@ func refusedInComponent(field string) (hint string, refused bool) {
 	case "configMapGenerator", "generatorOptions":
 		return "an overlay adds objects under resources", true
 	case "sortOptions", "buildMetadata":
-		return "it has no meaning for an overlay", true
+		return "it has no effect in an overlay", true
 	case "crds", "configurations":
-		return "it changes what other fields reach: write patches", true
+		return "it changes what other fields apply to: write patches", true
 	}
 	return "", false
 }
@@ -158,17 +158,17 @@ func (k *kustomization) mistyped(err error) {
 	var typed *json.UnmarshalTypeError
 	if !errors.As(err, &typed) {
 		message := strings.TrimPrefix(tidy(err.Error()), "invalid Kustomization: ")
-		k.gate.refuse(api.Pos{File: k.file}, "this is no kustomization: "+strings.TrimPrefix(message, "json: "), "")
+		k.gate.refuse(api.Pos{File: k.file}, "this is not a valid kustomization: "+strings.TrimPrefix(message, "json: "), "")
 		return
 	}
 	keys := slices.DeleteFunc(strings.Split(typed.Field, "."), func(key string) bool { // names of embedded types
 		return key == "" || unicode.IsUpper(rune(key[0]))
 	})
-	hint := "want " + typed.Type.String()
+	hint := "write a value of type " + typed.Type.String()
 	if typed.Type.Kind() == reflect.String {
-		hint = "a text is wanted: write it in quotes"
+		hint = "write a string, in quotes"
 	}
-	k.refuse(fmt.Sprintf("a %s cannot stand here", typed.Value), hint, keys...)
+	k.refuse(fmt.Sprintf("a %s is not allowed here", typed.Value), hint, keys...)
 }
 
 // isA says whether this is what the place that names it needs.
@@ -180,11 +180,11 @@ func (k *kustomization) isA(at api.Pos) bool {
 	kind := cmp.Or(k.value.Kind, types.KustomizationKind)
 	switch {
 	case kind != k.kind:
-		hint := "a Component is named under components, any other kustomization under resources"
+		hint := "name a Component under components, and any other kustomization under resources"
 		if k.gate.strict && len(k.gate.stack) == 1 {
-			hint = "an overlay is a Component: write kind: Component, apiVersion: " + types.ComponentVersion
+			hint = "an overlay must be a Component: write kind: Component, apiVersion: " + types.ComponentVersion
 		}
-		k.gate.refuse(cmp.Or(at, k.at("kind")), fmt.Sprintf("%s holds a %s, expected a %s", k.dir, kind, k.kind), hint)
+		k.gate.refuse(cmp.Or(at, k.at("kind")), fmt.Sprintf("%s has a %s, expected a %s", k.dir, kind, k.kind), hint)
 	case cmp.Or(k.value.APIVersion, version) != version:
 		k.refuse("expected "+version, "", "apiVersion")
 	default:
@@ -212,7 +212,7 @@ func (k *kustomization) canonical() []byte {
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
-		k.gate.refuse(api.Pos{File: k.file}, "this is no kustomization: "+err.Error(), "")
+		k.gate.refuse(api.Pos{File: k.file}, "this is not a valid kustomization: "+err.Error(), "")
 	}
 	return text
 }

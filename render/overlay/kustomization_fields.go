@@ -48,7 +48,7 @@ func (k *kustomization) check() cost {
 func (k *kustomization) once(entries []string, field string) {
 	for i, entry := range entries {
 		if slices.Contains(entries[:i], entry) {
-			k.refuse(quote(entry)+" stands here twice", "name it once", field, strconv.Itoa(i))
+			k.refuse(quote(entry)+" is listed twice", "name it once", field, strconv.Itoa(i))
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (k *kustomization) directory(entry *string, kind string, keys ...string) {
 	switch {
 	case !ok:
 	case !dir:
-		k.refuse(name+" is a file: a directory is wanted here", "", keys...)
+		k.refuse(name+" is a file, and a directory is expected here", "", keys...)
 	default:
 		k.total.add(k.gate.walk(name, kind, k.at(keys...)))
 		if kind == types.ComponentKind {
@@ -95,7 +95,7 @@ func (k *kustomization) regular(entry *string, isYAML bool, keys []string) {
 	switch {
 	case !ok:
 	case dir:
-		k.refuse(name+" is a directory: a file is wanted here", "", keys...)
+		k.refuse(name+" is a directory, and a file is expected here", "", keys...)
 	default:
 		k.load(name, isYAML, keys)
 	}
@@ -123,10 +123,10 @@ func (k *kustomization) load(name string, isYAML bool, keys []string) {
 	g := k.gate
 	switch {
 	case slices.Contains(kustomizationNames(), path.Base(name)):
-		k.refuse(name+" is a kustomization itself", "name its directory, under resources", keys...)
+		k.refuse(name+" is itself a kustomization", "name its directory, under resources", keys...)
 		return
 	case !below(k.dir, name):
-		k.refuse(name+" lies outside the directory of this kustomization",
+		k.refuse(name+" is outside the directory of this kustomization",
 			"move it, or make a kustomization of its directory and name that under resources", keys...)
 		return
 	}
@@ -190,7 +190,7 @@ func (k *kustomization) patches() {
 func (k *kustomization) strategicEntry(entry *types.PatchStrategicMerge, index string) {
 	const field = "patchesStrategicMerge"
 	if k.strict() {
-		k.refuse("a target is missing", "write it under patches, with a target that says a kind or a name", field, index)
+		k.refuse("a target is missing", "write it under patches, with a target that has a kind or a name", field, index)
 		return
 	}
 	text := string(*entry)
@@ -207,7 +207,7 @@ func (k *kustomization) patch(p *types.Patch, keys ...string) {
 	written := strings.TrimSpace(p.Patch) != ""
 	switch {
 	case written == (p.Path != ""):
-		k.refuse("a patch has either path or patch", "", keys...)
+		k.refuse("a patch needs either path or patch", "", keys...)
 	case written:
 		k.text(p.Patch, append(slices.Clip(keys), "patch")...)
 	default:
@@ -234,7 +234,7 @@ func (k *kustomization) target(p *types.Patch) error {
 	case p.Target == nil, p.Target.Kind == "" && p.Target.Name == "":
 		return errors.New("a patch of an overlay needs a target with a kind or a name")
 	case p.Options != nil && (p.Options.AllowNameChange || p.Options.AllowKindChange):
-		return errors.New("an overlay changes neither names nor kinds: leave out options")
+		return errors.New("an overlay must not change names or kinds: remove options")
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (k *kustomization) mapping(text string, keys ...string) {
 	default:
 		k.text(text, keys...)
 		if len(problems) == 0 {
-			k.refuse("is neither a path nor a patch", "a patch is a mapping, a path leads to a file with one", keys...)
+			k.refuse("is neither a path nor a patch", "write a mapping, or the path of a file with one", keys...)
 		}
 	}
 }
@@ -271,9 +271,9 @@ func (k *kustomization) labels() {
 	for i, l := range k.value.Labels {
 		switch index := strconv.Itoa(i); {
 		case l.IncludeSelectors:
-			k.refuse("it changes selectors", "leave it out; includeTemplates is fine", "labels", index, "includeSelectors")
+			k.refuse("it changes selectors", "remove it; includeTemplates is allowed", "labels", index, "includeSelectors")
 		case len(l.FieldSpecs) > 0:
-			k.refuse("is refused here", "for other fields write a patch", "labels", index, "fields")
+			k.refuse("is not allowed here", "for other fields, write a patch", "labels", index, "fields")
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (g *gate) documents(file string, data []byte) ([]*yaml.Node, []api.Problem)
 func documents(file string, data []byte) ([]*yaml.Node, []api.Problem) {
 	if n := signs(data); n > maxValues {
 		return nil, []api.Problem{{
-			Pos: api.Pos{File: file}, Message: fmt.Sprintf("holds too many values: at most %d are read", maxValues),
+			Pos: api.Pos{File: file}, Message: fmt.Sprintf("has too many values: at most %d are allowed", maxValues),
 			Hint: "split the file",
 		}}
 	}
@@ -68,7 +68,7 @@ func noYAML(file string, err error) api.Problem {
 			at.Line, message = n, rest
 		}
 	}
-	return api.Problem{Pos: at, Message: "this is no YAML: " + message}
+	return api.Problem{Pos: at, Message: "invalid YAML: " + message}
 }
 
 // modest finds the first node that is refused.
@@ -78,13 +78,13 @@ func modest(file string, n *yaml.Node, depth int) *api.Problem {
 	}
 	switch {
 	case n.Kind == yaml.AliasNode:
-		return refuse("aliases are refused: *"+n.Value, "write the value out")
+		return refuse("aliases are not allowed: *"+n.Value, "write the value out")
 	case n.Anchor != "":
-		return refuse("anchors are refused: &"+n.Anchor, "write the value out where it is used")
+		return refuse("anchors are not allowed: &"+n.Anchor, "write the value out where it is used")
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge":
-		return refuse("merge keys are refused", "write the fields out")
+		return refuse("merge keys are not allowed", "write the fields out")
 	case n.Style&yaml.TaggedStyle != 0:
-		return refuse("tags are refused: "+n.Tag, "write the value without it")
+		return refuse("tags are not allowed: "+n.Tag, "write the value without it")
 	case depth > maxYAMLDepth:
 		return refuse(fmt.Sprintf("is nested deeper than %d levels", maxYAMLDepth), "")
 	}

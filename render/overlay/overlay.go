@@ -40,7 +40,7 @@ type Cage struct {
 const idleFor = 15 * time.Second
 
 // errClosed is what a build meets after Close.
-var errClosed = errors.New("the cage is closed")
+var errClosed = errors.New("the sandbox is closed")
 
 // errTime says that a build took too long.
 var errTime = errors.New("it takes longer than")
@@ -106,7 +106,7 @@ func (c *Cage) with(ctx context.Context, k *child, j job) (built, error) {
 }
 
 // unlocked is the warning where a wall is missing.
-const unlocked = "this machine filters no system calls: builds of kustomize are kept in by the other walls alone (docs/kustomize.md)"
+const unlocked = "this machine does not filter system calls, so the sandbox of kustomize lacks one layer (docs/kustomize.md)"
 
 // reuse gives an idle child, or nil.
 func (c *Cage) reuse() *child {
@@ -127,7 +127,7 @@ func (c *Cage) start() (*child, error) {
 	if program == "" {
 		var err error
 		if program, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("find this program: %w", err)
+			return nil, fmt.Errorf("find linkwright's own program: %w", err)
 		}
 	}
 	c.mu.Lock()
@@ -137,7 +137,7 @@ func (c *Cage) start() (*child, error) {
 	}
 	k, err := startChild(program, c.options.Arguments, c.options.Limits)
 	if err != nil {
-		return nil, fmt.Errorf("start a child: %w", err)
+		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
 	c.ended.Add(1)
 	c.working[k] = struct{}{}

@@ -17,7 +17,7 @@ func kustomizationNames() []string {
 type fault struct{ message, hint string }
 
 const (
-	commitIt  = "nothing is ever fetched: commit what it stands for, and name the path"
+	commitIt  = "linkwright does not fetch anything: commit the files, and name their path"
 	plainPath = "write a path relative to this file, with / between its parts"
 )
 
@@ -51,10 +51,10 @@ func foreign(entry string) *fault {
 	case strings.HasPrefix(entry, "~"):
 		return &fault{"leads to a home directory", plainPath}
 	case strings.Contains(entry, `\`):
-		return &fault{"holds a backslash", plainPath}
+		return &fault{"contains a backslash", plainPath}
 	case odd >= 0:
 		r, _ := utf8.DecodeRuneInString(entry[odd:])
-		return &fault{"holds " + strings.TrimSpace(printable(r)), "letters, digits, spaces and . _ - + = , may stand in a path"}
+		return &fault{"contains " + strings.TrimSpace(printable(r)), "use only letters, digits, spaces and . _ - + = , in a path"}
 	}
 	return repository(entry)
 }
@@ -76,11 +76,11 @@ func repository(entry string) *fault {
 	parts := strings.Split(strings.TrimSuffix(entry, "/"), "/")
 	switch {
 	case strings.Contains(entry, "//"):
-		return &fault{"holds //, which parts a repository from a path in it", plainPath}
+		return &fault{"contains //, which separates a repository from a path in it", plainPath}
 	case slices.ContainsFunc(parts, func(p string) bool { return strings.HasSuffix(p, "_git") || strings.HasSuffix(p, ".git") }):
 		return &fault{"names a Git repository", commitIt}
 	case len(parts) > 1 && strings.Contains(parts[0], ".") && parts[0] != "." && parts[0] != "..":
-		return &fault{"begins like a host: " + parts[0], commitIt + "; for a directory of that name write ./" + entry}
+		return &fault{"begins like a host: " + parts[0], commitIt + "; for a directory of that name, write ./" + entry}
 	}
 	return nil
 }

@@ -31,13 +31,13 @@ const (
 func Serve(stdin io.Reader, stdout io.Writer) int {
 	var h hello
 	if err := readFrame(stdin, 1<<10, &h); err != nil {
-		return broken("read bounds", err)
+		return broken("read limits", err)
 	}
 	runtime.GOMAXPROCS(2) // one builds, the other one collects
 	debug.SetMemoryLimit(h.Memory / 4 * 3)
 	locked, err := sandbox.Enter(sandbox.Limits{Memory: h.Memory, Seconds: h.Seconds})
 	if err != nil {
-		return broken("lock in", err)
+		return broken("enter the sandbox", err)
 	}
 	if err := writeFrame(stdout, h.Bytes, ready{Locked: locked}); err != nil {
 		return broken("write", err)

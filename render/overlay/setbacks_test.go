@@ -86,7 +86,7 @@ func TestFaultsOfBuilds(t *testing.T) {
 	for _, w := range out.Ends {
 		if w.Blocked != nil {
 			held++
-			if !strings.Contains(w.Blocked.Message, "it makes two objects") {
+			if !strings.Contains(w.Blocked.Message, "it creates two objects") {
 				t.Errorf("%s is held: %s", w.End, w.Blocked.Message)
 			}
 		}

@@ -68,7 +68,7 @@ func TestFollow(t *testing.T) {
 	write(t, path, "{")
 	for range 2 {
 		failed := c.Follow(t.Context(), want)
-		if err := failed["c0"]; len(failed) != 1 || err == nil || !strings.Contains(err.Error(), "it is no kubeconfig") {
+		if err := failed["c0"]; len(failed) != 1 || err == nil || !strings.Contains(err.Error(), "this is not a kubeconfig") {
 			t.Errorf("a wrong access: %v", failed)
 		}
 	}

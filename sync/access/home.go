@@ -121,7 +121,7 @@ func (h *Home) recent(ctx context.Context, key object.Key) (Kept, error) {
 // decodeAs repeats nothing of what it reads.
 func decodeAs(key object.Key, body object.Body, into any) error {
 	if json.Unmarshal(body.Bytes(), into) != nil {
-		return fmt.Errorf("%s in the management cluster is no %s", key, key.Kind)
+		return fmt.Errorf("%s in the management cluster is not a %s", key, key.Kind)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool
 	seen, err := h.conn.Live(ctx, h.watchList())
 	if why := seen.Hides(key); err == nil && why != nil {
 		h.unwatched.Do(func() {
-			h.log.Warn("the management cluster is asked in every sync for what linkwright may not watch there: grant get, list and watch on it, as deploy/home and linkwright cluster add do",
+			h.log.Warn("linkwright may not watch an object in the management cluster, so each sync reads it again: grant get, list and watch on it, as deploy/home and linkwright cluster add do",
 				"object", key.String())
 		})
 		return object.Record{}, false, nil
@@ -229,7 +229,7 @@ func (h *Home) Live(ctx context.Context, watches []object.Watch) (object.Observa
 		for _, name := range w.Names {
 			key := object.Key{Kind: w.Kind, Namespace: w.Namespace, Name: name}
 			if key != h.Key("ConfigMap", name) {
-				return object.Observation{}, fmt.Errorf("%s is nothing that is watched in the management cluster", key)
+				return object.Observation{}, fmt.Errorf("linkwright does not watch %s in the management cluster", key)
 			}
 			now, err := h.recent(ctx, key)
 			if err == nil {

@@ -46,12 +46,12 @@ func (c *accesses) find(ctx context.Context, a api.Access, was place) place {
 	case a.KubeconfigSecret != nil:
 		return c.fromSecret(ctx, *a.KubeconfigSecret, was)
 	}
-	return place{err: errors.New("access names nothing")}
+	return place{err: errors.New("access is empty")}
 }
 
 func (c *accesses) fromFile(k api.KubeconfigFile, was place) place {
 	if !c.options.AllowPaths {
-		return place{err: fmt.Errorf("access.kubeconfig %s: files of this machine count only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
+		return place{err: fmt.Errorf("access.kubeconfig %s: linkwright reads files of this machine only with --allow-kubeconfig-paths; use access.kubeconfigSecret", k.Path)}
 	}
 	raw, err := os.ReadFile(k.Path)
 	if err != nil {

@@ -59,9 +59,9 @@ func (r *Renewal) Once(ctx context.Context, now time.Time) {
 			return
 		case err != nil:
 			r.failed[w.Name] = now
-			log.Warn("the token of our own access was not renewed; linkwright cluster add gives another", "until", own.Expires.UTC(), "why", err)
+			log.Warn("linkwright's own token was not renewed; linkwright cluster add gives another", "until", own.Expires.UTC(), "why", err)
 		case !until.IsZero():
-			log.Info("renewed the token of our own access", "until", until.UTC())
+			log.Info("renewed linkwright's own token", "until", until.UTC())
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (c *Clusters) renew(ctx context.Context, w fleet.Cluster, now time.Time) (u
 	}
 	_, until, ok = cluster.Lifetime(own.Token)
 	if !ok || !until.After(own.Expires) {
-		return time.Time{}, fmt.Errorf("the new token of %s would not live longer than the old one", account)
+		return time.Time{}, fmt.Errorf("the new token of %s does not live longer than the old one", account)
 	}
 	return until, c.home.HandOver(ctx, c.options.Owner, entry, own, was.Record)
 }

@@ -18,10 +18,10 @@ import (
 const wide = 128
 
 // ErrSkipped means that an earlier write of the same end failed, and that this one builds on it.
-var ErrSkipped = errors.New("not tried: an earlier write of this end failed")
+var ErrSkipped = errors.New("not written, because an earlier write of this end failed")
 
 // errEnded means that nothing more was to begin.
-var errEnded = errors.New("not tried")
+var errEnded = errors.New("not written")
 
 // Writer is what a step needs of an object.Cluster.
 type Writer interface {

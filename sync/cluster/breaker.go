@@ -169,7 +169,7 @@ type noAnswer struct {
 }
 
 func (e *noAnswer) Error() string {
-	return fmt.Sprintf("the cluster does not answer (it is asked again in %s): %v", e.wait.Round(100*time.Millisecond), e.last)
+	return fmt.Sprintf("the cluster does not answer (linkwright tries again in %s): %v", e.wait.Round(100*time.Millisecond), e.last)
 }
 
 func (e *noAnswer) Unwrap() error { return e.last }

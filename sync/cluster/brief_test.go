@@ -50,7 +50,7 @@ func TestBriefWatchesBehindSlowLists(t *testing.T) {
 		if asked := server.asked.Load(); asked > 30 {
 			t.Errorf("asked for %d lists in five minutes", asked)
 		}
-		if _, err := c.Live(t.Context(), watches); err == nil || !strings.Contains(err.Error(), "it ends as soon as it begins") {
+		if _, err := c.Live(t.Context(), watches); err == nil || !strings.Contains(err.Error(), "the watch ends as soon as it begins") {
 			t.Errorf("Live: %v", err)
 		}
 	})

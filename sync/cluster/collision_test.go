@@ -96,7 +96,7 @@ func collides(t *testing.T, what string, err error, want object.Refusal) {
 	}
 	why := Explain(err)
 	if why.Code != reason.ListKeyConflict || !strings.Contains(why.Message, "others with items in that list: foreign") ||
-		!strings.Contains(why.Message, "Duplicate value") || !strings.Contains(why.Message, "remove the item of others") {
+		!strings.Contains(why.Message, "Duplicate value") || !strings.Contains(why.Message, "remove the other item") {
 		t.Errorf("%s: Explain: got %+v", what, why)
 	}
 }

@@ -108,7 +108,7 @@ func dialler(cfg *rest.Config, o Options) (*http.Transport, *http.Client, error)
 // none that a context could bring about.
 type noSwitch struct{ next http.RoundTripper }
 
-var errSwitched = errors.New("the answer is no HTTP any more: something else than an API server answers")
+var errSwitched = errors.New("the answer is not HTTP any more: check that this is the address of an API server")
 
 // RoundTrip implements http.RoundTripper.
 func (n noSwitch) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -122,7 +122,7 @@ func (n noSwitch) RoundTrip(q *http.Request) (*http.Response, error) {
 // mostAnswer bounds an answer that client-go reads whole: a page of a list holds at most 500 objects.
 const mostAnswer = 64 << 20
 
-var errTooLong = fmt.Errorf("the server answers one request with more than %d MiB: is this an API server?", mostAnswer>>20)
+var errTooLong = fmt.Errorf("the server answers one request with more than %d MiB: check that this is the address of an API server", mostAnswer>>20)
 
 // bounded ends answers that have no end, for who reads them whole. A watch does not, and has bounds of its own.
 type bounded struct{ next http.RoundTripper }

@@ -95,7 +95,7 @@ func TestDirectIsAsClientGo(t *testing.T) {
 		"created":                answer(201, protobuf, whole),
 		"accepted":               answer(202, protobuf, whole),
 		"in JSON":                answer(200, runtime.ContentTypeJSON, inJSON),
-		"another object":         answer(200, protobuf, inProtobuf(t, &metav1.PartialObjectMetadataList{})),
+		"another one":            answer(200, protobuf, inProtobuf(t, &metav1.PartialObjectMetadataList{})),
 		"a failure as a success": answer(200, runtime.ContentTypeJSON, failure),
 		"nothing":                answer(200, protobuf, ""),
 		"mangled":                answer(200, protobuf, whole[:len(whole)-9]),

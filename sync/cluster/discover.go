@@ -160,7 +160,7 @@ func (c *mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[stri
 		return nil, err
 	}
 	if list.Kind != "APIResourceList" || list.GroupVersion != gv.String() {
-		return nil, fmt.Errorf("the answer is no list of %s: something else than an API server answers", gv)
+		return nil, fmt.Errorf("the answer is not a list of %s: check that this is the address of an API server", gv)
 	}
 	served := map[string]resource{}
 	for _, r := range list.APIResources {
@@ -178,7 +178,7 @@ func (c *mapper) absent(ctx context.Context, gv schema.GroupVersion) error {
 	case err != nil:
 		return err
 	case slices.Contains(versions, gv.Version):
-		return fmt.Errorf("%s is listed but not served", gv)
+		return fmt.Errorf("the API server lists %s but does not serve it", gv)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (c *mapper) versions(ctx context.Context, group string) ([]string, error) {
 		return nil, err
 	}
 	if list.Kind != "APIGroupList" {
-		return nil, fmt.Errorf("the answer is no list of groups: something else than an API server answers")
+		return nil, fmt.Errorf("the answer is not a list of groups: check that this is the address of an API server")
 	}
 	var versions []string
 	for _, g := range list.Groups {

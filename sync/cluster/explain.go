@@ -58,32 +58,32 @@ type explanation struct {
 }
 
 // refused is the advice for one object that a server does not take, as all others of its phase it may.
-const refused = " (only this object is refused: correct the declaration, overlay or policy that the message is about)"
+const refused = " (the API server refuses only this object: correct the declaration, overlay or policy that the message names)"
 
 // explanations are asked in order: from the most to the least particular.
 func explanations() []explanation {
 	return []explanation{
-		{isOccupied, reason.ObjectExists, " (not ours: remove or rename it, or adopt it)"},
-		{apierrors.IsUnauthorized, reason.Unauthorized, " (the credentials are not accepted: renew them)"},
-		{isUnbound, reason.Forbidden, " (grant it bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
-		{isNotAdmitted, reason.AdmissionDenied, " (only this object is denied: correct the declaration or the policy that the message names; policies of linkwright's own account are renewed by linkwright cluster add)"},
+		{isOccupied, reason.ObjectExists, " (it is not linkwright's: remove or rename it, or adopt it)"},
+		{apierrors.IsUnauthorized, reason.Unauthorized, " (the API server does not accept the credentials: renew them)"},
+		{isUnbound, reason.Forbidden, " (grant linkwright's account bind on the ClusterRole that this binding names, as linkwright rbac prints it)"},
+		{isNotAdmitted, reason.AdmissionDenied, " (only this object is denied: correct the declaration or the policy that the message names; linkwright cluster add renews the policies of linkwright's own account)"},
 		{apierrors.IsForbidden, reason.Forbidden, " (grant this to the account that linkwright uses)"},
-		{apierrors.IsTooManyRequests, reason.Throttled, " (it is tried again later)"},
-		{apierrors.IsConflict, reason.Conflict, " (changed since it was read: it is read and judged again)"},
-		{apierrors.IsAlreadyExists, reason.Conflict, " (changed since it was read: it is read and judged again)"},
+		{apierrors.IsTooManyRequests, reason.Throttled, " (linkwright tries again)"},
+		{apierrors.IsConflict, reason.Conflict, " (it changed after linkwright read it: linkwright reads it again)"},
+		{apierrors.IsAlreadyExists, reason.Conflict, " (it changed after linkwright read it: linkwright reads it again)"},
 		{apierrors.IsNotFound, reason.NotFound, ""},
-		{isImmutable, reason.ImmutableField, " (no write changes it: undo the change, or delete the object so that it is created anew)"},
-		{isCollision, reason.ListKeyConflict, " (remove the item of others, or delete the object, and it is made anew)"},
+		{isImmutable, reason.ImmutableField, " (the API server never changes this field: undo the change, or delete the object: linkwright creates it again)"},
+		{isCollision, reason.ListKeyConflict, " (remove the other item, or delete the object: linkwright creates it again)"},
 		{apierrors.IsInvalid, reason.Invalid, refused},
 		{apierrors.IsBadRequest, reason.Invalid, refused},
 		{apierrors.IsRequestEntityTooLargeError, reason.Invalid, refused},
-		{isExpired, reason.Unavailable, " (the list expired while it was read, twice: the API server is overloaded)"},
+		{isExpired, reason.Unavailable, " (the list expired twice while linkwright read it: the API server is overloaded)"},
 		{isServerTimeout, reason.Unavailable, " (the API server is slow or overloaded)"},
 		{isServerFault, reason.Unavailable, " (the API server is starting, stopping or broken)"},
 		{isUntrusted, reason.UntrustedCertificate, " (compare the CA and the server name of the credentials with the cluster's)"},
 		{isDeadline, reason.Timeout, " (the API server accepts connections but does not answer in time)"},
 		{isCanceled, reason.Canceled, ""},
-		{isNetwork, reason.Unreachable, " (is the API server up, and may it be reached from here?)"},
+		{isNetwork, reason.Unreachable, " (check that the API server is up and reachable from linkwright)"},
 		{isAccess, reason.AccessInvalid, ""},
 	}
 }

@@ -39,7 +39,7 @@ func (c *watcher) run(ctx context.Context, f *feed) {
 			fails = 0
 			continue
 		case err == nil && fails >= tooBrief:
-			err = fmt.Errorf("watch %s: it ends as soon as it begins", f.scope)
+			err = fmt.Errorf("watch %s: the watch ends as soon as it begins", f.scope)
 		}
 		fails++
 		if err != nil {
@@ -213,7 +213,7 @@ func (c *watcher) relist(ctx context.Context, r resource, f *feed) error {
 	writes := c.feeds.written()
 	l, err := c.list(ctx, r, f.scope)
 	if err == nil && l.at == "" {
-		err = errors.New("the list does not say its resourceVersion")
+		err = errors.New("the list has no resourceVersion")
 	}
 	if err != nil {
 		return err

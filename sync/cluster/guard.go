@@ -42,7 +42,7 @@ func guard(body []byte, uid, version string) ([]byte, error) {
 }
 
 // errNoMetadata does not quote: the body may hold a secret.
-var errNoMetadata = errors.New("put preconditions: the body is no JSON object whose metadata leaves them open")
+var errNoMetadata = errors.New("put preconditions: the body is not a JSON object, or its metadata has them already")
 
 // metadata gives the offset after the brace that opens the top-level metadata, and true, or after the
 // one that opens the body. Metadata may have no precondition of its own yet.

@@ -29,7 +29,7 @@ func ParseKubeconfig(raw []byte, context string, trust Trust) (*rest.Config, err
 	file, err := clientcmd.Load(raw)
 	if err != nil {
 		// The parser's own words may quote what it read.
-		return nil, errors.New("parse kubeconfig: it is no kubeconfig in YAML or JSON")
+		return nil, errors.New("parse kubeconfig: this is not a kubeconfig in YAML or JSON")
 	}
 	if context == "" {
 		context = file.CurrentContext
@@ -71,9 +71,9 @@ func entries(file *clientcmdapi.Config, context string) (chosen, error) {
 	e := chosen{cluster: file.Clusters[c.Cluster], user: file.AuthInfos[c.AuthInfo], ofServer: c.Cluster, ofUser: c.AuthInfo}
 	switch {
 	case e.cluster == nil:
-		return chosen{}, fmt.Errorf("context %q names cluster %q, which it does not hold", context, c.Cluster)
+		return chosen{}, fmt.Errorf("context %q names cluster %q, which does not exist there", context, c.Cluster)
 	case e.user == nil:
-		return chosen{}, fmt.Errorf("context %q names user %q, which it does not hold", context, c.AuthInfo)
+		return chosen{}, fmt.Errorf("context %q names user %q, which does not exist there", context, c.AuthInfo)
 	case e.cluster.Server == "":
 		return chosen{}, fmt.Errorf("cluster %q has no server", c.Cluster)
 	}

@@ -87,7 +87,7 @@ func whole(list metav1.ListMeta, asked string) error {
 	case list.Continue == "" && list.RemainingItemCount != nil && *list.RemainingItemCount > 0:
 		return fmt.Errorf("the list is truncated: %d items are missing", *list.RemainingItemCount)
 	case list.Continue != "" && list.Continue == asked:
-		return errors.New("the list does not go on: the server gave the same page twice")
+		return errors.New("the list does not end: the server returned the same page twice")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (c *reader) metaPage(ctx context.Context, req *rest.Request, as reading) ([
 	}
 	list, ok := got.(*metav1.PartialObjectMetadataList)
 	if !ok {
-		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is no list of metadata but %T", got)
+		return nil, metav1.ListMeta{}, fmt.Errorf("the answer is not a list of metadata but %T", got)
 	}
 	items := make([]object.Item, 0, len(list.Items))
 	for i := range list.Items {
@@ -180,11 +180,11 @@ func listOf(raw []byte, as reading) (list page, err error) {
 			ok = ok || string(value) == "null"
 		}
 		if !ok || err != nil {
-			return list, errors.Join(fmt.Errorf("decode list: field %s is no such field of a list", p.Name), err)
+			return list, errors.Join(fmt.Errorf("decode list: a list has no field %s", p.Name), err)
 		}
 	}
 	if kind != as.Kind+"List" {
-		return list, fmt.Errorf("the answer is no list of %s but %q", as.Kind, kind)
+		return list, fmt.Errorf("the answer is not a list of %s but %q", as.Kind, kind)
 	}
 	return list, nil
 }
@@ -210,7 +210,7 @@ func (c *conn) wholeItem(raw []byte, as reading) (object.Item, error) {
 func (c *conn) checkedItem(raw []byte, as reading) (object.Item, error) {
 	parts, ok := object.Parts(raw)
 	if !ok {
-		return object.Item{}, errors.New("decode object: it is no JSON object")
+		return object.Item{}, errors.New("decode object: it is not a JSON object")
 	}
 	var m metav1.ObjectMeta
 	for _, p := range parts {
@@ -321,7 +321,7 @@ func metaOf(answer rest.Result) (*metav1.ObjectMeta, error) {
 	}
 	partial, ok := got.(*metav1.PartialObjectMetadata)
 	if !ok {
-		return nil, fmt.Errorf("the answer is no metadata but %T", got)
+		return nil, fmt.Errorf("the answer is not metadata but %T", got)
 	}
 	return &partial.ObjectMeta, nil
 }

@@ -51,7 +51,7 @@ func TestListOf(t *testing.T) {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
 	for bad, want := range map[string]string{
-		``: "decode list", `[]`: "no list", `{"kind":"KList","items":[{}`: "decode list", `{"kind":"KList","items":[{"a":tru}]}`: "decode list",
+		``: "decode list", `[]`: "not a list", `{"kind":"KList","items":[{}`: "decode list", `{"kind":"KList","items":[{"a":tru}]}`: "decode list",
 		`{"kind":"KList","items":{}}`: "field items", `{"kind":"KList","metadata":[]}`: "field metadata", `{"kind":1}`: "field kind",
 		`{"kind":"OtherList","items":[]}`: `"OtherList"`,
 	} {

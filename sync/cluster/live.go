@@ -208,7 +208,7 @@ func (l *feeds) stands() (behind []string, fresh bool, err error) {
 		case f.condition == trying:
 			behind, fresh = append(behind, s.String()), true
 		case f.shown() && len(f.due) > 0:
-			behind = append(behind, s.String()+" (which does not show our last write yet)")
+			behind = append(behind, s.String()+" (which does not show linkwright's last write yet)")
 		}
 	}
 	return behind, fresh, errors.Join(refused...)

@@ -127,7 +127,7 @@ func TestWriteThatGetsNoAnswerOpensTheBreaker(t *testing.T) {
 	if Explain(err).Code != reason.Timeout {
 		t.Errorf("Write to a hanging server: got %v", err)
 	}
-	if why := s.broke(slow/2, w); why.Code != reason.Timeout || !strings.Contains(why.Message, "asked again in") {
+	if why := s.broke(slow/2, w); why.Code != reason.Timeout || !strings.Contains(why.Message, "tries again in") {
 		t.Errorf("Live after a write without answer: got %+v", why)
 	}
 	if err := west.Resume(); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // errUnseen: a delete, replace or release of what was never seen has no preconditions to carry.
-var errUnseen = errors.New("the object was not seen before, so nothing says that it is still the same")
+var errUnseen = errors.New("linkwright has not read the object, so it cannot check that it is still the same")
 
 // goneWait bounds how long a replace waits for the deleted object to go; goneLook is how often it looks.
 const (
@@ -26,7 +26,7 @@ const (
 	goneLook = 100 * time.Millisecond
 )
 
-var errIrreplaceable = errors.New("objects of this kind are never replaced: more would go than the object")
+var errIrreplaceable = errors.New("linkwright never replaces objects of this kind, because that deletes more than the object")
 
 // irreplaceable: with a Namespace or a definition goes all that is in it, and the creation time of a Link decides whose
 // metadata federated services show. No change is worth it, whoever asks.
@@ -76,7 +76,7 @@ func (c *writer) keepFromHelm(ctx context.Context, ch object.Change, uid string)
 	req := lead(c.rest.Patch(types.MergePatchType), r.path(ch.Key.Namespace, ch.Key.Name)).Param("fieldManager", c.manager()).Body(body)
 	m, err := c.sendForMeta(ctx, req)
 	if err != nil {
-		return object.Record{}, fmt.Errorf("it is written, and Helm may delete it until it is annotated with %s=%s: %w", object.HelmPolicy, object.HelmKeep, err)
+		return object.Record{}, fmt.Errorf("the object is written, but Helm may delete it until it has the annotation %s=%s: %w", object.HelmPolicy, object.HelmKeep, err)
 	}
 	return object.Reduce(m, c.owner), nil
 }
@@ -146,7 +146,7 @@ func (c *writer) awaitGone(ctx context.Context, ch object.Change) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the deleted object is still there, a finalizer holds it: %w", ctx.Err())
+			return fmt.Errorf("the deleted object still exists, because a finalizer keeps it: %w", ctx.Err())
 		}
 	}
 }

@@ -93,14 +93,14 @@ func TestWriteIsSentAgainWhenTheServerAsks(t *testing.T) {
 		{"fine", script{fine}, []time.Duration{0}, "", ""},
 		{"busy", script{busy, busy, fine}, []time.Duration{0, 4 * time.Second, 8 * time.Second}, "", ""},
 		{"busy by fairness", script{flow, fine}, []time.Duration{0, 3 * time.Second}, "", ""},
-		{"busy without time", script{later(http.StatusTooManyRequests, "TooManyRequests", ""), fine}, []time.Duration{0}, string(reason.Throttled), "tried again later"},
+		{"busy without time", script{later(http.StatusTooManyRequests, "TooManyRequests", ""), fine}, []time.Duration{0}, string(reason.Throttled), "linkwright tries again"},
 		{"down", script{down, fine}, []time.Duration{0, 2 * time.Second}, "", ""},
 		{"down without time", script{status(http.StatusServiceUnavailable, "ServiceUnavailable")}, []time.Duration{0}, string(reason.Unavailable), "told so"},
 		{"slow", script{later(http.StatusGatewayTimeout, "Timeout", "1")}, []time.Duration{0}, string(reason.Unavailable), "slow or overloaded"},
 		{"broken", script{later(http.StatusInternalServerError, "InternalError", "1")}, []time.Duration{0}, string(reason.Unavailable), "InternalError"},
 		{"refused", script{status(http.StatusForbidden, "Forbidden")}, []time.Duration{0}, string(reason.Forbidden), "grant this"},
-		{"busy for ever", script{busy}, []time.Duration{0, 4 * time.Second, 8 * time.Second, 12 * time.Second}, string(reason.Throttled), "tried again later"},
-		{"busy for an hour", script{later(http.StatusTooManyRequests, "TooManyRequests", "3600")}, []time.Duration{0}, string(reason.Throttled), "tried again later"},
+		{"busy for ever", script{busy}, []time.Duration{0, 4 * time.Second, 8 * time.Second, 12 * time.Second}, string(reason.Throttled), "linkwright tries again"},
+		{"busy for an hour", script{later(http.StatusTooManyRequests, "TooManyRequests", "3600")}, []time.Duration{0}, string(reason.Throttled), "linkwright tries again"},
 		{"silent", script{nil}, []time.Duration{0}, string(reason.Timeout), "does not answer in time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

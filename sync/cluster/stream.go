@@ -128,7 +128,7 @@ func (s *stream) decode(answer *http.Response) error {
 	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	info, ok := runtime.SerializerInfoForMediaType(metascheme.Codecs.SupportedMediaTypes(), kind)
 	if err != nil || !ok || info.StreamSerializer == nil {
-		return fmt.Errorf("the answer is no watch but %q", answer.Header.Get("Content-Type"))
+		return fmt.Errorf("the answer is not a watch but %q", answer.Header.Get("Content-Type"))
 	}
 	s.body = &ration{answer.Body, mostFrame, errTooMuch}
 	s.frames = info.StreamSerializer.NewFrameReader(s.body)
@@ -146,7 +146,7 @@ func (e *endOfWatch) Unwrap() error { return e.error }
 // mostFrame bounds what a server may tell at once.
 const mostFrame = 16 << 20
 
-var errTooMuch = fmt.Errorf("the server tells of more than %d MiB at once", mostFrame>>20)
+var errTooMuch = fmt.Errorf("the server sends more than %d MiB at once", mostFrame>>20)
 
 // ration is an answer, or one frame of it, of which no more is read than is left: who looks for its end holds all before it.
 type ration struct {
@@ -202,9 +202,9 @@ func (s *stream) event(raw []byte) (event, error) {
 		if err := statusOf(got.Object.Raw); err != nil {
 			return event{}, err
 		}
-		return event{}, errors.New("the watch failed, and the server does not say why")
+		return event{}, errors.New("the watch failed, and the server gives no reason")
 	default:
-		return event{}, fmt.Errorf("the watch tells of an unknown event %q", got.Type)
+		return event{}, fmt.Errorf("the watch sends an unknown event %q", got.Type)
 	}
 	err = s.decodeItem(&e, got.Object.Raw)
 	return e, err
@@ -223,7 +223,7 @@ func (s *stream) frame(raw []byte) (got metav1.WatchEvent, err error) {
 func plainFrame(raw []byte) (got metav1.WatchEvent, err error) {
 	parts, ok := object.Parts(raw)
 	if !ok {
-		return got, errors.New("the watch tells of something else than an event")
+		return got, errors.New("the watch sends something that is not an event")
 	}
 	for _, p := range parts {
 		switch value := raw[p.From:p.To]; p.Name {
@@ -262,7 +262,7 @@ func metaOfEvent(raw []byte) (*metav1.PartialObjectMetadata, error) {
 	}
 	m, ok := got.(*metav1.PartialObjectMetadata)
 	if !ok {
-		return nil, fmt.Errorf("the watch tells of no metadata but %T", got)
+		return nil, fmt.Errorf("the watch does not send metadata but %T", got)
 	}
 	return m, nil
 }

@@ -50,7 +50,7 @@ func (y Trier) Try(ctx context.Context, t object.Trial) (why *object.Reason, ref
 	}
 	trial, err := y.open(t.Target, cfg)
 	if err != nil {
-		return object.Because(reason.Invalid, "the kubeconfig cannot be used: its CA, certificate, key or server is none"), false
+		return object.Because(reason.Invalid, "the kubeconfig cannot be used: its CA, certificate, key or server is invalid"), false
 	}
 	defer trial.own.CloseIdleConnections()
 	return trial.rounds(ctx, t.Lists)
@@ -96,7 +96,7 @@ func (y Trier) open(target api.ClusterName, cfg *rest.Config) (*trial, error) {
 	}
 	at, err := url.Parse(cfg.Host)
 	if err != nil || at.Scheme != "https" || at.Host == "" {
-		return nil, errors.New("the server is no https URL")
+		return nil, errors.New("the server is not an https URL")
 	}
 	own := &http.Transport{
 		Proxy: tc.Proxy, TLSClientConfig: tls, TLSHandshakeTimeout: dialTimeout, ForceAttemptHTTP2: true,
@@ -125,7 +125,7 @@ func (t *trial) all(ctx context.Context, lists []object.List) (why *object.Reaso
 func (t *trial) one(ctx context.Context, l object.List) (why *object.Reason, refused bool) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, t.path(l), nil)
 	if err != nil {
-		return t.failed(reason.Invalid, l, "the address is none"), false
+		return t.failed(reason.Invalid, l, "the address is invalid"), false
 	}
 	ask.Header.Set("Accept", acceptTried)
 	answer, err := t.http.Do(ask)
@@ -153,18 +153,18 @@ func (t *trial) judge(l object.List, answer *http.Response) (why *object.Reason,
 			Kind string `json:"kind"`
 		}
 		if json.NewDecoder(io.LimitReader(answer.Body, mostTried)).Decode(&list) != nil || !strings.HasSuffix(list.Kind, "List") {
-			return t.failed(reason.Unknown, l, "the answer is no list: is this an API server?"), false
+			return t.failed(reason.Unknown, l, "the answer is not a list: check that this is the address of an API server"), false
 		}
 		return nil, false
 	case http.StatusNotFound:
 		if l.Optional {
 			return nil, false
 		}
-		return t.failed(reason.NotFound, l, "404 Not Found: is this an API server?"), false
+		return t.failed(reason.NotFound, l, "404 Not Found: check that this is the address of an API server"), false
 	case http.StatusUnauthorized:
-		return t.failed(reason.Unauthorized, l, "401 Unauthorized: its login is not accepted"), true
+		return t.failed(reason.Unauthorized, l, "401 Unauthorized: the API server does not accept the credential"), true
 	case http.StatusForbidden:
-		return t.failed(reason.Forbidden, l, "403 Forbidden: its account may not do this"), true
+		return t.failed(reason.Forbidden, l, "403 Forbidden: the account of the credential may not do this"), true
 	}
 	return t.failed(reason.Unavailable, l, "the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)), false
 }
@@ -173,7 +173,7 @@ func (t *trial) judge(l object.List, answer *http.Response) (why *object.Reason,
 func (t *trial) lost(l object.List, err error) (why *object.Reason, refused bool) {
 	switch op := (*net.OpError)(nil); {
 	case isUntrusted(err):
-		return t.failed(reason.UntrustedCertificate, l, "the server's certificate does not fit the kubeconfig's CA, or is not of that address"), true
+		return t.failed(reason.UntrustedCertificate, l, "the server's certificate does not match the kubeconfig's CA, or is for another address"), true
 	case errors.As(err, &op) && op.Op == "dial":
 		return t.failed(reason.Unreachable, l, "%v", op), false
 	case isDeadline(err):

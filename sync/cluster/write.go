@@ -111,7 +111,7 @@ func superseded(ch object.Change, err error) error {
 	return err
 }
 
-var errAnother = errors.New("it is another object than the one that was read: that one is gone")
+var errAnother = errors.New("the object that linkwright read is gone, and another one has its name")
 
 // vacant says that a write demands that nothing of its name be there.
 func vacant(ch object.Change) bool {

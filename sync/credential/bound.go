@@ -57,7 +57,7 @@ func (r Rotation) TooShort(l fleet.Link) *object.Reason {
 	if r.Use == nil || !l.Spec.UsesRemoteDiscovery() || r.Life >= LeastDiscovery {
 		return nil
 	}
-	return object.Because(reason.TokenLifetimeTooShort, "the token that cluster %s grants lives %s only, and remote discovery and federated services need %s: its API server limits it (--service-account-max-token-expiration); use another mode, or another selector",
+	return object.Because(reason.TokenLifetimeTooShort, "the token from cluster %s lives only %s, but remote discovery and federated services need %s: raise --service-account-max-token-expiration there, or use another mode or selector",
 		l.Target.Name, r.Life, LeastDiscovery)
 }
 
@@ -67,7 +67,7 @@ func (r Rotation) Shortened(l fleet.Link) *object.Reason {
 	if r.Use == nil || r.Life >= asked {
 		return nil
 	}
-	return object.Because(reason.TokenLifetimeTooShort, "its token lives %s, not %s: the API server of %s grants no more, or credentials.ttl was raised since it was issued",
+	return object.Because(reason.TokenLifetimeTooShort, "the token lives %s instead of %s: the API server of %s limits it, or credentials.ttl was raised after the token was issued",
 		r.Life, asked, l.Target.Name)
 }
 

@@ -38,7 +38,7 @@ func (s *Set) Undiscovered(l fleet.Link) *object.Reason {
 	if inv, _ := inventory.Of(s.Owner, end, seen); inv.Has(secret) {
 		return nil
 	}
-	return object.Because(why.Code, "remote discovery and federated services of this link are blocked, and all else of it goes on: %s", why.Message)
+	return object.Because(why.Code, "remote discovery and federated services of this link are blocked, but the rest of the link is not: %s", why.Message)
 }
 
 // Marked is what the live secret of a source's control plane says of the credential that it holds. One of ours without a mark is of an

@@ -64,18 +64,18 @@ func (v Pair) given(k object.Key, controlPlane bool) (object.Secret, *object.Rea
 	switch {
 	case live.IsZero() && v.Source.Saw(k):
 		return object.Secret{}, object.Because(reason.SecretNotFound,
-			"%s is not there: with credentials.mode Existing your secret manager writes it, of type %s, with the key %s",
+			"%s does not exist: credentials.mode is Existing, so have your secret manager write it, with type %s and key %s",
 			k, linkerd.KubeconfigSecretType, linkerd.KubeconfigKey)
 	case v.Source.Seen.Hides(k) != nil:
 		return object.Secret{}, v.Source.Seen.Hides(k)
 	case len(body.Bytes()) == 0:
-		return object.Secret{}, object.Because(reason.Unknown, "%s was not looked for", k)
+		return object.Secret{}, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
 	case live.Going:
 		return object.Secret{}, object.Because(reason.Terminating, "%s is being deleted", k)
 	}
 	given, err := linkerd.Given(body, v.Link.Target.Name, v.Target.Facts, controlPlane)
 	if err != nil {
-		return object.Secret{}, object.Because(reason.SecretInvalid, "%s, which your secret manager writes, cannot be used by Linkerd: %v", k, err)
+		return object.Secret{}, object.Because(reason.SecretInvalid, "Linkerd cannot use %s, which your secret manager writes: %v", k, err)
 	}
 	return given, nil
 }
@@ -86,7 +86,7 @@ func (v Pair) OwnSecret() *object.Reason {
 	for _, k := range Secrets(v.Link) {
 		if v.Source.Seen.Record(k).Mark == object.Ours {
 			return object.Because(reason.SecretStillManaged,
-				"%s was written by linkwright, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
+				"linkwright wrote %s, and credentials.mode is Existing now: hand it over (kubectl -n %s label secret %s %s-) and let your secret manager write it",
 				k, k.Namespace, k.Name, object.OwnerLabel)
 		}
 	}
@@ -98,14 +98,14 @@ func (v Pair) OwnSecret() *object.Reason {
 func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	at, source := v.Link.Source.Spec.Linkerd, v.Source.Seen
 	inUse := func(format string, a ...any) *object.Reason {
-		return object.Because(reason.CredentialInUse, "the account of %s stays until its own credential is in use: "+format, append([]any{v.Link.Source.Name}, a...)...)
+		return object.Because(reason.CredentialInUse, "linkwright's account for %s stays until the source uses your credential: "+format, append([]any{v.Link.Source.Name}, a...)...)
 	}
 	if !v.Source.Known() || now == nil {
-		return inUse("its end of the link is not ready")
+		return inUse("the source's end is not ready")
 	}
 	for _, k := range []object.Key{linkerd.MirrorSecret(at, v.Link.Target.Name), linkerd.ControlPlaneSecret(at, v.Link.Target.Name)} {
 		if source.Record(k).Mark == object.Ours {
-			return inUse("%s is still there", k)
+			return inUse("%s still exists", k)
 		}
 		if why := source.Hides(k); why != nil {
 			return inUse("%s", why.Message)
@@ -113,7 +113,7 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	}
 	for _, k := range Secrets(v.Link) {
 		if body, _ := source.Body(k); v.carries(body, a) || of(a.Account, linkerd.TokenOf(body)) {
-			return inUse("%s still carries its token", k)
+			return inUse("%s still contains the account's token", k)
 		}
 	}
 	link := linkerd.LinkKey(at, v.Link.Target.Name)
@@ -123,7 +123,7 @@ func (v Pair) StillUsed(a Access, now *linkerd.Credential) *object.Reason {
 	body, _ := source.Body(link)
 	name, entries := linkerd.Announced(body)
 	if name != Secrets(v.Link)[0].Name || !slices.Contains(entries, linkerd.CredentialEntry(now.Print)) {
-		return inUse("%s does not name it yet", link)
+		return inUse("%s does not name your credential yet", link)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func TestExisting(t *testing.T) {
 		}},
 		{"of another trust domain", "SecretInvalid", `must be "east.test"`, func(v *Pair) { v.edit(planeKey, "east.test", "west.test") }},
 		{"without cluster domain", "SecretInvalid", `must be "east.local"`, func(v *Pair) { v.edit(planeKey, "east.local", "") }},
-		{"no Secret", "SecretInvalid", "no Secret", func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
+		{"no Secret", "SecretInvalid", "not a Secret", func(v *Pair) { show(&v.Source.Seen, mirrorKey, object.NewBody([]byte(`["`+canary+`"]`))) }},
 	}
 	for _, tt := range tests {
 		v := linkedBy(t)
@@ -129,13 +129,13 @@ func TestStillUsed(t *testing.T) {
 		{"no longer used", "", func(*Pair) {}},
 		{"no Linkerd Link", "", func(v *Pair) { drop(&v.Source.Seen, linkKey) }},
 		{"source not read", "not ready", func(v *Pair) { v.Source = state.Cluster{} }},
-		{"our Secret", "Secret linkerd/cluster-credentials-east is still there", func(v *Pair) {
+		{"our Secret", "Secret linkerd/cluster-credentials-east still exists", func(v *Pair) {
 			record(&v.Source.Seen, planeKey, object.Record{UID: "u", Mark: object.Ours})
 		}},
-		{"our token in their Secret", "vault-east still carries its token", func(v *Pair) { v.put(t, mirrorKey, kubeconfig("ours")) }},
-		{"our token in the control plane's", "cluster-credentials-east still carries", func(v *Pair) { v.put(t, planeKey, kubeconfig("ours")) }},
-		{"the Link names another Secret", "does not name it yet", func(v *Pair) { v.edit(linkKey, "vault-east", "cluster-credentials-east") }},
-		{"the Link tells of other bytes", "does not name it yet", func(v *Pair) { v.edit(linkKey, "credential-", "credential-0") }},
+		{"our token in their Secret", "vault-east still contains the account's token", func(v *Pair) { v.put(t, mirrorKey, kubeconfig("ours")) }},
+		{"our token in the control plane's", "cluster-credentials-east still contains", func(v *Pair) { v.put(t, planeKey, kubeconfig("ours")) }},
+		{"the Link names another Secret", "does not name your credential yet", func(v *Pair) { v.edit(linkKey, "vault-east", "cluster-credentials-east") }},
+		{"the Link tells of other bytes", "does not name your credential yet", func(v *Pair) { v.edit(linkKey, "credential-", "credential-0") }},
 	}
 	for _, tt := range tests {
 		v := linkedBy(t)

@@ -75,7 +75,7 @@ func (v Pair) Newest(a Access) (int, error) {
 	if v.Link.Spec.Credentials.Mode == api.Bound {
 		tokens, read := v.tokens()
 		if !read {
-			return 0, fmt.Errorf("the credential of %s in cluster %s was not read", v.Link.Pair(), v.Link.Source.Name)
+			return 0, fmt.Errorf("linkwright has not read the credential of %s in cluster %s", v.Link.Pair(), v.Link.Source.Name)
 		}
 		t := choice{Pair: v, Access: a, named: map[int]bool{}}
 		for _, token := range tokens {

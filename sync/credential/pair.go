@@ -24,7 +24,7 @@ func (v Pair) Credential(token object.Key) (*linkerd.Credential, error) {
 	}
 	value, err := dataOf(body, corev1.ServiceAccountTokenKey)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: it is no Secret", token) // the cause could quote the secret
+		return nil, fmt.Errorf("read %s: it is not a valid Secret", token) // the cause could quote the secret
 	}
 	if len(value) == 0 {
 		return nil, nil //nolint:nilnil // as above

@@ -37,7 +37,7 @@ func mayFollow(next, last, allowed api.Commit, follows func(commit, last api.Com
 	case err == nil:
 		return spent(why, allowed)
 	default:
-		return fmt.Errorf("%w; whether %s was applied after %s, which is allowed, is not known: %w", why, last.Short(), allowed.Short(), err)
+		return fmt.Errorf("%w; linkwright cannot check whether %s was applied after %s, which is allowed: %w", why, last.Short(), allowed.Short(), err)
 	}
 }
 
@@ -53,7 +53,7 @@ func (d *Branch) blindly(ctx context.Context, commit api.Commit, allowed []api.C
 			return nil
 		}
 	}
-	return fmt.Errorf("whether %s follows it cannot be told (bring a cluster back that carries it, or: %s)", commit, d.allow(commit))
+	return fmt.Errorf("linkwright cannot check whether %s descends from it (make a cluster reachable that carries it, or: %s)", commit, d.allow(commit))
 }
 
 // allow is the command that allows a commit.
@@ -64,13 +64,13 @@ func (d *Branch) allow(commit api.Commit) string {
 // allowable adds to why a commit does not follow another how people allow it.
 func (d *Branch) allowable(why error, commit api.Commit) error {
 	if errors.Is(why, source.ErrRewound) || errors.Is(why, source.ErrForgotten) {
-		return fmt.Errorf("%w (if that is meant: %s)", why, d.allow(commit))
+		return fmt.Errorf("%w (to allow it: %s)", why, d.allow(commit))
 	}
 	return why
 }
 
 func spent(why error, allowed api.Commit) error {
-	return fmt.Errorf("%w; what was allowed, %s, was for what came before it", why, allowed.Short())
+	return fmt.Errorf("%w; the allowed commit %s was for an earlier revision", why, allowed.Short())
 }
 
 // whole finds a commit that is allowed among those that are asked about, else in the repository: with a flag people may give its

@@ -25,7 +25,7 @@ func (r Images) Source(in render.Input) object.Wanted {
 		return want
 	}
 	return object.Wanted{End: want.End, Blocked: object.Because(reason.ImageNotAllowed,
-		"controller.image %s is not allowed here: leave it out, or run linkwright with --allow-controller-image and its repository", c.Image)}
+		"controller.image %s is not allowed: remove it, or start linkwright with --allow-controller-image and its repository", c.Image)}
 }
 
 func (r Images) allows(image string) bool {

@@ -64,10 +64,10 @@ func (a *App) Check() error {
 		return errors.New("GitHub App: the address of the API must be https://HOST or https://HOST/api/v3, and hold no credentials")
 	}
 	if base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())) {
-		return fmt.Errorf("GitHub App: %s: the API is asked over https only", base.Host)
+		return fmt.Errorf("GitHub App: %s: linkwright uses the API only over https", base.Host)
 	}
 	if _, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(a.Key.Reveal())); err != nil {
-		return errors.New("GitHub App: the private key is no RSA key in PEM (take the .pem file that GitHub gave)")
+		return errors.New("GitHub App: the private key is not an RSA key in PEM (use the .pem file that GitHub gave)")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (a *App) fetch(ctx context.Context) (Secret, time.Time, error) {
 		ExpiresAt time.Time `json:"expires_at"`
 	}
 	if json.NewDecoder(io.LimitReader(response.Body, appMost)).Decode(&got) != nil || got.Token == "" || got.ExpiresAt.IsZero() {
-		return Secret{}, time.Time{}, errors.New("the answer holds no token (is it the address of GitHub's API?)")
+		return Secret{}, time.Time{}, errors.New("the answer has no token (check the address of GitHub's API)")
 	}
 	return NewSecret(got.Token), got.ExpiresAt, nil
 }
@@ -152,9 +152,9 @@ func hint(r *Refusal) error {
 	case r.Code == http.StatusUnauthorized:
 		return fmt.Errorf("%w (check the app's id, its private key, and this machine's clock)", r)
 	case r.Code == http.StatusNotFound:
-		return fmt.Errorf("%w (check the installation's id: is the app installed for the repository's owner?)", r)
+		return fmt.Errorf("%w (check the installation's id, and that the app is installed for the repository's owner)", r)
 	case r.Code == http.StatusForbidden && !r.Limited:
-		return fmt.Errorf("%w (is the installation suspended, or does the app lack the right?)", r)
+		return fmt.Errorf("%w (check that the installation is not suspended, and that the app has the right)", r)
 	}
 	return r
 }
@@ -163,7 +163,7 @@ func hint(r *Refusal) error {
 func (a *App) request(ctx context.Context, now time.Time) (*http.Request, error) {
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(a.Key.Reveal()))
 	if err != nil {
-		return nil, errors.New("the private key is no RSA key in PEM")
+		return nil, errors.New("the private key is not an RSA key in PEM")
 	}
 	proof, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
 		Issuer:    strconv.FormatInt(a.ID, 10),

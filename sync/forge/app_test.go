@@ -142,18 +142,18 @@ func TestAppErrors(t *testing.T) {
 		code   int
 	}{
 		"another key":   {change: func(a *forge.App) { a.Key = pkcs1(rsaKey(t)) }, words: "check the app's id", code: 401},
-		"not installed": {change: func(a *forge.App) { a.Installation = 43 }, words: "is the app installed", code: 404},
-		"no key":        {change: func(a *forge.App) { a.Key = forge.NewSecret(canary) }, words: "no RSA key in PEM"},
+		"not installed": {change: func(a *forge.App) { a.Installation = 43 }, words: "and that the app is installed", code: 404},
+		"no key":        {change: func(a *forge.App) { a.Key = forge.NewSecret(canary) }, words: "not an RSA key in PEM"},
 		"no id":         {change: func(a *forge.App) { a.ID = 0 }, words: "positive numbers"},
-		"http":          {change: func(a *forge.App) { a.URL = "http://ghe.example.com/api/v3" }, words: "over https only"},
+		"http":          {change: func(a *forge.App) { a.URL = "http://ghe.example.com/api/v3" }, words: "only over https"},
 		"user info":     {change: func(a *forge.App) { a.URL = "https://" + canary + "@ghe.example.com" }, words: "hold no credentials"},
-		"no token":      {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, words: "holds no token"},
-		"moved":         {answer: http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, words: "no redirect is followed", code: 307},
+		"no token":      {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, words: "has no token"},
+		"moved":         {answer: http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, words: "does not follow a redirect", code: 307},
 		"broken":        {answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, canary, http.StatusBadGateway) }, words: "answered 502", code: 502},
 		"limited": {answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "90")
 			http.Error(w, canary, http.StatusForbidden)
-		}, words: "left alone for 1m30s", code: 403},
+		}, words: "must wait for 1m30s", code: 403},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t, key)

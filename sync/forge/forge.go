@@ -48,7 +48,7 @@ func PlaceOf(kind Kind, repo string) (Place, error) {
 		base.Scheme = "http"
 	case "https":
 	default:
-		return Place{}, errors.New("the repository is at no forge")
+		return Place{}, errors.New("the repository is not on a forge")
 	}
 	base.Host, base.Path = host, map[Kind]string{GitHub: "/api/v3", GitLab: "/api/v4", Gitea: "/api/v1"}[kind]
 	p := Place{URL: base.String(), Project: strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")}
@@ -63,13 +63,13 @@ func address(repo string) (*url.URL, error) {
 	if !strings.Contains(repo, "://") {
 		host, path, ok := strings.Cut(repo, ":")
 		if !ok || strings.Contains(host, "/") {
-			return nil, errors.New("the repository is at no forge")
+			return nil, errors.New("the repository is not on a forge")
 		}
 		repo = "ssh://" + host + "/" + path
 	}
 	u, err := url.Parse(repo)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("the repository is at no forge")
+		return nil, errors.New("the repository is not on a forge")
 	}
 	return u, nil
 }
@@ -88,12 +88,12 @@ func (p Place) check(kind Kind) error {
 		return errors.New("the address of the API must be https://HOST/… and hold no credentials")
 	}
 	if base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())) {
-		return fmt.Errorf("%s: the API is asked over https only", base.Host)
+		return fmt.Errorf("%s: linkwright uses the API only over https", base.Host)
 	}
 	parts := strings.Split(p.Project, "/")
 	bad := func(s string) bool { return s == "" || s == "." || s == ".." }
 	if len(parts) < 2 || kind != GitLab && len(parts) > 2 || slices.ContainsFunc(parts, bad) {
-		return fmt.Errorf("%q is no project of %s: want OWNER/REPO, and on gitlab all groups", p.Project, kind)
+		return fmt.Errorf("%q is not a project of %s: want OWNER/REPO, on gitlab with all groups", p.Project, kind)
 	}
 	return nil
 }

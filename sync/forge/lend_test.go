@@ -28,7 +28,7 @@ func TestLend(t *testing.T) {
 			t.Errorf("Lend(%s) of %s: %v", tt.api, tt.app, err)
 		}
 		err := a.LendGit(tt.git)
-		if (err == nil) != tt.toGit || err != nil && !strings.HasSuffix(err.Error(), "name its API, https://"+tt.git+"/api/v3") {
+		if (err == nil) != tt.toGit || err != nil && !strings.HasSuffix(err.Error(), "give its API, https://"+tt.git+"/api/v3") {
 			t.Errorf("LendGit(%s) of %s: %v", tt.git, tt.app, err)
 		}
 	}

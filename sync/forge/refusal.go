@@ -26,11 +26,11 @@ func (r *Refusal) Error() string {
 	text := fmt.Sprintf("the server answered %d", r.Code)
 	switch {
 	case r.Limited && r.Wait > 0:
-		return fmt.Sprintf("%s: it was asked too often and wants to be left alone for %s", text, r.Wait)
+		return fmt.Sprintf("%s: too many requests: linkwright must wait for %s", text, r.Wait)
 	case r.Limited:
-		return text + ": it was asked too often"
+		return text + ": too many requests"
 	case r.Code/100 == 3:
-		return text + ": it has moved, and no redirect is followed with credentials (use the new address)"
+		return text + ": it has moved, and linkwright does not follow a redirect with credentials (use the new address)"
 	}
 	return text
 }

@@ -58,7 +58,7 @@ const (
 // NewClient checks the place and asks nobody.
 func NewClient(kind Kind, place Place, access Access) (*Client, error) {
 	if !slices.Contains(Kinds(), kind) {
-		return nil, fmt.Errorf("%q is no forge that is known: want one of %q", kind, Kinds())
+		return nil, fmt.Errorf("%q is not a known forge: want one of %q", kind, Kinds())
 	}
 	if err := place.check(kind); err != nil {
 		return nil, err
@@ -177,9 +177,9 @@ func reason(err error) string {
 	case errors.As(err, &refusal):
 		return refusal.Error() + advice(refusal)
 	case errors.As(err, &cert):
-		return cert.Err.Error() + " (name its CA file, if the certificate is right)"
+		return cert.Err.Error() + " (if the certificate is right, give its CA file)"
 	case strings.Contains(err.Error(), "malformed"): // it repeats what the server wrote
-		return "what answers there does not speak HTTP (check the address)"
+		return "the server does not speak HTTP (check the address)"
 	case errors.As(err, &wrapped):
 		return wrapped.Err.Error()
 	}
@@ -195,11 +195,11 @@ func advice(r *Refusal) string {
 	case r.Code == http.StatusForbidden:
 		return " (the token may not write commit statuses: see docs/git.md for the right it needs)"
 	case r.Code == http.StatusNotFound:
-		return " (is the project's name right, and may the token write commit statuses there?)"
+		return " (check the project's name, and that the token may write commit statuses there)"
 	case r.Code == http.StatusUnprocessableEntity:
-		return " (the commit is not there, or has too many statuses)"
+		return " (the commit does not exist there, or has too many statuses)"
 	case r.Code/100 == 2:
-		return " and not 201 (is it the address of the API?)"
+		return " and not 201 (check the address of the API)"
 	}
 	return ""
 }

@@ -133,16 +133,16 @@ func TestPostErrors(t *testing.T) {
 		words  string
 		code   int
 	}{
-		"no right":     {answer: say(403), words: "may not write commit statuses", code: 403},
-		"no token":     {answer: say(401), words: "the token is missing or wrong", code: 401},
-		"no project":   {answer: say(404), words: "is the project's name right", code: 404},
-		"no commit":    {answer: say(422), words: "has too many statuses", code: 422},
-		"limited":      {answer: say(429, "Retry-After", "7"), words: "left alone for 7s", code: 429},
-		"GitHub's way": {answer: say(403, "X-RateLimit-Remaining", "0"), words: "asked too often", code: 403},
-		"broken":       {answer: say(500), words: "answered 500", code: 500},
-		"a page":       {answer: say(200), words: "and not 201", code: 200},
-		"moved":        {answer: http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, words: "no redirect is followed", code: 307},
-		"another 400":  {kind: forge.GitLab, answer: say(400), words: "answered 400", code: 400},
+		"no right":      {answer: say(403), words: "may not write commit statuses", code: 403},
+		"no token":      {answer: say(401), words: "the token is missing or wrong", code: 401},
+		"not a project": {answer: say(404), words: "check the project's name", code: 404},
+		"no commit":     {answer: say(422), words: "has too many statuses", code: 422},
+		"limited":       {answer: say(429, "Retry-After", "7"), words: "must wait for 7s", code: 429},
+		"GitHub's way":  {answer: say(403, "X-RateLimit-Remaining", "0"), words: "too many requests", code: 403},
+		"broken":        {answer: say(500), words: "answered 500", code: 500},
+		"a page":        {answer: say(200), words: "and not 201", code: 200},
+		"moved":         {answer: http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, words: "does not follow a redirect", code: 307},
+		"another 400":   {kind: forge.GitLab, answer: say(400), words: "answered 400", code: 400},
 		"not GitLab's": {answer: func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "Cannot transition status", http.StatusBadRequest)
 		}, words: "answered 400", code: 400},

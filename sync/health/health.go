@@ -116,7 +116,7 @@ func (v Link) reachable() Verdict {
 	if v.Target.Err != nil {
 		return Verdict{Reachable, Failed, v.Target.Err}
 	}
-	return Verdict{Reachable, Unknown, object.Because(reason.NotRead, "%s was not read yet", v.Link.Target.Name)}
+	return Verdict{Reachable, Unknown, object.Because(reason.NotRead, "linkwright has not read cluster %s yet", v.Link.Target.Name)}
 }
 
 func (v Link) trusted(now time.Time) Verdict {
@@ -153,7 +153,7 @@ func (v Link) written() Verdict {
 			return Verdict{Written, Unknown, why}
 		}
 		if r := v.Source.Seen.Record(k); r.IsZero() || r.Going {
-			return Verdict{Written, Failed, object.Because(reason.CredentialsNotWritten, "%s is not there yet", k)}
+			return Verdict{Written, Failed, object.Because(reason.CredentialsNotWritten, "%s does not exist yet", k)}
 		}
 	}
 	return Verdict{Stage: Written, Passing: Passed}
@@ -178,7 +178,7 @@ func (v Link) leads() Verdict {
 		case seen.Hides(controller) != nil:
 			return Verdict{Leads, Unknown, seen.Hides(controller)}
 		case r.IsZero():
-			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s is not there yet", controller)}
+			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s does not exist yet", controller)}
 		case !r.Health.IsZero():
 			return Verdict{Leads, Failed, object.Because(reason.ControllerNotReady, "%s: %s", controller, r.Health)}
 		}
@@ -187,9 +187,9 @@ func (v Link) leads() Verdict {
 	case seen.Hides(lease) != nil:
 		return Verdict{Leads, Unknown, seen.Hides(lease)}
 	case r.IsZero():
-		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see its log", lease)}
+		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
 	case r.Health.String() == object.NoHolder:
-		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "%s: nobody holds it: see the log of the link's controller", lease)}
+		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds %s: see the log of the link's controller", lease)}
 	}
 	return Verdict{Stage: Leads, Passing: Passed}
 }
@@ -204,10 +204,10 @@ func (v Link) gateway(p linkerd.Pulse) Verdict {
 		return Verdict{Gateway, Unknown, v.mirrorless()}
 	case p.Gone():
 		return Verdict{Gateway, Failed, object.Because(reason.GatewayNotAlive,
-			"the controller in %s finds the gateway of %s dead: no address of its %s is ready (%s); see whether %s is reached from there, and both proxies share a trust anchor",
+			"the controller in %s gets no answer from the gateway of %s: no address of its %s is ready (%s); check that pods there reach %s, and that both share a trust anchor",
 			v.Link.Source.Name, v.Link.Target.Name, count(len(p.Dead), "mirror"), named(p.Dead), strings.Join(v.Target.Facts.Gateway.Addresses, ", "))}
 	case p.Serving == 0:
-		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "there is no mirror with an address, which would show whether the gateway is alive")}
+		return Verdict{Gateway, Unknown, object.Because(reason.NoMirrors, "no mirror has an address, so nothing shows whether the gateway is alive")}
 	}
 	return Verdict{Stage: Gateway, Passing: Passed}
 }
@@ -219,7 +219,7 @@ func (v Link) serving(p linkerd.Pulse) Verdict {
 	case v.mirrorless() != nil:
 		return Verdict{Serving, Unknown, v.mirrorless()}
 	case len(p.Empty) > 0:
-		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; in %s nobody serves there",
+		return Verdict{Serving, Failed, object.Because(reason.MirrorsWithoutEndpoints, "%s without any endpoint: %s; check the pods of these Services in cluster %s",
 			count(len(p.Empty), "mirror"), named(p.Empty), v.Link.Target.Name)}
 	case p.Serving+len(p.Dead) == 0:
 		return Verdict{Stage: Serving, Passing: NotAsked}

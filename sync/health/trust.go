@@ -37,7 +37,7 @@ func (v Link) Trust(now time.Time) Trust {
 	from, to := v.Link.Source.Name, v.Link.Target.Name
 	if len(shared) == 0 {
 		return Trust{Why: object.Because(reason.TrustAnchorsNotShared,
-			"proxies of %s and %s have no valid trust anchor in common, and do not talk to each other: %s has %s; %s has %s. Give both the anchors of both (ConfigMap linkerd-identity-trust-roots), and start proxies anew",
+			"proxies of %s and %s share no valid trust anchor and cannot connect: %s has %s; %s has %s. Give both clusters all anchors (ConfigMap linkerd-identity-trust-roots), and restart the proxies",
 			from, to, from, told(source), to, told(target))}
 	}
 	last := slices.MaxFunc(shared, func(a, b linkerd.Anchor) int { return a.Expires.Compare(b.Expires) })
@@ -45,10 +45,10 @@ func (v Link) Trust(now time.Time) Trust {
 	switch only := told(without(source, target)); {
 	case !now.Before(notice):
 		return Trust{Next: last.Expires, Why: object.Because(reason.TrustAnchorExpiring,
-			"the last valid trust anchor that proxies of %s and %s have in common is %s: give both a newer one before", from, to, last.Short())}
+			"the last valid trust anchor that proxies of %s and %s share is %s: give both clusters a newer one before it expires", from, to, last.Short())}
 	case !slices.Equal(source, target):
 		return Trust{Next: notice, Why: object.Because(reason.TrustAnchorsDiffer,
-			"proxies of %s and %s share the trust anchor %s; %s alone has %s, and %s alone %s: end the rotation of anchors",
+			"proxies of %s and %s share the trust anchor %s; apart from shared ones, %s has %s, and %s has %s: finish the rotation of the trust anchors",
 			from, to, last.Short(), from, only, to, told(without(target, source)))}
 	}
 	return Trust{Next: notice}

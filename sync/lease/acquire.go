@@ -63,7 +63,7 @@ func (w *watched) held() error {
 	if s.AcquireTime != nil {
 		since = s.AcquireTime.UTC().Format(time.RFC3339)
 	}
-	return fmt.Errorf("%w: %s holds it since %s", ErrHeld, *s.HolderIdentity, since)
+	return fmt.Errorf("%w: %s has it since %s", ErrHeld, *s.HolderIdentity, since)
 }
 
 // try is one attempt: ours, or nil and the error, or nil for a lease that is held.
@@ -114,7 +114,7 @@ func About(lease *coordinationv1.Lease) string { return lease.Annotations[aboutK
 // about is an error where the lease is about something else. One of an earlier version does not say.
 func (l Lock) about(lease *coordinationv1.Lease) error {
 	if it := About(lease); it != "" && l.Of != "" && it != l.Of {
-		return fmt.Errorf("%w: it is that of %s, and this one would be that of %s: delete it if nobody uses it any more",
+		return fmt.Errorf("%w: it belongs to %s, and not to %s: delete it if nobody uses it any more",
 			ErrOther, it, l.Of)
 	}
 	return nil

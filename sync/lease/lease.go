@@ -13,11 +13,11 @@ import (
 
 // What Once, and the context of a term, end with.
 var (
-	ErrHeld = errors.New("the lease is held by another")
+	ErrHeld = errors.New("another process has the lease")
 	// ErrLost is the cause of a term's context that ended because the lease could not be renewed in time.
 	ErrLost = errors.New("the lease is lost")
 	// ErrOther says that the lease is about something else, which happens to have the same name.
-	ErrOther = errors.New("the name is taken by another lease")
+	ErrOther = errors.New("another lease has this name")
 )
 
 // Defaults are those of Kubernetes' own controllers.

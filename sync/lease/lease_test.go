@@ -300,7 +300,7 @@ func TestOnce(t *testing.T) {
 	}
 	err := a.Once(t.Context(), func(ctx context.Context, n int64) error {
 		err := b.Once(ctx, note)
-		if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "a holds it since 20") {
+		if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "a has it since 20") {
 			t.Errorf("Once: got %v, want that a holds it", err)
 		}
 		return note(ctx, n)

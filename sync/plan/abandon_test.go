@@ -86,7 +86,7 @@ func TestAbandonHiddenWaits(t *testing.T) {
 	s.down["north"] = true // answers nothing: what west grants it stays for the grace
 	s.world.Grace = 1 << 50
 	last := s.settle()["west"]
-	if why := row(t, last, object.End{Cluster: "west"}).Why; last.Left() || why == nil || !strings.Contains(why.Message, "if a right that is missing there") {
+	if why := row(t, last, object.End{Cluster: "west"}).Why; last.Left() || why == nil || !strings.Contains(why.Message, "only if a missing right") {
 		t.Errorf("left %t, %v", last.Left(), why)
 	}
 	s = concealing(t)

@@ -216,7 +216,7 @@ func (a *admission) unread(end object.End) (why *object.Reason, look []api.Clust
 	if len(look) == 0 {
 		return nil, nil
 	}
-	return object.Because(reason.WaitingForRead, "something is to be taken away, and before that cluster %s is read once more", look[0]), look
+	return object.Because(reason.WaitingForRead, "linkwright reads cluster %s once more before it deletes anything", look[0]), look
 }
 
 // pending is the other end of a link whose last end here goes, while nobody knows how that stands.
@@ -270,7 +270,7 @@ func PrunePolicy(w state.Snapshot, _ object.End, changes []object.Change) *objec
 	policy := w.Policy().Prune.Policy
 	for _, c := range changes {
 		if policy == api.UpsertOnly && c.Takes() || policy == api.CreateOnly && c.Action != object.Create && c.Action != object.Adopt {
-			return object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: no %s of %s", policy, c.Action, c.Key)
+			return object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow linkwright to %s %s", policy, c.Action, c.Key)
 		}
 	}
 	return nil

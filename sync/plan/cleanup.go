@@ -46,7 +46,7 @@ func (p parting) left(rows []Row) []Row {
 	}
 	return []Row{{
 		End: p.base(), Phase: Removed, Leaving: true,
-		Why: object.Because(reason.CleanupComplete, "nothing of linkwright is left in cluster %s: its declaration can be removed", p.name),
+		Why: object.Because(reason.CleanupComplete, "cluster %s holds nothing of linkwright any more: you can remove its declaration", p.name),
 	}}
 }
 
@@ -78,7 +78,7 @@ func (p parting) unwatched(keys []object.Key) *object.Reason {
 	if n := len(keys) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return object.Because(reason.WatchForbidden, "the account may read %s%s and not watch it: linkwright notices a foreign change within 30 s instead of at once; grant list and watch by %s",
+	return object.Because(reason.WatchForbidden, "linkwright may read %s%s, but not watch it: linkwright sees changes within 30 s instead of at once; to grant list and watch, run %s",
 		object.Hidden{Key: keys[0]}, more, p.Grant())
 }
 
@@ -90,8 +90,8 @@ func (p parting) explain(why *object.Reason) *object.Reason {
 	if !p.HasLeft(p.name) || p.Unidentified(p.name) == nil {
 		return why
 	}
-	return object.Because(why.Code, "it is declared no more, and what linkwright wrote there goes once it can be read (to give that up: %s): %s",
-		p.Command("abandon "+string(p.name)), why.Message)
+	return object.Because(why.Code, "the cluster is no longer declared, and linkwright cannot clean up there yet: %s; if it never comes back, run %s",
+		why.Message, p.Command("abandon "+string(p.name)))
 }
 
 // notAbandoned says why a cluster is not given up, though people said so; empty: it is, they did not, or nobody can tell now.
@@ -100,9 +100,9 @@ func (p parting) notAbandoned() string {
 	switch {
 	case !p.Forget[p.name]:
 	case declared != nil:
-		return fmt.Sprintf("to abandon cluster %s does nothing while it is declared: take it out of the repository first", p.name)
+		return fmt.Sprintf("abandoning cluster %s has no effect while it is declared: remove its declaration first", p.name)
 	case p.Unidentified(p.name) == nil:
-		return fmt.Sprintf("cluster %s can be read, so it is unlinked as any other, and abandoned only if a right that is missing there leaves nothing else to do", p.name)
+		return fmt.Sprintf("cluster %s can be read, so linkwright removes its links as usual; it abandons the cluster only if a missing right blocks all that is left to do", p.name)
 	}
 	return ""
 }
@@ -111,21 +111,21 @@ func (p parting) notAbandoned() string {
 func (p parting) abandon(ends ...object.End) Row {
 	var left []string
 	for _, o := range p.PendingIn(p.name) {
-		left = append(left, fmt.Sprintf("of %s: %s", o.Link, o.Left))
+		left = append(left, fmt.Sprintf("left of %s: %s", o.Link, o.Left))
 	}
 	for _, end := range ends {
 		if end.IsBase() {
 			continue
 		}
-		left = append(left, fmt.Sprintf("of %s: %s", end.Link, state.Remains(p.Owner, end)))
+		left = append(left, fmt.Sprintf("left of %s: %s", end.Link, state.Remains(p.Owner, end)))
 	}
-	known := "nothing is known to be left of a link; what its base held stays"
+	known := "linkwright knows of no link that left anything there; the objects of the base stay"
 	if len(left) > 0 {
 		known = strings.Join(left, "; ")
 	}
 	return Row{
 		End: p.base(), Phase: Removed, Leaving: true,
-		Why: object.Because(reason.Abandoned, "people abandoned it: whatever carries the label %s=%s stays in the cluster with kube-system uid %s, and %s",
+		Why: object.Because(reason.Abandoned, "the cluster was abandoned: objects with the label %s=%s stay in the cluster with kube-system uid %s; %s",
 			object.OwnerLabel, p.Owner, cmp.Or(p.UIDs[p.name], p.side.Facts.UID, "unknown"), known), // the record may have struck it off by now
 	}
 }

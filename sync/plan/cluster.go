@@ -55,16 +55,16 @@ func (c *cluster) recording(next, old inventory.Inventory) (object.Change, *obje
 		return object.Change{}, object.Because(reason.InventoryInvalid, "%v", err)
 	}
 	if !c.side.Saw(o.Key) {
-		return object.Change{}, object.Because(reason.Unknown, "inventories were not looked for")
+		return object.Change{}, object.Because(reason.Unknown, "linkwright has not read the inventories yet")
 	}
 	switch live := c.side.Seen.Record(o.Key); {
 	case live.IsZero():
 	case live.Mark == object.Ours && old.Was.IsZero():
 		return object.Change{}, object.Because(reason.ObjectExists, "%s is a copy of another inventory: delete it", o.Key)
 	case live.Mark != object.Ours:
-		return object.Change{}, object.Because(reason.ObjectExists, "%s exists and is %s (written by %s), and an inventory needs its name: delete or rename it", o.Key, live.Mark, live.Writers())
+		return object.Change{}, object.Because(reason.ObjectExists, "%s exists and is %s (written by %s), but linkwright needs its name for an inventory: delete or rename it", o.Key, live.Mark, live.Writers())
 	}
-	w := change(next.End, object.Create, o, old.Was, reason.InventoryUpdated, "what this end may hold")
+	w := change(next.End, object.Create, o, old.Was, reason.InventoryUpdated, "lists what this end may hold")
 	if !old.Was.IsZero() {
 		w.Action = object.Update
 	}

@@ -21,12 +21,12 @@ func TestCommandsNameTheInstallation(t *testing.T) {
 		p := parting{open(w, "east", nil, nil)}
 		hidden := object.Hidden{Key: object.Key{Kind: "Secret"}}.Why()
 		for want, said := range map[string]string{
-			"linkwright resume east" + suffix:                                     w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Cluster: "east"}),
-			"linkwright resume west/east" + suffix:                                w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Source: "west", Target: "east"}),
-			"linkwright abandon east" + suffix:                                    p.grantable("east", hidden).Message,
-			"linkwright approve 0f" + suffix:                                      prune.Removal{Hash: "0f", Over: []string{"a"}, In: w.Installation}.Why().Message,
-			"read Secret: grant it by linkwright cluster add --all PATH" + suffix: object.Hidden{Key: object.Key{Kind: "Secret"}, By: w.Installation}.Why().Message,
-			"cluster add --all PATH" + suffix:                                     p.unwatched([]object.Key{{Kind: "Secret"}}).Message,
+			"linkwright resume east" + suffix:                             w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Cluster: "east"}),
+			"linkwright resume west/east" + suffix:                        w.SuspendedBy(inventory.Decision{Kind: inventory.Suspend, Source: "west", Target: "east"}),
+			"linkwright abandon east" + suffix:                            p.grantable("east", hidden).Message,
+			"linkwright approve 0f" + suffix:                              prune.Removal{Hash: "0f", Over: []string{"a"}, In: w.Installation}.Why().Message,
+			"read Secret: run linkwright cluster add --all PATH" + suffix: object.Hidden{Key: object.Key{Kind: "Secret"}, By: w.Installation}.Why().Message,
+			"cluster add --all PATH" + suffix:                             p.unwatched([]object.Key{{Kind: "Secret"}}).Message,
 		} {
 			if !strings.HasSuffix(said, want) {
 				t.Errorf("%q does not end with %q", said, want)

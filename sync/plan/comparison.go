@@ -27,14 +27,14 @@ func (c *comparison) differs(want object.Wanted, side state.Cluster) ([]object.C
 		live := seen.Record(o.Key)
 		switch {
 		case len(seen.Unserved) > 0 && slices.Contains(seen.Unserved, called(o)):
-			return nil, object.Because(reason.KindNotServed, "the cluster does not serve %s %s, as which %s is declared: install what brings it, or declare the object no more",
+			return nil, object.Because(reason.KindNotServed, "the cluster does not serve %s %s, the kind of %s: install its CRD, or remove the object from the overlay",
 				o.Key.Kind, o.APIVersion(), o.Key)
 		case seen.Hides(o.Key) != nil:
 			return nil, seen.Hides(o.Key)
 		case live.IsZero() && !side.Saw(o.Key):
-			return nil, object.Because(reason.Unknown, "%s was not looked for", o.Key)
+			return nil, object.Because(reason.Unknown, "linkwright has not read %s yet", o.Key)
 		case live.IsZero():
-			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "not there yet"))
+			out = append(out, change(want.End, object.Create, o, live, reason.Missing, "it does not exist yet"))
 		case live.Mark != object.Ours:
 			return nil, c.occupied(want.End, o.Key, seen)
 		case live.Going:
@@ -42,9 +42,9 @@ func (c *comparison) differs(want object.Wanted, side state.Cluster) ([]object.C
 		case live.Digest == 0, live.Digest == o.Digest && !c.coverage.Covers(o, live): // who overwrites all of it leaves no digest
 			out = append(out, change(want.End, update(o, seen), o, live, reason.Drift, "fields were changed by "+live.Writers()))
 		case live.Digest != o.Digest && follows(o, seen):
-			out = append(out, change(want.End, object.Update, o, live, reason.FactsChanged, "what "+string(want.End.Link.Target)+" tells of itself changed"))
+			out = append(out, change(want.End, object.Update, o, live, reason.FactsChanged, "facts of cluster "+string(want.End.Link.Target)+" changed"))
 		case live.Digest != o.Digest:
-			out = append(out, change(want.End, update(o, seen), o, live, reason.Changed, "what is declared, or a fact it is made of, changed"))
+			out = append(out, change(want.End, update(o, seen), o, live, reason.Changed, "the declaration, or a fact that it depends on, changed"))
 		}
 	}
 	return replaced(c.Snapshot, out)
@@ -58,7 +58,7 @@ func (c *comparison) occupied(end object.End, k object.Key, seen object.Observat
 	body, _ := seen.Body(k)
 	_, named := linkerd.Called(at, k, target)
 	if _, known := linkerd.Adoptable(at, k, body, target); r.Mark == object.Unmarked && end.IsSource() && named && (known || body.IsZero()) {
-		do = fmt.Sprintf("if Linkerd's own tools made it, take the link over with %s; else ", c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
+		do = fmt.Sprintf("if Linkerd's own tools created it, run %s; otherwise ", c.Command(fmt.Sprintf("adopt %s/%s", end.Link.Source, target)))
 	}
 	return object.Because(reason.ObjectExists, "%s exists and is %s (written by %s): %sdelete or rename it, or remove the link",
 		k, r.Mark, r.Writers(), do)

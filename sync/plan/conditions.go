@@ -30,7 +30,7 @@ func (c conditions) add(s Step) Step {
 			continue
 		}
 		ready := health.Condition(n.next.Conditions, object.Ready)
-		w.Why = object.Reason{Code: reason.ConditionsChanged, Message: "nothing is denied there any more"}
+		w.Why = object.Reason{Code: reason.ConditionsChanged, Message: "nothing is denied any more"}
 		if ready.Type != "" {
 			w.Why.Message = "Ready is " + ready.Status + ": " + string(ready.Reason)
 		}

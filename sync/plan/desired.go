@@ -153,7 +153,7 @@ func (d *desired) stale(l fleet.Link) *object.Reason {
 	if _, stands := d.standing(l); !stands || since.IsZero() || target.Known() {
 		return nil
 	}
-	return object.Because(reason.StaleFacts, "cluster %s has given no answer since %s UTC: what was written of the link stays as it is, and is looked after again once it answers",
+	return object.Because(reason.StaleFacts, "cluster %s has not answered since %s UTC: linkwright leaves the link as it is until the cluster answers",
 		l.Target.Canonical(), since.UTC().Format(time.DateTime))
 }
 

@@ -40,7 +40,7 @@ func pace(w state.Snapshot, end object.End, changes []object.Change) ([]object.C
 	left := slices.DeleteFunc(changes, func(c object.Change) bool {
 		return Follows(c) || c.Key.Kind == "Service" && c.Action == object.Update && c.Why.Code == reason.Changed
 	})
-	return left, object.Because(reason.RateLimited, "what %s tells of itself changed again; the link followed at %s, and follows again at %s UTC",
+	return left, object.Because(reason.RateLimited, "facts of cluster %s changed again: the link followed at %s, and follows again at %s UTC",
 		end.Link.Target, last.UTC().Format(time.TimeOnly), until.UTC().Format(time.TimeOnly)), until
 }
 
@@ -61,7 +61,7 @@ func calm(s state.Snapshot, changes []object.Change) (left []object.Change, why 
 			return false
 		}
 		if why == nil {
-			why = object.Because(reason.Contested, "%s was corrected %d times, and changed by %s each time: it is left alone until %s; let nobody else write it, or leave the field to them (spec.ignore of the SyncPolicy)",
+			why = object.Because(reason.Contested, "linkwright corrected %s %d times, and %s changed it each time, so linkwright waits until %s: stop the other writer, or leave it the field (spec.ignore of the SyncPolicy)",
 				w.Key, contest.Times, w.Was.Writers(), contest.Until.UTC().Format(time.RFC3339))
 		}
 		until = earliest(until, contest.Until)

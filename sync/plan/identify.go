@@ -34,7 +34,7 @@ func (c *cluster) identify() *object.Reason {
 	}
 	for _, inv := range recorded {
 		if inv.End.IsBase() && inv.Term > c.Term && !c.Elsewhere[c.name] {
-			return object.Because(reason.NewerLeader, "a later process (term %d, ours is %d) has taken this cluster over", inv.Term, c.Term)
+			return object.Because(reason.NewerLeader, "a process with a later leadership (%d, this process has %d) has taken over this cluster", inv.Term, c.Term)
 		}
 	}
 	if why := c.MayNotApply(c.name); why != nil {
@@ -52,9 +52,9 @@ func (c *cluster) unconfined() *object.Reason {
 	}
 	code, todo := reason.NotConfined, "with your own login"
 	if c.side.Anyone {
-		code, todo = reason.NotServiceAccount, "give it an account of its own"
+		code, todo = reason.NotServiceAccount, "to give it an account of its own"
 	}
-	return object.Because(code, "%s: %s: %s", c.side.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
+	return object.Because(code, "%s: %s, run %s", c.side.Gap, todo, c.Command("cluster add "+string(c.name)+" PATH --context CONTEXT"))
 }
 
 // elsewhere says that inventories, of which the base may be lost, list something in another namespace than those that are declared, or nil.
@@ -99,18 +99,18 @@ func (f formerName) mentions() *object.Reason {
 	for _, name := range f.others() {
 		side := f.Clusters[name]
 		if !side.Known() {
-			return object.Because(reason.WaitingForLinks, "cluster %s cannot be read, and may have links by the name %s", name, f.name)
+			return object.Because(reason.WaitingForLinks, "cluster %s cannot be read, and may still have links under the former name %s", name, f.name)
 		}
 		if !f.mayMention(side.Seen) {
 			continue
 		}
 		recorded, err := inventory.Read(f.Owner, side.Seen)
 		if err != nil {
-			return object.Because(reason.WaitingForLinks, "inventories of cluster %s cannot be read, and may name %s", name, f.name)
+			return object.Because(reason.WaitingForLinks, "the inventories of cluster %s cannot be read, and may still have the former name %s", name, f.name)
 		}
 		for _, inv := range recorded {
 			if inv.End.Link.Source == f.name || inv.End.Link.Target == f.name {
-				return object.Because(reason.WaitingForLinks, "%s is still to be handed over", inv.End)
+				return object.Because(reason.WaitingForLinks, "the inventory of %s still has the former name", inv.End)
 			}
 		}
 	}

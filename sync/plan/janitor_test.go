@@ -220,7 +220,7 @@ func TestOrphansOfALeaving(t *testing.T) {
 		}
 	}
 	last := s.settle()["east"]
-	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "declared to leave") {
+	if r := row(t, last, object.End{Cluster: "east"}); last.Left() || r.Why.Code != reason.OrphanedObjects || !strings.Contains(r.Why.Message, "state: Leaving") {
 		t.Errorf("left %t, %s %v", last.Left(), r.Phase, r.Why)
 	}
 }

@@ -107,10 +107,10 @@ func TestReleasedToTheChart(t *testing.T) {
 func TestReleaseSaysWhose(t *testing.T) {
 	for _, helm := range []bool{true, false} {
 		s := linked(t, "")
-		want := "nobody owns it"
+		want := "nothing owns it"
 		if helm {
 			helmed(s, "west")
-			want = "release multicluster of Helm in namespace ops"
+			want = "released to Helm release multicluster in namespace ops"
 		}
 		s.world.Fleet = declare(t, two, linkDoc("west", "east", external))
 		step := s.turn("west")

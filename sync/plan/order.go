@@ -107,7 +107,7 @@ func (o ordering) namespace() []object.Change {
 	if err != nil {
 		return nil // a constant: it encodes
 	}
-	return []object.Change{change(o.base(), object.Create, namespace, object.Record{}, reason.Missing, "home of accounts and inventories")}
+	return []object.Change{change(o.base(), object.Create, namespace, object.Record{}, reason.Missing, "namespace of accounts and inventories")}
 }
 
 // comes is when what an end waits for may have happened without any write of ours; zero: never. What another cluster's

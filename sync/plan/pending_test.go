@@ -173,7 +173,7 @@ func TestForgetCluster(t *testing.T) {
 		t.Errorf("alive: nobody is told why it is not given up: %s, %v", got.Phase, got.Why)
 	}
 	s.down["east"], s.world.Departed, s.world.Fleet = true, nil, declare(t, two, "")
-	if step = s.turn("east"); step.Left() || step.Denied == nil || !strings.Contains(step.Denied.Message, "to abandon cluster east does nothing while it is declared") {
+	if step = s.turn("east"); step.Left() || step.Denied == nil || !strings.Contains(step.Denied.Message, "abandoning cluster east has no effect while it is declared") {
 		t.Errorf("declared: left %t, %v", step.Left(), step.Denied)
 	}
 	s.down["east"] = false

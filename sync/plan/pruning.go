@@ -140,7 +140,7 @@ func (p *pruning) peer(own inventory.Inventory) prune.Peer {
 		refused = p.grantable(at, unseen(side, in.Recorded[i]))
 	}
 	if refused == nil && in.Recorded[i].Was.IsZero() { // it is written again first: by it all of that end is found, and judged
-		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and is written again first")}
+		return prune.Peer{State: prune.PeerUnjudged, Closed: closed, Unread: object.Because(reason.Waiting, "its inventory of the link was lost, and linkwright writes it again first")}
 	}
 	return prune.Peer{State: prune.PeerHolds, Denied: refused, Closed: closed}
 }
@@ -184,7 +184,7 @@ func (p *pruning) grantable(name api.ClusterName, hidden *object.Reason) *object
 	if hidden == nil || !p.HasLeft(name) || p.Forget[name] {
 		return hidden
 	}
-	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or give up what is left there: %s", hidden.Message, name, p.Command("abandon "+string(name)))
+	return object.Because(hidden.Code, "%s, with a revision that still declares cluster %s; or, to abandon what is left there, run %s", hidden.Message, name, p.Command("abandon "+string(name)))
 }
 
 // unreadable says why a cluster that answers, or that nobody has tried yet, could not be read; nil: it was, or is silent, or
@@ -194,7 +194,7 @@ func unreadable(side state.Cluster) *object.Reason {
 	case side.Known() || state.Silent(side):
 		return nil
 	case side.Err == nil:
-		return object.Because(reason.Unknown, "it has not been read yet")
+		return object.Because(reason.Unknown, "linkwright has not read it yet")
 	case side.Err.Code == reason.AccessInvalid: // there is no credential, so nobody could ask
 		return nil
 	}

@@ -62,7 +62,7 @@ func (r remarks) lastAddress(l fleet.Link) *object.Reason {
 	if target := r.TargetFacts(l); target == nil || !target.Gateway.Homeless() {
 		return nil
 	}
-	return object.Because(reason.GatewayAddressMissing, "the gateway of %s has no address now: the link keeps the last one, %s; repair it, or declare spec.gateway.addresses",
+	return object.Because(reason.GatewayAddressMissing, "the gateway of %s has no address now, so the link keeps the last one, %s: repair the gateway, or declare spec.gateway.addresses",
 		l.Target.Name, strings.Join(r.kept(l), ","))
 }
 
@@ -86,15 +86,15 @@ func (r remarks) outlived(l fleet.Link) (*object.Reason, time.Time) {
 	why := ""
 	switch {
 	case !bound && len(r.Former(l)) > 0:
-		return object.Because(reason.CredentialInUse, "tokens that expire stay until %s uses the one that does not", l.Source.Name), time.Time{}
+		return object.Because(reason.CredentialInUse, "tokens that expire stay until %s uses the one that does not expire", l.Source.Name), time.Time{}
 	case a.Asked == nil && (bound || len(r.Lasting(l).Keep) < 2):
 		return nil, time.Time{}
 	case a.Asked != nil && a.Asked.Revoke && r.Policy().Prune.Policy != api.PruneSync:
-		return object.Because(reason.CredentialInUse, "the former token stays, since the SyncPolicy's prune.policy is %s: nothing is deleted", r.Policy().Prune.Policy), time.Time{}
+		return object.Because(reason.CredentialInUse, "the former token stays, because prune.policy %s of the SyncPolicy does not allow deletes", r.Policy().Prune.Policy), time.Time{}
 	case a.Untold && r.Untellable(l):
-		why = "the former token stays, since linkwright may not tell Linkerd's control plane in %s of the new one: restart it there, then rotate with --revoke"
+		why = "the former token stays, because linkwright may not restart Linkerd's destination controller in %s to load the new one: restart it there, then rotate with --revoke"
 	case a.Untold:
-		why = "the former token stays until Linkerd's control plane in %s was told of the new one"
+		why = "the former token stays until Linkerd's destination controller in %s loads the new one"
 	}
 	if why != "" {
 		return object.Because(reason.CredentialInUse, why, l.Source.Name), time.Time{}
@@ -103,5 +103,5 @@ func (r remarks) outlived(l fleet.Link) (*object.Reason, time.Time) {
 	if now, _ := r.Link(l); r.Identified(l).Took(now) {
 		at = r.Now.Add(soon)
 	}
-	return object.Because(reason.CredentialInUse, "the former token stays until %s uses the new one, and that is known to work", l.Source.Name), at
+	return object.Because(reason.CredentialInUse, "the former token stays until %s uses the new one, and linkwright has verified it", l.Source.Name), at
 }

@@ -35,10 +35,10 @@ func replaced(w state.Snapshot, changes []object.Change) ([]object.Change, *obje
 // Instead gives what is done instead of a change that the server refused for good: a replacement; or it says why there is none.
 func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.Change, *object.Reason) {
 	harmless, chosen := r.By == "" && replaceable(c.Key, r.Field), eligible(c.Key) && policy.Replaces(c.Key.Kind)
-	code, cannot, remedy := reason.ImmutableField, "cannot be changed", "declare it as it was, or delete the object, and it is made anew"
+	code, cannot, remedy := reason.ImmutableField, "cannot be changed", "declare the former value, or delete the object (linkwright creates it again)"
 	if r.By != "" {
 		code, cannot = reason.ListKeyConflict, "collides with a list item that is not linkwright's (others with items in that list: "+r.By+")"
-		remedy = "remove that item, or delete the object, and it is made anew"
+		remedy = "remove that item, or delete the object (linkwright creates it again)"
 	}
 	switch {
 	case !harmless && !chosen:
@@ -47,12 +47,12 @@ func Instead(policy api.SyncPolicy, c object.Change, r object.Refusal) (object.C
 		}
 		return c, object.Because(code, "%s of %s %s: %s", r.Field, c.Key, cannot, remedy)
 	case c.Was.Keep:
-		return c, object.Because(code, "%s of %s cannot be changed without deleting the object, which carries %s: %s; remove the annotation",
+		return c, object.Because(code, "%s of %s cannot be changed without deleting the object, and its annotation %s: %s forbids that; remove the annotation",
 			r.Field, c.Key, object.PruneAnnotation, object.PruneDisabled)
 	}
 	c.Action, c.Why = object.Replace, object.Reason{Code: code, Message: r.Field + " cannot be changed in place"}
 	if !harmless {
-		c.Why.Message += ", and the SyncPolicy lets a " + c.Key.Kind + " be replaced"
+		c.Why.Message += ", and the SyncPolicy allows linkwright to replace a " + c.Key.Kind
 	}
 	return c, nil
 }

@@ -28,13 +28,13 @@ func TestReplaceIsLet(t *testing.T) {
 		{key: service, field: "spec.clusterIPs[0]", spec: both, want: Changing},
 		{key: service, field: "spec.clusterIPs[0]", spec: "replace: [{kind: Deployment}]", want: Blocked, says: "spec.replace: [{kind: Service}]"},
 		{key: deployment("east"), field: "spec.selector", want: Blocked, says: "spec.replace: [{kind: Deployment}]"},
-		{key: linkKey("east"), field: "spec", spec: both, want: Blocked, says: "or delete the object, and it is made anew"},
+		{key: linkKey("east"), field: "spec", spec: both, want: Blocked, says: "or delete the object (linkwright creates it again)"},
 		{key: deployment("east"), field: "spec.selector", spec: both, keep: true, want: Blocked, says: object.PruneAnnotation},
 		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: UpsertOnly}", want: Denied, says: "UpsertOnly"},
 		{key: deployment("east"), field: "spec.selector", spec: both + ", prune: {policy: CreateOnly}", want: Denied, says: "CreateOnly"},
 		{key: deployment("east"), field: "spec.selector", spec: both, old: true, want: Waiting},
 		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, want: Changing},
-		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", want: Blocked, says: "(others with items in that list: kubectl-edit): remove that item, or delete the object, and it is made anew; or let the SyncPolicy replace it (spec.replace: [{kind: Service}])"},
+		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", want: Blocked, says: "(others with items in that list: kubectl-edit): remove that item, or delete the object (linkwright creates it again); or let the SyncPolicy replace it (spec.replace: [{kind: Service}])"},
 		{key: service, field: "spec.ports[1].name", by: "kubectl-edit", spec: both, keep: true, want: Blocked, says: object.PruneAnnotation},
 	}
 	for _, tt := range tests {
@@ -61,7 +61,7 @@ func TestReplaceIsLet(t *testing.T) {
 			continue
 		}
 		same(t, "a replacement", []string{"replace " + tt.key.String()}, words(step))
-		if c := step.Changes[0]; c.Was != r || c.Why.Message != tt.field+" cannot be changed in place, and the SyncPolicy lets a "+tt.key.Kind+" be replaced" {
+		if c := step.Changes[0]; c.Was != r || c.Why.Message != tt.field+" cannot be changed in place, and the SyncPolicy allows linkwright to replace a "+tt.key.Kind {
 			t.Errorf("%s is replaced as of %+v, since %s", tt.key, c.Was, c.Why.Message)
 		}
 	}

@@ -38,8 +38,8 @@ func (d *desired) successor(in api.ClusterName, end object.End, declared bool) *
 	if why := Suspend(d.Snapshot, next, nil); why != nil {
 		lacks = why.Message
 	}
-	return object.Because(reason.WaitingForReplacement, "it stays until %s is ready, which takes its place: %s; "+
-		"if that is never to be, declare it as it was before, or take that link out, and what is here goes", next, lacks)
+	return object.Because(reason.WaitingForReplacement, "it stays until its replacement %s is ready: %s; "+
+		"to give up the replacement, declare the former state, or remove the new link", next, lacks)
 }
 
 // unrun says that the user's chart does not run the controller of a link that is declared so.
@@ -51,7 +51,7 @@ func (d *desired) unrun(end object.End, seen object.Observation) string {
 	k := object.Key{Group: "apps", Kind: "Deployment", Namespace: d.Spec(end.Cluster).Linkerd.MulticlusterNamespace, Name: linkerd.Controller(end.Link.Target)}
 	switch live := seen.Record(k); {
 	case live.IsZero():
-		return k.String() + " is not there: let Linkerd's chart run it"
+		return k.String() + " does not exist: let Linkerd's Helm chart run it"
 	case !live.Health.IsZero():
 		return k.String() + ": " + live.Health.String()
 	}
@@ -67,7 +67,7 @@ func (d *desired) unready(end object.End) string {
 	i := slices.IndexFunc(wanted, func(w object.Wanted) bool { return w.End == end })
 	switch {
 	case i < 0:
-		return "it is not wanted"
+		return "it is not declared"
 	case wanted[i].Blocked != nil:
 		return wanted[i].Blocked.Message
 	}

@@ -33,7 +33,7 @@ func (r restarts) restarting() object.Change {
 	l := r.Spec(r.name).Linkerd
 	told := linkerd.Told{At: r.Now, Marks: r.loading.Marks}
 	return change(r.base(), object.Update, told.Part(r.Owner, l), r.side.Seen.Record(linkerd.Destination(l)),
-		reason.CredentialsChanged, "the credentials that it read changed: its pods start anew")
+		reason.CredentialsChanged, "the credentials that it loaded changed: its pods restart")
 }
 
 // mayNotRestart says why the destination controller may not be restarted now, or nil.
@@ -44,14 +44,14 @@ func (r restarts) mayNotRestart() *object.Reason {
 	case why != nil:
 		return why
 	case !r.side.Saw(k):
-		return object.Because(reason.CredentialNotLoaded, "%s goes on with a former credential, and linkwright may not tell it: grant get and patch on it by %s, or restart it after each change", k, r.Grant())
+		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright may not restart it: to grant get and patch, run %s, or restart it after each change", k, r.Grant())
 	case r.side.Gap != "" && !r.side.Anyone: // RBAC cannot grant one annotation, so the right would be for all of it
-		return object.Because(reason.CredentialNotLoaded, "%s goes on with a former credential, and linkwright changes it only if admission policies confine linkwright's account there: %s, or restart it after each change",
+		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
 	case live.IsZero(), live.Going:
-		return object.Because(reason.CredentialNotLoaded, "there is no %s that could be told of a credential that changed: restart what serves instead", k)
+		return object.Because(reason.CredentialNotLoaded, "a credential changed, and there is no %s that linkwright could restart: restart what runs instead", k)
 	case r.Now.Before(next):
-		return object.Because(reason.CredentialNotLoaded, "%s goes on with a former credential: it was told last at %s, and is told again at %s UTC",
+		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential: linkwright restarted it last at %s, and restarts it again at %s UTC",
 			k, r.loading.Told.At.UTC().Format(time.TimeOnly), next.UTC().Format(time.TimeOnly))
 	}
 	for _, policy := range r.policies {
@@ -84,13 +84,13 @@ func (r restarts) loaded(l fleet.Link) health.Verdict {
 	case mark == "":
 		return health.Verdict{}
 	case !r.side.Saw(k):
-		return is(health.Unknown, "nobody lets linkwright look at %s", k)
+		return is(health.Unknown, "linkwright may not read %s", k)
 	case live.IsZero():
 		return is(health.Unknown, "there is no %s", k)
 	case slices.Contains(r.loading.NotLoaded, mark):
-		return is(health.Failed, "%s goes on with the credential that it read before", k)
+		return is(health.Failed, "%s still uses the credential that it loaded before", k)
 	case !live.Health.IsZero():
-		return is(health.Failed, "%s was told of the credential, and is not ready: %s", k, live.Health)
+		return is(health.Failed, "%s restarts to load the credential, and is not ready: %s", k, live.Health)
 	}
 	return health.Verdict{Stage: health.Loaded, Passing: health.Passed}
 }

@@ -45,7 +45,7 @@ func (c turning) turn(l fleet.Link, revoke bool) Turn {
 		t.Waits = far
 	}
 	if c.Untellable(l) {
-		t.Minds = object.Because(reason.CredentialNotLoaded, "linkwright may not tell Linkerd's control plane in %s of the new token: restart it once that is in use", l.Source.Name)
+		t.Minds = object.Because(reason.CredentialNotLoaded, "linkwright may not restart Linkerd's destination controller in %s to load the new token: restart it when the token is in use", l.Source.Name)
 	}
 	newest, err := c.Newest(l, old)
 	switch {
@@ -72,19 +72,19 @@ func (c turning) turns(l fleet.Link, end object.End, revoke bool) (inventory.Inv
 	policy := c.Policy().Prune.Policy
 	switch {
 	case l.Spec.Credentials.Mode == api.Existing:
-		return inventory.Inventory{}, object.Because(reason.ExistingCredential, "credentials.mode is Existing: its token is your secret manager's, have that write another one")
+		return inventory.Inventory{}, object.Because(reason.ExistingCredential, "credentials.mode is Existing, so your secret manager issues the token: have it write a new one")
 	case !c.side.Known():
 		return inventory.Inventory{}, orElse(c.side.Err, "cluster %s was not read", c.name)
 	case c.Unidentified(c.name) != nil:
 		return inventory.Inventory{}, c.Unidentified(c.name)
 	case policy == api.CreateOnly:
-		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: its source would never be given another token", policy)
+		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy allows no updates, so the source would never get the new token", policy)
 	case revoke && policy != api.PruneSync:
-		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "the SyncPolicy's prune.policy is %s: nothing is deleted, no token either", policy)
+		return inventory.Inventory{}, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow deletes, so linkwright cannot revoke a token", policy)
 	}
 	inv, found := inventory.Of(c.Owner, end, c.side.Seen)
 	if !found {
-		return inv, object.Because(reason.CredentialNotIssued, "it has no token yet: there is nothing to replace")
+		return inv, object.Because(reason.CredentialNotIssued, "the link has no token yet: there is nothing to replace")
 	}
 	return inv, nil
 }

@@ -161,7 +161,7 @@ func TestTurnsRefused(t *testing.T) {
 		{"a secret manager's", "secret manager", func(i *issuer) {
 			i.world.Fleet = declare(t, two, linkDoc("west", "east", "  credentials: {mode: Existing}\n"))
 		}},
-		{"nothing is changed", "never be given", func(i *issuer) {
+		{"nothing is changed", "never get the new token", func(i *issuer) {
 			i.world.Fleet = declare(t, two, linkDoc("west", "east", "")+policyDoc("policy: CreateOnly"))
 		}},
 		{"the target is down", "down", func(i *issuer) { i.down["east"] = true }},

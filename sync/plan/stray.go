@@ -54,18 +54,18 @@ func (s strays) provesNothing(k object.Key, r object.Record) (why, do string) {
 	case r.Mark == object.Ours && (state.IsLedger(s.Owner, k) || s.desires(k)):
 		return "", ""
 	case r.Mark == object.Copied:
-		return "our label is on it, and was set by others (" + r.Writers() + "), or copied onto a mirror",
-			"take the label " + object.OwnerLabel + " off, or delete it if nobody needs it"
+		return "it has linkwright's label, but others set it (" + r.Writers() + "), or copied it onto a mirror",
+			"remove the label " + object.OwnerLabel + ", or delete it if nobody needs it"
 	}
-	do = "delete it if nobody needs it, or take the label " + object.OwnerLabel + " off"
+	do = "delete it if nobody needs it, or remove the label " + object.OwnerLabel
 	if k.Group == linkerd.Group && k.Kind == "Link" { // what no report shows
 		at := s.Spec(s.name).Linkerd
 		do += "; if you delete it, delete " + linkerd.ControlPlaneSecret(at, api.ClusterName(k.Name)).String() + ", too" // read by name only
 		if k.Namespace != at.MulticlusterNamespace {
-			do += ", and what else carries that label in namespace " + k.Namespace + ", which linkwright does not read"
+			do += ", and everything else with that label in namespace " + k.Namespace + ", which linkwright does not read"
 		}
 	}
-	return "it carries linkwright's mark, but no inventory lists it: it is a copy, or its inventory was deleted", do
+	return "it has linkwright's label, but no inventory lists it: it is a copy, or its inventory was deleted", do
 }
 
 // desires says that an end of the cluster wants an object: it is recorded before it is written again.
@@ -89,14 +89,14 @@ func (s strays) abandonedByLinkerd() (out []Stray) {
 		if len(m.Pods) > 0 && !s.HasLeft(s.name) { // they may take it away yet; nobody may look at a cluster that left once they are gone
 			continue
 		}
-		why := "a controller of Linkerd's left it for a link to " + string(target) + ", of which nothing else is here"
+		why := "a controller of Linkerd left it for a link to " + string(target) + ", and nothing else of that link is here"
 		for _, k := range slices.Concat(m.Services, m.Endpoints, m.Probe, m.Lease) {
 			out = append(out, Stray{k, why, "delete it if nobody needs it"})
 		}
 		for _, f := range m.Federated {
 			if !told[f.Key] {
 				told[f.Key] = true
-				out = append(out, Stray{f.Key, "it lists a member for a link to " + string(target) + ", of which nothing else is here", "take that out of its annotation " + linkerd.RemoteDiscovery + ", or delete it if nobody else is left there"})
+				out = append(out, Stray{f.Key, "it lists a member for a link to " + string(target) + ", and nothing else of that link is here", "remove that member from its annotation " + linkerd.RemoteDiscovery + ", or delete it if no other member is left"})
 			}
 		}
 	}
@@ -120,8 +120,8 @@ func (s strays) lookalikes() (out []Stray) {
 	for _, target := range targets {
 		for _, k := range mirrors[target].Unproven {
 			out = append(out, Stray{
-				k, "it has the labels of what Linkerd mirrors from " + string(target) + ", but not the name, annotations and field manager, or it has a selector",
-				"delete it if nobody needs it, or take those labels off",
+				k, "it has the labels of a mirror from " + string(target) + ", but not its name, annotations and field manager, or it has a selector",
+				"delete it if nobody needs it, or remove those labels",
 			})
 		}
 	}
@@ -183,9 +183,9 @@ func (p parting) keep(s Step) Step {
 			orphans = append(orphans, m.Key)
 		}
 	}
-	why := "the cluster is declared no more"
+	why := "the cluster is no longer declared"
 	if !p.HasLeft(p.name) {
-		why = "the cluster is declared to leave"
+		why = "the cluster has state: Leaving"
 	}
 	switch {
 	case len(orphans) == 0:
@@ -193,7 +193,7 @@ func (p parting) keep(s Step) Step {
 		s.Rows = []Row{p.abandon()}
 	default:
 		s.Rows = []Row{{End: p.base(), Phase: Blocked, Leaving: true, Why: object.Because(reason.OrphanedObjects,
-			"%s, and has orphans (%d, the first is %s): delete those that nobody needs, or, once it is declared no more, give them up: %s",
+			"%s, and has orphans (%d, the first is %s): delete those that nobody needs, or remove the declaration, if any, and run %s",
 			why, len(orphans), orphans[0], p.Command("abandon "+string(p.name)))}}
 	}
 	return s

@@ -17,10 +17,10 @@ func Suspend(w state.Snapshot, end object.End, _ []object.Change) *object.Reason
 		return nil
 	}
 	if c, ok := w.Fleet.Cluster(end.Cluster); ok && c.Spec.Suspend {
-		return object.Because(reason.Suspended, "cluster %s is suspended: nothing is written there", c.Name)
+		return object.Because(reason.Suspended, "cluster %s has suspend: true, so linkwright writes nothing there", c.Name)
 	}
 	if l, ok := w.Fleet.Link(end.Link); ok && l.Spec.Suspend {
-		return object.Because(reason.Suspended, "suspended by %s: neither end is written", l.From)
+		return object.Because(reason.Suspended, "suspended by %s: linkwright writes neither end", l.From)
 	}
 	if d, ok := w.Suspension(end); ok {
 		return object.Because(reason.Suspended, "%s", w.SuspendedBy(d))

@@ -53,7 +53,7 @@ func TestSuspendedLink(t *testing.T) {
 			if end == westEast {
 				more = tt.source
 			}
-			if want := "suspended by Link west-east: neither end is written" + more; got.Phase != Suspended ||
+			if want := "suspended by Link west-east: linkwright writes neither end" + more; got.Phase != Suspended ||
 				got.Why.Code != reason.Suspended || got.Why.Message != want || len(got.Going) > 0 {
 				t.Errorf("%s: %s is %s, %v; want %s", tt.name, end, got.Phase, got.Why, want)
 			}
@@ -109,7 +109,7 @@ func TestUnlinkFromSuspended(t *testing.T) {
 		s.world.Fleet = declareAs(t, two, as, "")
 		steps := quiet(t, s, string(c)+" is suspended")
 		for _, end := range []object.End{westEast, eastWest} {
-			if got := row(t, steps[end.Cluster], end); got.Phase != Suspended || !strings.Contains(got.Why.Message, string(c)+" is suspended") {
+			if got := row(t, steps[end.Cluster], end); got.Phase != Suspended || !strings.Contains(got.Why.Message, string(c)+" has suspend: true") {
 				t.Errorf("%s, %s suspended: %s, %v", end, c, got.Phase, got.Why)
 			}
 		}

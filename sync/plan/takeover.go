@@ -136,7 +136,7 @@ func (t taking) giveUp(inv inventory.Inventory) part {
 		r := t.side.Seen.Record(k)
 		switch {
 		case !t.side.Saw(k):
-			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "%s was not looked for", k)
+			row.Phase, row.Why = Blocked, object.Because(reason.Unknown, "linkwright has not read %s yet", k)
 			return part{row: row}
 		case r.Mark == object.Ours:
 			row.Going = append(row.Going, k)
@@ -144,7 +144,7 @@ func (t taking) giveUp(inv inventory.Inventory) part {
 	}
 	out := part{}
 	for _, k := range row.Going {
-		w := object.Change{End: inv.End, Key: k, Was: t.side.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "given up: it stays as it is"}}
+		w := object.Change{End: inv.End, Key: k, Was: t.side.Seen.Record(k), Why: object.Reason{Code: reason.Released, Message: "released: it stays as it is"}}
 		out.changes = append(out.changes, prune.Release(w, linkerd.Helm{}))
 	}
 	if len(row.Going) == 0 {

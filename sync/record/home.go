@@ -64,7 +64,7 @@ func (h Home) Amend(ctx context.Context, owner string, change func(*inventory.Re
 		}
 		_, failed = h.Cluster.Write(ctx, object.Change{
 			Action: object.Update, Key: o.Key, Object: o, Was: r.Was, Fenced: true,
-			Why: object.Reason{Code: reason.DecisionRecorded, Message: "somebody decided"},
+			Why: object.Reason{Code: reason.DecisionRecorded, Message: "somebody recorded a decision"},
 		})
 		if failed == nil || !apierrors.IsConflict(failed) {
 			break

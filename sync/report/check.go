@@ -150,7 +150,7 @@ func (l linkDoc) checks() category {
 
 func orUnknown(why string) string {
 	if why == "" {
-		return "nobody knows"
+		return "unknown"
 	}
 	return why
 }

@@ -58,7 +58,7 @@ linkwright: west→east
     TrustAnchorsDiffer: half rotated
     see https://github.com/linkwright/linkwright/blob/main/docs/health.md#trust-anchors-shared for hints
 ‼ access works
-    nobody knows
+    unknown
     see https://github.com/linkwright/linkwright/blob/main/docs/health.md#access-works for hints
 × gateway alive
     GatewayNotAlive: no; address is ready

@@ -21,7 +21,7 @@ func (c Cluster) Status() Status {
 // Why says why nothing may be written to the cluster; nil: it may.
 func (c Cluster) Why() *object.Reason {
 	if c.Step.Denied == nil && c.Step.Cluster == "" && len(c.Step.Rows) == 0 {
-		return object.Because(reason.Unknown, "cluster %s was not looked at", c.Name)
+		return object.Because(reason.Unknown, "cluster %s was not read", c.Name)
 	}
 	return c.Step.Denied
 }

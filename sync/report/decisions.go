@@ -50,7 +50,7 @@ func (d toldDoc) decisions() [][]string {
 		}
 		reason := one.Reason
 		if !one.Understood {
-			reason = strings.TrimPrefix(reason+"; not understood: nothing follows from it", "; ")
+			reason = strings.TrimPrefix(reason+"; not understood: linkwright ignores it", "; ")
 		}
 		rows = append(rows, []string{one.Kind, about, one.By, moment(one.At), moment(one.Until), reason})
 	}

@@ -40,11 +40,11 @@ func changed() Diff {
 						'spec':{'gatewayAddress':'192.0.2.9','gatewayPort':'4143','targetClusterName':'east'}}`),
 				},
 				{
-					Action: object.Create, Key: key("Secret", "cluster-credentials-east"), Why: object.Reason{Code: reason.Missing, Message: "not there yet"},
+					Action: object.Create, Key: key("Secret", "cluster-credentials-east"), Why: object.Reason{Code: reason.Missing, Message: "it does not exist yet"},
 					After: body(`{'apiVersion':'v1','kind':'Secret','metadata':{'name':'cluster-credentials-east'},'type':'mirror.linkerd.io/remote-kubeconfig','data':{'kubeconfig':'e30='}}`),
 				},
 				{
-					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.InventoryUpdated, Message: "what this end may hold"},
+					Action: object.Update, Key: key("ConfigMap", "linkwright.west.east"), Why: object.Reason{Code: reason.InventoryUpdated, Message: "lists what this end may hold"},
 					Before: body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'}]}'}}`),
 					After:  body(`{'apiVersion':'v1','kind':'ConfigMap','data':{'inventory.json':'{\'version\':1,\'entries\':[{\'kind\':\'Secret\',\'name\':\'a\'},{\'kind\':\'Secret\',\'name\':\'b\'}]}'}}`),
 				},

@@ -123,7 +123,7 @@ func (o objectDiffDoc) head() string {
 // seen is the patch, or why there is none.
 func (o objectDiffDoc) seen() string {
 	if o.patch == "" && o.Before != nil {
-		return "  nothing that may be shown differs: only marks of ours, owners of fields, or hidden values\n"
+		return "  no visible difference: only linkwright's labels and annotations, owners of fields, or hidden values\n"
 	}
 	return o.patch
 }

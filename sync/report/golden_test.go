@@ -68,7 +68,7 @@ func key(kind, name string) object.Key {
 
 func wrote(end object.End, a object.Action, k object.Key, err error) object.Outcome {
 	return object.Outcome{Err: err, Change: object.Change{
-		End: end, Action: a, Key: k, Why: object.Reason{Code: reason.Missing, Message: "not there yet"},
+		End: end, Action: a, Key: k, Why: object.Reason{Code: reason.Missing, Message: "it does not exist yet"},
 	}}
 }
 
@@ -93,9 +93,9 @@ func steady() Report {
 func first() Report {
 	we, ew, wn, gone := link("west", "east"), link("east", "west"), link("west", "north"), link("west", "old")
 	held := object.Because(reason.CredentialNotIssued, "the token of west is not there yet")
-	down := object.Because(reason.Unreachable, "dial tcp 192.0.2.7:6443: i/o timeout (is the API server up, and may it be reached from here?)")
+	down := object.Because(reason.Unreachable, "dial tcp 192.0.2.7:6443: i/o timeout (check that the API server is up and reachable from linkwright)")
 	denied := errors.New(`create Service linkerd-multicluster/probe-gateway-east: services is forbidden: user "linkwright" cannot patch | <b>` + "\nsecond line")
-	later := errors.New("not tried: an earlier write of this end failed")
+	later := errors.New("not written, because an earlier write of this end failed")
 	return Report{
 		Commit: commit, Took: 1500 * time.Millisecond,
 		Problems: []api.Problem{{
@@ -109,7 +109,7 @@ func first() Report {
 			{Name: "north", Step: plan.Step{Cluster: "north", Denied: down, Rows: []plan.Row{{End: at("north", wn), Phase: plan.Blocked, Why: down}}}},
 			{Name: "old", Step: step("old", plan.Row{
 				End: at("old", gone), Phase: plan.Waiting, Leaving: true, Going: []object.Key{key("ServiceAccount", "linkwright.west")},
-				Why: object.Because(reason.Waiting, "its access stays until cluster west has removed its end of the link"),
+				Why: object.Because(reason.Waiting, "the access of cluster west stays until it has removed its end of the link"),
 			})},
 			{Name: "west", Step: step("west",
 				inPlace("west", ew), plan.Row{End: at("west", we), Phase: plan.Changing}, inPlace("west", wn),
@@ -140,12 +140,12 @@ func planned() Report {
 // asDeclared is a fleet of which parts are suspended, and a cluster has left: nothing is wrong with it.
 func asDeclared() Report {
 	we, ew := link("west", "east"), link("east", "west")
-	cluster := object.Because(reason.Suspended, "cluster east is suspended: nothing is written there; 2 changes wait")
-	other := object.Because(reason.Suspended, "the link's other end may not go: cluster east is suspended: nothing is written there")
-	left := object.Because(reason.CleanupComplete, "nothing of linkwright is left in cluster north: its declaration can be removed")
+	cluster := object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright writes nothing there; 2 changes wait")
+	other := object.Because(reason.Suspended, "the link's other end cannot be removed: cluster east has suspend: true, so linkwright writes nothing there")
+	left := object.Because(reason.CleanupComplete, "cluster north holds nothing of linkwright any more: you can remove its declaration")
 	return Report{Commit: commit, Clusters: []Cluster{
 		{Name: "east", Step: plan.Step{Cluster: "east", Rows: []plan.Row{
-			{End: at("east", api.Pair{}), Phase: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east is suspended: nothing is written there")},
+			{End: at("east", api.Pair{}), Phase: plan.Suspended, Why: object.Because(reason.Suspended, "cluster east has suspend: true, so linkwright writes nothing there")},
 			{End: at("east", ew), Phase: plan.Suspended, Why: cluster},
 			{End: at("east", we), Phase: plan.Suspended, Leaving: true, Why: cluster},
 		}}},
@@ -165,7 +165,7 @@ func bases() Report {
 		base("east", plan.Blocked, object.Because(reason.KindNotServed, "the cluster does not serve ServiceMonitor monitoring.coreos.com/v1")),
 		base("north", plan.Changing, nil),
 		base("south", plan.Waiting, object.Because(reason.Waiting, "objects of the cluster: 1 not gone yet")),
-		base("west", plan.Waiting, object.Because(reason.WaitingForLinks, "links of this cluster are still being removed")),
+		base("west", plan.Waiting, object.Because(reason.WaitingForLinks, "linkwright is still removing links of this cluster")),
 	}}
 	r.Clusters[1].Outcomes = []object.Outcome{wrote(at("north", api.Pair{}), object.Create, key("NetworkPolicy", "gateway"), nil)}
 	r.Clusters[2].Step.Rows[0].Leaving = true

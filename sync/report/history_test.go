@@ -125,7 +125,7 @@ func TestTransitions(t *testing.T) {
 // While a cluster was not looked at yet, what was known of it and its links stands.
 func TestNotLookedAtIsNoTransition(t *testing.T) {
 	h, _ := History{}.Next(reported(plan.Row{Phase: plan.Ready}, plan.Row{Phase: plan.Ready}), "")
-	why := object.Because(reason.Unknown, "east was not looked at yet")
+	why := object.Because(reason.Unknown, "linkwright has not read cluster east yet")
 	r := reported(plan.Row{Phase: Unseen, Why: why}, plan.Row{Phase: Unseen, Why: why})
 	for i := range r.Clusters {
 		r.Clusters[i].Step.Cluster, r.Clusters[i].Step.Denied = "", why
@@ -211,7 +211,7 @@ func TestWritten(t *testing.T) {
 	c := object.Change{End: at("west", link("west", "east")), Action: object.Update, Key: key, Object: object.Object{Key: key, Body: body}, Why: object.Reason{Code: reason.Drift, Message: "changed"}}
 	c.Was.Rivals = unique.Make("argocd")
 	failed := c
-	failed.Why = object.Reason{Code: reason.Missing, Message: "not there yet"}
+	failed.Why = object.Reason{Code: reason.Missing, Message: "it does not exist yet"}
 	base := object.Change{End: at("west", api.Pair{}), Action: object.Create, Key: object.Key{Kind: "Namespace", Name: "n"}, Why: failed.Why}
 	var got []string
 	for _, e := range Written("west", "a", []object.Outcome{
@@ -221,8 +221,8 @@ func TestWritten(t *testing.T) {
 	}
 	want := []string{
 		"info object written cluster=west link=west→east object=" + key.String() + " verb=update reason=Drift why=changed commit=a manager=argocd",
-		"warn object not written cluster=west link=west→east object=" + key.String() + " verb=update reason=Missing why=not there yet commit=a error=the server said <redacted>",
-		"info object written cluster=west object=Namespace n verb=create reason=Missing why=not there yet commit=a",
+		"warn object not written cluster=west link=west→east object=" + key.String() + " verb=update reason=Missing why=it does not exist yet commit=a error=the server said <redacted>",
+		"info object written cluster=west object=Namespace n verb=create reason=Missing why=it does not exist yet commit=a",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || strings.Contains(strings.Join(got, ""), secret) {
 		t.Errorf("-want +got\n%s", diff)

@@ -84,7 +84,7 @@ func (l *leaderDoc) line(ago func(time.Time) string) string {
 	case l == nil:
 		return "No lease of linkwright run or sync is found.\n"
 	case l.State == lost:
-		return fmt.Sprintf("Nobody syncs: %s held the lease and has not renewed it since %s%s.\n", l.Holder, moment(l.Renewed), ago(l.Renewed))
+		return fmt.Sprintf("No process syncs: %s had the lease and has not renewed it since %s%s.\n", l.Holder, moment(l.Renewed), ago(l.Renewed))
 	case l.State == released && l.By != "":
 		return fmt.Sprintf("The last sync, by %s, ended at %s%s.\n", l.By, moment(l.Ended), ago(l.Ended))
 	case l.State == released:
@@ -105,7 +105,7 @@ func writerLines(writers []leaderDoc, ago func(time.Time) string) string {
 			}
 			clusters[l.Holder] = append(clusters[l.Holder], l.Only)
 		case lost:
-			lines = append(lines, fmt.Sprintf("Nobody syncs %s with --only-write: %s held the lease and has not renewed it since %s%s. "+
+			lines = append(lines, fmt.Sprintf("No process syncs %s with --only-write: %s had the lease and has not renewed it since %s%s. "+
 				"Start the process again, or delete Lease %s if you no longer need it.\n", l.Only, l.Holder, moment(l.Renewed), ago(l.Renewed), l.lease))
 		default:
 			lines = append(lines, fmt.Sprintf("The last sync of %s with --only-write, by %s, ended at %s%s.\n", l.Only, l.By, moment(l.Ended), ago(l.Ended)))

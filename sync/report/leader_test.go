@@ -31,7 +31,7 @@ func TestWriters(t *testing.T) {
 		{"all live", nil, all, time.Second, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1s ago.\n" + live, true},
 		{
 			"beside the leader", &Leader{Holder: "pod-0", Renewed: at, Lasts: time.Hour}, all[3:], 16 * time.Second,
-			applied + " pod-0 leads.\nNobody syncs west with --only-write: pod-1 held the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
+			applied + " pod-0 leads.\nNo process syncs west with --only-write: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago. " +
 				"Start the process again, or delete Lease linkwright/linkwright-linkwright-west if you no longer need it.\n", false,
 		},
 		{"one that ended", nil, all[2:3], time.Hour, applied + "\nThe last sync of south with --only-write, by job-7, ended at 2026-11-22 15:04:05Z, 1h0m0s ago.\n", true},

@@ -92,14 +92,14 @@ func linkRow(r Report, p api.Pair, ends map[endOf]plan.Row) LinkRow {
 
 // absent is the row of an end that no cluster told of: gone only if its cluster was read and the link is leaving.
 func (r Report) absent(end object.End, leaving bool) plan.Row {
-	why := object.Because(reason.Unknown, "cluster %s was not looked at", end.Cluster)
+	why := object.Because(reason.Unknown, "cluster %s was not read", end.Cluster)
 	for _, c := range r.Clusters {
 		switch {
 		case c.Name != end.Cluster:
 		case c.Status() == Ready && leaving:
 			return plan.Row{End: end, Phase: plan.Removed, Leaving: true}
 		case c.Status() == Unknown && c.Step.Denied != nil:
-			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so nobody knows what is left there", c.Name, c.Step.Denied.Code)
+			why = object.Because(reason.Unknown, "cluster %s cannot be read (%s), so linkwright does not know what is left there", c.Name, c.Step.Denied.Code)
 		}
 	}
 	return plan.Row{End: end, Phase: Unseen, Leaving: leaving, Why: why}

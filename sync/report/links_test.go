@@ -42,7 +42,7 @@ func TestLinkStandsAsItsWorseEnd(t *testing.T) {
 		"the source is held":    {&plan.Row{Phase: plan.Blocked, Why: because}, &plan.Row{Phase: plan.Waiting}, plan.Blocked, Blocked, because},
 		"a reason of either":    {&plan.Row{Phase: plan.Blocked}, &plan.Row{Phase: plan.Blocked, Why: because}, plan.Blocked, Blocked, because},
 		"refused is worse":      {&plan.Row{Phase: plan.Blocked}, &plan.Row{Phase: plan.Denied, Why: because}, plan.Denied, Denied, because},
-		"an end is not told of": {&plan.Row{Phase: plan.Ready}, nil, Unseen, Unknown, object.Because(reason.Unknown, "cluster east was not looked at")},
+		"an end is not told of": {&plan.Row{Phase: plan.Ready}, nil, Unseen, Unknown, object.Because(reason.Unknown, "cluster east was not read")},
 		"leaving":               {&plan.Row{Phase: plan.Waiting, Leaving: true, Why: because}, &plan.Row{Phase: plan.Waiting, Leaving: true}, plan.Waiting, Leaving, because},
 		"an end is gone":        {nil, &plan.Row{Phase: plan.Changing, Leaving: true}, plan.Changing, Leaving, nil},
 		"a refused removal":     {&plan.Row{Phase: plan.Denied, Leaving: true, Why: because}, nil, plan.Denied, Denied, because},
@@ -81,7 +81,7 @@ func TestLinkRemovedInThisPass(t *testing.T) {
 func TestEndInAnUnreadCluster(t *testing.T) {
 	r := ends(&plan.Row{Phase: plan.Changing, Leaving: true}, nil)
 	r.Clusters[0].Step.Denied = object.Because(reason.Unreachable, "it is down")
-	want := object.Because(reason.Unknown, "cluster east cannot be read (Unreachable), so nobody knows what is left there")
+	want := object.Because(reason.Unknown, "cluster east cannot be read (Unreachable), so linkwright does not know what is left there")
 	if got := Links(r)[0]; got.Phase != Unseen || cmp.Diff(want, got.Target.Why) != "" {
 		t.Errorf("Links: %s, -want +got\n%s", got.Phase, cmp.Diff(want, got.Target.Why))
 	}

@@ -197,7 +197,7 @@ func TestMaskLeavesWhatIsPublic(t *testing.T) {
 		t.Errorf("value: %v\n-%s\n+%s", err, public, got)
 	}
 	for _, message := range []string{
-		"Unauthorized (the credentials are not accepted: renew them)", "create token: invalid bearer token: expired",
+		"Unauthorized (the API server does not accept the credentials: renew them)", "create token: invalid bearer token: expired",
 		"clone ssh://git@example.com/x.git", "secrets \"cluster-credentials-east\" is forbidden",
 	} {
 		if got := redacting(nil).line(message); got != message {

@@ -83,7 +83,7 @@ func (c clusterDoc) head(readOnly bool) string {
 	case len(c.Planned) > 0 && readOnly:
 		return fmt.Sprintf("%s: %d to write", c.Name, len(c.Planned))
 	case len(c.Planned) > 0:
-		return fmt.Sprintf("%s: %d to write, not by us", c.Name, len(c.Planned))
+		return fmt.Sprintf("%s: %d to write, not by this process", c.Name, len(c.Planned))
 	}
 	return fmt.Sprintf("%s: %d written, %d failed", c.Name, written, failed)
 }
@@ -98,7 +98,7 @@ func (w writeDoc) row(why string) string {
 // sum is the last line: links, writes, bases, clusters, commit.
 func (d document) sum() string {
 	if d.Error != "" && len(d.Clusters) == 0 {
-		return "no cluster was looked at"
+		return "no cluster was read"
 	}
 	parts := []string{d.sumLinks(), d.sumWrites()}
 	for _, s := range Statuses() {
@@ -154,7 +154,7 @@ func (d document) sumWrites() string {
 	case s.Planned > 0 && d.ReadOnly:
 		return fmt.Sprintf("%d to write, nothing was written", s.Planned)
 	case s.Planned > 0:
-		return fmt.Sprintf("%d to write, not by us", s.Planned)
+		return fmt.Sprintf("%d to write, not by this process", s.Planned)
 	}
 	for _, l := range d.Links {
 		if stayed(l.phase) || l.phase == plan.Changing || l.phase == Unseen {

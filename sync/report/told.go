@@ -252,7 +252,7 @@ func (d toldDoc) unread() [][]string {
 func (d toldDoc) more() string {
 	switch {
 	case d.Unwritten > 0:
-		return fmt.Sprintf("Nothing was written yet of %d of %s that the revision declares: linkwright status --repo shows why.\n", d.Unwritten, count(d.declared, "link"))
+		return fmt.Sprintf("linkwright has written nothing yet of %d of %s that the revision declares: linkwright status --repo URL shows why.\n", d.Unwritten, count(d.declared, "link"))
 	case len(d.Links) > 0:
 		return ""
 	}

@@ -60,7 +60,7 @@ func TestToldOpens(t *testing.T) {
 		{
 			"dead",
 			Told{Clusters: both, Opening: pod(16 * time.Second), Ages: true},
-			inBoth + "Nobody syncs: pod-1 held the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
+			inBoth + "No process syncs: pod-1 had the lease and has not renewed it since 2026-11-22 15:04:05Z, 16s ago.", false,
 		},
 		{"a sync that ended", Told{Clusters: both, Opening: ended}, inBoth + last, true},
 		{
@@ -153,7 +153,7 @@ func TestToldUnwritten(t *testing.T) {
 	}
 	told.Revision.Links = 3
 	var out strings.Builder
-	if err := told.Write(&out, Text); err != nil || told.Clean() || !strings.Contains(out.String(), "Nothing was written yet of 2 of 3 links that the revision declares: linkwright status --repo shows why.") {
+	if err := told.Write(&out, Text); err != nil || told.Clean() || !strings.Contains(out.String(), "linkwright has written nothing yet of 2 of 3 links that the revision declares: linkwright status --repo URL shows why.") {
 		t.Errorf("%v, clean %t\n%s", err, told.Clean(), out.String())
 	}
 	if told.Clusters[0].Why = object.Because(reason.Unreachable, ""); told.unwritten() != 0 || !told.Unread() {

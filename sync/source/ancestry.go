@@ -25,7 +25,7 @@ const (
 	lineageParent = 64
 )
 
-var errLineage = errors.New("there is too much between the two commits")
+var errLineage = errors.New("the history between the two commits is too large")
 
 // descent tells whether commit descends from last: what a commit names as its parents needs no server.
 func (v *visit) descent(ctx context.Context, commit, last plumbing.Hash) error {
@@ -74,7 +74,7 @@ func rewound(commit, last plumbing.Hash) error {
 }
 
 func forgotten(commit, last plumbing.Hash) error {
-	return fmt.Errorf("%w: whether %s descends from %s cannot be told",
+	return fmt.Errorf("%w: linkwright cannot check whether %s descends from %s",
 		ErrForgotten, commit, last)
 }
 

@@ -38,16 +38,16 @@ func answers(git http.Handler) map[string]struct {
 	}{
 		"401":            {status(401), "the credentials are missing or wrong (401", false},
 		"403":            {status(403), "the credentials are not allowed to read it (403", false},
-		"404":            {status(404), "no repository there that we may see (404", false},
-		"429":            {status(429, "Retry-After", "120"), "answered 429: it was asked too often and wants to be left alone for 2m0s", true},
-		"GitHub's limit": {status(403, "X-RateLimit-Remaining", "0"), "answered 403: it was asked too often", true},
+		"404":            {status(404), "no repository there that linkwright may read (404", false},
+		"429":            {status(429, "Retry-After", "120"), "answered 429: too many requests: linkwright must wait for 2m0s", true},
+		"GitHub's limit": {status(403, "X-RateLimit-Remaining", "0"), "answered 403: too many requests", true},
 		"500":            {status(500), "the server answered 500", true},
 		"garbage": {func(w http.ResponseWriter, q *http.Request) {
 			_, _ = fmt.Fprint(w, "zzzz", canary, q.Header.Get("Authorization"))
 		}, "does not speak Git", false},
 		"a page": {func(w http.ResponseWriter, q *http.Request) {
 			_, _ = fmt.Fprint(w, "<html>", canary, q.Header.Get("Authorization"))
-		}, "a web page answers there", false},
+		}, "a web page", false},
 		"an error of Git's": {func(w http.ResponseWriter, q *http.Request) {
 			text := "ERR \x1b[31m" + sharp + " sent " + q.Header.Get("Authorization")
 			_, _ = fmt.Fprintf(w, "%04x%s", len(text)+4, text)
@@ -144,7 +144,7 @@ func afterwards(t *testing.T, s *source.Source, srv *server, before api.Commit, 
 	if !errors.As(err, &waiting) || srv.requests.Load() != asked {
 		t.Fatalf("Poll within the pause: %v, %d requests", err, srv.requests.Load()-asked)
 	}
-	refuse(t, err, "it is left alone until "+waiting.Until.UTC().Format("15:04:05"))
+	refuse(t, err, "linkwright tries again at "+waiting.Until.UTC().Format("15:04:05"))
 	hidden(t, err)
 }
 
@@ -184,7 +184,7 @@ func TestPollSharesThePause(t *testing.T) {
 	refuse(t, err, "the server answered 503")
 	o.Repo = srv.URL + "/other.git"
 	_, err = open(t, o).Poll(t.Context())
-	refuse(t, err, "other.git", "the server answered 503", "it is left alone until")
+	refuse(t, err, "other.git", "the server answered 503", "linkwright tries again at")
 	hidden(t, err)
 	if got := srv.requests.Load(); got != 1 {
 		t.Errorf("the host was asked %d times, want 1", got)

@@ -118,7 +118,7 @@ func TestSurveyBounds(t *testing.T) {
 		"too much to unpack":      {pack: packOf(t, 0, times(MaxFetch/MaxObject, delta(MaxObject))...), words: whole},
 		"a delta's base":          {pack: packOf(t, 0, small(MaxObject+1)), words: file},
 		"small ones of large":     {pack: packOf(t, 0, times(MaxWork/MaxObject-1, small(MaxObject))...)},
-		"too many of large":       {pack: packOf(t, 0, times(MaxWork/MaxObject+1, small(MaxObject))...), words: "the pack makes too much work"},
+		"too many of large":       {pack: packOf(t, 0, times(MaxWork/MaxObject+1, small(MaxObject))...), words: "the pack takes too much work"},
 		"too many objects":        {pack: packOf(t, MaxObjects+1), words: "the commit holds more than 500000 objects"},
 		"a server that goes on":   {pack: packOf(t, 0, blob(0)), tail: MaxFetch, words: whole},
 		"a server that ends late": {pack: packOf(t, 0, blob(0)), tail: MaxFetch - 100},
@@ -153,7 +153,7 @@ func commits(n int) (out []packed) {
 // What lies between two commits is held in memory, as long as it is not too much.
 func TestLineageBounds(t *testing.T) {
 	unraced(t)
-	const words = "there is too much between the two commits"
+	const words = "the history between the two commits is too large"
 	base := commits(1)[0]
 	large := packed{kind: plumbing.CommitObject, data: append(bytes.Clone(base.data), 'm')}
 	grows := packed{kind: plumbing.REFDeltaObject, base: plumbing.ComputeHash(base.kind, base.data)}

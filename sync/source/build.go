@@ -103,7 +103,7 @@ func (b *builder) order(at string, n *node) error {
 	slices.SortFunc(n.entries, func(x, y fs.DirEntry) int { return cmp.Compare(x.Name(), y.Name()) })
 	for i := 1; i < len(n.entries); i++ {
 		if name := n.entries[i].Name(); name == n.entries[i-1].Name() {
-			return fmt.Errorf("%s: stands twice in its directory", path.Join(at, name))
+			return fmt.Errorf("%s: is twice in its directory", path.Join(at, name))
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (b *builder) order(at string, n *node) error {
 // entry gives nil for what is not chosen.
 func (b *builder) entry(at string, e entry, old *node, v verdict) (*node, error) {
 	if b.looked++; b.looked > MaxLooked {
-		return nil, fmt.Errorf("%s: more than %d entries were looked at: name a directory that holds less by --path", at, MaxLooked)
+		return nil, fmt.Errorf("%s: there are more than %d entries: name a smaller directory with --path", at, MaxLooked)
 	}
 	if err := e.check(at); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (e entry) check(at string) error {
 	case len(e.name) > MaxName:
 		return fmt.Errorf("%s: holds an entry whose name has more than %d bytes", path.Dir(at), MaxName)
 	case !fs.ValidPath(e.name) || e.name == "." || strings.Contains(e.name, "/"):
-		return fmt.Errorf("%s: holds an entry named %q, which is no file name", path.Dir(at), e.name)
+		return fmt.Errorf("%s: holds an entry named %q, which is not a file name", path.Dir(at), e.name)
 	case strings.Count(at, "/") > MaxDepth:
 		return fmt.Errorf("%s: lies in more than %d directories", at, MaxDepth)
 	}
@@ -194,13 +194,13 @@ func (b *builder) count(at string, s sum) error {
 	b.sum.add(s)
 	switch {
 	case b.sum.bytes > MaxBytes:
-		return fmt.Errorf("%s: with it the files would be larger than %d MiB together", at, MaxBytes>>20)
+		return fmt.Errorf("%s: with it, the files are larger than %d MiB together", at, MaxBytes>>20)
 	case b.sum.nodes > MaxFiles:
-		return fmt.Errorf("%s: with it there would be more than %d files and directories", at, MaxFiles)
+		return fmt.Errorf("%s: with it, there are more than %d files and directories", at, MaxFiles)
 	}
 	return nil
 }
 
 func refused(name string, what error, hint string) error {
-	return fmt.Errorf("%s: is %w, and only regular files and directories are read (%s)", name, what, hint)
+	return fmt.Errorf("%s: is %w, and linkwright reads only regular files and directories (%s)", name, what, hint)
 }

@@ -35,7 +35,7 @@ func newChoice(o Options) (c choice, err error) {
 
 func patterns(texts []string) ([]pattern, error) {
 	if len(texts) > MaxPatterns {
-		return nil, fmt.Errorf("has %d patterns: at most %d are read", len(texts), MaxPatterns)
+		return nil, fmt.Errorf("has %d patterns: at most %d are allowed", len(texts), MaxPatterns)
 	}
 	var out []pattern
 	for i, text := range texts {
@@ -44,7 +44,7 @@ func patterns(texts []string) ([]pattern, error) {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
 		if p.not && i == 0 {
-			return nil, fmt.Errorf("%q: takes back what a pattern before it chose, and there is none before it", text)
+			return nil, fmt.Errorf("%q: negates an earlier pattern, and there is none before it", text)
 		}
 		out = append(out, p)
 	}
@@ -66,7 +66,7 @@ func parsePattern(text string) (pattern, error) {
 	anchored := strings.Contains(rest, "/")
 	rest = strings.TrimPrefix(rest, "/")
 	if rest == "" {
-		return p, errors.New("is empty: it would match nothing")
+		return p, errors.New("is empty: it matches nothing")
 	}
 	p.parts = strings.Split(rest, "/")
 	for i, part := range p.parts {
@@ -84,13 +84,13 @@ func parsePattern(text string) (pattern, error) {
 func checkPart(part string) error {
 	switch _, err := path.Match(part, ""); {
 	case err != nil:
-		return errors.New("is no pattern: a [ is not closed, or a \\ stands at its end")
+		return errors.New("is not a pattern: a [ is not closed, or a \\ is at its end")
 	case part == "", part == ".", part == "..":
-		return fmt.Errorf("holds %q between slashes: it would match nothing", part)
+		return fmt.Errorf("holds %q between slashes: it matches nothing", part)
 	case strings.Contains(part, "**") && part != "**":
-		return errors.New("holds ** beside other characters: between slashes it must stand alone")
+		return errors.New("holds ** beside other characters: it must be alone between slashes")
 	case strings.Contains(part, "[:"):
-		return errors.New("holds a class like [:alpha:], which is not understood: write [a-z]")
+		return errors.New("holds a class like [:alpha:], which linkwright does not support: write [a-z]")
 	}
 	return nil
 }
@@ -156,5 +156,5 @@ func (c choice) missed(hits uint64) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("include %s: matches no file under the path that is not excluded (correct the pattern, or drop it)", strings.Join(names, ", "))
+	return fmt.Errorf("include %s: matches no file under the path that is not excluded (correct the pattern, or remove it)", strings.Join(names, ", "))
 }

@@ -131,13 +131,13 @@ func TestNewRefusesPatterns(t *testing.T) {
 		"/":           "is empty",
 		"!":           "is empty",
 		"# all":       "is a comment",
-		"[a":          "is no pattern",
-		`a\`:          "is no pattern",
+		"[a":          "is not a pattern",
+		`a\`:          "is not a pattern",
 		"a//b":        `holds ""`,
 		"./a":         `holds "."`,
 		"../a":        `holds ".."`,
 		"a**b":        "** beside other characters",
-		"[[:alpha:]]": "which is not understood",
+		"[[:alpha:]]": "which linkwright does not support",
 		"!a":          "there is none before it",
 	} {
 		for _, o := range []Options{{Include: []string{text}}, {Exclude: []string{text}}} {

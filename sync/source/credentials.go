@@ -80,7 +80,7 @@ func (s *Source) httpCredentials(ctx context.Context, keys Keys) (credentials, e
 	}
 	switch {
 	case len(ways) > 1:
-		return who, fmt.Errorf("the keys %s exclude each other: leave one", strings.Join(told, " and "))
+		return who, fmt.Errorf("the keys %s exclude each other: keep one", strings.Join(told, " and "))
 	case len(ways) == 0 && !s.remote.password.IsZero():
 		who.password = s.remote.password
 	case len(ways) == 0 && s.remote.user != "" && len(keys[KeyUsername]) == 0:
@@ -116,7 +116,7 @@ func (c *credentials) tls(keys Keys) error {
 	}
 	pair, err := tls.X509KeyPair(crt, key)
 	if err != nil {
-		return fmt.Errorf("the keys %s and %s are no certificate and its key in PEM", c.flags.key(KeyCert), c.flags.key(KeyCertKey))
+		return fmt.Errorf("the keys %s and %s are not a certificate and its key in PEM", c.flags.key(KeyCert), c.flags.key(KeyCertKey))
 	}
 	c.cert = &pair
 	return nil
@@ -245,7 +245,7 @@ func (s *Source) sshCredentials(keys Keys) (credentials, error) {
 	who := credentials{user: cmp.Or(s.remote.user, "git"), known: keys[KeyKnownHosts], flags: s.options.Flags}
 	who.hidden, who.proxy = []string{keys.line(KeyPassword)}, keys.line(KeyProxy)
 	if len(who.known) == 0 {
-		return who, fmt.Errorf("ssh needs the key %s: without it anybody could be the server", who.flags.key(KeyKnownHosts))
+		return who, fmt.Errorf("ssh needs the key %s: without it linkwright cannot verify the server", who.flags.key(KeyKnownHosts))
 	}
 	identity := keys[KeyIdentity]
 	if len(identity) == 0 && s.options.Agent == "" {
@@ -269,7 +269,7 @@ func (c credentials) open(identity []byte, passphrase string) (ssh.Signer, error
 	case !errors.As(err, &missing):
 		return nil, fmt.Errorf("the key %s holds no private key that ssh understands", c.flags.key(KeyIdentity))
 	case passphrase == "":
-		return nil, fmt.Errorf("the private key in %s has a passphrase and none is given: add it under the key %s", KeyIdentity, c.flags.passphrase())
+		return nil, fmt.Errorf("the private key in %s has a passphrase, which is missing: add it under the key %s", KeyIdentity, c.flags.passphrase())
 	}
 	if out, err = ssh.ParsePrivateKeyWithPassphrase(identity, []byte(passphrase)); err != nil {
 		return nil, fmt.Errorf("the passphrase in %s does not open the private key in %s", c.flags.passphrase(), c.flags.key(KeyIdentity))

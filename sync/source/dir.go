@@ -76,7 +76,7 @@ func (p *plain) entry(at string, d fs.DirEntry) entry {
 	case d.Type()&fs.ModeSymlink != 0:
 		e.bad = refused(at, errLink, "put the file itself there")
 	case !d.IsDir() && !d.Type().IsRegular():
-		e.bad = refused(at, errors.New("no regular file"), "take it away")
+		e.bad = refused(at, errors.New("not a regular file"), "remove it")
 	}
 	return e
 }

@@ -85,7 +85,7 @@ func (s *Source) reason(v *visit, err error) string {
 	case err == nil:
 		return ""
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("not done within %s (is the server reachable? raise the timeout if it is slow)", s.options.Timeout)
+		return fmt.Sprintf("not done within %s (check that the server is reachable; raise the timeout if it is slow)", s.options.Timeout)
 	case errors.Is(err, context.Canceled):
 		return "canceled"
 	case ours(err):
@@ -97,18 +97,18 @@ func (s *Source) reason(v *visit, err error) string {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return "the repository is empty (push a first commit)"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return "no repository there that we may see (check address and credentials)" + v.who.redact(said(err))
+		return "no repository there that linkwright may read (check address and credentials)" + v.who.redact(said(err))
 	case errors.As(err, &refused):
 		return v.who.refusal(refused)
 	case unreached(err):
-		return fmt.Sprintf("no connection to %s: %s (check host and port, and whether a firewall or a proxy stands between)",
+		return fmt.Sprintf("no connection to %s: %s (check host and port, and whether a firewall or a proxy is between)",
 			v.host(), v.who.redact(last(err).Error()))
 	case sha256Names(err):
 		return "the repository names its objects by SHA-256, which linkwright does not read (use one with SHA-1, Git's default)"
 	case v.packing && truncated(err):
 		return errCut.Error()
 	case silent(err):
-		return "what answers there does not speak Git (check the address)"
+		return "the server does not speak Git (check the address)"
 	}
 	return v.who.trust(err)
 }
@@ -145,16 +145,16 @@ func (c credentials) refusal(r *forge.Refusal) string {
 	case r.Limited || r.Code/100 == 3:
 		return r.Error()
 	case r.Code == http.StatusUnauthorized && c.authorization() == "":
-		return fmt.Sprintf("the server wants credentials and none are given (401: give %s, %s or a GitHub App's keys)",
+		return fmt.Sprintf("the server wants credentials, and linkwright has none (401: give %s, %s or a GitHub App's keys)",
 			c.flags.key(KeyPassword), c.flags.key(KeyBearerToken))
 	case r.Code == http.StatusUnauthorized:
 		return "the credentials are missing or wrong (401: check password, token or user name; it may have expired)"
 	case r.Code == http.StatusForbidden:
 		return "the credentials are not allowed to read it (403: check the token's rights)"
 	case r.Code == http.StatusNotFound:
-		return "no repository there that we may see (404: check address and credentials)"
+		return "no repository there that linkwright may read (404: check address and credentials)"
 	}
-	return fmt.Sprintf("the server answered %d (is it a Git server? look at its log)", r.Code)
+	return fmt.Sprintf("the server answered %d (check that it is a Git server, and see its log)", r.Code)
 }
 
 // said is what the other end of a connection wrote, where it wrote something.
@@ -194,22 +194,22 @@ func (c credentials) trust(err error) string {
 	)
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the server's certificate is not valid now: " + c.redact(invalid.Error()) + " (renew it there; is this machine's clock right?)"
+		return "the server's certificate is not valid now: " + c.redact(invalid.Error()) + " (renew it, or correct this machine's clock)"
 	case errors.As(err, &name):
 		return "the server's certificate is for another name: " + c.redact(name.Error())
 	case errors.As(err, &cert):
-		return "the server's certificate is not trusted: " + c.redact(cert.Err.Error()) + " (name its CA by " + c.flags.key(KeyCA) + ", if the certificate is right)"
+		return "the server's certificate is not trusted: " + c.redact(cert.Err.Error()) + " (if the certificate is right, give its CA: " + c.flags.key(KeyCA) + ")"
 	case errors.As(err, &host) && len(host.Want) == 0:
-		return "the host's key is not in " + c.flags.key(KeyKnownHosts) + ": compare it by another way, then add it"
+		return "the host's key is not in " + c.flags.key(KeyKnownHosts) + ": verify it by another way, then add it"
 	case errors.As(err, &host):
-		return "the host shows another key than " + c.flags.key(KeyKnownHosts) + " has: somebody may be listening in"
+		return "the host has another key than " + c.flags.key(KeyKnownHosts) + ": somebody may intercept the connection"
 	case errors.As(err, &revoked):
-		return "the host shows a key that " + c.flags.key(KeyKnownHosts) + " revokes"
+		return "the host has a key that " + c.flags.key(KeyKnownHosts) + " revokes"
 	case errors.As(err, &alert) && alert.Op == "remote error" && c.cert == nil:
-		return fmt.Sprintf("the server broke the TLS handshake off: %v (does it want a client certificate? give %s and %s)",
+		return fmt.Sprintf("the server broke the TLS handshake off: %v (if it wants a client certificate, give %s and %s)",
 			alert.Err, c.flags.key(KeyCert), c.flags.key(KeyCertKey))
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return fmt.Sprintf("the server does not take our client certificate: %v (is it of a CA that the server knows, and still valid?)", alert.Err)
+		return fmt.Sprintf("the server does not accept linkwright's client certificate: %v (check that it is valid, and of a CA that the server knows)", alert.Err)
 	}
 	return c.redact(err.Error())
 }

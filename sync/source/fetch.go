@@ -139,7 +139,7 @@ func wantsMultiAck(err error) bool {
 
 func gone(err error) error {
 	if strings.Contains(err.Error(), "not our ref") { // git's words; go-git has no type for them
-		return fmt.Errorf("%w: the server has none that it lets us read", ErrRefGone)
+		return fmt.Errorf("%w: the server has none that linkwright may read", ErrRefGone)
 	}
 	return err
 }

@@ -42,13 +42,13 @@ func TestBuildBounds(t *testing.T) {
 		words string
 	}{
 		"the most bytes":      {rows{entries: named(1), size: MaxBytes}, ""},
-		"one byte too many":   {rows{entries: named(1), size: MaxBytes + 1}, "00000: with it the files would be larger than 64 MiB"},
+		"one byte too many":   {rows{entries: named(1), size: MaxBytes + 1}, "00000: with it, the files are larger than 64 MiB"},
 		"the most files":      {rows{entries: named(MaxFiles)}, ""},
-		"one file too many":   {rows{entries: named(MaxFiles + 1)}, "20000: with it there would be more than 20000 files and directories"},
+		"one file too many":   {rows{entries: named(MaxFiles + 1)}, "20000: with it, there are more than 20000 files and directories"},
 		"a name that is long": {rows{entries: []entry{{name: strings.Repeat("a", MaxName+1)}}}, "whose name has more than 255 bytes"},
-		"no name":             {rows{entries: []entry{{name: ".."}}}, "which is no file name"},
+		"no name":             {rows{entries: []entry{{name: ".."}}}, "which is not a file name"},
 		// A tree object may name a file twice; which of both it means is not for us to guess.
-		"a double": {rows{entries: append(named(2), named(1)...)}, "00000: stands twice"},
+		"a double": {rows{entries: append(named(2), named(1)...)}, "00000: is twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.rows.t = t
@@ -67,7 +67,7 @@ func TestBuildLooksAtSoMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = build(rows{entries: named(MaxLooked + 1)}, entry{name: ".", dir: true}, c, nil)
-	if err == nil || !strings.Contains(err.Error(), "more than 1000000 entries were looked at") {
+	if err == nil || !strings.Contains(err.Error(), "more than 1000000 entries") {
 		t.Errorf("build: %v", err)
 	}
 }

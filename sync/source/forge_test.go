@@ -105,7 +105,7 @@ func TestTokenIsNotLent(t *testing.T) {
 	}
 	app := with("githubAppID", "7", "githubAppInstallationID", "42", "githubAppBaseURL", api.URL, "ca.crt", toPEM("CERTIFICATE", api.Certificate().Raw),
 		"githubAppPrivateKey", toPEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))
-	const want = "a token of GitHub App 7 goes to 127.0.0.1 and not to localhost"
+	const want = "linkwright sends a token of GitHub App 7 to 127.0.0.1, and not to localhost"
 	_, err = open(t, source.Options{Repo: "https://localhost:1/mesh/fleet.git", Keys: app}).Poll(t.Context())
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Poll(): %v", err)

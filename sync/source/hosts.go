@@ -51,7 +51,7 @@ func (w *Waiting) Error() string {
 
 // Fleeting is what of the text differs from one try to the next, though the cause is the same.
 func (w *Waiting) Fleeting() string {
-	return "; it is left alone until " + w.Until.UTC().Format("15:04:05 UTC")
+	return "; linkwright tries again at " + w.Until.UTC().Format("15:04:05 UTC")
 }
 
 func (h *Hosts) find(name string) *host {

@@ -91,7 +91,7 @@ func paused(t *testing.T, rt http.RoundTripper, d time.Duration) *source.Waiting
 	if pause := time.Until(w.Until); pause > d || pause < d*3/4 {
 		t.Errorf("the pause is %s, want about %s", pause, d)
 	}
-	refuse(t, err, "connection refused; it is left alone until "+w.Until.UTC().Format("15:04:05"))
+	refuse(t, err, "connection refused; linkwright tries again at "+w.Until.UTC().Format("15:04:05"))
 	return w
 }
 

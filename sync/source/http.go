@@ -156,10 +156,10 @@ func (o *origin) redirect(q *http.Request, r *http.Response) error {
 
 // What a server may do to us over http.
 var (
-	errPage      = errors.New("a web page answers there, and no Git server (check the address; some servers want .git at its end, others show a page to who is not signed in)")
-	errRedirects = fmt.Errorf("it was redirected more than %d times (use the repository's own address)", maxRedirects)
+	errPage      = errors.New("the server returned a web page, not a Git repository (check the address: some servers want .git at its end; check the credentials: others show a page without them)")
+	errRedirects = fmt.Errorf("the server redirected linkwright more than %d times (use the repository's own address)", maxRedirects)
 	errListing   = fmt.Errorf("the listing of its branches and tags is larger than %d MiB", maxListing>>20)
-	errPreamble  = fmt.Errorf("the server says more than %d MiB before it sends a commit (is it a Git server?)", maxPreamble>>20)
+	errPreamble  = fmt.Errorf("the server sends more than %d MiB before a commit (check that it is a Git server)", maxPreamble>>20)
 )
 
 // elsewhere names another origin by what is safe to show.
@@ -171,9 +171,9 @@ func (o *origin) elsewhere(to *url.URL) error {
 	}
 	where := to.Scheme + "://" + to.Host
 	if ours.Scheme == "https" && to.Scheme == "http" {
-		return &moved{where, "it redirects from https to http, where anybody could listen"}
+		return &moved{where, "it redirects from https to http, which anybody on the network path can read"}
 	}
-	return &moved{where, "it redirects to " + where + ", where no credentials are sent: use that address, if it is the repository's"}
+	return &moved{where, "it redirects to " + where + ", where linkwright sends no credentials: use that address if it is the repository's"}
 }
 
 // moved is a redirect that was not followed.

@@ -214,12 +214,12 @@ func TestErrorsHideCredentials(t *testing.T) {
 	defer away.Close()
 	for name, tt := range map[string]struct{ url, ca, words string }{
 		"refused":        {srv.URL + "/fleet.git", srv.ca, "credentials are missing or wrong"},
-		"not trusted":    {srv.URL + "/fleet.git", "", "name its CA by ca.crt, if"},
+		"not trusted":    {srv.URL + "/fleet.git", "", "if the certificate is right, give its CA: ca.crt"},
 		"nobody there":   {"http://127.0.0.1:1/fleet.git", "", "refused"},
-		"no Git":         {page.URL + "/fleet.git", "", "a web page answers there"},
+		"no Git":         {page.URL + "/fleet.git", "", "returned a web page"},
 		"busy":           {page.URL + "/busy", "", "answered 503"},
 		"told by Git":    {page.URL + "/says", "", "no entry for [redacted]"},
-		"redirected":     {away.URL, "", "it redirects to http://127.0.0.1:1, where no credentials are sent"},
+		"redirected":     {away.URL, "", "it redirects to http://127.0.0.1:1, where linkwright sends no credentials"},
 		"not a protocol": {"https://127.0.0.1:1", srv.ca, "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func ParseKeys(data map[string][]byte) (Keys, error) {
 		out[name] = value
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("none of its keys is known: want some of %s", strings.Join(KeyNames(), ", "))
+		return nil, fmt.Errorf("linkwright knows none of its keys: want some of %s", strings.Join(KeyNames(), ", "))
 	}
 	return out, nil
 }

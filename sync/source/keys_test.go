@@ -21,8 +21,8 @@ func TestParseKeys(t *testing.T) {
 		"ssh":           {data: map[string]string{"identity": "a", "identity.pub": "b", "known_hosts": "c"}, want: []string{"identity", "known_hosts"}},
 		"of Flux":       {data: map[string]string{"caFile": "a", "certFile": "b", "keyFile": "c"}, want: []string{"ca.crt", "tls.crt", "tls.key"}},
 		"name and old":  {data: map[string]string{"caFile": "a", "ca.crt": "b"}, want: []string{"ca.crt"}},
-		"strange only":  {data: map[string]string{"token": canary}, err: "none of its keys is known: want some of identity, known_hosts"},
-		"nothing":       {err: "none of its keys is known"},
+		"strange only":  {data: map[string]string{"token": canary}, err: "linkwright knows none of its keys: want some of identity, known_hosts"},
+		"nothing":       {err: "linkwright knows none of its keys"},
 		"empty":         {data: map[string]string{"password": "\n", "username": canary}, err: "the key password is empty"},
 		"strange, too":  {data: map[string]string{"bearerToken": "a", "x": "b"}, want: []string{"bearerToken"}},
 		"app":           {data: map[string]string{"githubAppID": "1", "githubAppPrivateKey": "b"}, want: []string{"githubAppID", "githubAppPrivateKey"}},
@@ -68,15 +68,15 @@ func TestKeysThatDoNotFit(t *testing.T) {
 		"two ways":       {"https://127.0.0.1:1/x", []string{"password", sharp, "bearerToken", sharp}, "the keys password and bearerToken exclude each other"},
 		"app and token":  {"https://127.0.0.1:1/x", []string{"githubAppID", "1", "bearerToken", sharp}, "exclude each other"},
 		"half an app":    {"https://127.0.0.1:1/x", []string{"githubAppID", sharp}, "needs the keys githubAppID"},
-		"no app's key":   {"https://127.0.0.1:1/x", []string{"githubAppID", "1", "githubAppInstallationID", "2", "githubAppPrivateKey", sharp}, "no RSA key in PEM"},
+		"no app's key":   {"https://127.0.0.1:1/x", []string{"githubAppID", "1", "githubAppInstallationID", "2", "githubAppPrivateKey", sharp}, "not an RSA key in PEM"},
 		"no CA":          {"https://127.0.0.1:1/x", []string{"ca.crt", sharp}, "the key ca.crt holds no PEM certificate"},
 		"half a pair":    {"https://127.0.0.1:1/x", []string{"tls.crt", sharp}, "go together"},
-		"no pair":        {"https://127.0.0.1:1/x", []string{"tls.crt", sharp, "tls.key", sharp}, "no certificate and its key"},
+		"no pair":        {"https://127.0.0.1:1/x", []string{"tls.crt", sharp, "tls.key", sharp}, "not a certificate and its key"},
 		"nobody known":   {"ssh://git@127.0.0.1:1/x", []string{"identity", sharp}, "ssh needs the key known_hosts"},
 		"no identity":    {"ssh://git@127.0.0.1:1/x", []string{"known_hosts", "x"}, "ssh needs the key identity"},
 		"no key":         {"ssh://git@127.0.0.1:1/x", []string{"known_hosts", "x", "identity", sharp}, "holds no private key"},
-		"no known_hosts": {"ssh://git@127.0.0.1:1/x", []string{"known_hosts", canary + " x", "identity", k.text(t, "client")}, "is no list of known hosts"},
-		"no passphrase":  {"ssh://git@127.0.0.1:1/x", []string{"known_hosts", "x", "identity", k.locked(t, sharp)}, "has a passphrase and none is given"},
+		"no known_hosts": {"ssh://git@127.0.0.1:1/x", []string{"known_hosts", canary + " x", "identity", k.text(t, "client")}, "is not a list of known hosts"},
+		"no passphrase":  {"ssh://git@127.0.0.1:1/x", []string{"known_hosts", "x", "identity", k.locked(t, sharp)}, "has a passphrase, which is missing"},
 		"another passphrase": {
 			"ssh://git@127.0.0.1:1/x",
 			[]string{"known_hosts", "x", "identity", k.locked(t, sharp), "password", sharp + "!"},
@@ -97,8 +97,8 @@ func TestErrorsTellFlags(t *testing.T) {
 	srv := serve(t, newRepo(t), basic("git", sharp))
 	o := source.Options{Repo: srv.URL + "/fleet.git", Flags: source.Flags{"password": "--pw", "ca.crt": "--ca"}}
 	_, err := open(t, o).Poll(t.Context())
-	refuse(t, err, "not trusted", "(name its CA by ca.crt (--ca), if the certificate is right)")
+	refuse(t, err, "not trusted", "(if the certificate is right, give its CA: ca.crt (--ca))")
 	o.Keys, o.Hosts = with("ca.crt", srv.ca), new(source.Hosts)
 	_, err = open(t, o).Poll(t.Context())
-	refuse(t, err, "none are given (401: give password (--pw), bearerToken or a GitHub App's keys)")
+	refuse(t, err, "linkwright has none (401: give password (--pw), bearerToken or a GitHub App's keys)")
 }

@@ -38,7 +38,7 @@ func (o *objects) find(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.Enco
 func (o *objects) read(obj plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
 	data, err := content(obj)
 	if err == nil && plumbing.ComputeHash(obj.Type(), data) != hash {
-		err = errors.New("it is not what its name says")
+		err = errors.New("its content does not match its hash")
 	}
 	if err != nil {
 		return nil, &damaged{fmt.Errorf("%s %s: %w", obj.Type(), hash, err)}

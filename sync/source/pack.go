@@ -34,7 +34,7 @@ const (
 
 // errCut says that what a server sent is no whole pack. It hides what go-git says of it: that reads as if the server spoke
 // no Git at all.
-var errCut = errors.New("the answer was cut off or is damaged (the next poll asks again)")
+var errCut = errors.New("the answer was cut off or is damaged (the next poll tries again)")
 
 func errTooLarge() error {
 	return fmt.Errorf("the commit holds more than %d MiB: keep declarations in a repository of their own", MaxFetch>>20)
@@ -118,7 +118,7 @@ func survey(pack io.Reader) ([]plumbing.Hash, error) {
 		case left < 0:
 			return nil, &tooMuch{errTooLarge()}
 		case base > 0 && work < 0:
-			return nil, &tooMuch{errors.New("the pack makes too much work: many small files in it are made of large ones")}
+			return nil, &tooMuch{errors.New("the pack takes too much work to unpack: many small files in it are made of large ones")}
 		}
 	}
 	if err == nil {
@@ -257,7 +257,7 @@ func (o *objects) commitIn(digits string) (plumbing.Hash, error) {
 	case len(found) == 0:
 		return plumbing.ZeroHash, ErrRefGone
 	case len(found) > 1:
-		return plumbing.ZeroHash, errors.New("several commits begin so: give more digits")
+		return plumbing.ZeroHash, errors.New("several commits begin with these digits: give more")
 	}
 	return found[0], nil
 }

@@ -20,7 +20,7 @@ func advertised() (listing, lines string) {
 
 // A server that never comes to the pack is not listened to for ever, on whatever way.
 func TestPollOfAnAnswerWithoutAPack(t *testing.T) {
-	const words = "the server says more than 1 MiB before it sends a commit"
+	const words = "the server sends more than 1 MiB before a commit"
 	head, lines := advertised()
 	t.Run("http", func(t *testing.T) {
 		url := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

@@ -27,13 +27,13 @@ func proxyFor(named string, target *url.URL) (proxy, error) {
 		}
 		u, err := http.ProxyFromEnvironment(&http.Request{URL: target})
 		if err != nil || u == nil {
-			return proxy{}, ignoreText(err, "the environment's proxy is no address: look at HTTPS_PROXY and HTTP_PROXY")
+			return proxy{}, ignoreText(err, "the environment's proxy is not an address: check HTTPS_PROXY and HTTP_PROXY")
 		}
 		return checkProxy(u)
 	}
 	u, err := url.Parse(named)
 	if err != nil {
-		return proxy{}, errors.New("the proxy is no address: want http://host:port, https://host:port or socks5://host:port")
+		return proxy{}, errors.New("the proxy is not an address: want http://host:port, https://host:port or socks5://host:port")
 	}
 	return checkProxy(u)
 }
@@ -53,7 +53,7 @@ func checkProxy(u *url.URL) (proxy, error) {
 			return proxy{u}, nil
 		}
 	}
-	return proxy{}, errors.New("the proxy is no address: want http://host:port, https://host:port or socks5://host:port")
+	return proxy{}, errors.New("the proxy is not an address: want http://host:port, https://host:port or socks5://host:port")
 }
 
 // speaksHTTP says that it takes whole requests of plain http.
@@ -92,9 +92,9 @@ func (e *proxyError) Error() string {
 	case e.code == http.StatusProxyAuthRequired:
 		return fmt.Sprintf("the proxy %s wants other credentials (write them into its address: http://user:password@host:port)", e.proxy)
 	case e.code != 0:
-		return fmt.Sprintf("the proxy %s answered %d when it was asked for %s (does it allow that address?)", e.proxy, e.code, e.to)
+		return fmt.Sprintf("the proxy %s answered %d to a request for %s (check that it allows that address)", e.proxy, e.code, e.to)
 	case e.to != "":
-		return fmt.Sprintf("the proxy %s does not connect us to %s: %v", e.proxy, e.to, e.cause)
+		return fmt.Sprintf("the proxy %s does not connect linkwright to %s: %v", e.proxy, e.to, e.cause)
 	}
 	return fmt.Sprintf("the proxy %s cannot be reached: %v", e.proxy, e.cause)
 }

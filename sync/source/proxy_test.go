@@ -208,12 +208,12 @@ func TestPollThroughAProxyThatRefuses(t *testing.T) {
 	addr := connectProxy(t, &seen)
 	o := source.Options{Repo: "https://127.0.0.1:1/x.git", Proxy: "http://" + url.UserPassword("me", sharp).String() + "@" + addr}
 	_, err := open(t, o).Poll(t.Context())
-	refuse(t, err, "the proxy "+addr+" answered 403 when it was asked for 127.0.0.1:1")
+	refuse(t, err, "the proxy "+addr+" answered 403 to a request for 127.0.0.1:1")
 	hidden(t, err)
 	for _, address := range []string{"proxy:3128", "ftp://proxy", "http://" + canary + "\x7f@proxy", "socks5://"} {
 		o.Proxy = address
 		_, err := source.New(o)
-		refuse(t, err, "the proxy is no address")
+		refuse(t, err, "the proxy is not an address")
 		hidden(t, err)
 	}
 }

@@ -31,7 +31,7 @@ func parse(o Options) (remote, error) {
 		return remote{}, errors.New("no address is given")
 	}
 	if u, err := url.Parse(o.Repo); err == nil && (u.RawQuery != "" || u.Fragment != "") {
-		return remote{}, errors.New("an address has no query and no fragment")
+		return remote{}, errors.New("an address must not have a query or a fragment")
 	}
 	end, err := transport.NewEndpoint(o.Repo)
 	if err != nil {
@@ -57,12 +57,12 @@ func (r remote) check(o Options) error {
 		if o.Allow.Insecure || loopback(r.end.Host) {
 			return nil
 		}
-		return fmt.Errorf("%s: plain %s is refused, since anybody on the way could change what it says: use https or ssh%s",
+		return fmt.Errorf("%s: linkwright does not use plain %s, because anybody on the network path could change the answer: use https or ssh%s",
 			r.name, r.end.Protocol, o.Flags.or(FlagAllowInsecure))
 	case "file":
 		return checkFile(r.name, o)
 	}
-	return fmt.Errorf("%s: cannot speak this protocol: use https or ssh", r.name)
+	return fmt.Errorf("%s: linkwright does not support this protocol: use https or ssh", r.name)
 }
 
 func checkFile(name string, o Options) error {

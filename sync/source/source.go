@@ -22,14 +22,14 @@ import (
 
 // What a caller may have to tell apart, because it guards against deleting what is only out of sight.
 var (
-	// ErrPathGone says that the commit, or the directory, is there and the path is no directory in it.
-	ErrPathGone = errors.New("the path is no directory")
+	// ErrPathGone says that the commit, or the directory, is there and the path is not a directory in it.
+	ErrPathGone = errors.New("the path is not a directory")
 	// ErrRefGone says that the repository answers and has no such branch, tag or commit.
 	ErrRefGone = errors.New("no such branch, tag or commit")
 	// ErrRewound says that a commit does not descend from another one that it should follow.
-	ErrRewound = errors.New("the history was rewound")
+	ErrRewound = errors.New("not a fast-forward")
 	// ErrForgotten says that the repository does not have the commit any more that another one should follow.
-	ErrForgotten = errors.New("the repository has forgotten the last commit")
+	ErrForgotten = errors.New("the repository does not have the last commit any more")
 )
 
 // DefaultTimeout bounds one Poll or At, from the first packet to the last file.

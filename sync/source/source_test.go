@@ -276,16 +276,16 @@ func TestNewRefuses(t *testing.T) {
 		words string
 	}{
 		"no address":       {source.Options{}, "no address is given"},
-		"plain http":       {source.Options{Repo: "http://u:canary@git.example.com/f.git"}, "http://git.example.com/f.git: plain http"},
+		"plain http":       {source.Options{Repo: "http://u:canary@git.example.com/f.git"}, "http://git.example.com/f.git: linkwright does not use plain http"},
 		"a file":           {source.Options{Repo: "/srv/f.git"}, "file:///srv/f.git: repositories on this machine"},
 		"a relative file":  {source.Options{Repo: "srv/f.git", Allow: source.Allow{File: true}}, "needs an absolute path"},
-		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "plain git is refused"},
+		"git://":           {source.Options{Repo: "git://git.example.com/f.git"}, "does not use plain git"},
 		"a helper":         {source.Options{Repo: "ext::sh -c true"}, "ssh needs the keys identity"},
-		"a query":          {source.Options{Repo: "https://git.example.com/f.git?token=canary"}, "no query"},
+		"a query":          {source.Options{Repo: "https://git.example.com/f.git?token=canary"}, "query"},
 		"an unclear one":   {source.Options{Repo: "https://u:canary%zz@git.example.com/f.git"}, "not an address"},
 		"ssh without keys": {source.Options{Repo: "git@git.example.com:f.git"}, "ssh needs the keys identity and known_hosts"},
 		"a path outside":   {source.Options{Repo: "https://git.example.com/f.git", Path: "../x"}, "stay inside"},
-		"a strange proxy":  {source.Options{Repo: "https://git.example.com/f.git", Proxy: "ftp://canary@proxy"}, "the proxy is no address"},
+		"a strange proxy":  {source.Options{Repo: "https://git.example.com/f.git", Proxy: "ftp://canary@proxy"}, "the proxy is not an address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := source.New(tt.o)

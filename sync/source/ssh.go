@@ -76,17 +76,17 @@ func (c credentials) ssh(addr string) (*ssh.ClientConfig, error) {
 func (c credentials) knownHosts() (*knownhosts.HostKeyDB, error) {
 	f, err := os.CreateTemp("", "known_hosts-")
 	if err != nil {
-		return nil, fmt.Errorf("keep the key %s for a moment: %w", KeyKnownHosts, err)
+		return nil, fmt.Errorf("store the key %s: %w", KeyKnownHosts, err)
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it lies in the temporary directory
 	_, err = f.Write(c.known)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("keep the key %s for a moment: %w", KeyKnownHosts, err)
+		return nil, fmt.Errorf("store the key %s: %w", KeyKnownHosts, err)
 	}
 	known, err := gitssh.NewKnownHostsDb(f.Name())
 	if err != nil {
 		line := strings.ReplaceAll(err.Error(), f.Name()+":", "line ")
-		return nil, fmt.Errorf("the key %s is no list of known hosts: %s", c.flags.key(KeyKnownHosts), line)
+		return nil, fmt.Errorf("the key %s is not a list of known hosts: %s", c.flags.key(KeyKnownHosts), line)
 	}
 	return known, nil
 }
@@ -98,7 +98,7 @@ func (v *dialer) askAgent(ctx context.Context, config *ssh.ClientConfig) (forget
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", v.source.options.Agent)
 	if err != nil {
-		return nil, fmt.Errorf("no ssh agent answers at %s (is SSH_AUTH_SOCK right?): %w", v.source.options.Agent, &agentError{last(err)})
+		return nil, fmt.Errorf("no ssh agent answers at %s (check SSH_AUTH_SOCK): %w", v.source.options.Agent, &agentError{last(err)})
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	forget = func() { stop(); _ = conn.Close() }
@@ -129,7 +129,7 @@ func (c credentials) denied(err error) error {
 	if c.signer != nil {
 		shown = "the key " + ssh.FingerprintSHA256(c.signer.PublicKey())
 	}
-	return &sshDenied{fmt.Sprintf("the server does not let the user %s in with %s (is its public half registered there?)", c.user, shown)}
+	return &sshDenied{fmt.Sprintf("the server does not let the user %s in with %s (check that its public key is registered there)", c.user, shown)}
 }
 
 // sshDenied is a server that takes none of our keys.

@@ -177,7 +177,7 @@ func TestPollOverSSH(t *testing.T) {
 	refuse(t, err, addr, "the host's key is not in known_hosts")
 	k.knows(t, addr, "other")
 	_, err = s.Poll(t.Context())
-	refuse(t, err, addr, "another key than known_hosts has")
+	refuse(t, err, addr, "another key than known_hosts")
 
 	k.knows(t, addr, "host")
 	follow(t, r, s)

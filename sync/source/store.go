@@ -254,7 +254,7 @@ func (s *store) explain(verb string, err error) error {
 		return fmt.Errorf("%s store of Git in %s: %w (make room, or name another directory: a store may need %d MiB)",
 			verb, dir, err, (MaxStore+MaxFetch)>>20)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("%s store of Git in %s: %w (name a directory that we may write to)", verb, dir, err)
+		return fmt.Errorf("%s store of Git in %s: %w (name a directory that linkwright may write to)", verb, dir, err)
 	}
 	return &damaged{fmt.Errorf("%s store of Git in %s: %w", verb, dir, err)}
 }

@@ -122,12 +122,12 @@ func TestPollWithAClientCertificate(t *testing.T) {
 
 	s = open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", ca.pem())})
 	_, err := s.Poll(t.Context())
-	refuse(t, err, "does it want a client certificate? give tls.crt and tls.key")
+	refuse(t, err, "if it wants a client certificate, give tls.crt and tls.key")
 
 	crt, key = other.issue(t, canary, time.Hour)
 	s = open(t, source.Options{Repo: srv.URL + "/fleet.git", Keys: with("ca.crt", ca.pem(), "tls.crt", crt, "tls.key", key)})
 	_, err = s.Poll(t.Context())
-	refuse(t, err, "does not take our client certificate")
+	refuse(t, err, "does not accept linkwright's client certificate")
 	hidden(t, err)
 }
 
@@ -184,8 +184,8 @@ func TestPollAndRedirects(t *testing.T) {
 		git.ServeHTTP(w, q)
 	})
 	for name, words := range map[string]string{
-		"fleet": "", "round": "redirected more than 5 times", "plain": "it redirects from https to http",
-		"away": "it redirects to https://127.0.0.1:" + port + ", where no credentials are sent: use that address", "name": "it redirects to https://localhost:",
+		"fleet": "", "round": "redirected linkwright more than 5 times", "plain": "it redirects from https to http",
+		"away": "it redirects to https://127.0.0.1:" + port + ", where linkwright sends no credentials: use that address", "name": "it redirects to https://localhost:",
 		"strange": "it redirects to ftp://127.0.0.1",
 	} {
 		t.Run(name, func(t *testing.T) {

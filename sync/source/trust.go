@@ -64,9 +64,9 @@ func (t Trust) check(ref string) error {
 	case !slices.Contains(Modes(), t.Mode):
 		return fmt.Errorf("verify %q: want one of %q", t.Mode, Modes())
 	case t.Keys == nil:
-		return fmt.Errorf("verify %s: no keys are given to verify with", t.Mode)
+		return fmt.Errorf("verify %s: public keys are missing", t.Mode)
 	case t.Mode.tag() && (ref == "" || ref == "HEAD" || strings.HasPrefix(ref, "refs/") && !strings.HasPrefix(ref, "refs/tags/")):
-		return fmt.Errorf("verify %s: the ref %s is no tag: name one, or a range of them such as semver:1.x", t.Mode, cmp.Or(ref, "HEAD"))
+		return fmt.Errorf("verify %s: the ref %s is not a tag: name one, or a range of them such as semver:1.x", t.Mode, cmp.Or(ref, "HEAD"))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (w *witness) current(ctx context.Context) (trust.Keys, error) {
 	if w.keys == nil {
 		keys, err := w.Keys(ctx)
 		if err != nil {
-			return trust.Keys{}, &keysError{fmt.Errorf("keys to verify signatures with: %w", err)}
+			return trust.Keys{}, &keysError{fmt.Errorf("read the keys to verify signatures with: %w", err)}
 		}
 		w.keys = &keys
 	}
@@ -194,16 +194,16 @@ func (v *visit) proof(o *objects, at target, commit plumbing.Hash) (proof, error
 	name, isTag := strings.CutPrefix(at.ref, "refs/tags/")
 	switch {
 	case !isTag:
-		return p, untrusted(commit, fmt.Errorf("%s is no tag (follow a tag, or a range of them such as semver:1.x)", at.ref))
+		return p, untrusted(commit, fmt.Errorf("%s is not a tag (follow a tag, or a range of them such as semver:1.x)", at.ref))
 	case at.want[0] == commit:
-		return p, untrusted(commit, fmt.Errorf("tag %s: %w, it is a plain tag (sign it: git tag -s)", name, trust.ErrUnsigned))
+		return p, untrusted(commit, fmt.Errorf("tag %s: %w, it is a lightweight tag (sign it: git tag -s)", name, trust.ErrUnsigned))
 	}
 	if p.tag, err = o.raw(plumbing.TagObject, at.want[0]); err != nil {
 		return p, err
 	}
 	p.name, p.named = at.ref, at.want[0]
 	if of, err := tagged(p.tag); err != nil || of != commit {
-		return p, untrusted(commit, fmt.Errorf("tag %s: it is of another object (does the server say what is so?)", name))
+		return p, untrusted(commit, fmt.Errorf("tag %s: it names another object than the server reports (check the server)", name))
 	}
 	return p, nil
 }

@@ -104,7 +104,7 @@ func TestVerifyHEAD(t *testing.T) {
 	raw := s.raw("commit", "HEAD")
 	tampered := s.object("commit", bytes.Replace(raw, []byte("\nsigned"), []byte("\nforged"), 1), "refs/heads/main")
 	_, err = src.Poll(t.Context())
-	distrusted(t, err, tampered, "bad signature", "not of these bytes")
+	distrusted(t, err, tampered, "bad signature", "does not match the content")
 	head, rest, _ := bytes.Cut(raw, []byte("gpgsig "))
 	_, message, _ := bytes.Cut(rest, []byte("\n\n"))
 	stripped := s.object("commit", append(append(head, '\n'), message...), "refs/heads/main")
@@ -175,9 +175,9 @@ func TestVerifyTag(t *testing.T) {
 	s.git("tag", "-a", "-m", "plain", "v1.2.0")
 	replayed := s.raw("tag", "v1.0.0")
 	for _, tt := range []struct{ tag, commit, says string }{
-		{"v1.1.0", second, "tag v1.1.0: unsigned, it is a plain tag"},
+		{"v1.1.0", second, "tag v1.1.0: unsigned, it is a lightweight tag"},
 		{"v1.2.0", second, "tag v1.2.0: unsigned (sign it: git tag -s)"},
-		{"v1.3.0", first, `the tag calls itself "v1.0.0" and stands under the name "v1.3.0"`},
+		{"v1.3.0", first, `the tag has the name "v1.0.0", but its ref has the name "v1.3.0"`},
 	} {
 		if tt.tag == "v1.3.0" {
 			s.object("tag", replayed, "refs/tags/v1.3.0")
@@ -197,7 +197,7 @@ func TestVerifyTag(t *testing.T) {
 		t.Errorf("At(v1.0.0): %v", err)
 	}
 	_, err := src.At(t.Context(), "main")
-	distrusted(t, err, second, "refs/heads/main is no tag")
+	distrusted(t, err, second, "refs/heads/main is not a tag")
 }
 
 // A commit by its hash is believed in mode Tag if a signed tag names it, be that in this process or in the repository.
@@ -281,7 +281,7 @@ func TestVerifyTagOfALyingServer(t *testing.T) {
 	from, to = s.push("second"), old
 	s.tag("v1.1.0")
 	_, err = src.Poll(t.Context())
-	distrusted(t, err, old, "tag v1.1.0: it is of another object")
+	distrusted(t, err, old, "tag v1.1.0: it names another object")
 }
 
 // What can work with no repository is refused at once.
@@ -295,10 +295,10 @@ func TestTrustOptions(t *testing.T) {
 	}{
 		{source.Trust{Mode: "head", Keys: some}, "", `verify "head": want one of ["HEAD" "Tag" "TagAndHEAD"]`},
 		{source.Trust{Keys: some}, "", "want one of"},
-		{source.Trust{Mode: source.VerifyHEAD}, "", "no keys"},
-		{source.Trust{Mode: source.VerifyTag, Keys: some}, "", "the ref HEAD is no tag"},
-		{source.Trust{Mode: source.VerifyTag, Keys: some}, "refs/heads/main", "is no tag"},
-		{source.Trust{Mode: source.VerifyTagAndHEAD, Keys: some}, "HEAD", "is no tag"},
+		{source.Trust{Mode: source.VerifyHEAD}, "", "public keys are missing"},
+		{source.Trust{Mode: source.VerifyTag, Keys: some}, "", "the ref HEAD is not a tag"},
+		{source.Trust{Mode: source.VerifyTag, Keys: some}, "refs/heads/main", "is not a tag"},
+		{source.Trust{Mode: source.VerifyTagAndHEAD, Keys: some}, "HEAD", "is not a tag"},
 	} {
 		_, err := source.New(source.Options{Repo: "https://git.example.com/fleet.git", Ref: tt.ref, Trust: tt.trust})
 		refuse(t, err, tt.says)
@@ -307,5 +307,5 @@ func TestTrustOptions(t *testing.T) {
 	files["ann"] = s.public
 	src := open(t, source.Options{Repo: s.bare, Ref: "main", Allow: source.Allow{File: true}, Trust: trusting(t, source.VerifyTag, &files)})
 	_, err := src.Poll(t.Context())
-	refuse(t, err, "refs/heads/main is no tag", "semver:1.x")
+	refuse(t, err, "refs/heads/main is not a tag", "semver:1.x")
 }

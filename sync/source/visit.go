@@ -34,13 +34,13 @@ type dialer struct {
 }
 
 // errNotHeld says that the store does not hold a commit.
-var errNotHeld = errors.New("the store does not hold it")
+var errNotHeld = errors.New("the store does not have it")
 
 // snapshot reads rev; last is given again when rev still names it. A full hash is answered with that commit or not at all.
 func (v *visit) snapshot(ctx context.Context, rev string, last Snapshot) (Snapshot, error) {
 	snap, err := v.revision(ctx, rev, last)
 	if err == nil && plumbing.IsHash(rev) && !strings.EqualFold(string(snap.Commit), rev) {
-		return Snapshot{}, fmt.Errorf("%w: the server gave %s", ErrRefGone, snap.Commit)
+		return Snapshot{}, fmt.Errorf("%w: the server returned %s", ErrRefGone, snap.Commit)
 	}
 	return snap, err
 }

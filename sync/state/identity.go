@@ -62,14 +62,14 @@ func (i *Identities) relocated(name api.ClusterName) *object.Reason {
 	if c == nil || !found || base.Linkerd == c.Spec.Linkerd || base.Linkerd == (api.Linkerd{}) {
 		return nil
 	}
-	return OtherNamespaces(name, fmt.Sprintf("was written to with spec.linkerd {namespace: %s, multiclusterNamespace: %s}",
+	return OtherNamespaces(name, fmt.Sprintf("has objects of linkwright from spec.linkerd {namespace: %s, multiclusterNamespace: %s}",
 		base.Linkerd.Namespace, base.Linkerd.MulticlusterNamespace))
 }
 
 // OtherNamespaces refuses a cluster that is declared with other namespaces of Linkerd than those it has; why says how that is known.
 func OtherNamespaces(name api.ClusterName, why string) *object.Reason {
-	return object.Because(reason.NamespaceChanged, "cluster %s %s, and is declared with other namespaces now: put the former ones back; "+
-		"to move, declare state: Leaving with them, and the new ones once nothing is left there", name, why)
+	return object.Because(reason.NamespaceChanged, "cluster %s %s, and declares other namespaces now: put the former ones back; "+
+		"to move, declare state: Leaving with the former ones, and the new ones when nothing is left there", name, why)
 }
 
 // shared says that several names have the identity: only then is it asked which, since that is to look at all of them.
@@ -101,16 +101,16 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 	case !side.Known() && side.Err != nil:
 		return side.Err
 	case !side.Known():
-		return object.Because(reason.Unknown, "cluster %s has not been read yet", name)
+		return object.Because(reason.Unknown, "linkwright has not read cluster %s yet", name)
 	case uid == "":
-		return object.Because(reason.ClusterUIDMissing, "namespace kube-system is missing: its uid identifies the cluster")
+		return object.Because(reason.ClusterUIDMissing, "linkwright finds no namespace kube-system, whose uid identifies the cluster: check that the access leads to a Kubernetes cluster")
 	}
 	owner := api.ClusterName("")
 	if known := i.UIDs[name]; shared || known != "" && known != uid {
 		owner = i.owner(name, uid)
 	}
 	if owner != "" {
-		return object.Because(reason.DuplicateCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; nothing is written by that name, and %s goes on",
+		return object.Because(reason.DuplicateCluster, "the access of %s leads to cluster %s (kube-system uid %s): correct it; linkwright writes nothing for that name, and %s is not affected",
 			name, owner, uid, owner)
 	}
 	if shared {
@@ -122,7 +122,7 @@ func (i *Identities) unidentified(name api.ClusterName, shared bool) *object.Rea
 		return nil
 	}
 	if known := i.UIDs[name]; known != "" && known != uid {
-		return object.Because(reason.ClusterChanged, "this is another cluster than the one linkwright wrote to (kube-system uid %s, was %s): if that is right: %s",
+		return object.Because(reason.ClusterChanged, "this is another cluster than the one that linkwright wrote to (kube-system uid %s, was %s): if that is right, run %s",
 			uid, known, i.Command(fmt.Sprintf("accept cluster %s=%s", name, uid)))
 	}
 	return nil
@@ -138,8 +138,8 @@ func (i *Identities) twins(name, twin api.ClusterName, uid string) *object.Reaso
 		return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): remove one declaration, or declare one of them as a second name of the other (spec.sameAs)",
 			name, twin, uid)
 	}
-	return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): a cluster gets another name without interruption if that is its second name first (spec.sameAs); "+
-		"to unlink all that is linked by the name %s at once, and link it anew: %s", name, twin, uid, former, i.Command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
+	return object.Because(reason.DuplicateCluster, "%s and %s are one cluster (kube-system uid %s): to rename it without interruption, declare the new name as its second name first (spec.sameAs); "+
+		"to remove all links of the name %s at once, and create them again, run %s", name, twin, uid, former, i.Command(fmt.Sprintf("accept cluster %s=%s", now, uid)))
 }
 
 // renamedBase finds a base that describes the cluster by another name, of which this one is no second name.
@@ -149,8 +149,8 @@ func (i *Identities) renamedBase(name api.ClusterName) *object.Reason {
 	case err != nil:
 		return object.Because(reason.InventoryInvalid, "%v", err)
 	case found && base.End.Cluster != name && !slices.Contains(base.Names, name):
-		return object.Because(reason.ClusterRenamed, "this cluster was written to as %s: declare it by that name, and %s as its second one (spec.sameAs); "+
-			"to unlink all that is linked by the name %s at once, and link it anew: %s",
+		return object.Because(reason.ClusterRenamed, "linkwright wrote to this cluster as %s: declare it by that name, and %s as its second name (spec.sameAs); "+
+			"to remove all links of the name %s at once, and create them again, run %s",
 			base.End.Cluster, name, base.End.Cluster, i.Command(fmt.Sprintf("accept cluster %s=%s", name, i.Clusters[name].Facts.UID)))
 	}
 	return nil

@@ -163,7 +163,7 @@ func (s *Store) SoFar(known int) (report.Report, int) {
 
 // unread says of a cluster that was not read yet in a round that nobody knows how its links are.
 func unread(f *fleet.Fleet, c report.Cluster) plan.Step {
-	why := object.Because(reason.Unknown, "cluster %s was not looked at yet", c.Name)
+	why := object.Because(reason.Unknown, "linkwright has not read cluster %s yet", c.Name)
 	s := plan.Step{Denied: why}
 	for _, l := range slices.Concat(f.Out(c.Name), f.In(c.Name)) {
 		s.Rows = append(s.Rows, plan.Row{End: object.End{Cluster: c.Name, Link: l.Pair()}, Phase: report.Unseen, Why: why})

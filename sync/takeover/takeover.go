@@ -78,16 +78,16 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 	tool, owner := linkerd.ToolOf(o.body, o.Live), linkerd.Owner(o.body)
 	switch {
 	case !known:
-		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools give it (written by %s): delete or rename it",
+		return object.Because(reason.NotAdoptable, "%s has the name of a part of the link, but not the labels that Linkerd's own tools set (written by %s): delete or rename it",
 			o.Key, o.Live.Writers())
 	case o.Live.Going:
 		return object.Because(reason.Terminating, "%s is still being deleted", o.Key)
 	case o.Live.Mark == object.Theirs && owner == "": // it was not read whole
-		return object.Because(reason.ObjectExists, "%s belongs to another installation, by a name that is ours: delete it, or have that installation give it up", o.Key)
+		return object.Because(reason.ObjectExists, "%s belongs to another installation, but has a name that linkwright needs: delete it, or let that installation release it", o.Key)
 	case o.Live.Mark == object.Theirs && owner != rules.From:
-		return object.Because(reason.ObjectExists, "%s belongs to the installation %s: if that is gone, take over from it with --from-owner %s", o.Key, owner, owner)
+		return object.Because(reason.ObjectExists, "%s belongs to the installation %s: if that is gone, adopt the object with --from-owner %s", o.Key, owner, owner)
 	case !tool.IsZero() && !rules.Managed:
-		return object.Because(reason.ManagedByOtherTool, "%s is kept by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
+		return object.Because(reason.ManagedByOtherTool, "%s is managed by %s (%s), which would write it again or delete it: adopt it with --force-manager, and in %s %s",
 			o.Key, tool.Name, tool.Of, tool.Name, tool.Leave)
 	}
 	return nil
@@ -96,10 +96,10 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 // Adopt is the write of our marks. Helm is told to leave what its release names no more.
 func (o Object) Adopt(owner string, end object.End) object.Change {
 	var more map[string]string
-	why := "made by " + o.Live.Writers()
+	why := "created by " + o.Live.Writers()
 	if r := linkerd.ReleaseOf(o.body); !r.IsZero() {
 		more = map[string]string{object.HelmPolicy: object.HelmKeep}
-		why += ", release " + r.Namespace + "/" + r.Name + " of Helm"
+		why += ", Helm release " + r.Namespace + "/" + r.Name
 	}
 	return object.Change{
 		End: end, Action: object.Adopt, Key: o.Key, Object: object.Object{Key: o.Key, Body: object.AdoptPatch(owner, more)},

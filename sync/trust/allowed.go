@@ -37,7 +37,7 @@ func (k *Keys) line(text string) error {
 	}
 	// Of authorized_keys: they say what a login may do, or that it is none.
 	if strings.Contains(first, "=") || slices.Contains([]string{"restrict", "cert-authority"}, first) || strings.HasPrefix(first, "no-") {
-		return fmt.Errorf("%q is an option, where a key or principals are expected: write allowed_signers (PRINCIPALS namespaces=\"git\" KEY), or the key alone", first)
+		return fmt.Errorf("%q is an option, but a key or principals are expected: write allowed_signers (PRINCIPALS namespaces=\"git\" KEY), or the key alone", first)
 	}
 	out := sshKey{identity: strings.Trim(first, `"`)}
 	if options, after := word(rest); !isKeyType(options) {
@@ -84,7 +84,7 @@ func publicKey(text string) (ssh.PublicKey, string, error) {
 	encoded, comment := word(rest)
 	switch {
 	case !isKeyType(kind):
-		return nil, "", errors.New("this is no SSH public key: want TYPE BASE64 as in a .pub file, or PRINCIPALS OPTIONS TYPE BASE64")
+		return nil, "", errors.New("this is not an SSH public key: want TYPE BASE64 as in a .pub file, or PRINCIPALS OPTIONS TYPE BASE64")
 	case strings.Contains(kind, "-cert-"):
 		return nil, "", errors.New("this is a certificate: give the public key itself")
 	case kind == "ssh-dss":
@@ -92,14 +92,14 @@ func publicKey(text string) (ssh.PublicKey, string, error) {
 	}
 	blob, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, "", fmt.Errorf("the %s key is no base64: is it cut off", kind)
+		return nil, "", fmt.Errorf("the %s key is not base64: it may be cut off", kind)
 	}
 	key, err := ssh.ParsePublicKey(blob)
 	if err != nil || key.Type() != kind {
-		return nil, "", fmt.Errorf("this is no %s key that can be read: is it cut off, or of a kind that is out of use", kind)
+		return nil, "", fmt.Errorf("this %s key cannot be read: it may be cut off, or of an obsolete kind", kind)
 	}
 	if bits := rsaBits(key); bits > 0 && bits < minRSABits {
-		return nil, "", fmt.Errorf("the RSA key has %d bits: at least %d are wanted, better an ed25519 key", bits, minRSABits)
+		return nil, "", fmt.Errorf("the RSA key has %d bits: it needs at least %d; better use an ed25519 key", bits, minRSABits)
 	}
 	return key, strings.TrimSpace(comment), nil
 }
@@ -137,7 +137,7 @@ func (s *sshKey) options(text string) error {
 		case "valid-before":
 			s.before, err = date(name, value)
 		case "cert-authority":
-			err = errors.New("cert-authority: certificates are not understood: list the keys themselves")
+			err = errors.New("cert-authority: linkwright does not support certificates: list the keys themselves")
 		default:
 			err = fmt.Errorf("%q is neither a key nor an option of allowed_signers: want namespaces, valid-after or valid-before", option)
 		}
@@ -168,7 +168,7 @@ func (s sshKey) allows(at time.Time) string {
 	case !allowed(s.namespaces, namespace):
 		return fmt.Sprintf("is not meant for Git: it is allowed for namespaces=%q (add git to them)", s.namespaces)
 	case !s.after.IsZero() && at.Before(s.after):
-		return "is valid only after " + s.after.Format(time.RFC3339) + " (sign anew)"
+		return "is valid only after " + s.after.Format(time.RFC3339) + " (sign again)"
 	case !s.before.IsZero() && at.After(s.before):
 		return "was valid only before " + s.before.Format(time.RFC3339) + " (sign with another key)"
 	}

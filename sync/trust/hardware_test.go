@@ -71,7 +71,7 @@ func TestHardwareKey(t *testing.T) {
 		t.Errorf("with a touch: %v", err)
 	}
 	_, err = k.Commit(commit(0))
-	refuse(t, err, trust.ErrBadSignature, "nobody touched the hardware key")
+	refuse(t, err, trust.ErrBadSignature, "without a touch")
 }
 
 // An RSA key may sign with SHA-2 alone.
@@ -143,5 +143,5 @@ func TestOpenPGPKeyThatMustNotSign(t *testing.T) {
 			t.Errorf("with a key that may sign: %v", err)
 		}
 	}
-	refuse(t, err, trust.ErrBadSignature, "not meant for signing")
+	refuse(t, err, trust.ErrBadSignature, "not a key for signing")
 }

@@ -61,11 +61,11 @@ func (k *Keys) file(name string, data []byte) error {
 	case len(data) > MaxBytes:
 		return fmt.Errorf("%s: is larger than %d MiB: name the file of public keys alone", name, MaxBytes>>20)
 	case bytes.HasPrefix(data[min(8, len(data)):], []byte("KBXf")):
-		return fmt.Errorf("%s: is GnuPG's keybox: give what gpg --export writes", name)
+		return fmt.Errorf("%s: is GnuPG's keybox: give the output of gpg --export", name)
 	case len(data) > 0 && data[0] >= 0x80:
 		return k.binary(name, data)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return fmt.Errorf("%s: is no text, and nothing that gpg --export writes", name)
+		return fmt.Errorf("%s: is neither text nor the output of gpg --export", name)
 	}
 	return k.text(name, string(data))
 }
@@ -115,7 +115,7 @@ func upTo(text, end string) (string, bool) {
 	return "", false
 }
 
-var errPrivate = errors.New("this is a private key, and does not belong here: give its public key, and take this one out of wherever it was put")
+var errPrivate = errors.New("this is a private key: remove it from here, and give its public key")
 
 func otherBlock(line string) error {
 	switch {
@@ -126,5 +126,5 @@ func otherBlock(line string) error {
 	case strings.Contains(line, "PUBLIC KEY"):
 		return errors.New("this is a PEM public key: give the key as ssh-keygen or gpg --export writes it (ssh-keygen -i -m PKCS8 -f FILE)")
 	}
-	return errors.New("this is no public key: want a PGP PUBLIC KEY BLOCK, or lines of SSH public keys")
+	return errors.New("this is not a public key: want a PGP PUBLIC KEY BLOCK, or lines of SSH public keys")
 }

@@ -40,7 +40,7 @@ func (h header) value() string {
 // headers divides an object into its fields and the rest, which begins with the empty line.
 func headers(raw []byte) ([]header, []byte, error) {
 	if len(raw) > maxObject {
-		return nil, nil, bad("the object is larger than %d MiB (make it anew, with a shorter message)", maxObject>>20)
+		return nil, nil, bad("the object is larger than %d MiB (make it again, with a shorter message)", maxObject>>20)
 	}
 	var out []header
 	for rest := raw; ; {
@@ -53,9 +53,9 @@ func headers(raw []byte) ([]header, []byte, error) {
 		case !ended && len(rest) == 0:
 			return out, nil, nil // a message is not needed
 		case !ended || !ok || bytes.IndexByte(line, 0) >= 0:
-			return nil, nil, bad("the object is none that Git writes (make it anew)")
+			return nil, nil, bad("Git does not write such an object (make it again)")
 		case name == "" && len(out) == 0:
-			return nil, nil, bad("the object begins in the middle of a field (make it anew)")
+			return nil, nil, bad("the object begins in the middle of a field (make it again)")
 		case name == "":
 			last := &out[len(out)-1]
 			last.raw = raw[len(raw)-len(rest)-len(last.raw) : len(raw)-len(after)]
@@ -79,13 +79,13 @@ func begins(fields []header, names ...string) ([]header, error) {
 			continue
 		}
 		if len(rest) == 0 || rest[0].name != name {
-			return nil, bad("the object has no field %q where Git puts it (make it anew)", name)
+			return nil, bad("the object has no field %q where Git puts it (make it again)", name)
 		}
 		rest = rest[1:]
 	}
 	for _, h := range rest {
 		if slices.Contains(names, h.name) || slices.Contains(names, h.name+"*") {
-			return nil, bad("the object has a second field %q (make it anew)", h.name)
+			return nil, bad("the object has a second field %q (make it again)", h.name)
 		}
 	}
 	return rest, nil
@@ -113,9 +113,9 @@ func commitOf(raw []byte) (signed, error) {
 		case h.name == "gpgsig" && out.armor == "":
 			out.armor = strings.TrimRight(h.value(), "\n ") + "\n"
 		case h.name == "gpgsig":
-			return signed{}, bad("there is more than one (sign anew)")
+			return signed{}, bad("there is more than one signature (sign again)")
 		case strings.HasPrefix(h.name, "gpgsig"):
-			return signed{}, bad("it is in the field %s, of another object format (sign anew)", h.name)
+			return signed{}, bad("it is in the field %s, of another object format (sign again)", h.name)
 		default:
 			out.payload = append(out.payload, h.raw...)
 		}
@@ -137,11 +137,11 @@ func tagOf(raw []byte, name string) (signed, error) {
 	kind, own, name := fields[1].value(), fields[2].value(), strings.TrimPrefix(name, "refs/tags/")
 	switch {
 	case own != name:
-		return signed{}, bad("the tag calls itself %q and stands under the name %q (tag anew)", own, name)
+		return signed{}, bad("the tag has the name %q, but its ref has the name %q (tag again)", own, name)
 	case kind != "commit":
 		return signed{}, bad("the tag is of a %s (tag a commit)", kind)
 	case slices.ContainsFunc(rest, func(h header) bool { return strings.HasPrefix(h.name, "gpgsig") }):
-		return signed{}, bad("it is in the tag's head, of another object format (sign anew)")
+		return signed{}, bad("it is in the tag's header, of another object format (sign again)")
 	}
 	out := signed{payload: raw}
 	if out.at, err = moment(fields[3]); err != nil {
@@ -149,7 +149,7 @@ func tagOf(raw []byte, name string) (signed, error) {
 	}
 	from := armored(message)
 	if len(from) > 1 {
-		return signed{}, bad("there is more than one (tag anew)")
+		return signed{}, bad("there is more than one signature (tag again)")
 	}
 	if len(from) == 1 {
 		at := len(raw) - len(message) + from[0]
@@ -183,7 +183,7 @@ func whole(armor string) error {
 		return nil
 	}
 	if i := strings.Index(body, "-----"); i < 0 || body[i:] != end+"\n" {
-		return bad("it is not one block from %s to %s (sign anew)", begin, end)
+		return bad("it is not one block from %s to %s (sign again)", begin, end)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func moment(h header) (time.Time, error) {
 			return time.Unix(seconds, 0), nil
 		}
 	}
-	return time.Time{}, bad("the object does not say when it was made (make it anew)")
+	return time.Time{}, bad("the object has no date (make it again)")
 }
 
 // cutLine gives the first line of a text without what ends it, and the rest.

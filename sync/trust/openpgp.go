@@ -20,7 +20,7 @@ import (
 func (k *Keys) armored(block string) error {
 	b, err := armor.Decode(strings.NewReader(block))
 	if err != nil {
-		return fmt.Errorf("the key block cannot be read: %w (export it anew: gpg --armor --export)", err)
+		return fmt.Errorf("the key block cannot be read: %w (export it again: gpg --armor --export)", err)
 	}
 	return k.ring(b.Body)
 }
@@ -36,10 +36,10 @@ func (k *Keys) binary(name string, data []byte) error {
 func (k *Keys) ring(r io.Reader) error {
 	found, err := openpgp.ReadKeyRing(r)
 	if err != nil {
-		return fmt.Errorf("no OpenPGP key can be read here: %w (export it anew: gpg --export)", err)
+		return fmt.Errorf("no OpenPGP key can be read here: %w (export it again: gpg --export)", err)
 	}
 	if len(found) == 0 {
-		return errors.New("there is no OpenPGP key in here (export it anew: gpg --export)")
+		return errors.New("there is no OpenPGP key in here (export it again: gpg --export)")
 	}
 	if slices.ContainsFunc(found, private) {
 		return errPrivate
@@ -60,7 +60,7 @@ func (k Keys) openPGP(s signed) (Signer, error) {
 		return Signer{}, err
 	}
 	if sig.SigType != packet.SigTypeBinary && sig.SigType != packet.SigTypeText {
-		return Signer{}, bad("it is not of a document (sign anew)")
+		return Signer{}, bad("it does not sign a document (sign again)")
 	}
 	if !strong(sig.Hash) {
 		return Signer{}, bad("it uses the broken hash %s (gpg --digest-algo SHA512)", sig.Hash)
@@ -76,11 +76,11 @@ func (k Keys) openPGP(s signed) (Signer, error) {
 		}
 	}
 	if bits, err := known[0].PublicKey.BitLength(); err == nil && bits < minRSABits && rsaKey(known[0].PublicKey) {
-		return Signer{}, bad("%s has %d bits, and at least %d are wanted (sign with another key)", by, bits, minRSABits)
+		return Signer{}, bad("%s has %d bits, and needs at least %d (sign with another key)", by, bits, minRSABits)
 	}
 	signing := k.pgp.KeysByIdUsage(*sig.IssuerKeyId, packet.KeyFlagSign)
 	if len(signing) == 0 {
-		return Signer{}, bad("%s is not meant for signing (sign with one that is)", by)
+		return Signer{}, bad("%s is not a key for signing (sign with one that is)", by)
 	}
 	// Several files may hold one key, as it was and as it was renewed.
 	for _, key := range signing {
@@ -101,37 +101,37 @@ func refusal(by Signer, err error) error {
 	case errors.Is(err, pgperrors.ErrKeyRevoked):
 		return bad("%s was revoked (sign with another key)", by)
 	case errors.Is(err, pgperrors.ErrKeyExpired):
-		return bad("%s was not valid when it signed: it had expired, or was not made yet (renew it, export it anew, and sign anew)", by)
+		return bad("%s was not valid when it signed: it had expired, or did not exist yet (renew it, export it again, and sign again)", by)
 	case errors.Is(err, pgperrors.ErrSignatureExpired):
-		return bad("it says of itself, or of %s, that it has expired (sign anew)", by)
+		return bad("it, or %s, has expired (sign again)", by)
 	}
 	if _, broken := errors.AsType[pgperrors.SignatureError](err); broken {
 		return wrongBytes(by)
 	}
-	return bad("of %s: %v (sign anew)", by, err)
+	return bad("of %s: %v (sign again)", by, err)
 }
 
 // packetOf takes the one signature out of its armor, parsed and as it is.
 func packetOf(text string) (*packet.Signature, []byte, error) {
 	block, err := armor.Decode(strings.NewReader(text))
 	if err != nil {
-		return nil, nil, bad("its armor cannot be read: %v (sign anew)", err)
+		return nil, nil, bad("its armor cannot be read: %v (sign again)", err)
 	}
 	body, err := io.ReadAll(block.Body)
 	if err != nil {
-		return nil, nil, bad("its armor cannot be read: %v (sign anew)", err)
+		return nil, nil, bad("its armor cannot be read: %v (sign again)", err)
 	}
 	packets := packet.NewReader(bytes.NewReader(body))
 	first, err := packets.Next()
 	if err != nil {
-		return nil, nil, bad("it cannot be read: %v (sign anew)", err)
+		return nil, nil, bad("it cannot be read: %v (sign again)", err)
 	}
 	sig, ok := first.(*packet.Signature)
 	if _, err := packets.Next(); !ok || !errors.Is(err, io.EOF) {
-		return nil, nil, bad("it is not exactly one signature (sign anew, with one key)")
+		return nil, nil, bad("it is not exactly one signature (sign again, with one key)")
 	}
 	if sig.IssuerKeyId == nil {
-		return nil, nil, bad("it does not say whose it is (sign anew)")
+		return nil, nil, bad("it does not name its key (sign again)")
 	}
 	return sig, body, nil
 }

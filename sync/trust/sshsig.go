@@ -16,7 +16,7 @@ const namespace = "git"
 func (k Keys) openSSH(s signed) (Signer, error) {
 	sig, err := sshsig.Unarmor([]byte(s.armor))
 	if err != nil {
-		return Signer{}, bad("%v (sign anew, with a newer ssh if need be)", err)
+		return Signer{}, bad("%v (sign again, if necessary with a newer ssh)", err)
 	}
 	key := sig.PublicKey
 	if _, ok := key.(*ssh.Certificate); ok {
@@ -31,7 +31,7 @@ func (k Keys) openSSH(s signed) (Signer, error) {
 	}
 	if err := sshsig.Verify(bytes.NewReader(s.payload), sig, key, sig.HashAlgorithm, namespace); err != nil {
 		if strings.Contains(err.Error(), "presence") { // of a hardware key; the library has no type for it
-			return Signer{}, bad("nobody touched the hardware key %s when it signed (sign anew, with a touch)", by)
+			return Signer{}, bad("the hardware key %s signed without a touch (sign again, with a touch)", by)
 		}
 		return Signer{}, wrongBytes(by)
 	}

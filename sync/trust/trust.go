@@ -72,7 +72,7 @@ func (k Keys) signer(s signed) (Signer, error) {
 	case beginSSH:
 		return k.openSSH(s)
 	default:
-		return Signer{}, bad("it is neither OpenPGP's nor SSH's (git config gpg.format openpgp, or ssh)")
+		return Signer{}, bad("it is neither of OpenPGP nor of SSH (git config gpg.format openpgp, or ssh)")
 	}
 }
 
@@ -82,10 +82,10 @@ func bad(format string, args ...any) error {
 }
 
 func unknown(fingerprint string) error {
-	return fmt.Errorf("%w %s (add its public key to the keys that are believed, or sign with one of those)", ErrUnknownKey, fingerprint)
+	return fmt.Errorf("%w %s (add its public key to the trusted keys, or sign with one of those)", ErrUnknownKey, fingerprint)
 }
 
 // wrongBytes is for a signature of a known key that does not fit.
 func wrongBytes(by Signer) error {
-	return bad("it is not of these bytes: they were changed after %s signed (sign anew)", by)
+	return bad("it does not match the content, which changed after %s signed (sign again)", by)
 }

@@ -78,11 +78,11 @@ func TestTampered(t *testing.T) {
 			"a change": "another", "author a": "author b", "tree 4b825dc": "tree 5b825dc", "\n\na": "\nencoding latin1\n\na", "why": "why\n",
 		} {
 			_, err := k.Commit(bytes.Replace(commit, []byte(from), []byte(to), 1))
-			refuse(t, err, trust.ErrBadSignature, "not of these bytes", "sign anew")
+			refuse(t, err, trust.ErrBadSignature, "does not match the content", "sign again")
 		}
 		for from, to := range map[string]string{"with text": "without", "tagger a": "tagger b", "object ": "object 0"} {
 			_, err := k.Tag(bytes.Replace(tag, []byte(from), []byte(to), 1), "v1-"+how[1])
-			refuse(t, err, trust.ErrBadSignature, "not of these bytes")
+			refuse(t, err, trust.ErrBadSignature, "does not match the content")
 		}
 		_, err := k.Commit(s.commit(how, "--amend", "--no-gpg-sign"))
 		refuse(t, err, trust.ErrUnsigned, "git commit -S")
@@ -99,7 +99,7 @@ func TestReplayedTag(t *testing.T) {
 	s.commit(how, "-S")
 	tag := s.tag(how, "v1.0", "-s")
 	_, err := k.Tag(tag, "refs/tags/v2.0")
-	refuse(t, err, trust.ErrBadSignature, `calls itself "v1.0"`, `under the name "v2.0"`)
+	refuse(t, err, trust.ErrBadSignature, `has the name "v1.0"`, `its ref has the name "v2.0"`)
 	_, err = k.Tag(s.tag(how, "tree", "-s", "HEAD^{tree}"), "tree")
 	refuse(t, err, trust.ErrBadSignature, "the tag is of a tree")
 	_, err = k.Tag(s.tag(how, "nested", "-s", "v1.0"), "nested")
@@ -218,13 +218,13 @@ func TestPlaceAndNamespace(t *testing.T) {
 		"other format":     {with(plain, "gpgsig-sha256", good, end), "in the field gpgsig-sha256"},
 		"twice":            {with(with(plain, "gpgsig", good, end), "gpgsig", good, end), "more than one"},
 		"two in one field": {with(plain, "gpgsig", append(good, good...), end), "not one block"},
-		"text before":      {with(plain, "gpgsig", append([]byte("x\n"), good...), end), "neither OpenPGP's nor SSH's"},
+		"text before":      {with(plain, "gpgsig", append([]byte("x\n"), good...), end), "neither of OpenPGP nor of SSH"},
 		"before the tree":  {with(plain, "gpgsig", good, "tree "), `no field "tree" where Git puts it`},
 		"second tree":      {bytes.Replace(plain, []byte(end), []byte("tree 1\n"+end), 1), `second field "tree"`},
 		"of X.509":         {with(plain, "gpgsig", []byte("-----BEGIN SIGNED MESSAGE-----\n-----END SIGNED MESSAGE-----\n"), end), "neither"},
 		"cut off":          {with(plain, "gpgsig", good[:len(good)/2], end), "not one block"},
 		"of version 2":     {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lHAAAAAQ"), []byte("U1NIU0lHAAAAAg"), 1), end), "signature version 2"},
-		"no base64":        {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lH"), []byte("U1NIU0lH!"), 1), end), "invalid PEM block"},
+		"not base64":       {with(plain, "gpgsig", bytes.Replace(good, []byte("U1NIU0lH"), []byte("U1NIU0lH!"), 1), end), "invalid PEM block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := k.Commit(tt.raw)

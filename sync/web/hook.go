@@ -88,7 +88,7 @@ func (o HookOptions) secrets() (hookSecrets, error) {
 	case len(out) == 0:
 		return nil, fmt.Errorf("hook secret %s: is empty: make one with openssl rand -hex 32", o.SecretFile)
 	case len(out) > maxHookSecrets:
-		return nil, fmt.Errorf("hook secret %s: holds %d secrets, and at most %d can be valid at once: take the old ones out", o.SecretFile, len(out), maxHookSecrets)
+		return nil, fmt.Errorf("hook secret %s: holds %d secrets, and at most %d can be valid at once: remove the old ones", o.SecretFile, len(out), maxHookSecrets)
 	}
 	return out, nil
 }
@@ -105,7 +105,7 @@ type hookResult struct {
 func hookResults() map[string]hookResult {
 	out := map[string]hookResult{}
 	for _, r := range []hookResult{
-		{"accepted", http.StatusAccepted, "Git is looked at.\n", ""},
+		{"accepted", http.StatusAccepted, "A sync begins.\n", ""},
 		{"ping", http.StatusOK, "The signature is right.\n", ""},
 		{"refused", http.StatusUnauthorized, hookWords, ""},
 		{"large", http.StatusRequestEntityTooLarge, "The body is too large.\n", ""},

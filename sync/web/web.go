@@ -90,7 +90,7 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	stuck := !s.standby && s.maxAge > 0 && age > s.maxAge
 	s.mu.Unlock()
 	if stuck {
-		http.Error(w, "no pass ended for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
+		http.Error(w, "no sync has ended for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
 		return
 	}
 	say(w, "ok")
@@ -108,11 +108,11 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Unlock()
 	switch {
 	case standby:
-		say(w, "standing by: another replica holds the lease")
+		say(w, "on standby: another replica has the lease")
 	case ready:
 		say(w, "ok")
 	default:
-		http.Error(w, "the first pass has not ended yet", http.StatusServiceUnavailable)
+		http.Error(w, "the first sync has not ended yet", http.StatusServiceUnavailable)
 	}
 }
 

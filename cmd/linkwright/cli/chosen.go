@@ -111,9 +111,9 @@ func AllLinks(f *fleet.Fleet) map[api.Pair]bool {
 func SomeOrAll(args []string, all bool) error {
 	switch {
 	case all && len(args) > 0:
-		return Usage("--all and %s: name one of the two", args[0])
+		return Usage("--all and %s: give one of the two", args[0])
 	case !all && len(args) == 0:
-		return Usage("which links? name them, or give --all")
+		return Usage("name the links, or give --all")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
 	f.StringVar(&h.Context, h.Prefix+"context", "", "context of the management cluster (default: the current one)")
 	f.StringVarP(&h.Namespace, "namespace", "n", DefaultNamespace, "namespace of linkwright in the management cluster: access Secrets, lease, record")
 	h.Timeout = 15 * time.Second
-	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "bound of one request to a cluster")
+	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "time limit of one request to a cluster")
 }
 
 // DefaultNamespace is linkwright's own in the management cluster.
@@ -56,12 +56,12 @@ const DefaultNamespace = "linkwright"
 // AddDead are the flags of commands that take away what dead clusters had, and give them up.
 func (h *HomeFlags) AddDead(f *pflag.FlagSet) {
 	h.AddGrace(f)
-	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is declared no more and cannot be read: what it holds stays there (repeatable)")
+	f.StringArrayVar(&h.forget, "abandon-cluster", nil, "NAME: give up a cluster that is not declared any more and cannot be read; what it holds stays there (repeatable)")
 }
 
 // AddGrace adds for how long a source that gives no answer keeps its access.
 func (h *HomeFlags) AddGrace(f *pflag.FlagSet) {
-	f.Var(&Span{At: &h.grace, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it gives no answer; 0s: not at all")
+	f.Var(&Span{At: &h.grace, None: true}, "unreachable-source-timeout", "how long the source of a removed link keeps its access to the target while it does not answer; 0s: not at all")
 }
 
 // forgotten are the clusters that people give up.
@@ -79,19 +79,19 @@ func (h *HomeFlags) addOwner(f *pflag.FlagSet) {
 
 // AddOnly adds which clusters are written.
 func (h *HomeFlags) AddOnly(f *pflag.FlagSet) {
-	f.Var(&pruneCap{at: &h.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove that no declaration can raise; those left out are as declared")
-	f.StringArrayVar(&h.only, "only-write", nil, "write only this cluster, while all are read; holds a lease per cluster (repeatable)")
+	f.Var(&pruneCap{at: &h.pruneCap}, "prune-limits", "maxClusters=N,maxLinks=P%,minAllowed=N,maxMirrors=P%: limits of what one commit may remove, which declarations cannot raise; those left out are as declared")
+	f.StringArrayVar(&h.only, "only-write", nil, "write only to this cluster, and read all; takes one lease per cluster (repeatable)")
 }
 
 // AddImages adds which images controllers may run.
 func (h *HomeFlags) AddImages(f *pflag.FlagSet) {
-	f.StringArrayVar(&h.Images, "allow-controller-image", nil, "PREFIX: let links name controller images that begin so (controller.image; default: none; repeatable)")
+	f.StringArrayVar(&h.Images, "allow-controller-image", nil, "PREFIX: let links use controller images that begin with it (controller.image; default: none; repeatable)")
 }
 
 // AddConfinement is for commands that see whether policies confine linkwright, which allow the same images.
 func (h *HomeFlags) AddConfinement(f *pflag.FlagSet) {
 	h.AddImages(f)
-	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add gives them)")
+	f.BoolVar(&h.requireConfinement, "require-confinement", false, "write nothing to a cluster whose admission policies do not confine linkwright's account (cluster add creates them)")
 }
 
 // Renderer renders what may be written here.

@@ -25,16 +25,16 @@ func (g *GitFlags) Add(f *pflag.FlagSet) {
 
 func (g *GitFlags) addRepository(f *pflag.FlagSet) {
 	o := &g.Options
-	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path; by --allow-insecure-repo http://… and git://…, by --allow-file-repo a directory of this machine")
+	f.StringVar(&o.Repo, "repo", "", "Git repository: https://…, ssh://… or git@host:path; with --allow-insecure-repo also http://… and git://…, with --allow-file-repo also a directory of this machine")
 	f.StringVar(&o.Ref, "ref", "", "branch, tag, refs/…, commit or semver:RANGE of tags to follow (default: the remote's HEAD)")
 	f.StringVar(&o.Path, "path", "", "directory of the declarations inside the repository (default: all of it)")
-	f.StringArrayVar(&o.Include, "include", nil, "read only what this pattern chooses, in .gitignore's syntax, below --path (repeatable)")
-	f.StringArrayVar(&o.Exclude, "exclude", nil, "do not read what this pattern names, in .gitignore's syntax, below --path (repeatable)")
-	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; may be deleted at any time (default: a temporary one)")
+	f.StringArrayVar(&o.Include, "include", nil, "read only files that match this pattern, in .gitignore's syntax, below --path (repeatable)")
+	f.StringArrayVar(&o.Exclude, "exclude", nil, "do not read files that match this pattern, in .gitignore's syntax, below --path (repeatable)")
+	f.StringVar(&o.Cache, "git-cache", "", "directory that keeps what was fetched; you may delete it at any time (default: a temporary one)")
 	o.Timeout = source.DefaultTimeout
-	f.Var(&Span{At: &o.Timeout}, "git-timeout", "bound of one poll")
-	f.BoolVar(&o.Allow.Insecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the way can then change what is applied")
-	f.BoolVar(&o.Allow.File, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do without")
+	f.Var(&Span{At: &o.Timeout}, "git-timeout", "time limit of one poll")
+	f.BoolVar(&o.Allow.Insecure, "allow-insecure-repo", false, "let --repo be http:// or git:// of another machine: anybody on the network path can then change what is applied")
+	f.BoolVar(&o.Allow.File, "allow-file-repo", false, "let --repo be a directory of this machine, for demos and tests; diff, render, status and validate do not need it")
 }
 
 // plain refuses what says nothing about a directory or a file: whoever sets it believes that it counts.
@@ -47,7 +47,7 @@ func (g *GitFlags) plain(name string) (err error) {
 	}
 	g.all.Visit(func(flag *pflag.Flag) {
 		if err == nil && gitGroup(flag) {
-			err = Usage("--%s needs a repository, and %s is a plain one of files: use --repo, or write REPO@REV", flag.Name, name)
+			err = Usage("--%s needs a Git repository, and %s is only files: use --repo, or write REPO@REV", flag.Name, name)
 		}
 	})
 	return err
@@ -56,7 +56,7 @@ func (g *GitFlags) plain(name string) (err error) {
 // Open gives the repository that the flags name, or says which flag is wrong. It reads nothing of it.
 func (g *GitFlags) Open() (*source.Source, error) {
 	if g.Options.Repo == "" {
-		return nil, Usage("--repo is missing: the Git repository that declares the fleet")
+		return nil, Usage("--repo is missing: give the Git repository with the declarations")
 	}
 	g.local()
 	o, err := g.auth.options(g.Options)

@@ -36,9 +36,9 @@ func fileFlags() []keyFlag {
 		{source.KeyPassword, "git-password-file", "file with the password or access token for https, sent as basic authentication"},
 		{source.KeyBearerToken, "git-token-file", "file with a bearer token for https"},
 		{source.KeyIdentity, "git-ssh-key-file", "file with the private key for ssh"},
-		{source.KeyKnownHosts, "git-known-hosts-file", "known_hosts file; a server that is not in it is refused"},
+		{source.KeyKnownHosts, "git-known-hosts-file", "known_hosts file; linkwright does not connect to a server that is not in it"},
 		{source.KeyCA, "git-ca-file", "file with PEM certificates to trust for https instead of the system's"},
-		{source.KeyCert, "git-client-cert-file", "file with our certificate for https, in PEM"},
+		{source.KeyCert, "git-client-cert-file", "file with linkwright's client certificate for https, in PEM"},
 		{source.KeyCertKey, "git-client-key-file", "file with the private key of --git-client-cert-file, in PEM"},
 		{source.KeyAppKey, "git-github-app-key-file", "file with a GitHub App's private key, as GitHub gave it"},
 	}
@@ -75,8 +75,8 @@ func (a *gitAuth) add(f *pflag.FlagSet) {
 	}
 	f.StringVar(&a.dir, "git-credentials-dir", "", "directory with credentials in files named as the keys of --git-secret, such as a mounted Secret")
 	f.StringVar(&a.passphrase, "git-ssh-passphrase-file", "", "file with the passphrase of --git-ssh-key-file")
-	f.BoolVar(&a.agent, "git-ssh-agent", false, "let the ssh agent at SSH_AUTH_SOCK sign; known_hosts is then ~/.ssh/known_hosts, if nothing else names one")
-	f.StringVar(&a.proxy, "git-proxy", "", "proxy for https and ssh: http://, https:// or socks5://[user:password@]host:port; a password there is seen in the list of processes: use the key proxy (default: that key, else the environment's, for https)")
+	f.BoolVar(&a.agent, "git-ssh-agent", false, "use the ssh agent at SSH_AUTH_SOCK; known_hosts is then ~/.ssh/known_hosts, if nothing else names one")
+	f.StringVar(&a.proxy, "git-proxy", "", "proxy for https and ssh: http://, https:// or socks5://[user:password@]host:port; a password there is visible in the list of processes: use the key proxy instead (default: that key, else the environment's, for https)")
 }
 
 // addSecret is for the commands that have a management cluster.
@@ -93,7 +93,7 @@ func (a *gitAuth) options(o source.Options) (source.Options, error) {
 	if a.agent {
 		o.Agent = os.Getenv("SSH_AUTH_SOCK")
 		if o.Agent == "" {
-			return o, Usage("--git-ssh-agent: SSH_AUTH_SOCK is not set: is an agent running?")
+			return o, Usage("--git-ssh-agent: SSH_AUTH_SOCK is not set: start an ssh agent")
 		}
 	}
 	return o, nil
@@ -105,19 +105,19 @@ func (a *gitAuth) check() error {
 	app := set(source.KeyApp) || set(source.KeyInstallation) || set(source.KeyAppKey)
 	switch {
 	case a.secret != "" && a.dir != "":
-		return Usage("--git-secret and --git-credentials-dir: name one of the two")
+		return Usage("--git-secret and --git-credentials-dir: give one of the two")
 	case a.secret != "" && a.secrets == nil:
-		return Usage("--git-secret needs the management cluster, which is not asked here: use --git-credentials-dir")
+		return Usage("--git-secret needs the management cluster, which this command does not read: use --git-credentials-dir")
 	case set(source.KeyPassword) && set(source.KeyBearerToken):
 		return Usage("--git-password-file and --git-token-file exclude each other")
 	case app && (set(source.KeyPassword) || set(source.KeyBearerToken) || set(source.KeyUsername)):
-		return Usage("--git-github-app-…: a GitHub App needs no user, password or token beside it")
+		return Usage("--git-github-app-…: leave out user, password and token: a GitHub App does not need them")
 	case app && a.dir == "" && a.secret == "" && (!set(source.KeyApp) || !set(source.KeyInstallation) || !set(source.KeyAppKey)):
 		return Usage("a GitHub App needs --git-github-app-id, --git-github-app-installation-id and --git-github-app-key-file")
 	case a.agent && (set(source.KeyIdentity) || a.passphrase != ""):
 		return Usage("--git-ssh-agent and a private key in a file exclude each other")
 	case a.passphrase != "" && set(source.KeyPassword):
-		return Usage("--git-ssh-passphrase-file is for ssh and --git-password-file for https: name one of the two")
+		return Usage("--git-ssh-passphrase-file is for ssh and --git-password-file for https: give one of the two")
 	case a.dir == "" && a.secret == "" && set(source.KeyCert) != set(source.KeyCertKey):
 		return Usage("--git-client-cert-file and --git-client-key-file go together")
 	}
@@ -219,7 +219,7 @@ func (a *gitAuth) single() (source.Keys, error) {
 			return nil, fmt.Errorf("--%s: %w", k.name, err)
 		}
 		if len(bytes.TrimSpace(value)) == 0 {
-			return nil, fmt.Errorf("--%s %s: is empty", k.name, path)
+			return nil, fmt.Errorf("--%s %s: the file is empty", k.name, path)
 		}
 		keys[k.key] = value
 	}
@@ -230,11 +230,11 @@ func (a *gitAuth) single() (source.Keys, error) {
 func homeKnownHosts() ([]byte, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, fmt.Errorf("find known_hosts: %w: name it with --git-known-hosts-file", err)
+		return nil, fmt.Errorf("find known_hosts: %w: give --git-known-hosts-file", err)
 	}
 	data, err := os.ReadFile(filepath.Join(home, ".ssh", "known_hosts"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: connect to the server once with ssh, or name a file with --git-known-hosts-file", err)
+		return nil, fmt.Errorf("%w: connect to the server once with ssh, or give --git-known-hosts-file", err)
 	}
 	return data, err
 }

@@ -88,16 +88,16 @@ func TestGitAuthKeys(t *testing.T) {
 func TestGitAuthContradictions(t *testing.T) {
 	t.Setenv("SSH_AUTH_SOCK", "")
 	for line, words := range map[string]string{
-		"--git-credentials-dir=DIR --git-secret=x": "name one of the two",
+		"--git-credentials-dir=DIR --git-secret=x": "give one of the two",
 		"--git-secret=x": "needs the management cluster",
 		"--git-password-file=FILE --git-token-file=FILE":          "exclude each other",
 		"--git-github-app-id=1":                                   "a GitHub App needs --git-github-app-id, --git-github-app-installation-id and",
-		"--git-github-app-id=1 --git-token-file=FILE":             "needs no user, password or token",
+		"--git-github-app-id=1 --git-token-file=FILE":             "leave out user, password and token",
 		"--git-ssh-agent --git-ssh-key-file=FILE":                 "exclude each other",
 		"--git-ssh-agent":                                         "SSH_AUTH_SOCK is not set",
-		"--git-ssh-passphrase-file=FILE --git-password-file=FILE": "name one of the two",
+		"--git-ssh-passphrase-file=FILE --git-password-file=FILE": "give one of the two",
 		"--git-client-cert-file=FILE":                             "go together",
-		"--git-proxy=ftp://" + gitCanary + "@proxy":               "the proxy is no address",
+		"--git-proxy=ftp://" + gitCanary + "@proxy":               "the proxy is not an address",
 	} {
 		g := gitFlagsOf(t, nil, line)
 		_, err := g.Open()
@@ -118,13 +118,13 @@ func TestGitAuthErrors(t *testing.T) {
 		dir   map[string]string
 		words string
 	}{
-		"--git-credentials-dir=DIR":        {strange, "none of its keys is known: want some of identity"},
+		"--git-credentials-dir=DIR":        {strange, "linkwright knows none of its keys: want some of identity"},
 		"--git-credentials-dir=DIR/nope":   {nil, "--git-credentials-dir: "},
-		"--git-secret=strange":             {nil, "--git-secret strange in the management cluster: none of its keys is known"},
+		"--git-secret=strange":             {nil, "--git-secret strange in the management cluster: linkwright knows none of its keys"},
 		"--git-secret=missing":             {nil, "--git-secret: Secret linkwright/missing is missing in the management cluster"},
 		"--git-secret=empty":               {nil, "the key password is empty"},
 		"--git-token-file=DIR/nope":        {nil, "--git-token-file: "},
-		"--git-token-file=DIR/blank":       {map[string]string{"blank": " \n"}, "blank: is empty"},
+		"--git-token-file=DIR/blank":       {map[string]string{"blank": " \n"}, "blank: the file is empty"},
 		"--git-ssh-passphrase-file=DIR/no": {nil, "--git-ssh-passphrase-file: "},
 	} {
 		g := gitFlagsOf(t, tt.dir, line)

@@ -36,7 +36,7 @@ func mergedFiles(rules *clientcmd.ClientConfigLoadingRules) (name string, raw []
 		return "", nil, fmt.Errorf("read KUBECONFIG %s: %w", name, err)
 	}
 	if len(merged.Contexts) == 0 {
-		return "", nil, fmt.Errorf("read KUBECONFIG %s: no file of these holds a context: give --kubeconfig", name)
+		return "", nil, fmt.Errorf("read KUBECONFIG %s: none of these files has a context: give --kubeconfig", name)
 	}
 	raw, err = clientcmd.Write(*merged)
 	return name, raw, err

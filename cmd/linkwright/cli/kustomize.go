@@ -28,7 +28,7 @@ type KustomizeFlags struct {
 // Add adds the flags that say how kustomize builds.
 func (k *KustomizeFlags) Add(f *pflag.FlagSet) {
 	f.StringSliceVar(&k.kinds, "overlay-kinds", overlay.DefaultKinds().Words(),
-		"kinds of the objects that overlays may bring in: Kind, Kind.group, or policy.linkerd.io")
+		"kinds of the objects that overlays may add: Kind, Kind.group, or policy.linkerd.io")
 }
 
 // Open starts nothing: the first build does. Once ctx has ended, no build goes on.
@@ -92,7 +92,7 @@ func (k *Kustomize) rehearse(ctx context.Context, f *fleet.Fleet) ([]api.Problem
 			out.Add(api.Problem{
 				Pos: p.Pos, Warning: true, Code: IdlePatch,
 				Message: fmt.Sprintf("this patch changes nothing in any cluster: its target is %s", p.Text),
-				Hint:    "linkwright render shows what there is",
+				Hint:    "linkwright render shows all objects",
 			})
 		}
 	}
@@ -107,7 +107,7 @@ func refused(c fleet.Cluster, ends []object.Wanted) []api.Problem {
 	}
 	p := api.Problem{Pos: c.Overlay.At, Message: held[0].End.String() + ": " + held[0].Blocked.Message}
 	if more := len(held) - 1; more > 0 {
-		p.Message += fmt.Sprintf("; the like for %d more ends in this cluster", more)
+		p.Message += fmt.Sprintf("; the same for %d more ends in this cluster", more)
 	}
 	return []api.Problem{p}
 }

@@ -36,11 +36,11 @@ func (k *Kustomize) LoadOr(ctx context.Context, stderr io.Writer, o declared.Ori
 func (g *GitFlags) Find(ctx context.Context, args []string) (declared.Origin, error) {
 	switch {
 	case g.Options.Repo != "" && len(args) > 0:
-		return declared.Origin{}, Usage("--repo and %s: name one of the two", args[0])
+		return declared.Origin{}, Usage("--repo and %s: give one of the two", args[0])
 	case g.Options.Repo != "":
 		return g.head(ctx)
 	case g.Options.Ref != "":
-		return declared.Origin{}, Usage("--ref goes with --repo: else write REPO@REV")
+		return declared.Origin{}, Usage("--ref needs --repo: without --repo, write REPO@REV")
 	case len(args) == 0:
 		return g.directory(".")
 	}
@@ -66,7 +66,7 @@ func (g *GitFlags) named(ctx context.Context, arg string) (declared.Origin, erro
 	}
 	at := strings.LastIndex(arg, "@")
 	if rev := arg[at+1:]; strings.Contains(rev, ":") && !strings.HasPrefix(rev, "semver:") { // no name holds a colon
-		return declared.Origin{}, Usage("%s: of which revision? write %s@REV", arg, arg)
+		return declared.Origin{}, Usage("%s: the revision is missing: write %s@REV", arg, arg)
 	}
 	g.Options.Repo, g.Options.Ref = arg[:at], arg[at+1:]
 	s, err := g.Open()
@@ -94,7 +94,7 @@ func (g *GitFlags) directory(dir string) (declared.Origin, error) {
 		return declared.Origin{}, err
 	}
 	if strings.Contains(dir, "://") {
-		return declared.Origin{}, Usage("%s: of which revision? write REPO@REV", dir)
+		return declared.Origin{}, Usage("%s: the revision is missing: write REPO@REV", dir)
 	}
 	if !fs.ValidPath(cmp.Or(g.Dir(), ".")) {
 		return declared.Origin{}, Usage("--path %q: must be relative to %s and stay inside it", g.Options.Path, dir)

@@ -12,7 +12,7 @@ type logFlags struct{ format, level string }
 
 func (l *logFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&l.format, "log-format", "text", "text or json, on standard error")
-	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error: what is logged, and all that is more important")
+	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error: the lowest level that is logged")
 }
 
 // Open gives the log. Errors are usage errors.

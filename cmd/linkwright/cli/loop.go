@@ -73,7 +73,7 @@ func (f *Common) Open(ctx context.Context, stderr io.Writer, more ...func() erro
 			return nil, err
 		}
 	}
-	k, err := f.Overlays.Open(ctx, f.Home.Owner, func(text string) { log.Warn("kustomize is not locked in", "why", text) })
+	k, err := f.Overlays.Open(ctx, f.Home.Owner, func(text string) { log.Warn("kustomize is not sandboxed", "why", text) })
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (o *Offline) tooOld(f *fleet.Fleet) (out []api.Problem) {
 		}
 		for i, p := range out[begun:] {
 			if more := like[p.Pos] - 1; more > 0 {
-				out[begun+i].Message += fmt.Sprintf("; the like for more links from there, %d in all", more+1)
+				out[begun+i].Message += fmt.Sprintf("; the same for more links from there, %d in all", more+1)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (p *pruneCap) Set(text string) error {
 		case "maxMirrors":
 			at, percent = &limits.MaxMirrors, true
 		default:
-			return fmt.Errorf("%q is no limit: want maxClusters=N, maxLinks=P%%, minAllowed=N, maxMirrors=P%%", part)
+			return fmt.Errorf("%q is not a limit: want maxClusters=N, maxLinks=P%%, minAllowed=N, maxMirrors=P%%", part)
 		}
 		digits, isPercent := strings.CutSuffix(value, "%")
 		n, err := strconv.Atoi(digits)

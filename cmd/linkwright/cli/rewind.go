@@ -14,7 +14,7 @@ type rewindFlags struct {
 }
 
 func (r *rewindFlags) Add(f *pflag.FlagSet) {
-	f.StringVar(&r.commit, "allow-non-fast-forward", "", "COMMIT: let this commit, and what descends from it, be applied although history went back or was replaced; at least 7 digits")
+	f.StringVar(&r.commit, "allow-non-fast-forward", "", "COMMIT: apply this commit, and its descendants, although it does not descend from the applied one; at least 7 digits")
 }
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-f]{7,40}$`)

@@ -45,13 +45,13 @@ func (v *verifyFlags) options(o source.Options) (source.Options, error) {
 	case v.mode == "" && !named:
 		return o, nil
 	case v.mode == "":
-		return o, Usage("--verify is missing: what is to be verified with these keys, %s?", modes())
+		return o, Usage("--verify is missing: keys need --verify %s", modes())
 	case !named:
-		return o, Usage("--verify %s: whose signatures? name public keys with --verify-keys", v.mode)
+		return o, Usage("--verify %s: public keys are missing: give --verify-keys", v.mode)
 	case !slices.Contains(source.Modes(), source.Mode(v.mode)):
 		return o, Usage("--verify %q: want %s", v.mode, modes())
 	case (v.secret != "" || v.configMap != "") && v.secrets == nil:
-		return o, Usage("--verify-keys-secret and --verify-keys-configmap need the management cluster, which is not asked here: use --verify-keys")
+		return o, Usage("--verify-keys-secret and --verify-keys-configmap need the management cluster, which this command does not read: use --verify-keys")
 	}
 	o.Trust = source.Trust{Mode: source.Mode(v.mode), Keys: (&recentKeys{read: v.read}).keys}
 	return o, nil
@@ -62,7 +62,7 @@ func modes() string { return "HEAD, Tag or TagAndHEAD" }
 // plain refuses what has no signatures.
 func (v *verifyFlags) plain(name string) error {
 	if v.mode != "" {
-		return Usage("--verify: in %s nothing is signed, for it is no commit: use --repo, or write REPO@REV", name)
+		return Usage("--verify: %s is not a commit, so it has no signature: use --repo, or write REPO@REV", name)
 	}
 	return nil
 }

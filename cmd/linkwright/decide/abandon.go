@@ -33,7 +33,7 @@ declaration first. "sync" also has the flag --abandon-cluster.`,
 			}
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) {
 				if d.withdraw {
-					return d.back(r, fmt.Sprintf("nobody abandons %s", one.Cluster), func(o inventory.Decision) bool {
+					return d.back(r, fmt.Sprintf("%s is not abandoned", one.Cluster), func(o inventory.Decision) bool {
 						return o.Kind == one.Kind && o.Cluster == one.Cluster
 					})
 				}
@@ -41,7 +41,7 @@ declaration first. "sync" also has the flag --abandon-cluster.`,
 					return nil, err
 				}
 				return append(d.record(r, by, d.another("abandon", args[0], "--withdraw"), one),
-					"If the cluster is still declared, the next sync drops this decision: take its declaration out, then abandon it."), nil
+					"If the cluster is still declared, the next sync drops this decision: remove its declaration, then abandon it."), nil
 			})
 		},
 	}

@@ -14,7 +14,7 @@ import (
 func acceptCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept",
-		Short: "Accept what linkwright stops at until a person confirms it",
+		Short: "Accept a change that needs your confirmation",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -55,7 +55,7 @@ identity. "sync" also has the flag --accept-cluster.`,
 // accept notes a name that the record does not know yet: the decision waits until it is declared.
 func (d *deciding) accept(r *inventory.Record, by string, one inventory.Decision) ([]string, error) {
 	if d.withdraw {
-		return d.back(r, fmt.Sprintf("nobody accepted a cluster as %s", one.Cluster), func(o inventory.Decision) bool {
+		return d.back(r, fmt.Sprintf("no cluster is accepted as %s", one.Cluster), func(o inventory.Decision) bool {
 			return o.Kind == one.Kind && o.Cluster == one.Cluster
 		})
 	}

@@ -44,7 +44,7 @@ commit, and for 7 days at most. "sync" also has the flag
 				if !d.withdraw {
 					return d.record(r, by, d.another("allow", "non-fast-forward", args[0], "--withdraw"), one), nil
 				}
-				return d.back(r, fmt.Sprintf("nobody allowed %s", one.Revision), func(o inventory.Decision) bool {
+				return d.back(r, fmt.Sprintf("%s is not allowed", one.Revision), func(o inventory.Decision) bool {
 					return o.Kind == one.Kind && o.Revision == one.Revision
 				})
 			})

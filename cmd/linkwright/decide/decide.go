@@ -145,10 +145,10 @@ func (d *deciding) record(r *inventory.Record, by, back string, all ...inventory
 		})
 		said = append(said, "recorded: "+r.Decisions[at].String())
 		for _, former := range replaced {
-			said = append(said, "in place of: "+former.String())
+			said = append(said, "replaces: "+former.String())
 		}
 	}
-	said = append(said, "A running daemon takes it up within seconds, or with its next sync if it may not watch the record. So does linkwright sync.")
+	said = append(said, "A running daemon follows it within seconds, or at its next sync if it may not watch the record. linkwright sync follows it, too.")
 	if back != "" {
 		said = append(said, "To take it back: "+back)
 	}
@@ -191,10 +191,10 @@ func knownTo(r inventory.Record, name api.ClusterName) error {
 	}
 	for of, known := range r.Clusters {
 		if slices.Contains(known.Names, name) {
-			return fmt.Errorf("%s is a second name of cluster %s: name that", name, of)
+			return fmt.Errorf("%s is a second name of cluster %s: use that name", name, of)
 		}
 	}
-	return fmt.Errorf("linkwright never wrote to a cluster %s: the record knows %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("the record has no cluster %s: linkwright wrote only to %s", name, strings.Join(names, ", "))
 }
 
 // another is how the same command is given again with other words.

@@ -104,10 +104,10 @@ func TestDecisionsOfCommands(t *testing.T) {
 		}, []string{"recorded: AcceptCluster east=1, by alice", ": why", "linkwright accept cluster east --withdraw --owner blue"}, []string{"AcceptCluster east=1"}},
 		{"accept again", func() ([]string, error) {
 			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "east", UID: "2"})
-		}, []string{"east=2", "in place of: AcceptCluster east=1, by alice"}, []string{"AcceptCluster east=2"}},
+		}, []string{"east=2", "replaces: AcceptCluster east=1, by alice"}, []string{"AcceptCluster east=2"}},
 		{"accept a new name", func() ([]string, error) {
 			return d.accept(&r, "bob", inventory.Decision{Kind: inventory.AcceptCluster, Cluster: "new", UID: "2"})
-		}, []string{"Note: linkwright never wrote to a cluster new: the record knows east, west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2"}},
+		}, []string{"Note: the record has no cluster new: linkwright wrote only to east, west"}, []string{"AcceptCluster east=2", "AcceptCluster new=2"}},
 		{
 			"reconcile all", func() ([]string, error) { return d.reconcile(&r, "bob", nil) },
 			[]string{"Reconcile east", "Reconcile west"},
@@ -115,12 +115,12 @@ func TestDecisionsOfCommands(t *testing.T) {
 		},
 		{
 			"reconcile one that is not there", func() ([]string, error) { return d.reconcile(&r, "bob", []string{"east", "eats"}) },
-			[]string{"never wrote to a cluster eats"},
+			[]string{"the record has no cluster eats"},
 			[]string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"},
 		},
 		{"resume what is not suspended", func() ([]string, error) {
 			return d.resume(&r, []inventory.Decision{{Kind: inventory.Suspend, Cluster: "east"}})
-		}, []string{"nobody suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
+		}, []string{"linkwright suspend has not suspended east", "the record has:\n  AcceptCluster"}, []string{"AcceptCluster east=2", "AcceptCluster new=2", "Reconcile east", "Reconcile west"}},
 	}
 	for _, step := range steps {
 		said, err := step.do()

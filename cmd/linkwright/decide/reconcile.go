@@ -45,7 +45,7 @@ func (d *deciding) reconcile(r *inventory.Record, by string, names []string) ([]
 		all = append(all, api.ClusterName(name))
 	}
 	if len(all) == 0 {
-		return nil, errors.New("the record knows no cluster: there is none to reconcile")
+		return nil, errors.New("the record has no cluster, so there is none to reconcile")
 	}
 	decisions := make([]inventory.Decision, len(all))
 	for i, name := range all {

@@ -16,14 +16,14 @@ func resumeCommand() *cobra.Command {
 	all := false
 	c := &cobra.Command{
 		Use:   "resume (CLUSTER | SOURCE/TARGET)... | --all",
-		Short: "End what was suspended for an incident",
+		Short: "Resume what was suspended for an incident",
 		Long: `End what "linkwright suspend" suspended, whoever did it. This does not resume a
 cluster or link that is declared with suspend: true: change the declaration.`,
 		Example: `  linkwright resume east --kubeconfig home
   linkwright resume --all --kubeconfig home`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return cli.Usage("what is to be resumed? name clusters or links, or give --all")
+				return cli.Usage("name the clusters or links to resume, or give --all")
 			}
 			named, err := suspensions(args)
 			if err != nil {
@@ -49,9 +49,9 @@ func (d *deciding) resume(r *inventory.Record, named []inventory.Decision) ([]st
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("nobody suspended %s by this command (what is declared with suspend: true is resumed there); %s", strings.Join(missing, ", "), listed(*r))
+		return nil, fmt.Errorf("linkwright suspend has not suspended %s (if it is declared with suspend: true, change the declaration); %s", strings.Join(missing, ", "), listed(*r))
 	}
-	return d.back(r, "nothing is suspended by this command", func(o inventory.Decision) bool {
+	return d.back(r, "linkwright suspend has suspended nothing", func(o inventory.Decision) bool {
 		return o.Kind == inventory.Suspend && (len(named) == 0 || slices.ContainsFunc(named, func(one inventory.Decision) bool { return of(one)(o) }))
 	})
 }

@@ -34,7 +34,7 @@ former suspension.`,
 				return err
 			}
 			if d.reason == "" {
-				return cli.Usage("--reason is missing: say why, for whoever reads it at night")
+				return cli.Usage("--reason is missing: say why, because status and reports show it")
 			}
 			end, err := ending(until, time.Now())
 			if err != nil {
@@ -102,7 +102,7 @@ func ending(until string, now time.Time) (time.Time, error) {
 	case err != nil:
 		return time.Time{}, cli.Usage("--until %q: want a duration such as 2h, or a time such as 2026-11-25T18:00:00Z", until)
 	case !end.After(now):
-		return time.Time{}, cli.Usage("--until %q is over: it is %s now", until, now.UTC().Format(time.RFC3339))
+		return time.Time{}, cli.Usage("--until %q is in the past: it is %s now", until, now.UTC().Format(time.RFC3339))
 	}
 	return end, nil
 }

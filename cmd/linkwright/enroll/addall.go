@@ -19,9 +19,9 @@ import (
 func (e *enrollment) checkAll(args []string) (path []string, err error) {
 	switch {
 	case len(args) != 1:
-		return nil, cli.Usage("--all: of which declarations? name one directory, or REPO@REV, and no cluster")
+		return nil, cli.Usage("--all needs the declarations: name one directory, or REPO@REV, and no cluster")
 	case e.secret != "" || e.server != "":
-		return nil, cli.Usage("--secret and --api-server are of one cluster: with --all they are as declared, and as the contexts say")
+		return nil, cli.Usage("--secret and --api-server are for one cluster: with --all, linkwright takes them from the declarations and the contexts")
 	}
 	for _, c := range e.contexts {
 		if name, context, ok := strings.Cut(c, "="); !ok || name == "" || context == "" {
@@ -47,7 +47,7 @@ func (e *enrollment) enrollAll(ctx context.Context, w state.Snapshot, r plan.Ren
 	var failed []error
 	for _, c := range w.Fleet.Clusters {
 		if c.Spec.Access.Kubeconfig != nil {
-			cli.Say(e.notes, fmt.Sprintf("%s: left out: it is declared with access.kubeconfig, a file of yours; linkwright rbac prints the rights it needs", c.Name))
+			cli.Say(e.notes, fmt.Sprintf("%s: left out, because it is declared with access.kubeconfig, your own file; linkwright rbac prints the rights it needs", c.Name))
 			continue
 		}
 		one := *e

@@ -57,7 +57,7 @@ func clusterAddCommand() *cobra.Command {
 	e := enrollment{f: &cli.Common{}}
 	c := &cobra.Command{
 		Use:   "add NAME --context CONTEXT [PATH | REPO@REV]",
-		Short: "Give linkwright access to a cluster, or to all, by your own login",
+		Short: "Give linkwright access to a cluster, or to all, with your own login",
 		Long: `Give linkwright access to a cluster, with your own login. In the cluster of a
 context of your kubeconfig it creates an account with the rights it needs there.
 In the management cluster it creates a Secret with a kubeconfig of that account,
@@ -119,7 +119,7 @@ func (e *enrollment) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&e.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of Linkerd's control plane there; with PATH as declared")
 	f.StringVar(&e.linkerd.MulticlusterNamespace, "multicluster-namespace", api.DefaultMulticlusterNamespace, "namespace of the links there; with PATH as declared")
 	e.ttl = 90 * 24 * time.Hour
-	f.Var(&cli.Span{At: &e.ttl}, "ttl", "how long a token is to live, at least 10m; the API server may grant less")
+	f.Var(&cli.Span{At: &e.ttl}, "ttl", "lifetime of a token, at least 10m; the API server may grant less")
 	f.BoolVar(&e.grantee.wide, "wide", false, wideUsage)
 	f.BoolVar(&e.grantee.sweep, "sweep", false, sweepUsage)
 	f.BoolVar(&e.grantee.confined, "confine", true, confineUsage)
@@ -149,7 +149,7 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 	}
 	asked := e.grantee
 	if e.grantee, err = accountOf(e.account); asked.wide {
-		cli.Say(e.notes, "warning: --wide: whoever has linkwright's token can then read and change every Secret of the control plane's namespace, the key of Linkerd's issuer included, and so issue identities of the mesh")
+		cli.Say(e.notes, "warning: --wide: anybody with linkwright's token can read and change every Secret of the control plane's namespace, also the key of Linkerd's issuer, and so issue identities of the mesh")
 	}
 	e.grantee.name, e.grantee.wide, e.grantee.confined, e.grantee.sweep = object.Manager(e.f.Home.Owner), asked.wide, asked.confined, asked.sweep
 	e.grantee.images, e.grantee.home = e.f.Home.Images, e.f.Home.Namespace
@@ -158,7 +158,7 @@ func (e *enrollment) check(args []string) (path []string, err error) {
 
 func (e *enrollment) checkOne(args []string) (path []string, err error) {
 	if len(args) == 0 {
-		return nil, cli.Usage("which cluster? give its name, or --all PATH")
+		return nil, cli.Usage("the cluster is missing: give its name, or --all PATH")
 	}
 	e.name, e.declared = api.ClusterName(args[0]), len(args) > 1
 	if err := api.CheckClusterName(e.name); err != nil {
@@ -168,7 +168,7 @@ func (e *enrollment) checkOne(args []string) (path []string, err error) {
 		return nil, cli.Usage("--secret %q: %s", e.secret, strings.Join(problems, "; "))
 	}
 	if len(e.contexts) != 1 || e.contexts[0] == "" {
-		return nil, cli.Usage("which cluster? give --context, a context of your kubeconfig")
+		return nil, cli.Usage("--context is missing: give a context of your kubeconfig")
 	}
 	e.login.context = strings.TrimPrefix(e.contexts[0], string(e.name)+"=")
 	return args[1:], nil
@@ -179,7 +179,7 @@ func (e *enrollment) checkOne(args []string) (path []string, err error) {
 func (e *enrollment) enroll(ctx context.Context, w state.Snapshot, r plan.Renderer) error {
 	c, ok := w.Fleet.Cluster(e.name)
 	if !ok {
-		return cli.Usage("cluster %s is not declared there: commit it first, or leave the repository away", e.name)
+		return cli.Usage("cluster %s is not declared there: commit it first, or leave the repository out", e.name)
 	}
 	if c.Spec.Access.InCluster {
 		return e.grantAtHome(ctx, w, *c, r)
@@ -303,10 +303,10 @@ func loaded(text string) (*fleet.Fleet, error) {
 // declare prints what is to be committed, where it is not yet.
 func (e *enrollment) declare(c fleet.Cluster) error {
 	if e.declared {
-		cli.Say(e.notes, fmt.Sprintf("%s: nothing to commit, it is declared", e.name))
+		cli.Say(e.notes, fmt.Sprintf("%s: nothing to commit, because it is declared", e.name))
 		return nil
 	}
-	cli.Say(e.notes, fmt.Sprintf("%s: commit what is printed", e.name))
+	cli.Say(e.notes, fmt.Sprintf("%s: commit the printed declaration", e.name))
 	d := &doc{kind: "Cluster", name: string(e.name), spec: map[string]any{
 		"access": map[string]any{"kubeconfigSecret": map[string]any{"name": c.Spec.Access.KubeconfigSecret.Name}},
 	}}

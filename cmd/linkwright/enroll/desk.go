@@ -52,7 +52,7 @@ func (d *desk) vacant(ctx context.Context, e *enrollment, uid string) error {
 	}
 	for name, known := range record.Clusters {
 		if name != e.name && known.UID == uid {
-			return fmt.Errorf("this cluster is known as %s (its kube-system has uid %s): one cluster under two names is refused", name, uid)
+			return fmt.Errorf("this cluster is already known as %s (its kube-system has uid %s): use that name", name, uid)
 		}
 	}
 	if known, ok := record.Clusters[e.name]; ok && known.UID != "" && known.UID != uid {
@@ -64,10 +64,10 @@ func (d *desk) vacant(ctx context.Context, e *enrollment, uid string) error {
 		return err
 	}
 	if r := d.was.Record; !r.IsZero() && r.Mark != object.Ours && !e.force {
-		return fmt.Errorf("%s in the management cluster was not made by this command: give another --secret, delete it, or overwrite it by --force", secret)
+		return fmt.Errorf("%s in the management cluster was not made by this command: give another --secret, delete it, or overwrite it with --force", secret)
 	}
 	if other := d.leadsTo(); other != "" && other != uid && !e.force {
-		return fmt.Errorf("%s in the management cluster leads to another cluster (its kube-system has uid %s): give another --secret, or overwrite it by --force", secret, other)
+		return fmt.Errorf("%s in the management cluster leads to another cluster (its kube-system has uid %s): give another --secret, or overwrite it with --force", secret, other)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (e *enrollment) tried(ctx context.Context, there newcomer, token object.Sec
 		return err
 	}
 	if there.at.Local() {
-		cli.Say(e.notes, fmt.Sprintf("warning: %s is an address of this machine: if linkwright runs elsewhere, give --api-server; what peers use is apiServer of the declaration", there.at.Server))
+		cli.Say(e.notes, fmt.Sprintf("warning: %s is an address of this machine: if linkwright runs elsewhere, give --api-server; other clusters use apiServer of the declaration", there.at.Server))
 	}
 	if there.at.Same(there.here) {
 		return nil
@@ -129,7 +129,7 @@ func (e *enrollment) tried(ctx context.Context, there newcomer, token object.Sec
 		return err
 	}
 	if err := try(ctx, raw, uid); err != nil {
-		cli.Say(e.notes, fmt.Sprintf("warning: %v; that is as it should be only if linkwright reaches %s from where it runs", err, there.at.Server))
+		cli.Say(e.notes, fmt.Sprintf("warning: %v; ignore this only if linkwright can reach %s from where it runs", err, there.at.Server))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ repository, read it, and go on with "validate", "diff" and "adopt".`,
 // check gives the names of clusters, in the order of their contexts.
 func (f *importFlags) check() ([]api.ClusterName, error) {
 	if len(f.contexts) == 0 {
-		return nil, cli.Usage("which clusters? give --context, once for each")
+		return nil, cli.Usage("--context is missing: give it once for each cluster")
 	}
 	if f.access != "secret" && f.access != "path" {
 		return nil, cli.Usage("--access %s: want secret or path", f.access)
@@ -157,11 +157,11 @@ func fileOf(files, context string) string {
 func (f *importFlags) reach(c *imported, file, context string) {
 	if f.access == "path" {
 		c.spec.Access = api.Access{Kubeconfig: &api.KubeconfigFile{Path: fileOf(file, context), Context: context}}
-		c.access = "counts only with --allow-kubeconfig-paths"
+		c.access = "needs --allow-kubeconfig-paths"
 		return
 	}
 	c.spec.Access = api.Access{KubeconfigSecret: &api.SecretKey{Name: string(c.name)}}
-	c.access = fmt.Sprintf("in the management cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a kubeconfig for context %s that holds all it needs", c.name, context)
+	c.access = fmt.Sprintf("in the management cluster: kubectl -n linkwright create secret generic %s --from-file=kubeconfig=FILE, a self-contained kubeconfig for context %s", c.name, context)
 }
 
 // importWatches are facts, and all that tells how a link was made.

@@ -58,7 +58,7 @@ func declarations(found []imported) ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# What linkwright import found: %d clusters, %d links. Look at it, commit it, and go on with linkwright diff and adopt.\n", len(found), len(links))
+	fmt.Fprintf(&out, "# linkwright import found %d clusters and %d links. Check this, commit it, and go on with linkwright diff and adopt.\n", len(found), len(links))
 	for _, s := range strays {
 		out.WriteString(report.Printable(s))
 	}
@@ -168,7 +168,7 @@ func (c imported) cluster() *doc {
 	d.note("access: %s", c.access)
 	d.namespaces(c.spec.Linkerd)
 	for _, m := range c.facts.Missing {
-		d.note("not told, as %s: %s", m.Role, m.Why.Message)
+		d.note("not read, and needed as %s: %s", m.Role, m.Why.Message)
 	}
 	return d
 }
@@ -201,7 +201,7 @@ func (c imported) link(k object.Key, target imported, at, cluster *doc) *doc {
 	s := live.Spec
 	target.name = api.ClusterName(k.Name)
 	if s.TargetClusterName != k.Name {
-		d.note("the Link's targetClusterName is %s and its name %s: linkwright calls both alike", s.TargetClusterName, k.Name)
+		d.note("the Link's targetClusterName is %s and its name %s: linkwright uses one name for both", s.TargetClusterName, k.Name)
 	}
 	d.selectors(s)
 	d.lists(s)
@@ -243,7 +243,7 @@ func (d *doc) lists(s linkerd.LinkSpec) {
 			d.spec[name] = own
 		}
 	}
-	d.note("excludedLabels, excludedAnnotations: linkwright adds the marks of GitOps tools and its own; adopt shows that as a change of its own")
+	d.note("excludedLabels, excludedAnnotations: linkwright adds the labels and annotations of GitOps tools and its own; adopt shows that as a separate change")
 }
 
 // gateway declares at the target what the Link knows otherwise than it would be read.
@@ -257,7 +257,7 @@ func gateway(at *doc, s linkerd.LinkSpec, f linkerd.Facts) {
 			at.spec["gateway"] = map[string]any{"enabled": false}
 			return
 		}
-		at.note("a Link here goes without the gateway: set gateway.enabled: false if all do")
+		at.note("a Link to this cluster does not use the gateway: set gateway.enabled: false if no Link does")
 		return
 	}
 	set := func(name string, value any, differs bool) {
@@ -299,18 +299,18 @@ func (c imported) credentials(d *doc, s linkerd.LinkSpec, target imported, at *d
 	key := object.Key{Kind: "Secret", Namespace: c.spec.Linkerd.MulticlusterNamespace, Name: name}
 	if name != linkerd.Credentials(target.name) {
 		d.spec["credentials"] = map[string]any{"mode": string(api.Existing), "secretRef": map[string]any{"name": name}}
-		d.note("credentials: the Link names Secret %s, which no tool of Linkerd's makes: it is left to who does", name)
+		d.note("credentials: the Link names Secret %s, which no tool of Linkerd makes: linkwright leaves it to its writer", name)
 	} else {
-		d.note("credentials: linkwright will make an account of its own for %s in %s, in place of the one that all sources share; mode: Existing if a secret manager writes the Secret", c.name, target.name)
+		d.note("credentials: linkwright will make a separate account for %s in %s, instead of the one that all sources share; use mode: Existing if a secret manager writes the Secret", c.name, target.name)
 	}
 	body, ok := c.seen.Body(key)
 	var secret corev1.Secret
 	if !ok || json.Unmarshal(body.Bytes(), &secret) != nil {
-		d.note("credentials: Secret %s is not there", name)
+		d.note("credentials: Secret %s does not exist", name)
 		return
 	}
 	if _, err := clientcmd.Load(secret.Data[linkerd.KubeconfigKey]); err != nil { // not quoted: it could hold the token
-		d.note("credentials: what Secret %s holds is no kubeconfig", name)
+		d.note("credentials: Secret %s does not hold a kubeconfig", name)
 		return
 	}
 	if to := c.login(name); to != nil {
@@ -338,9 +338,9 @@ func (c imported) controller(d *doc, target string) {
 			d.note("controller: none was found in %s; without mode: External linkwright runs one", c.spec.Linkerd.MulticlusterNamespace)
 			return
 		}
-		d.note("controller: the older one of `linkerd multicluster link`; after adopt, the next sync runs the present one in its place")
+		d.note("controller: the older one of `linkerd multicluster link`; after adopt, the next sync replaces it with the present one")
 	} else if r := linkerd.ReleaseOf(body); !r.IsZero() {
-		d.note("controller: release %s/%s of Helm runs it, and linkwright will; leave it to Helm with controller: {mode: External}. After adopt, take %s out of `controllers` in its values", r.Namespace, r.Name, target)
+		d.note("controller: release %s/%s of Helm runs it now, and linkwright will; to leave it to Helm, set controller: {mode: External}. After adopt, take %s out of `controllers` in its values", r.Namespace, r.Name, target)
 	}
 	c.kept(d, target)
 	var dep appsv1.Deployment
@@ -351,7 +351,7 @@ func (c imported) controller(d *doc, target string) {
 		d.spec["controller"] = spec
 	}
 	if image, ok := controllerSpec(dep, c.facts.Version)["image"]; ok {
-		d.note("controller.image: %v counts only with --allow-controller-image", image)
+		d.note("controller.image: %v needs --allow-controller-image", image)
 	}
 }
 
@@ -365,7 +365,7 @@ func (c imported) kept(d *doc, target string) {
 			continue
 		}
 		told[tool] = true
-		d.note("%s (%s) keeps %s: before adopt, %s", tool.Name, tool.Of, k, tool.Leave)
+		d.note("%s (%s) manages %s: before adopt, %s", tool.Name, tool.Of, k, tool.Leave)
 	}
 }
 

@@ -80,7 +80,7 @@ func (n newcomer) token(ctx context.Context, of grantee, ttl time.Duration) (obj
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(ttl.Seconds()))},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return object.Secret{}, fmt.Errorf("ask for a token of %s/%s: %w", of.namespace, of.account, explained(err))
+		return object.Secret{}, fmt.Errorf("request a token of %s/%s: %w", of.namespace, of.account, explained(err))
 	}
 	return object.NewSecret([]byte(granted.Status.Token)), nil
 }
@@ -108,7 +108,7 @@ func try(ctx context.Context, raw []byte, uid string) error {
 		case err == nil:
 			return nil
 		case !apierrors.IsForbidden(err):
-			return fmt.Errorf("reach %s by the new account: %w", cfg.Host, explained(err))
+			return fmt.Errorf("reach %s with the new account: %w", cfg.Host, explained(err))
 		}
 		select {
 		case <-ctx.Done():

@@ -74,7 +74,7 @@ func (o office) grant(ctx context.Context, objects []any, g granting) error {
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s: %s are there, grant otherwise, and were written by others, so nothing was written: compare them with what linkwright rbac prints, and overwrite them by --force", g.where, strings.Join(others, ", "))
+		return fmt.Errorf("%s: nothing was written, because others wrote %s with different rights: compare them with what linkwright rbac prints, and overwrite them with --force", g.where, strings.Join(others, ", "))
 	}
 	for _, r := range todo {
 		if err := o.apply(ctx, r); err != nil {
@@ -90,11 +90,11 @@ func (a grantee) fit(ctx context.Context, there office, g granting) (grantee, er
 	confines, err := there.confines(ctx)
 	switch {
 	case err != nil:
-		return a, fmt.Errorf("ask %s what it serves: %w", g.where, explained(err))
+		return a, fmt.Errorf("list the APIs of %s: %w", g.where, explained(err))
 	case confines:
 		return a, there.alone(ctx, a, g)
 	case a.confined:
-		cli.Say(g.notes, fmt.Sprintf("warning: %s: the cluster serves no ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so nothing but RBAC confines linkwright's account there", g.where))
+		cli.Say(g.notes, fmt.Sprintf("warning: %s: the cluster does not serve ValidatingAdmissionPolicy (Kubernetes does from 1.30 on), so only RBAC confines linkwright's account there", g.where))
 	}
 	a.confined = false
 	return a, nil
@@ -121,7 +121,7 @@ func (o office) alone(ctx context.Context, a grantee, g granting) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: policies of another installation confine the same account, and each would deny what the other one writes: %s: give this one an account of its own by --account, or, if that installation is gone, delete these policies and the bindings of the same names",
+	return fmt.Errorf("%s: policies of another installation confine the same account, and each would deny what the other one writes: %s: give this one its own account with --account, or, if that installation is gone, delete these policies and the bindings of the same names",
 		g.where, strings.Join(others, ", "))
 }
 

@@ -64,7 +64,7 @@ the issuer's key.`,
 			a.images, a.home, a.confined = f.Home.Images, f.Home.Namespace, confined && !reader
 			a.sweep = sweep
 			if a.name, a.reader, a.wide = object.Manager(f.Home.Owner), reader, wide; reader && wide {
-				return cli.Usage("--reader does not go with --wide")
+				return cli.Usage("--reader and --wide exclude each other")
 			}
 			return f.Imagine(c, args, "", func(w state.Snapshot, r plan.Renderer) error {
 				return a.print(c.OutOrStdout(), w, r, only)
@@ -74,7 +74,7 @@ the issuer's key.`,
 	f.Add(c.Flags())
 	cli.Group(c.Flags(), cli.GroupClusters, f.Home.AddImages)
 	c.Flags().StringVar(&account, "account", "linkwright/linkwright", "NAMESPACE/NAME of the account that gets the rights")
-	c.Flags().BoolVar(&reader, "reader", false, "only what telling differences needs: nothing is written with these rights")
+	c.Flags().BoolVar(&reader, "reader", false, "only the rights to read: linkwright cannot write with them")
 	c.Flags().BoolVar(&wide, "wide", false, wideUsage)
 	c.Flags().BoolVar(&sweep, "sweep", false, sweepUsage)
 	c.Flags().BoolVar(&confined, "confine", true, confineUsage)
@@ -93,13 +93,13 @@ type grantee struct {
 }
 
 // wideUsage says what --wide gives, and what that opens.
-const wideUsage = "grant all Secrets of the control plane's namespace, also for targets that are declared later: whoever has linkwright's token can then read the key of Linkerd's issuer"
+const wideUsage = "grant all Secrets of the control plane's namespace, also for targets that are declared later: anybody with linkwright's token can then read the key of Linkerd's issuer"
 
 // sweepUsage says what --sweep gives.
-const sweepUsage = "also grant what sweeps mirrors in all namespaces, for links whose controller does not take them away; links with federated services or controller.mode External get it anyway"
+const sweepUsage = "also grant the right to delete mirrors in all namespaces, for links whose controller does not delete them; links with federated services or controller.mode External get it anyway"
 
 // confineUsage says what --confine gives.
-const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30), and the right to have linkerd-destination start anew; --confine=false gives the other rights alone"
+const confineUsage = "also give admission policies that confine linkwright's account (Kubernetes 1.30), and the right to restart linkerd-destination; --confine=false gives only the other rights"
 
 func accountOf(text string) (grantee, error) {
 	namespace, name, ok := strings.Cut(text, "/")

@@ -28,7 +28,7 @@ func Enter(l Limits) (filtered bool, err error) {
 	runtime.LockOSThread() // both calls are about a thread; the second one takes all others along
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return false, fmt.Errorf("forgo new privileges: %w", err)
+		return false, fmt.Errorf("forbid new privileges: %w", err)
 	}
 	program := filter(unix.Getpid())
 	if len(program) == 0 {
@@ -77,7 +77,7 @@ func dropRoot() error {
 	if err == nil || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
 		return nil
 	}
-	return fmt.Errorf("give up root's rights: %w", err)
+	return fmt.Errorf("drop root's privileges: %w", err)
 }
 
 // bound sets limits that nothing in here can raise again.
@@ -96,7 +96,7 @@ func bound(to Limits) error {
 		{"core dump", unix.RLIMIT_CORE, 0},
 	} {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.limit, Max: l.limit}); err != nil {
-			return fmt.Errorf("bound %s: %w", l.name, err)
+			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
 	return nil

@@ -39,9 +39,9 @@ keep, so that Helm leaves them when you remove the link from the chart's values.
 It takes over only what Linkerd's own tools made, by name and label. It takes
 the Leases of "run" and "sync", also those of --only-write. While a daemon holds
 one of them, it does nothing, and the exit code is 5.`,
-		Example: `  linkwright adopt west-east --repo URL --kubeconfig home
-  linkwright adopt --all --repo URL --kubeconfig home --yes
-  linkwright adopt west/east --repo URL --kubeconfig home --owner blue --from-owner linkwright --yes`,
+		Example: `  linkwright adopt west-east --repo URL --kubeconfig management.yaml
+  linkwright adopt --all --repo URL --kubeconfig management.yaml --yes
+  linkwright adopt west/east --repo URL --kubeconfig management.yaml --owner blue --from-owner linkwright --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := t.checkAdoption(args, rules); err != nil {
 				return err

@@ -56,7 +56,7 @@ func TestStanding(t *testing.T) {
 		"no head, as of a report of old": {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Head = "" }), forge.Success, both + "1 Ready"},
 		"suspended":                      {told(plan.Suspended, plan.Ready, nil), forge.Success, both + "1 Suspended"},
 		"waiting":                        {told(plan.Waiting, plan.Ready, nil), forge.Pending, both + "1 Progressing"},
-		"changing":                       {told(plan.Ready, plan.Changing, nil), forge.Pending, both + "1 Progressing"},
+		"changing":                       {told(plan.Ready, plan.Changing, func(r *report.Report) { r.Clusters[0].Step.Rows[0].Why = nil }), forge.Pending, both + "1 Progressing"},
 		"planned, not by us":             {told(plan.Ready, plan.Ready, func(r *report.Report) { r.Clusters[0].Step.Ahead = []object.Change{write} }), forge.Pending, both + "1 Ready"},
 		"written": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Clusters[0].Step.Ahead, r.Clusters[0].Outcomes = []object.Change{write}, []object.Outcome{{Change: write}}
@@ -65,7 +65,7 @@ func TestStanding(t *testing.T) {
 		"refused": {told(plan.Ready, plan.Denied, nil), forge.Failure, both + "1 Denied"},
 		"a write failed": {told(plan.Ready, plan.Changing, func(r *report.Report) {
 			r.Clusters[0].Outcomes = []object.Outcome{{Change: write, Err: errors.New(canary)}}
-		}), forge.Failure, both + "1 Progressing; 1 write failed"},
+		}), forge.Failure, both + "1 Stalled; 1 write failed"},
 		"a cluster is down": {told(plan.Ready, plan.Ready, func(r *report.Report) {
 			r.Clusters[0].Step.Denied = object.Because(reason.Unreachable, canary)
 		}), forge.Failure, both + "1 Ready; 1 cluster Unknown"},

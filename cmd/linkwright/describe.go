@@ -31,11 +31,13 @@ both ends, all stages, and what the next sync would write. It reads the
 repository and the clusters, verifies credentials as "check" does, and writes
 nothing.`,
 		Example: "  linkwright describe link west/east --repo https://git.example.com/mesh/fleet.git",
-	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
-		p, ok := cli.ParsePair(arg)
-		if !ok {
-			return false, cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
+	}, func(arg string) error {
+		if _, ok := cli.ParsePair(arg); !ok {
+			return cli.Usage("%q is not a link: write SOURCE/TARGET", arg)
 		}
+		return nil
+	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
+		p, _ := cli.ParsePair(arg)
 		return r.DescribeLink(w, p)
 	})
 }
@@ -48,16 +50,24 @@ func describeClusterCommand() *cobra.Command {
 its base, its links, and what the next sync would write there. It reads the
 repository and the clusters, and writes nothing.`,
 		Example: "  linkwright describe cluster east --repo https://git.example.com/mesh/fleet.git",
+	}, func(arg string) error {
+		if err := api.CheckClusterName(api.ClusterName(arg)); err != nil {
+			return cli.Usage("%w", err)
+		}
+		return nil
 	}, func(r report.Report, w io.Writer, arg string) (bool, error) {
 		return r.DescribeCluster(w, api.ClusterName(arg))
 	})
 }
 
 // describing makes a command that reads everything once, and shows what a report says about its argument.
-func describing(c *cobra.Command, show func(r report.Report, w io.Writer, arg string) (bool, error)) *cobra.Command {
+func describing(c *cobra.Command, check func(arg string) error, show func(r report.Report, w io.Writer, arg string) (bool, error)) *cobra.Command {
 	var f cli.Common
 	c.Args = cobra.ExactArgs(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := check(args[0]); err != nil {
+			return err
+		}
 		e, err := f.Open(c.Context(), c.ErrOrStderr())
 		if err != nil {
 			return err
@@ -68,10 +78,12 @@ func describing(c *cobra.Command, show func(r report.Report, w io.Writer, arg st
 		r, failed := e.Loop.Once(c.Context(), cli.NoLeadership)
 		found, err := show(r, c.OutOrStdout(), args[0])
 		switch {
-		case err != nil || found:
+		case err != nil:
 			return err
 		case failed != nil:
 			return cli.Verdict(r, failed)
+		case found:
+			return nil
 		}
 		return fmt.Errorf("the repository declares no %s %s, and no cluster has anything of it: linkwright status --repo lists what there is", c.Name(), args[0])
 	}

@@ -38,7 +38,7 @@ declarations, else both sides have the same placeholders.
 
 Values of secrets are short hashes. The exit code is 1 if there are differences,
 and 4 if something is Denied or Blocked, or could not be compared.`,
-		Example: `  linkwright diff --repo URL --kubeconfig home
+		Example: `  linkwright diff --repo URL --kubeconfig management.yaml
   linkwright diff --repo . main..my-branch -o markdown`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -75,7 +75,7 @@ Sync once:              linkwright sync --repo URL
 Keep clusters in sync:  linkwright run --repo URL
 See which links work:   linkwright status
 
-Each flag is also an environment variable: --repo is LINKWRIGHT_REPO.
+Flags are also environment variables: --repo is LINKWRIGHT_REPO.
 
 Exit codes: 0 done or same, 1 different (diff only), 2 error, 3 invalid
 declarations, 4 not all is as declared, 5 lease held by another, 64 usage.`,

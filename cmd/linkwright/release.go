@@ -39,8 +39,8 @@ something, and 0 if not. A link that is still declared is then Blocked with
 ObjectExists: remove its declaration, or take it over again with "adopt". It
 takes the Leases of "run" and "sync", also those of --only-write. While a daemon
 holds one of them, it does nothing, and the exit code is 5.`,
-		Example: `  linkwright release west-east --repo URL --kubeconfig home
-  linkwright release --all --repo URL --kubeconfig home --yes`,
+		Example: `  linkwright release west-east --repo URL --kubeconfig management.yaml
+  linkwright release --all --repo URL --kubeconfig management.yaml --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.SomeOrAll(args, t.all); err != nil {
 				return err

@@ -58,7 +58,7 @@ func (l *lab) nothingToRead() {
 func (l *lab) onceAndAgain() {
 	l.must(cli.ExitDone, []string{"1 link: ", "0 failed"}, "sync")
 	l.must(cli.ExitDone, []string{"west    east    "}, "status")
-	l.must(cli.ExitDone, []string{"Link:       west/east", "access works           passed", "ControllerNotLeading"}, "describe", "link", "west/east")
+	l.must(cli.ExitDone, []string{"Link:       west/east", "trust anchors shared", "ControllerNotLeading"}, "describe", "link", "west/east")
 	l.must(cli.ExitDone, []string{"Cluster:    west", "Status:     Ready"}, "describe", "cluster", "west")
 	l.must(cli.ExitError, []string{"no cluster nowhere"}, "describe", "cluster", "nowhere")
 	before := l.writes()
@@ -153,7 +153,7 @@ func (l *lab) daemon() {
 	if got := get(at + "/"); !json.Valid([]byte(got.body)) {
 		l.t.Errorf("report: %+v", got)
 	}
-	l.must(cli.ExitHeld, []string{"held"}, "sync")
+	l.must(cli.ExitHeld, []string{"another process has the lease"}, "sync")
 	l.drifts("controller-east")
 	l.eventually("what drifted is taken back", func() bool { return l.logged(log, "object written", "Drift") > 0 })
 	stop()

@@ -39,8 +39,8 @@ With --revoke it is removed like the others, for example after a leak.
 A suspended link gets its token when it is resumed. The command writes nothing
 but the request, and needs no Lease. It does not replace a token of mode
 Existing: your secret manager does.`,
-		Example: `  linkwright rotate west-east --repo URL --kubeconfig home
-  linkwright rotate west/east --revoke --repo URL --kubeconfig home`,
+		Example: `  linkwright rotate west-east --repo URL --kubeconfig management.yaml
+  linkwright rotate west/east --revoke --repo URL --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			e, w, err := f.Look(c)
 			if err != nil {

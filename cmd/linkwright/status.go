@@ -26,7 +26,8 @@ func statusCommand() *cobra.Command {
 		Long: `Show the status of every link. Nothing is written.
 
 The first line says which revision is applied in which clusters, which one is
-observed and why it is not applied, and who leads, or when the last sync ended.
+observed and why it is not applied, and which process leads, or when the last
+sync ended.
 
 Without --repo it shows the conditions that the last "run" or "sync" wrote into
 the clusters' inventories. It asks the clusters in the management cluster's
@@ -40,17 +41,18 @@ With --repo it reads the repository and the clusters, and compares them:
   Progressing  linkwright has something to write, or something happens by itself
   Suspended    it is left as it is, because that is declared or decided
   Leaving      it is being removed
-  Stalled      all is as declared, and the link does not work
+  Stalled      a write failed, or the link does not work
   Blocked      it cannot be rendered or written; the reason says what is missing
   Denied       a guard, a policy or an approval forbids the change
-  Unknown      a cluster was not read`,
-		Example: `  linkwright status --kubeconfig home -o wide
-  linkwright status --kubeconfig home --watch
-  linkwright status --repo URL --kubeconfig home`,
+  Unknown      a cluster was not read
+  Removed      nothing of it is left`,
+		Example: `  linkwright status --kubeconfig management.yaml -o wide
+  linkwright status --kubeconfig management.yaml --watch
+  linkwright status --repo URL --kubeconfig management.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
-			case f.Git.Options.Repo == "":
+			case f.Git.Options.Repo == "", watch && cli.FromVariable(c.Flags().Lookup("repo")):
 				return showStatus(&f.Home, c, out.Format, watch)
 			case watch:
 				return cli.Usage("--watch reads only inventories: leave out --repo")

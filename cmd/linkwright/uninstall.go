@@ -49,9 +49,9 @@ Stop the daemon and processes with --only-write first. While one of them holds
 its Lease, the command does nothing, and the exit code is 5.
 
 To keep the links, use "release".`,
-		Example: `  linkwright uninstall --repo URL --kubeconfig home
-  linkwright uninstall --repo URL --kubeconfig home --yes --wait 15m
-  linkwright uninstall --repo URL --kubeconfig home --yes --abandon-cluster east`,
+		Example: `  linkwright uninstall --repo URL --kubeconfig management.yaml
+  linkwright uninstall --repo URL --kubeconfig management.yaml --yes --wait 15m
+  linkwright uninstall --repo URL --kubeconfig management.yaml --yes --abandon-cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return t.do(c, func(e engine, _ *fleet.Fleet) (task, error) {
@@ -119,7 +119,7 @@ func (e engine) uninstall(ctx context.Context, term int64, yes bool, out printer
 	left := plan.Left(w, nil)
 	if len(left) == 0 {
 		cli.Say(out.told, "nothing of linkwright is left")
-		return e.finish(ctx, term, yes)
+		return e.finish(ctx, term, yes, out)
 	}
 	e.going(w, out)
 	if !yes {
@@ -171,15 +171,25 @@ func sayLeft(out printer, left []plan.LeftOver) {
 
 // finish deletes the record of an installation of which nothing is left in any cluster. An uninstall that was killed at its very end may
 // have left clusters in the record: one more sync takes them out.
-func (e engine) finish(ctx context.Context, term int64, yes bool) error {
+func (e engine) finish(ctx context.Context, term int64, yes bool, out printer) error {
 	if !yes {
 		return nil
 	}
-	if r, err := e.record(ctx); err != nil || len(r.Clusters) == 0 {
-		return errors.Join(err, e.dropRecord(ctx))
-	}
-	if _, err := e.Loop.Once(ctx, term); err != nil {
+	known, err := e.record(ctx)
+	if err != nil {
 		return err
+	}
+	if len(known.Clusters) > 0 {
+		if r, err := e.Loop.Once(ctx, term); err != nil {
+			return cli.Verdict(r, err)
+		}
+		if known, err = e.record(ctx); err != nil {
+			return err
+		}
+	}
+	if len(known.Clusters) > 0 {
+		cli.Say(out.told, "the record still names clusters: run this again")
+		return cli.Exit{Code: cli.ExitPartial}
 	}
 	return e.dropRecord(ctx)
 }

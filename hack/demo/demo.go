@@ -81,7 +81,7 @@ func (d *demo) unlessEnded(ctx context.Context, do func(context.Context) error) 
 	go func() {
 		select {
 		case <-d.daemon.ended:
-			cancel(fmt.Errorf("the daemon ended: %w", d.daemon.err))
+			cancel(fmt.Errorf("the daemon ended: %v", d.daemon.err)) //nolint:errorlint // it may be nil
 		case <-stop:
 		}
 	}()

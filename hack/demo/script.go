@@ -60,9 +60,12 @@ func (d *demo) common() []string {
 }
 
 // start starts the daemon, also another one after one that ended.
-func (d *demo) start() (err error) {
+func (d *demo) start() error {
 	cmd := exec.Command(d.Linkwright, append([]string{"run", "--listen", "127.0.0.1:0"}, d.common()...)...)
-	d.daemon, err = startDaemon(cmd, filepath.Join(d.dir, "daemon.log"))
+	started, err := startDaemon(cmd, filepath.Join(d.dir, "daemon.log"))
+	if err == nil {
+		d.daemon = started
+	}
 	return err
 }
 

@@ -56,8 +56,9 @@ func identity() Group {
 		},
 		{
 			Code:    InventoryInvalid,
-			Meaning: "An inventory in the cluster cannot be read, or is not linkwright's.",
-			Remedy:  "Repair or rename the ConfigMap in the message.",
+			Meaning: "An inventory in the cluster cannot be read.",
+			Remedy: "If somebody edited the ConfigMap in the message, delete it: linkwright writes it again from the live objects. If a newer " +
+				"linkwright wrote it, run that version.",
 		},
 		{
 			Code:    OrphanedObjects,

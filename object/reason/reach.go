@@ -20,7 +20,7 @@ func reach() Group {
 			Code:    AccessInvalid,
 			Meaning: "The access Secret of a cluster, or its key, is missing; or its kubeconfig refers to files or plugins.",
 			Remedy: "Create the Secret in linkwright's namespace of the management cluster, with all certificates and tokens " +
-				"inside. `linkwright cluster add NAME` does that.",
+				"inside. `linkwright cluster add NAME PATH --context CONTEXT` does that.",
 		},
 		{
 			Code:    Unreachable,
@@ -30,7 +30,7 @@ func reach() Group {
 		{
 			Code:    UntrustedCertificate,
 			Meaning: "The API server's certificate does not match the CA or the host name in the kubeconfig.",
-			Remedy:  "Compare both with the cluster's. `linkwright cluster add NAME` writes a new kubeconfig.",
+			Remedy:  "Compare both with the cluster's. `linkwright cluster add NAME PATH --context CONTEXT` writes a new kubeconfig.",
 		},
 		{
 			Code:    Timeout,
@@ -40,7 +40,7 @@ func reach() Group {
 		{
 			Code:    Unauthorized,
 			Meaning: "The API server does not accept linkwright's credentials.",
-			Remedy:  "The token has expired or was revoked: `linkwright cluster add NAME` writes a new one.",
+			Remedy:  "The token has expired or was revoked: `linkwright cluster add NAME PATH --context CONTEXT` writes a new one.",
 		},
 		{
 			Code: Forbidden,
@@ -64,7 +64,7 @@ func reach() Group {
 		{
 			Code:    NotServiceAccount,
 			Meaning: "linkwright uses a login that is not a ServiceAccount. Admission policies can confine only a ServiceAccount.",
-			Remedy:  "Nothing for an evaluation. Otherwise give linkwright an account: `linkwright cluster add NAME`.",
+			Remedy:  "Nothing for an evaluation. Otherwise give linkwright an account: `linkwright cluster add NAME PATH --context CONTEXT`.",
 		},
 		{
 			Code:    ClusterUIDMissing,

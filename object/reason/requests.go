@@ -35,7 +35,7 @@ func requests() Group {
 		{
 			Code:    Unavailable,
 			Meaning: "The API server cannot answer now.",
-			Remedy:  "Nothing: linkwright tries again. If it lasts, check the API server.",
+			Remedy:  "Nothing: linkwright repeats the request. If it lasts, check the API server.",
 		},
 		{
 			Code:    Canceled,
@@ -50,7 +50,7 @@ func requests() Group {
 		{
 			Code:    AdmissionDenied,
 			Meaning: "An admission policy or webhook of the cluster denies a write.",
-			Remedy:  "Correct what the message names. If it is linkwright's own policy: `linkwright cluster add NAME`.",
+			Remedy:  "Correct what the message names. If it is linkwright's own policy: `linkwright cluster add NAME PATH --context CONTEXT`.",
 		},
 		{
 			Code: ImmutableField,

@@ -77,6 +77,7 @@ func explanations() []explanation {
 		{apierrors.IsInvalid, reason.Invalid, refused},
 		{apierrors.IsBadRequest, reason.Invalid, refused},
 		{apierrors.IsRequestEntityTooLargeError, reason.Invalid, refused},
+		{isAccess, reason.AccessInvalid, ""}, // ahead of what the management cluster, not the cluster itself, may have answered
 		{isExpired, reason.Unavailable, " (the list expired twice while linkwright read it: the API server is overloaded)"},
 		{isServerTimeout, reason.Unavailable, " (the API server is slow or overloaded)"},
 		{isServerFault, reason.Unavailable, " (the API server is starting, stopping or broken)"},
@@ -84,7 +85,6 @@ func explanations() []explanation {
 		{isDeadline, reason.Timeout, " (the API server accepts connections but does not answer in time)"},
 		{isCanceled, reason.Canceled, ""},
 		{isNetwork, reason.Unreachable, " (check that the API server is up and reachable from linkwright)"},
-		{isAccess, reason.AccessInvalid, ""},
 	}
 }
 

@@ -20,7 +20,7 @@ func TestOneNameForTwo(t *testing.T) {
 		}
 	}
 	err := b.Once(t.Context(), note)
-	if !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "that of owner a, cluster b-c") {
+	if !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "it belongs to owner a, cluster b-c") {
 		t.Errorf("Once: got %v, want that it is another's", err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

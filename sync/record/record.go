@@ -298,7 +298,7 @@ func (k *Keeper) Decided(ctx context.Context) (something, polls bool) {
 	record, err := k.recall(ctx)
 	was := k.Store.Record.Last()
 	last := was.Decisions
-	approved := slices.ContainsFunc(record.Approvals, func(a inventory.Approval) bool { return !slices.ContainsFunc(was.Approvals, a.Same) })
+	approved := !slices.EqualFunc(record.Approvals, was.Approvals, inventory.Approval.Same)
 	if err != nil || !approved && slices.Equal(record.Decisions, last) {
 		return false, false // who could not read it reads it again with the next sync
 	}

@@ -16,7 +16,7 @@ func (r Report) DescribeLink(w io.Writer, p api.Pair) (bool, error) {
 	d := r.document()
 	for _, l := range d.Links {
 		if l.Source == string(p.Source) && l.Target == string(p.Target) {
-			_, err := io.WriteString(w, paragraphs(l.heading(d), l.ends(), l.stages(), d.writesOf(l)))
+			_, err := io.WriteString(w, paragraphs(d.problems(), l.heading(d), l.ends(), l.stages(), d.writesOf(l)))
 			return true, err
 		}
 	}
@@ -29,7 +29,7 @@ func (r Report) DescribeCluster(w io.Writer, name api.ClusterName) (bool, error)
 	d := r.document()
 	for _, c := range d.Clusters {
 		if c.Name == string(name) {
-			_, err := io.WriteString(w, paragraphs(c.heading(d), c.about(), d.linksOf(c.Name), c.told(d.ReadOnly)))
+			_, err := io.WriteString(w, paragraphs(d.problems(), c.heading(d), c.about(), d.linksOf(c.Name), c.told(d.ReadOnly)))
 			return true, err
 		}
 	}

@@ -15,7 +15,7 @@ type Status string
 //	Progressing  writes are planned, or something must happen by itself
 //	Suspended    it is left as it is, because that is declared or decided
 //	Leaving      it is being removed
-//	Stalled      all is as declared, and the link does not work: somebody must act
+//	Stalled      a write failed, or all is as declared and the link does not work: somebody must act
 //	Blocked      it cannot be rendered or written until somebody acts
 //	Denied       a guard, a policy or an approval says no
 //	Unknown      it was not read
@@ -57,6 +57,9 @@ func statusOf(p plan.Phase) Status {
 // Status is the word by which a link is counted. Where both ends are as declared, the stages of the link decide.
 func (l LinkRow) Status() Status {
 	is := statusOf(l.Phase)
+	if l.Phase == plan.Changing && l.Why != nil && !l.Leaving { // a write failed
+		return Stalled
+	}
 	switch is {
 	case Removed, Denied, Suspended:
 		return is
@@ -72,10 +75,12 @@ func (l LinkRow) Status() Status {
 // Reason is why a link has its Status; nil: there is nothing to say. Where both ends are as declared, the
 // first stage says it that keeps the link from working.
 func (l LinkRow) Reason() *object.Reason {
-	if l.Why != nil || l.Phase != plan.Ready {
-		return l.Why
+	if l.Phase == plan.Ready { // what else is to be said of the ends is only a remark
+		if why := l.Source.NotWorking(); why != nil {
+			return why
+		}
 	}
-	return l.Source.NotWorking()
+	return l.Why
 }
 
 // works is the status of a link in whose ends all is as declared.

@@ -116,6 +116,9 @@ func baseState(row plan.Row, of func(string, *object.Reason) standing) standing 
 	case row.Phase == plan.Suspended:
 		return standing{is: isSuspended}
 	}
+	if row.Phase == plan.Changing { // a write failed
+		return of(isStalled, row.Why)
+	}
 	return of(isProgressing, row.Why)
 }
 

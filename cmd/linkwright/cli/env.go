@@ -4,31 +4,43 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// FromEnvironment sets each flag that was not given from its variable: --git-timeout from LINKWRIGHT_GIT_TIMEOUT. A flag that may be
-// repeated takes several values, separated by commas.
+// given says that a flag has its value from the environment, not from the command line.
+const given = "linkwright.dev/environment"
+
+// Decides lists the flags that confirm or decide something once. They have no variable: one that is left over would decide again.
+func Decides() []string {
+	return []string{
+		"abandon-cluster", "accept-cluster", "all", "allow-non-fast-forward", "force", "force-manager", "from-owner", "help", "reason", "revoke", "until",
+		"version", "withdraw", "yes",
+	}
+}
+
+// FromEnvironment sets each flag that was not given from its variable: --git-timeout from LINKWRIGHT_GIT_TIMEOUT. An empty variable counts
+// for none. A flag that may be repeated takes several values, separated by commas. Flags that decide something have no variable.
 func FromEnvironment(c *cobra.Command) error {
 	var errs []error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		name := variable(f.Name)
-		text, ok := os.LookupEnv(name)
-		if !ok || f.Changed || f.Name == "help" {
+		name := variable(f)
+		text := os.Getenv(name)
+		if name == "" || text == "" || f.Changed {
 			return
 		}
-		values := []string{text}
-		if _, repeatable := f.Value.(pflag.SliceValue); repeatable {
-			values = strings.Split(text, ",")
-		}
-		for _, v := range values {
-			if err := c.Flags().Set(f.Name, v); err != nil {
+		for _, v := range valuesOf(f, text) {
+			if err := f.Value.Set(v); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[given] = []string{name}
 	})
 	if err := errors.Join(errs...); err != nil {
 		return Usage("%w", err)
@@ -36,7 +48,38 @@ func FromEnvironment(c *cobra.Command) error {
 	return nil
 }
 
-// variable is the name of a flag's environment variable.
-func variable(flag string) string {
-	return "LINKWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// variable is the name of a flag's environment variable; empty: it has none.
+func variable(f *pflag.Flag) string {
+	if slices.Contains(Decides(), f.Name) || f.Annotations[noVariable] != nil {
+		return ""
+	}
+	return "LINKWRIGHT_" + strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(f.Name, managementPrefix), "-", "_"))
+}
+
+// FromVariable says that a flag has its value from the environment.
+func FromVariable(f *pflag.Flag) bool { return f != nil && f.Annotations[given] != nil }
+
+// noVariable marks a flag that means another cluster than the flag of its name elsewhere.
+const noVariable = "linkwright.dev/no-variable"
+
+// WithoutVariable takes the variables of flags away.
+func WithoutVariable(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		flag := f.Lookup(name)
+		if flag.Annotations == nil {
+			flag.Annotations = map[string][]string{}
+		}
+		flag.Annotations[noVariable] = []string{"true"}
+	}
+}
+
+func valuesOf(f *pflag.Flag, text string) []string {
+	if _, repeatable := f.Value.(pflag.SliceValue); !repeatable {
+		return []string{text}
+	}
+	out := strings.Split(text, ",")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
 }

@@ -18,18 +18,17 @@ import (
 // HomeFlags say who we are and where our own objects live.
 type HomeFlags struct {
 	Owner, Kubeconfig, Context, Namespace string
-	// Prefix of --kubeconfig and --context, for commands in which those are about another cluster.
-	Prefix                string
-	Timeout               time.Duration
-	allowPaths, allowExec bool
-	only                  []string
-	accept                []string
-	forget                []string
-	grace                 time.Duration
-	pruneCap              *api.PruneLimits // nil: as declared
-	Images                []string
-	requireConfinement    bool
-	Log                   logFlags
+	prefix                                string // of --kubeconfig and --context
+	Timeout                               time.Duration
+	allowPaths, allowExec                 bool
+	only                                  []string
+	accept                                []string
+	forget                                []string
+	grace                                 time.Duration
+	pruneCap                              *api.PruneLimits // nil: as declared
+	Images                                []string
+	requireConfinement                    bool
+	Log                                   logFlags
 }
 
 func (h *HomeFlags) add(f *pflag.FlagSet) {
@@ -40,11 +39,17 @@ func (h *HomeFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&h.accept, "accept-cluster", nil, "NAME=UID: confirm that a cluster is the one with this kube-system uid (repeatable)")
 }
 
+// managementPrefix is that of --kubeconfig and --context in commands in which those are about another cluster.
+const managementPrefix = "management-"
+
+// Prefixed gives --kubeconfig and --context the prefix management-.
+func (h *HomeFlags) Prefixed() { h.prefix = managementPrefix }
+
 // AddHome are the flags that lead to the record of an installation.
 func (h *HomeFlags) AddHome(f *pflag.FlagSet) {
 	h.addOwner(f)
-	f.StringVar(&h.Kubeconfig, h.Prefix+"kubeconfig", "", "kubeconfig of the management cluster (default: KUBECONFIG, the cluster this runs in, or ~/.kube/config)")
-	f.StringVar(&h.Context, h.Prefix+"context", "", "context of the management cluster (default: the current one)")
+	f.StringVar(&h.Kubeconfig, h.prefix+"kubeconfig", "", "kubeconfig of the management cluster (default: KUBECONFIG, the cluster this runs in, or ~/.kube/config)")
+	f.StringVar(&h.Context, h.prefix+"context", "", "context of the management cluster (default: the current one)")
 	f.StringVarP(&h.Namespace, "namespace", "n", DefaultNamespace, "namespace of linkwright in the management cluster: access Secrets, lease, record")
 	h.Timeout = 15 * time.Second
 	f.Var(&Span{At: &h.Timeout}, "cluster-timeout", "time limit of one request to a cluster")

@@ -34,6 +34,9 @@ func (k *Kustomize) LoadOr(ctx context.Context, stderr io.Writer, o declared.Ori
 
 // Find reads what an argument names: REPO@REV, a directory, or one file; without one --repo, else the working directory.
 func (g *GitFlags) Find(ctx context.Context, args []string) (declared.Origin, error) {
+	if len(args) > 0 && g.all != nil && FromVariable(g.all.Lookup("repo")) {
+		g.Options.Repo = "" // the argument is about something else
+	}
 	switch {
 	case g.Options.Repo != "" && len(args) > 0:
 		return declared.Origin{}, Usage("--repo and %s: give one of the two", args[0])

@@ -24,7 +24,7 @@ func (h *HomeFlags) OpenHome() (*rest.Config, error) {
 	}
 	file, raw, err := Kubeconfig(h.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("find the management cluster: %w; give --%skubeconfig", err, h.Prefix)
+		return nil, fmt.Errorf("find the management cluster: %w; give --%skubeconfig", err, h.prefix)
 	}
 	cfg, err := Login(file, raw, h.Context)
 	if err != nil {

@@ -15,16 +15,15 @@ func abandonCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "abandon CLUSTER",
 		Short: "Give up for good a cluster that is gone",
-		Long: `Give up for good a cluster that is not declared any more, and that cannot be
-read or lacks rights. What linkwright wrote there stays there. linkwright
-deletes its access to other clusters, and does not try to reach it again. One
-report lists what stays. If the cluster can be read, linkwright first removes
-what it may.
+		Long: `Give up for good a cluster that is not declared any more. If linkwright can read
+it, it first removes what it may. What it cannot remove stays there, and one
+report lists it. linkwright then deletes the cluster's access to other clusters,
+and does not connect to it again.
 
 The management cluster records the decision until its record has no such
 cluster. The next sync drops the decision if the cluster is declared: remove its
 declaration first. "sync" also has the flag --abandon-cluster.`,
-		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig home`,
+		Example: `  linkwright abandon east --reason "data centre closed" --kubeconfig management.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			one := inventory.Decision{Kind: inventory.AbandonCluster, Cluster: api.ClusterName(args[0])}

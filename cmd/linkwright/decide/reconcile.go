@@ -22,8 +22,8 @@ watches, and ends the back-off from objects that somebody else keeps changing.
 This command does not wait for that: see linkwright status --watch.
 
 The management cluster records the request until it is done.`,
-		Example: `  linkwright reconcile --kubeconfig home
-  linkwright reconcile east west --kubeconfig home`,
+		Example: `  linkwright reconcile --kubeconfig management.yaml
+  linkwright reconcile east west --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return d.decide(c, func(r *inventory.Record, by string) ([]string, error) { return d.reconcile(r, by, args) })
 		},

@@ -19,8 +19,8 @@ func resumeCommand() *cobra.Command {
 		Short: "Resume what was suspended for an incident",
 		Long: `End what "linkwright suspend" suspended, whoever did it. This does not resume a
 cluster or link that is declared with suspend: true: change the declaration.`,
-		Example: `  linkwright resume east --kubeconfig home
-  linkwright resume --all --kubeconfig home`,
+		Example: `  linkwright resume east --kubeconfig management.yaml
+  linkwright resume --all --kubeconfig management.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return cli.Usage("name the clusters or links to resume, or give --all")

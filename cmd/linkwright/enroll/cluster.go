@@ -56,7 +56,7 @@ type enrollment struct {
 func clusterAddCommand() *cobra.Command {
 	e := enrollment{f: &cli.Common{}}
 	c := &cobra.Command{
-		Use:   "add NAME --context CONTEXT [PATH | REPO@REV]",
+		Use:   "add (NAME --context CONTEXT [PATH | REPO@REV] | --all (PATH | REPO@REV))",
 		Short: "Give linkwright access to a cluster, or to all, with your own login",
 		Long: `Give linkwright access to a cluster, with your own login. In the cluster of a
 context of your kubeconfig it creates an account with the rights it needs there.
@@ -82,7 +82,7 @@ renews it after two thirds of that time. If linkwright was down for longer, run
 this command again: it changes what differs, and keeps a token that works.`,
 		Example: `  linkwright cluster add --all . --management-kubeconfig ../west.yaml
   linkwright cluster add east . --context kind-east --management-kubeconfig ../west.yaml
-  linkwright cluster add east --context kind-east --management-kubeconfig home.yaml > east.yaml`,
+  linkwright cluster add east --context kind-east --management-kubeconfig management.yaml > east.yaml`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			e.out, e.notes = c.OutOrStdout(), c.ErrOrStderr()
@@ -107,11 +107,12 @@ this command again: it changes what differs, and keeps a token that works.`,
 }
 
 func (e *enrollment) addFlags(f *pflag.FlagSet) {
-	e.f.Home.Prefix = "management-" // --kubeconfig and --context are of the clusters that are added
+	e.f.Home.Prefixed() // --kubeconfig and --context are of the clusters that are added
 	e.f.Add(f)
 	cli.Group(f, cli.GroupClusters, e.f.Home.AddImages)
 	f.StringVar(&e.login.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
-	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT (repeatable; default: of the cluster's name)")
+	f.StringArrayVar(&e.contexts, "context", nil, "context of the cluster, with a login that may give rights there; with --all NAME=CONTEXT, repeatable, by default the context of the cluster's name")
+	cli.WithoutVariable(f, "kubeconfig", "context")
 	f.BoolVar(&e.all, "all", false, "every cluster of PATH or REPO@REV")
 	f.StringVar(&e.server, "api-server", "", "https address of its API server, as linkwright reaches it (default: the context's)")
 	f.StringVar(&e.account, "account", "linkwright/linkwright", "NAMESPACE/NAME of linkwright's account, there and in the management cluster")

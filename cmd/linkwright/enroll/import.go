@@ -62,6 +62,7 @@ repository, read it, and go on with "validate", "diff" and "adopt".`,
 	}
 	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "file with the contexts (default: those of KUBECONFIG, merged, or ~/.kube/config)")
 	c.Flags().StringArrayVar(&f.contexts, "context", nil, "read the cluster of this context (repeatable)")
+	cli.WithoutVariable(c.Flags(), "kubeconfig", "context")
 	c.Flags().StringArrayVar(&f.names, "name", nil, "CONTEXT=NAME: what its cluster is called (default: like the context; repeatable)")
 	c.Flags().StringVar(&f.access, "access", "secret", "how linkwright is to reach the clusters: secret (access.kubeconfigSecret) or path (access.kubeconfig)")
 	c.Flags().StringVar(&f.linkerd.Namespace, "linkerd-namespace", api.DefaultNamespace, "namespace of the control plane in all of them")

@@ -80,7 +80,7 @@ func (s *sweep) work(d *deed, process chan<- *os.Process) result {
 			return result{c.ProcessState.ExitCode(), out.String(), stderr.String()}
 		case <-tick.C:
 			var told struct {
-				Commit string
+				Commit string `json:"appliedRevision"`
 				Clean  bool
 			}
 			if d.daemon && json.Unmarshal([]byte(get("http://"+s.listen+"/").body), &told) == nil && told.Commit == tip && told.Clean {

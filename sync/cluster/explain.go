@@ -48,7 +48,7 @@ func (e AccessError) Unwrap() error { return e.Err }
 
 func isAccess(err error) bool {
 	_, ok := errors.AsType[AccessError](err)
-	return ok
+	return ok && !isCanceled(err)
 }
 
 type explanation struct {
@@ -77,11 +77,11 @@ func explanations() []explanation {
 		{apierrors.IsInvalid, reason.Invalid, refused},
 		{apierrors.IsBadRequest, reason.Invalid, refused},
 		{apierrors.IsRequestEntityTooLargeError, reason.Invalid, refused},
-		{isAccess, reason.AccessInvalid, ""}, // ahead of what the management cluster, not the cluster itself, may have answered
 		{isExpired, reason.Unavailable, " (the list expired twice while linkwright read it: the API server is overloaded)"},
 		{isServerTimeout, reason.Unavailable, " (the API server is slow or overloaded)"},
 		{isServerFault, reason.Unavailable, " (the API server is starting, stopping or broken)"},
 		{isUntrusted, reason.UntrustedCertificate, " (compare the CA and the server name of the credentials with the cluster's)"},
+		{isAccess, reason.AccessInvalid, ""}, // ahead of a silence of the management cluster, which is not the cluster's own
 		{isDeadline, reason.Timeout, " (the API server accepts connections but does not answer in time)"},
 		{isCanceled, reason.Canceled, ""},
 		{isNetwork, reason.Unreachable, " (check that the API server is up and reachable from linkwright)"},

@@ -285,6 +285,10 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("read: %w", ctx.Err()), reason.Canceled},
 		{fmt.Errorf("create: %w", ErrOccupied), reason.ObjectExists},
 		{context.DeadlineExceeded, reason.Timeout},
+		{AccessError{errors.New("Secret linkwright/east does not exist")}, reason.AccessInvalid},
+		{AccessError{context.DeadlineExceeded}, reason.AccessInvalid}, // the management cluster is silent, not this one
+		{AccessError{ctx.Err()}, reason.Canceled},
+		{AccessError{denied(metav1.StatusReasonForbidden, "secrets are forbidden")}, reason.Forbidden},
 		{denied(metav1.StatusReasonInvalid, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'linkwright.secrets' with binding 'linkwright.secrets' denied request: no`), reason.AdmissionDenied},
 		{denied(metav1.StatusReasonForbidden, `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), reason.AdmissionDenied},
 		{denied(metav1.StatusReasonForbidden, `admission webhook "validate.example.com" denied the request: no`), reason.AdmissionDenied},

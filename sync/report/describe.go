@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/linkwright/linkwright/api"
@@ -65,22 +66,19 @@ func remedies(why *object.Reason) string {
 }
 
 func (l linkDoc) ends() string {
-	return columns("", []string{
-		"END\tCLUSTER\tSTATUS\tMESSAGE",
-		"source\t" + l.Source + "\t" + string(l.SourceEnd.Status) + "\t" + sentence(l.SourceEnd.Reason),
-		"target\t" + l.Target + "\t" + string(l.TargetEnd.Status) + "\t" + sentence(l.TargetEnd.Reason),
+	return table([][]string{
+		{"end", "cluster", "status", "message"},
+		{"source", l.Source, string(l.SourceEnd.Status), sentence(l.SourceEnd.Reason)},
+		{"target", l.Target, string(l.TargetEnd.Status), sentence(l.TargetEnd.Reason)},
 	})
 }
 
 func (l linkDoc) stages() string {
-	if len(l.Health) == 0 {
-		return ""
-	}
-	rows := []string{"STAGE\tSTATE\tMESSAGE"}
+	rows := [][]string{{"stage", "state", "message"}}
 	for _, s := range l.Health {
-		rows = append(rows, s.Stage+"\t"+s.State+"\t"+sentence(s.Reason))
+		rows = append(rows, []string{s.Stage, s.State, sentence(s.Reason)})
 	}
-	return columns("", rows)
+	return table(rows)
 }
 
 // writesOf are the writes of a link, cluster by cluster, that were done, or would be.
@@ -118,14 +116,9 @@ func (c clusterDoc) about() string {
 }
 
 func (d document) linksOf(cluster string) string {
-	rows := []string{"SOURCE\tTARGET\tSTATUS\tMESSAGE"}
-	for _, l := range d.Links {
-		if l.Source == cluster || l.Target == cluster {
-			rows = append(rows, l.Source+"\t"+l.Target+"\t"+l.words()+"\t"+sentence(l.Reason))
-		}
+	others := func(l linkDoc) bool { return l.Source != cluster && l.Target != cluster }
+	if text := table(linkRows(slices.DeleteFunc(slices.Clone(d.Links), others))); text != "" {
+		return text
 	}
-	if len(rows) == 1 {
-		return "It has no links.\n"
-	}
-	return columns("", rows)
+	return "It has no links.\n"
 }

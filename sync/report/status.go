@@ -58,18 +58,18 @@ func (s status) opening() string {
 }
 
 func (s status) text() string {
-	links, clusters := table(s.linkRows()), table(s.clusterRows())
+	links, clusters := table(linkRows(s.Links)), table(s.clusterRows())
 	return paragraphs(s.opening(), s.doc.problems(), links, clusters, columns("", s.doc.pending()))
 }
 
 func (s status) markdown() string {
-	return paragraphs(s.opening(), s.doc.problemList(), markdownTable(s.linkRows()), markdownTable(s.clusterRows()), s.doc.pendingTable())
+	return paragraphs(s.opening(), s.doc.problemList(), markdownTable(linkRows(s.Links)), markdownTable(s.clusterRows()), s.doc.pendingTable())
 }
 
 // linkRows are cells, the first row being the head.
-func (s status) linkRows() [][]string {
+func linkRows(links []linkDoc) [][]string {
 	rows := [][]string{{"source", "target", "status", "message"}}
-	for _, l := range s.Links {
+	for _, l := range links {
 		rows = append(rows, []string{l.Source, l.Target, l.words(), sentence(l.Reason)})
 	}
 	return rows

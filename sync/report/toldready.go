@@ -15,10 +15,10 @@ import (
 //	a guard or policy denies an end    False    Denied
 //	an end leaves                      False    Leaving
 //	the source was not read            Unknown  NotRead
-//	nothing was told                   Unknown  NotTold
+//	nothing was told                   Unknown  NotReported
 //	it is True, and a Secret is gone   False    SecretMissing
 //	it is not, and a Secret is gone    as it was told last, and names the Secret
-//	it is True of another revision     False    OtherRevision
+//	it is True of another revision     False    RevisionMismatch
 //	else                               as it was told last
 func (t Told) ready(l ToldLink) object.Condition {
 	told := slices.IndexFunc(l.Conditions, func(c object.Condition) bool { return c.Type == object.Ready })

@@ -37,10 +37,10 @@ func (v Pair) Secrets() []object.Key {
 // at, whole, and never written.
 //
 //	not looked for, or not whole     Unknown
-//	not there                        NoSecret
-//	with our mark                    OwnSecret: what linkwright wrote is no secret manager's
+//	not there                        SecretNotFound
+//	with our mark                    SecretStillManaged: what linkwright wrote is no secret manager's
 //	being deleted                    Going
-//	Linkerd could not use it         BadSecret
+//	Linkerd could not use it         SecretInvalid
 func (v Pair) Existing() (*linkerd.Credential, *object.Reason) {
 	if why := v.OwnSecret(); why != nil {
 		return nil, why

@@ -13,14 +13,14 @@ const Settles = 5 * time.Minute
 // counts are the stages that make a link ready or not, with the reason of each. That nobody serves behind a mirror is no fault
 // of the link.
 //
-//	stage                  reason         settles by itself
-//	renders                NotRendered    while the target has given no token yet, or it is about to be verified
-//	target reachable       TargetNotRead  no
-//	trust anchors shared   AnchorsApart   no
-//	access works           AccessFails    no
-//	credentials written    NotWritten     yes
-//	controller leads       NotLed         yes
-//	gateway alive          GatewayDead    while the link is being set up: the first probes come late
+//	stage                  reason                 settles by itself
+//	renders                NotRendered            while the target has given no token yet, or it is about to be verified
+//	target reachable       TargetNotRead          no
+//	trust anchors shared   TrustAnchorsNotShared  no
+//	access works           CredentialNotAccepted  no
+//	credentials written    CredentialsNotWritten  yes
+//	controller leads       ControllerNotLeading   yes
+//	gateway alive          GatewayNotAlive        while the link is being set up: the first probes come late
 func counts() map[Stage]reason.Code {
 	return map[Stage]reason.Code{
 		Renders: reason.NotRendered, Reachable: reason.TargetNotRead, Trusted: reason.TrustAnchorsNotShared, Works: reason.CredentialNotAccepted, Written: reason.CredentialsNotWritten, Leads: reason.ControllerNotLeading, Gateway: reason.GatewayNotAlive,

@@ -124,7 +124,7 @@ soak: controlplane soak-histories ## every test at its full size
 	GOGC=400 LINKWRIGHT_CLUSTERS=1 $(GO) test -count=1 -v -timeout 12h -run '^TestSweep$$' ./cmd/linkwright -sweep 0 -sweep-labs 3
 
 # Rare garbage collection makes it faster.
-soak-histories: controlplane ## random histories at full size (docs/soak.md)
+soak-histories: controlplane ## random histories at full size (docs/explanation/soak.md)
 	GOGC=400 HISTORIES=$(HISTORIES) HISTORY_SEED=$(HISTORY_SEED) \
 		$(GO) test -count=1 -v -timeout $(SOAK_TIMEOUT) -run '^TestHistories$$' ./hack/history
 	GOGC=400 HISTORIES=$(RENAMES) HISTORY_SEED=$(HISTORY_SEED) \
@@ -139,7 +139,7 @@ bench-once: ## every benchmark once
 	$(GO) -C bench build -o ../bin/bench .
 
 # Never part of a timed test: figures of a busy machine say nothing.
-bench: controlplane ## the figures of docs/performance.md
+bench: controlplane ## the figures of docs/explanation/performance.md
 	$(GO) test -run '^$$' -bench . -timeout 60m ./render/fleet ./render/overlay
 	$(GO) test -run '^$$' -bench Validate -timeout 10m ./cmd/linkwright
 	$(GO) test -run '^$$' -bench 'Plan|Render|Drift' -benchtime 20x -timeout 10m ./sync/plan

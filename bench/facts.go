@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// paced is for how long a link that followed a fact does not follow the next (docs/engine.md), and a little more.
+// paced is for how long a link that followed a fact does not follow the next (docs/explanation/engine.md), and a little more.
 const paced = 31 * time.Second
 
 // What is measured in turn.

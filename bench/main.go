@@ -1,4 +1,4 @@
-// Command bench takes the figures of docs/performance.md on real API servers. Every figure is a ratio, or a count, of one
+// Command bench takes the figures of docs/explanation/performance.md on real API servers. Every figure is a ratio, or a count, of one
 // run on one server: medians over rounds in which all arms take their turns, in alternating order.
 package main
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tell prints what was measured: the arms, and the ratios of which docs/performance.md speaks.
+// tell prints what was measured: the arms, and the ratios of which docs/explanation/performance.md speaks.
 func (c *contest) tell(widths []int) {
 	n := float64(len(c.objects[first]))
 	arms := []string{oneShotName, daemonName, fluxName}

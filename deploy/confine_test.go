@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write deploy/confine/confine.yaml")
 func confinement(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	out.WriteString(`# Admission policies by which linkwright confines its own account: what RBAC cannot say (docs/threat-model.md). They are for
+	out.WriteString(`# Admission policies by which linkwright confines its own account: what RBAC cannot say (docs/explanation/threat-model.md). They are for
 # requests of that account alone. Made by go test ./deploy -run TestConfinementFile -update; linkwright rbac --confine prints them for other names.
 `)
 	for i, o := range confine.Objects(confine.Account{

@@ -104,7 +104,7 @@ func TestDenied(t *testing.T) {
 func (b *bed) install() map[string][]*unstructured.Unstructured {
 	b.Helper()
 	installed := map[string][]*unstructured.Unstructured{
-		"west": append(build(b.T, "../examples/install/home", map[string]bool{}), b.rbac("west")...),
+		"west": append(build(b.T, "../examples/install/management", map[string]bool{}), b.rbac("west")...),
 		"east": cluster(b.T, "west"),
 	}
 	for name, objects := range installed {

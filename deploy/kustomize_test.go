@@ -178,7 +178,7 @@ func put(at any, path []string, value any) bool {
 // TestEveryFileIsUsed: a manifest that no kustomization names is one that nobody applies.
 func TestEveryFileIsUsed(t *testing.T) {
 	read := map[string]bool{}
-	for _, dir := range []string{"deployment", "cronjob", "cluster", "confine", "sweep", "../examples/install/home", "../examples/install/west"} {
+	for _, dir := range []string{"deployment", "cronjob", "cluster", "confine", "sweep", "../examples/install/management", "../examples/install/west"} {
 		seen := map[string]bool{}
 		for _, o := range build(t, dir, read) {
 			id := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
@@ -206,7 +206,7 @@ func TestPods(t *testing.T) {
 	for dir, want := range map[string][]any{
 		"deployment": {"run", "--git-cache=/var/cache/linkwright", "--log-format=json"},
 		"cronjob":    {"sync", "--git-cache=/var/cache/linkwright"},
-		"../examples/install/home": {
+		"../examples/install/management": {
 			"run", "--git-cache=/var/cache/linkwright", "--log-format=json", "--repo=https://git.example.com/mesh/fleet.git", "--git-credentials-dir=/etc/linkwright/git",
 		},
 	} {

@@ -120,7 +120,7 @@ func (g grant) called() string {
 // granted are all rights that the bases give, in a member and in the management cluster.
 func granted(t *testing.T) (out []grant) {
 	t.Helper()
-	for _, dir := range []string{"cluster", "confine", "home", "sweep"} {
+	for _, dir := range []string{"cluster", "confine", "management", "sweep"} {
 		out = append(out, grants(t, build(t, dir, map[string]bool{}))...)
 	}
 	return append(out, // of linkwright cluster add
@@ -163,7 +163,7 @@ func tried(g grant) bool {
 
 // The page says what the table says.
 func TestThreatPage(t *testing.T) {
-	const page, begin, end = "../docs/threat-model.md", "<!-- rights -->\n", "<!-- /rights -->"
+	const page, begin, end = "../docs/explanation/threat-model.md", "<!-- rights -->\n", "<!-- /rights -->"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

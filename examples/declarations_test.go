@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-const declarations = "../docs/declarations.md"
+const declarations = "../docs/reference/declarations.md"
 
 // TestDeclarations: the reference shows every field, with what schemas and explain say of it.
 func TestDeclarations(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 const (
 	readme         = "../README.md"
 	referencePages = "../docs/reference/"
-	architecture   = "../docs/architecture.md"
+	architecture   = "../docs/explanation/architecture.md"
 	module         = "github.com/linkwright/linkwright"
 )
 
@@ -198,13 +198,13 @@ func among(all, some []string) string {
 // TestCI: every command that the page shows is one that a script runs.
 func TestCI(t *testing.T) {
 	scripts := strings.Join(depend(t, "../cmd/linkwright/testdata/script/validate-*.txtar"), "")
-	commands := regexp.MustCompile(`(?m)linkwright validate fleet.*$`).FindAllString(text(t, "../docs/ci.md"), -1)
+	commands := regexp.MustCompile(`(?m)linkwright validate fleet.*$`).FindAllString(text(t, "../docs/how-to/ci.md"), -1)
 	if len(commands) == 0 {
-		t.Error("docs/ci.md shows no command")
+		t.Error("docs/how-to/ci.md shows no command")
 	}
 	for _, c := range commands {
 		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(c) + `(;|\n)`).MatchString(scripts) {
-			t.Errorf("docs/ci.md: no script runs %q", c)
+			t.Errorf("docs/how-to/ci.md: no script runs %q", c)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%s is too long", p)
 		}
 	}
-	for _, p := range []string{readme, architecture, declarations, "../docs/ci.md", "../docs/git.md", "../docs/threat-model.md", "../CHANGELOG.md"} {
+	for _, p := range []string{readme, architecture, declarations, "../docs/how-to/ci.md", "../docs/how-to/git.md", "../docs/explanation/threat-model.md", "../CHANGELOG.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(text(t, p), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(p), m[1])); err != nil {
 				t.Errorf("%s: %v", p, err)

@@ -40,15 +40,13 @@ func TestProse(t *testing.T) {
 // pages are the README and all of docs, but for design notes.
 func pages(t *testing.T) []string {
 	t.Helper()
-	out := []string{readme}
-	for _, pattern := range []string{"../docs/*.md", referencePages + "*.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no %s: %v", pattern, err)
-		}
-		out = append(out, found...)
+	found, err := filepath.Glob("../docs/*/*.md")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
 	}
-	return out
+	return append([]string{readme}, slices.DeleteFunc(found, func(page string) bool {
+		return filepath.Base(filepath.Dir(page)) == "design"
+	})...)
 }
 
 // sentences are those of a page's paragraphs and items of lists. Code counts as one word.
@@ -98,7 +96,11 @@ func wordsOf(s string) (n int) {
 // TestLinks: every link of a page leads to a file, and to a heading in it.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
-	for _, page := range append(pages(t), "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md") {
+	notes, err := filepath.Glob("../docs/design/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range slices.Concat(pages(t), notes, []string{"../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md"}) {
 		for _, m := range link.FindAllStringSubmatch(text(t, page), -1) {
 			to := page
 			if m[1] != "" {

@@ -12,7 +12,7 @@ func TestThreats(t *testing.T) {
 	named := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz)\\w+)`")
 	found := map[string]string{} // all tests of a package
 	lines := 0
-	for line := range strings.Lines(text(t, "../docs/threat-model.md")) {
+	for line := range strings.Lines(text(t, "../docs/explanation/threat-model.md")) {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| tried ") || strings.HasPrefix(line, "| where ") || strings.HasPrefix(line, "| --- ") {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// How many histories are played and from which seed on, and a script to play instead: see docs/soak.md.
+// How many histories are played and from which seed on, and a script to play instead: see docs/explanation/soak.md.
 const (
 	envCount  = "HISTORIES"
 	envSeed   = "HISTORY_SEED"
@@ -89,7 +89,7 @@ func tell(t *testing.T, p *Player, events []Event, seed uint64, why string, n ui
 		return
 	}
 	events, why = p.Shrink(events)
-	t.Errorf("seed %d: %s\nthe shortest script found that breaks a promise (docs/soak.md says how to play it):\n%s", seed, why, Script(events))
+	t.Errorf("seed %d: %s\nthe shortest script found that breaks a promise (docs/explanation/soak.md says how to play it):\n%s", seed, why, Script(events))
 }
 
 // A script is played line by line, with all that is written.
@@ -113,7 +113,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// Scripts that broke a promise once, by the seeds that docs/soak.md judges, keep them now.
+// Scripts that broke a promise once, by the seeds that docs/explanation/soak.md judges, keep them now.
 func TestFinds(t *testing.T) {
 	finds, err := filepath.Glob("testdata/finds/*")
 	if err != nil || len(finds) == 0 {

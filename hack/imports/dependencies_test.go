@@ -23,7 +23,7 @@ func TestDependencies(t *testing.T) {
 	if err := json.Unmarshal(raw, &mod); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/dependencies.md")
+	page, err := os.ReadFile("../../docs/explanation/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDependencies(t *testing.T) {
 	for _, r := range mod.Require {
 		switch {
 		case !r.Indirect && !rows[r.Path]:
-			t.Errorf("docs/dependencies.md does not say what %s is for", r.Path)
+			t.Errorf("docs/explanation/dependencies.md does not say what %s is for", r.Path)
 		case !r.Indirect:
 			delete(rows, r.Path)
 		default:
@@ -45,11 +45,11 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 	for path := range rows {
-		t.Errorf("docs/dependencies.md has a row of %s, which go.mod does not require", path)
+		t.Errorf("docs/explanation/dependencies.md has a row of %s, which go.mod does not require", path)
 	}
 	for left := range strings.SplitSeq(others, "`") {
 		if strings.HasPrefix(left, "github.com/") {
-			t.Errorf("docs/dependencies.md tells of %s, which nothing brings in", left)
+			t.Errorf("docs/explanation/dependencies.md tells of %s, which nothing brings in", left)
 		}
 	}
 }

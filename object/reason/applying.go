@@ -30,7 +30,7 @@ func applying() Group {
 		{
 			Code:    OverlayInvalid,
 			Meaning: "The cluster's overlay is wrong, or changes something that an overlay must not change.",
-			Remedy:  "The message says what and where ([overlays](docs/overlays.md)).",
+			Remedy:  "The message says what and where ([overlays](docs/how-to/overlays.md)).",
 		},
 		{
 			Code:    KindNotServed,

@@ -38,14 +38,14 @@ func credentials() Group {
 			Code:    CredentialNotAccepted,
 			Meaning: "The target refused a request that linkwright sent with the link's credential. The message names the request.",
 			Remedy: "Grant it, or correct `apiServer`. If linkwright cannot reach what the source's pods can reach, declare " +
-				"`preflight: Skip` or `Warn` ([credentials](docs/credentials.md#a-credential-is-verified-first)).",
+				"`preflight: Skip` or `Warn` ([credentials](docs/explanation/credentials.md#a-credential-is-verified-first)).",
 		},
 		{
 			Code: CredentialNotLoaded,
 			Meaning: "Linkerd's destination controller in the source still uses a former credential, or restarts to load the new " +
 				"one.",
 			Remedy: "Nothing if the message names a time. Otherwise grant `get` and `patch` on the Deployment " +
-				"`linkerd-destination`, or restart it ([how](docs/credentials.md#the-control-plane-is-restarted)).",
+				"`linkerd-destination`, or restart it ([how](docs/explanation/credentials.md#the-control-plane-is-restarted)).",
 		},
 		{
 			Code:    CredentialInUse,
@@ -55,12 +55,12 @@ func credentials() Group {
 		{
 			Code:    SecretNotFound,
 			Meaning: "`credentials.mode` is `Existing`, and the Secret in the message does not exist.",
-			Remedy:  "Have your secret manager write it ([credentials](docs/credentials.md)).",
+			Remedy:  "Have your secret manager write it ([credentials](docs/explanation/credentials.md)).",
 		},
 		{
 			Code:    SecretInvalid,
 			Meaning: "`credentials.mode` is `Existing`, and Linkerd cannot use the Secret in the message.",
-			Remedy:  "Have your secret manager write it as [the docs](docs/credentials.md) describe.",
+			Remedy:  "Have your secret manager write it as [the docs](docs/explanation/credentials.md) describe.",
 		},
 		{
 			Code:    SecretStillManaged,

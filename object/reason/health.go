@@ -45,27 +45,27 @@ func health() Group {
 		{
 			Code:    CredentialsNotWritten,
 			Meaning: "A Secret of the link is not there yet.",
-			Remedy:  "See [health](docs/health.md#what-to-do).",
+			Remedy:  "See [health](docs/explanation/health.md#what-to-do).",
 		},
 		{
 			Code:    ControllerNotReady,
 			Meaning: "The link's controller is missing or not ready.",
-			Remedy:  "See its pods ([health](docs/health.md#what-to-do)).",
+			Remedy:  "See its pods ([health](docs/explanation/health.md#what-to-do)).",
 		},
 		{
 			Code:    ControllerNotLeading,
 			Meaning: "No controller holds the link's Lease, so nothing is mirrored.",
-			Remedy:  "See the controller's log ([health](docs/health.md#what-to-do)).",
+			Remedy:  "See the controller's log ([health](docs/explanation/health.md#what-to-do)).",
 		},
 		{
 			Code:    GatewayNotAlive,
 			Meaning: "The controller's probe of the target's gateway fails: no mirror has a ready address.",
-			Remedy:  "Check that the source's pods reach the gateway ([health](docs/health.md#gateway-alive)).",
+			Remedy:  "Check that the source's pods reach the gateway ([health](docs/explanation/health.md#gateway-alive)).",
 		},
 		{
 			Code:    MirrorsWithoutEndpoints,
 			Meaning: "A mirror has no endpoint, because no pod serves behind it.",
-			Remedy:  "Check the Services in the target ([health](docs/health.md#what-to-do)).",
+			Remedy:  "Check the Services in the target ([health](docs/explanation/health.md#what-to-do)).",
 		},
 		{
 			Code:    NoMirrors,

@@ -22,7 +22,7 @@ func identity() Group {
 			Meaning: "Two names lead to one cluster. If the record or the cluster's base inventory knows the right name, only the " +
 				"other one is blocked.",
 			Remedy: "Correct the access in the message, remove one declaration, or declare one as a second name " +
-				"([identity](docs/declarations.md#identity)).",
+				"([identity](docs/reference/declarations.md#identity)).",
 		},
 		{
 			Code:    ClusterChanged,
@@ -33,20 +33,20 @@ func identity() Group {
 			Code:    ClusterRenamed,
 			Meaning: "linkwright wrote to this cluster under another name.",
 			Remedy: "Declare the former name, and this one as its second name ([another " +
-				"name](docs/declarations.md#another-name-for-a-cluster)). Or run `linkwright accept cluster NAME=UID`: it " +
+				"name](docs/reference/declarations.md#another-name-for-a-cluster)). Or run `linkwright accept cluster NAME=UID`: it " +
 				"removes all links of the former name, and links the cluster again.",
 		},
 		{
 			Code:    NamespaceChanged,
 			Meaning: "`spec.linkerd` names other namespaces than those in which linkwright created objects.",
 			Remedy: "Put the former namespaces back. To move, declare `state: Leaving` with the former ones, and the new ones when " +
-				"nothing is left there ([identity](docs/declarations.md#identity)).",
+				"nothing is left there ([identity](docs/reference/declarations.md#identity)).",
 		},
 		{
 			Code:    NonFastForward,
 			Meaning: "The commit to apply does not descend from the commit that was applied in this cluster before.",
 			Remedy: "Push a commit on top of both, or allow it: `linkwright allow non-fast-forward COMMIT` " +
-				"([non-fast-forward](docs/git.md#non-fast-forward)).",
+				"([non-fast-forward](docs/how-to/git.md#non-fast-forward)).",
 		},
 		{
 			Code:    NewerLeader,
@@ -64,7 +64,7 @@ func identity() Group {
 			Code:    OrphanedObjects,
 			Meaning: "A cluster that is removed or leaves has objects with linkwright's label that no inventory lists.",
 			Remedy: "Delete those that are not needed, or run `linkwright abandon NAME` " +
-				"([orphans](docs/prune.md#orphans-and-what-nobody-declares)).",
+				"([orphans](docs/explanation/prune.md#orphans-and-what-nobody-declares)).",
 		},
 		{
 			Code:    Abandoned,

@@ -27,7 +27,7 @@ func linkerd() Group {
 			Code: LinkerdTooOld,
 			Meaning: "The cluster runs a Linkerd that is too old for its end of the link. The message names the version and what " +
 				"does not work.",
-			Remedy: "Upgrade as the message says. Other links go on ([versions](docs/versions.md)).",
+			Remedy: "Upgrade as the message says. Other links go on ([versions](docs/reference/versions.md)).",
 		},
 		{
 			Code:    LinkerdConfigInvalid,
@@ -68,7 +68,7 @@ func linkerd() Group {
 			Code:    TrustAnchorsNotShared,
 			Meaning: "Source and target have no valid trust anchor in common. The message names fingerprints and last days.",
 			Remedy: "Give each cluster the anchors of both, and restart the proxies ([trust " +
-				"anchors](docs/credentials.md#trust-anchors)).",
+				"anchors](docs/explanation/credentials.md#trust-anchors)).",
 		},
 		{
 			Code:    TrustAnchorExpiring,

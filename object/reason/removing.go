@@ -22,7 +22,7 @@ func removing() Group {
 		{
 			Code: PruneLimitExceeded,
 			Meaning: "The revision would remove more clusters, links or mirrored Services than its limits allow. linkwright removes " +
-				"nothing anywhere ([limits](docs/prune.md#limits)).",
+				"nothing anywhere ([limits](docs/explanation/prune.md#limits)).",
 			Remedy: "Restore the declarations, declare `state: Leaving` for a cluster that is to go, or approve it: `linkwright " +
 				"approve HASH`.",
 		},
@@ -50,7 +50,7 @@ func removing() Group {
 			Code:    Draining,
 			Meaning: "Linkerd's controller removes the mirrors of a removed link.",
 			Remedy: "Nothing. linkwright deletes what is left at `prune.drainDeadline` " +
-				"([how](docs/prune.md#the-gates-of-an-unlink)).",
+				"([how](docs/explanation/prune.md#the-gates-of-an-unlink)).",
 		},
 		{
 			Code:    Terminating,
@@ -84,7 +84,7 @@ func removing() Group {
 		},
 		{
 			Code:    WaitingForReplacement,
-			Meaning: "A replaced object stays until its replacement is written and ready ([moves](docs/prune.md#moves)).",
+			Meaning: "A replaced object stays until its replacement is written and ready ([moves](docs/explanation/prune.md#moves)).",
 			Remedy: "Nothing. The message names what the replacement lacks. To give it up, declare the former state, or remove the " +
 				"new link.",
 		},

@@ -141,7 +141,7 @@ func pods(a Account, controller func(string) string) []check {
 // arguments are those that package render gives a controller, beside its namespace, its probe and its target.
 const arguments = `^(service-mirror|-log-level=[a-z]+|-log-format=plain|-event-requeue-limit=[0-9]+|-enable-headless-services|-enable-pprof=false)$`
 
-// podFields are those of a controller's pod: rendered, of overlays (docs/overlays.md), filled in by the API server.
+// podFields are those of a controller's pod: rendered, of overlays (docs/how-to/overlays.md), filled in by the API server.
 func podFields() []string {
 	return []string{
 		"serviceAccountName", "automountServiceAccountToken", "securityContext", "containers", "volumes", "affinity",

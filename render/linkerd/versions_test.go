@@ -78,9 +78,9 @@ func TestFactsOfOldLinkerd(t *testing.T) {
 	}
 }
 
-// The table of docs/versions.md is that of the code.
+// The table of docs/reference/versions.md is that of the code.
 func TestReleasesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/versions.md")
+	text, err := os.ReadFile("../../docs/reference/versions.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +97,6 @@ func TestReleasesAreDocumented(t *testing.T) {
 	}
 	got := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return !strings.HasPrefix(line, "| 2.") })
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/versions.md: -want +got\n%s", diff)
+		t.Errorf("docs/reference/versions.md: -want +got\n%s", diff)
 	}
 }

@@ -15,7 +15,7 @@ type rule string
 
 const (
 	noName          = "it is not a valid name: use at most 63 letters, digits, dashes, dots and underscores, with an optional domain and slash before"
-	noPodAnnotation = "a pod may have only the annotations that docs/overlays.md lists, because others can make a webhook or the container runtime change it"
+	noPodAnnotation = "a pod may have only the annotations that docs/how-to/overlays.md lists, because others can make a webhook or the container runtime change it"
 )
 
 func among(rows []marks.Mark, key string) rule {

@@ -36,7 +36,7 @@ func (e boundError) Unwrap() error { return e.error }
 // blames says that an error of a build is about what it was given, and what to do about it; else this machine failed.
 func blames(err error) (hint string, blamed bool) {
 	if _, ok := errors.AsType[boundError](err); ok {
-		return "make it smaller: docs/kustomize.md lists the limits of a build", true
+		return "make it smaller: docs/explanation/kustomize.md lists the limits of a build", true
 	}
 	_, blamed = errors.AsType[buildError](err)
 	return "", blamed

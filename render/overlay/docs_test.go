@@ -12,9 +12,9 @@ import (
 	"github.com/linkwright/linkwright/render/marks"
 )
 
-// TestPage: the tables of docs/overlays.md are those of the code; -update writes them.
+// TestPage: the tables of docs/how-to/overlays.md are those of the code; -update writes them.
 func TestPage(t *testing.T) {
-	const page = "../../docs/overlays.md"
+	const page = "../../docs/how-to/overlays.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 
 // TestPageExample: the page's Component does what it shows.
 func TestPageExample(t *testing.T) {
-	text, err := os.ReadFile("../../docs/overlays.md")
+	text, err := os.ReadFile("../../docs/how-to/overlays.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,7 +193,7 @@ func TestFlattenFailure(t *testing.T) {
 	}
 	tree["a.yaml"].Data = append(tree["a.yaml"].Data, "---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n"...)
 	_, problems, err := newCage(t, Options{Limits: Limits{Objects: 1}}).Flatten(t.Context(), tree)
-	want := "kustomization.yaml: cannot be built: 2 objects: at most 1 are allowed (make it smaller: docs/kustomize.md lists the limits of a build)\n"
+	want := "kustomization.yaml: cannot be built: 2 objects: at most 1 are allowed (make it smaller: docs/explanation/kustomize.md lists the limits of a build)\n"
 	if diff := cmp.Diff(want, lines(problems)); diff != "" || err != nil {
 		t.Errorf("Flatten(too many objects): %v, -want +got\n%s", err, diff)
 	}

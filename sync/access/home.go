@@ -76,7 +76,7 @@ func (h *Home) Secret(ctx context.Context, name string) (map[string][]byte, erro
 	var secret corev1.Secret
 	err := h.decode(ctx, h.Key("Secret", name), &secret)
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w: name it in the Role linkwright-secrets of namespace %s (deploy/home)", err, h.Namespace)
+		err = fmt.Errorf("%w: name it in the Role linkwright-secrets of namespace %s (deploy/management)", err, h.Namespace)
 	}
 	return secret.Data, err
 }
@@ -177,7 +177,7 @@ func (h *Home) watched(ctx context.Context, key object.Key) (object.Record, bool
 	seen, err := h.conn.Live(ctx, h.watchList())
 	if why := seen.Hides(key); err == nil && why != nil {
 		h.unwatched.Do(func() {
-			h.log.Warn("linkwright may not watch an object in the management cluster, so each sync reads it again: grant get, list and watch on it, as deploy/home and linkwright cluster add do",
+			h.log.Warn("linkwright may not watch an object in the management cluster, so each sync reads it again: grant get, list and watch on it, as deploy/management and linkwright cluster add do",
 				"object", key.String())
 		})
 		return object.Record{}, false, nil

@@ -193,7 +193,7 @@ func advice(r *Refusal) string {
 	case r.Code == http.StatusUnauthorized:
 		return " (the token is missing or wrong)"
 	case r.Code == http.StatusForbidden:
-		return " (the token may not write commit statuses: see docs/git.md for the right it needs)"
+		return " (the token may not write commit statuses: see docs/how-to/git.md for the right it needs)"
 	case r.Code == http.StatusNotFound:
 		return " (check the project's name, and that the token may write commit statuses there)"
 	case r.Code == http.StatusUnprocessableEntity:

@@ -45,7 +45,7 @@ const (
 )
 
 // hints is where a stage is explained.
-const hints = "https://github.com/linkwright/linkwright/blob/main/docs/health.md#"
+const hints = "https://github.com/linkwright/linkwright/blob/main/docs/explanation/health.md#"
 
 // Check tells of every cluster and of every stage of every link, in the manner of `linkerd check`; false: a check is an error.
 func (r Report) Check(w io.Writer, f Format) (bool, error) {

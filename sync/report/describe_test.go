@@ -21,7 +21,7 @@ Revision:   c
 Reason:     GatewayNotAlive
 Message:    no; address is ready
 Meaning:    The controller's probe of the target's gateway fails: no mirror has a ready address.
-What to do: Check that the source's pods reach the gateway (see docs/health.md).
+What to do: Check that the source's pods reach the gateway (see docs/explanation/health.md).
 
 END     CLUSTER  STATUS  MESSAGE
 source  west     Ready

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// docs/log.md has a row for every message.
+// docs/reference/log.md has a row for every message.
 func TestMessagesAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/log.md")
+	doc, err := os.ReadFile("../../docs/reference/log.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (a *gitAuth) add(f *pflag.FlagSet) {
 
 // addSecret is for the commands that have a management cluster.
 func (a *gitAuth) addSecret(f *pflag.FlagSet) {
-	f.StringVar(&a.secret, "git-secret", "", "Secret with credentials in --namespace of the management cluster, by their conventional keys (docs/git.md); read for every poll")
+	f.StringVar(&a.secret, "git-secret", "", "Secret with credentials in --namespace of the management cluster, by their conventional keys (docs/how-to/git.md); read for every poll")
 }
 
 // options adds what the flags say.

@@ -46,7 +46,7 @@ Admission policies come first. They confine the account to what linkwright does,
 which RBAC cannot: it has no prefixes of names and no fields.
 
 Apply new rights before a change that needs more of them, and after one that
-needs fewer. deploy/home has the rights in the management cluster. In the
+needs fewer. deploy/management has the rights in the management cluster. In the
 control plane's namespace the rights are for single Secrets, by name, so a new
 target needs new rights. With --wide they are for all Secrets there, including
 the issuer's key.`,

@@ -164,7 +164,7 @@ func with(o any, path []string, v any) any {
 // rendered are the Deployments that linkwright makes in its own goldens: of every option that a link has.
 func rendered(t *testing.T) (out []attack) {
 	t.Helper()
-	files, err := filepath.Glob("../render/testdata/*.txtar")
+	files, err := filepath.Glob("../testdata/render/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("goldens: %v, %v", files, err)
 	}

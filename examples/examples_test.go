@@ -197,7 +197,7 @@ func among(all, some []string) string {
 
 // TestCI: every command that the page shows is one that a script runs.
 func TestCI(t *testing.T) {
-	scripts := strings.Join(depend(t, "../cmd/linkwright/testdata/script/validate-*.txtar"), "")
+	scripts := strings.Join(depend(t, "../testdata/script/validate-*.txtar"), "")
 	commands := regexp.MustCompile(`(?m)linkwright validate fleet.*$`).FindAllString(text(t, "../docs/how-to/ci.md"), -1)
 	if len(commands) == 0 {
 		t.Error("docs/how-to/ci.md shows no command")

@@ -33,7 +33,7 @@ func TestRender(t *testing.T) {
 
 func archives(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txtar")
+	files, err := filepath.Glob("../testdata/render/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no goldens: %v", err)
 	}

@@ -161,7 +161,7 @@ func linkOfRelease(t *testing.T, r linkerd.Release) object.Object {
 // linkIn is as linkOfRelease, on top of one that was last applied in another version.
 func linkIn(t *testing.T, r linkerd.Release, last string) object.Object {
 	t.Helper()
-	for _, end := range readOn(t, filepath.Join("testdata", "linkerd-"+r.String()+".txtar"), last).ends {
+	for _, end := range readOn(t, filepath.Join("../testdata/render", "linkerd-"+r.String()+".txtar"), last).ends {
 		for _, o := range end.Objects {
 			if o.Key.Kind == "Link" && o.Key.Name == "east" {
 				return o

@@ -55,7 +55,7 @@ func managed(t *testing.T, known map[string]object.Record) {
 	t.Helper()
 	const name = "remote-discovery.txtar"
 	got := &txtar.Archive{Comment: []byte("What an API server lists as ours of the objects of " + name + ".\n")}
-	for _, end := range read(t, filepath.Join("testdata", name)).ends {
+	for _, end := range read(t, filepath.Join("../testdata/render", name)).ends {
 		for _, o := range end.Objects {
 			got.Files = append(got.Files, txtar.File{
 				Name: path.Join(string(end.End.Cluster), o.Key.Kind, o.Key.Namespace, o.Key.Name),
@@ -63,7 +63,7 @@ func managed(t *testing.T, known map[string]object.Record) {
 			})
 		}
 	}
-	file := filepath.Join("testdata", "managed", name)
+	file := filepath.Join("../testdata/render", "managed", name)
 	if *update {
 		if err := os.WriteFile(file, txtar.Format(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -35,10 +35,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens of scenarios")
 
-// TestScenarios runs testdata/sync/*.txtar, each over clusters in memory, in a bubble with a clock of its own. A file's
+// TestScenarios runs ../testdata/sync/*.txtar, each over clusters in memory, in a bubble with a clock of its own. A file's
 // first paragraph says a behaviour in words; then come commands, one a line, and the files that they name. See commands.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/sync/*.txtar")
+	files, err := filepath.Glob("../testdata/sync/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
 	}

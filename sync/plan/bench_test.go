@@ -138,7 +138,7 @@ func enlarge(s *state.Cluster) {
 // managedFields are what a real API server lists as ours of a link's objects, by kind and namespace: no name of a link stands in them.
 func managedFields(t testing.TB) map[object.Key]string {
 	t.Helper()
-	archive, err := txtar.ParseFile("../../render/testdata/managed/remote-discovery.txtar")
+	archive, err := txtar.ParseFile("../../testdata/render/managed/remote-discovery.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

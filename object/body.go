@@ -8,10 +8,10 @@ import (
 )
 
 // Body is the JSON of an object. It may hold a secret and redacts itself like Secret; only Bytes gives it away.
-type Body struct{ value hidden }
+type Body struct{ value opaque }
 
 // NewBody takes the bytes over: the caller must not change them.
-func NewBody(json []byte) Body { return Body{hide(json)} }
+func NewBody(json []byte) Body { return Body{newOpaque(json)} }
 
 // Bytes is the JSON itself.
 func (b Body) Bytes() []byte { return b.value.bytes() }

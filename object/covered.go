@@ -24,38 +24,38 @@ func (o Object) Covered(r Record) bool {
 // Coverage is Covered for many objects: an entry is parsed once, and objects of one kind mostly share it. The zero one is
 // ready. It is not for several goroutines.
 type Coverage struct {
-	known map[unique.Handle[string]]*fieldSet
+	sets map[unique.Handle[string]]*fieldSet
 }
 
-// mostKnown bounds what hostile writers could make a Coverage remember.
-const mostKnown = 1024
+// maxFieldSets bounds what hostile writers could make a Coverage remember.
+const maxFieldSets = 1024
 
 // Covers is Object.Covered.
 func (c *Coverage) Covers(o Object, r Record) bool {
-	set, known := c.known[r.Fields]
+	set, known := c.sets[r.Fields]
 	if !known {
 		set = parseFields(r.Fields.Value())
-		if c.known == nil {
-			c.known = map[unique.Handle[string]]*fieldSet{}
+		if c.sets == nil {
+			c.sets = map[unique.Handle[string]]*fieldSet{}
 		}
-		if len(c.known) < mostKnown {
-			c.known[r.Fields] = set
+		if len(c.sets) < maxFieldSets {
+			c.sets[r.Fields] = set
 		}
 	}
 	switch {
 	case set == nil:
 		return false
-	case set.everything:
+	case set.all:
 		return true
-	case !o.is(set.version):
+	case !o.hasAPIVersion(set.version):
 		return false
 	}
-	w := walk{json: o.Body.Bytes()}
-	return w.top(set) && !w.broken
+	w := scanner{json: o.Body.Bytes()}
+	return w.coversObject(set) && !w.invalid
 }
 
-// is says that an apiVersion is the object's.
-func (o Object) is(apiVersion string) bool {
+// hasAPIVersion says that an apiVersion is the object's.
+func (o Object) hasAPIVersion(apiVersion string) bool {
 	group, version, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {
 		group, version = "", apiVersion
@@ -63,21 +63,21 @@ func (o Object) is(apiVersion string) bool {
 	return group == o.Key.Group && version == o.Version
 }
 
-// top skips what the server never lists: the object's identity.
-func (w *walk) top(set *fieldSet) bool {
+// coversObject skips what the server never lists: the object's identity.
+func (w *scanner) coversObject(set *fieldSet) bool {
 	if !w.enter('{') {
 		return false
 	}
 	for w.more('}') {
-		switch name := w.name(); string(name) {
+		switch name := w.memberName(); string(name) {
 		case "apiVersion", "kind":
 			w.skip()
 		case "metadata":
-			if child := set.fields["metadata"]; child == nil || !w.metadata(child) {
+			if child := set.fields["metadata"]; child == nil || !w.coversMetadata(child) {
 				return false
 			}
 		default:
-			if child := set.fields[string(name)]; child == nil || !w.covered(child) {
+			if child := set.fields[string(name)]; child == nil || !w.coversValue(child) {
 				return false
 			}
 		}
@@ -85,16 +85,16 @@ func (w *walk) top(set *fieldSet) bool {
 	return true
 }
 
-func (w *walk) metadata(set *fieldSet) bool {
+func (w *scanner) coversMetadata(set *fieldSet) bool {
 	if set.atomic || !w.enter('{') {
-		return w.covered(set)
+		return w.coversValue(set)
 	}
 	for w.more('}') {
-		switch name := w.name(); string(name) {
+		switch name := w.memberName(); string(name) {
 		case "name", "namespace", "resourceVersion":
 			w.skip()
 		default:
-			if child := set.fields[string(name)]; child == nil || !w.covered(child) {
+			if child := set.fields[string(name)]; child == nil || !w.coversValue(child) {
 				return false
 			}
 		}
@@ -102,20 +102,20 @@ func (w *walk) metadata(set *fieldSet) bool {
 	return true
 }
 
-// covered steps over a value whose every field is in the set, or stops and says that there is one that is not.
-func (w *walk) covered(set *fieldSet) bool {
+// coversValue steps over a value whose every field is in the set, or stops and says that there is one that is not.
+func (w *scanner) coversValue(set *fieldSet) bool {
 	switch {
 	case set.atomic:
 		w.skip()
 	case w.enter('{'):
 		for w.more('}') {
-			if child := set.fields[string(w.name())]; child == nil || !w.covered(child) {
+			if child := set.fields[string(w.memberName())]; child == nil || !w.coversValue(child) {
 				return false
 			}
 		}
 	case w.enter('['):
 		for w.more(']') {
-			if !w.item(set.items) {
+			if !w.coversItem(set.items) {
 				return false
 			}
 		}
@@ -125,13 +125,13 @@ func (w *walk) covered(set *fieldSet) bool {
 	return true
 }
 
-// item: several entries may name one item that does not spell its whole key; any of them will do, so that
+// coversItem: several entries may name one item that does not spell its whole key; any of them will do, so that
 // their order decides nothing.
-func (w *walk) item(entries []listed) bool {
+func (w *scanner) coversItem(entries []listItem) bool {
 	from := w.at
 	for _, e := range entries {
-		named := e.names(w)
-		if w.at = from; named && w.covered(e.set) {
+		named := e.matches(w)
+		if w.at = from; named && w.coversValue(e.set) {
 			return true
 		}
 		w.at = from
@@ -139,42 +139,42 @@ func (w *walk) item(entries []listed) bool {
 	return false
 }
 
-// names says whether an entry is that of the list item that comes next.
-func (e listed) names(w *walk) bool {
+// matches says whether an entry is that of the list item that comes next.
+func (e listItem) matches(w *scanner) bool {
 	if e.value != nil {
-		return e.value.is(w)
+		return e.value.equals(w)
 	}
 	if !w.enter('{') {
 		return false
 	}
-	agree := 0
-	for agree < len(e.key) && w.more('}') {
-		key, spelled := e.key[string(w.name())]
-		if !spelled {
+	matching := 0
+	for matching < len(e.key) && w.more('}') {
+		key, isKey := e.key[string(w.memberName())]
+		if !isKey {
 			w.skip()
 			continue
 		}
-		if !key.is(w) {
+		if !key.equals(w) {
 			return false
 		}
-		agree++
+		matching++
 	}
-	return agree > 0 // what the item does not spell, the server filled in
+	return matching > 0 // what the item does not spell, the server filled in
 }
 
-// is steps over a value and says whether it is this one. The server escapes less than encoding/json does, and whoever may
+// equals steps over a value and says whether it is this one. The server escapes less than encoding/json does, and whoever may
 // write the object chooses the types of its keys: what differs in bytes is compared as values, unless it is plain.
-func (s *scalar) is(w *walk) bool {
+func (s *scalar) equals(w *scanner) bool {
 	raw := w.skip()
-	if same := bytes.Equal(raw, s.json); same || plain(raw) {
+	if same := bytes.Equal(raw, s.json); same || isPlain(raw) {
 		return same
 	}
 	v, err := decodeValue(raw)
 	return err == nil && reflect.DeepEqual(v, s.value)
 }
 
-// plain says that there is one way only to write a value.
-func plain(raw []byte) bool {
+// isPlain says that there is one way only to write a value.
+func isPlain(raw []byte) bool {
 	for _, c := range raw {
 		if c < ' ' || c > '~' || bytes.IndexByte([]byte(`\<>&{[`), c) >= 0 {
 			return false

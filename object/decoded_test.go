@@ -10,7 +10,7 @@ import (
 // coveredDecoded is Covered as it was first: it decodes both sides, and is what the other is held against.
 func coveredDecoded(o Object, r Record) bool {
 	raw := r.Fields.Value()
-	if raw == everything {
+	if raw == allFields {
 		return true
 	}
 	var fields map[string]any

@@ -30,19 +30,19 @@ func (d *draft) metadata(m metaac.ObjectMetaApplyConfiguration, owner string) {
 		d.json.Text("namespace", *m.Namespace)
 	}
 	d.json.Open("labels")
-	d.strings(m.Labels, d.json.Text, pair{OwnerLabel, owner}, pair{backupLabel, "true"})
+	d.stringMap(m.Labels, d.json.Text, pair{OwnerLabel, owner}, pair{backupLabel, "true"})
 	d.json.Open("annotations")
-	d.strings(m.Annotations, d.annotation, pair{DigestAnnotation, noDigest})
+	d.stringMap(m.Annotations, d.annotation, pair{DigestAnnotation, noDigest})
 }
 
 type pair struct{ name, value string }
 
-// strings writes the rest of a map, with our own members, which win, in order.
-func (d *draft) strings(m map[string]string, write func(name, value string), ours ...pair) {
-	var few [16]pair
-	all := append(few[:0], ours...)
+// stringMap writes the rest of a map, with our own members, which win, in order.
+func (d *draft) stringMap(m map[string]string, write func(name, value string), own ...pair) {
+	var buffer [16]pair
+	all := append(buffer[:0], own...)
 	for k, v := range m {
-		if !slices.ContainsFunc(ours, func(p pair) bool { return p.name == k }) {
+		if !slices.ContainsFunc(own, func(p pair) bool { return p.name == k }) {
 			all = append(all, pair{k, v})
 		}
 	}
@@ -86,9 +86,9 @@ func (d *draft) tree(m map[string]any, path ...string) error {
 	return nil
 }
 
-// fill writes the digest of all but its own annotation, and but the map where that is alone, and gives it. There are
+// setDigest writes the digest of all but its own annotation, and but the map where that is alone, and gives it. There are
 // always labels, so that there is a comma to go with what falls away.
-func (d *draft) fill() uint64 {
+func (d *draft) setDigest() uint64 {
 	const member = `"annotations":{`
 	from, to := d.from, d.to
 	if d.json[from-1] == '{' && d.json[to] == '}' {

@@ -7,15 +7,15 @@ import (
 
 // fieldSet is an entry of managedFields, or a part of one, as Covered reads it.
 type fieldSet struct {
-	everything bool   // of a record that After makes up
+	all bool   // of a record that After makes up
 	version    string // the apiVersion in whose terms it is: of an entry as a whole
 	atomic     bool   // no children: it covers all below it
 	fields     map[string]*fieldSet
-	items      []listed
+	items      []listItem
 }
 
-// listed is one item of a list: by key fields, or of a set by its value.
-type listed struct {
+// listItem is one item of a list: by key fields, or of a set by its value.
+type listItem struct {
 	key   map[string]*scalar
 	value *scalar
 	set   *fieldSet
@@ -29,8 +29,8 @@ type scalar struct {
 
 // parseFields gives nil for what is no field set.
 func parseFields(raw string) *fieldSet {
-	if raw == everything {
-		return &fieldSet{everything: true}
+	if raw == allFields {
+		return &fieldSet{all: true}
 	}
 	from := max(0, strings.IndexByte(raw, '{'))
 	var m map[string]any
@@ -55,7 +55,7 @@ func newFieldSet(m map[string]any) *fieldSet {
 		case "f":
 			set.fields[rest] = newFieldSet(child)
 		case "k", "v":
-			if e, ok := newEntry(what, rest); ok {
+			if e, ok := newListItem(what, rest); ok {
 				e.set = newFieldSet(child)
 				set.items = append(set.items, e)
 			}
@@ -64,7 +64,7 @@ func newFieldSet(m map[string]any) *fieldSet {
 	return set
 }
 
-func newEntry(what, raw string) (e listed, ok bool) {
+func newListItem(what, raw string) (e listItem, ok bool) {
 	v, err := decodeValue([]byte(raw))
 	if err != nil {
 		return e, false
@@ -73,9 +73,9 @@ func newEntry(what, raw string) (e listed, ok bool) {
 		e.value, err = newScalar(v)
 		return e, err == nil
 	}
-	spelled, _ := v.(map[string]any)
-	e.key = make(map[string]*scalar, len(spelled))
-	for name, v := range spelled {
+	members, _ := v.(map[string]any)
+	e.key = make(map[string]*scalar, len(members))
+	for name, v := range members {
 		if e.key[name], err = newScalar(v); err != nil {
 			return e, false
 		}

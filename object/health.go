@@ -11,10 +11,10 @@ import (
 
 // Health is what an object lacks to be ready, in words. Zero: nothing, or nobody judged it. It is comparable, and the same
 // words are kept once.
-type Health struct{ of unique.Handle[said] }
+type Health struct{ value unique.Handle[finding] }
 
-type said struct {
-	words  string
+type finding struct {
+	message  string
 	failed bool
 }
 
@@ -26,17 +26,17 @@ func (h Health) String() string {
 	if h.IsZero() {
 		return ""
 	}
-	return h.of.Value().words
+	return h.value.Value().message
 }
 
 // Failed says that whoever makes the object ready has given up: it will not be by waiting.
-func (h Health) Failed() bool { return !h.IsZero() && h.of.Value().failed }
+func (h Health) Failed() bool { return !h.IsZero() && h.value.Value().failed }
 
-func lacks(format string, a ...any) Health {
-	return Health{unique.Make(said{fmt.Sprintf(format, a...), false})}
+func notReady(format string, a ...any) Health {
+	return Health{unique.Make(finding{fmt.Sprintf(format, a...), false})}
 }
 
-func failed(c condition) Health { return Health{unique.Make(said{c.String(), true})} }
+func failed(c condition) Health { return Health{unique.Make(finding{c.String(), true})} }
 
 // HealthOf judges a live object by its status, as kstatus does (sigs.k8s.io/cli-utils pkg/kstatus/status, core.go and
 // generic.go); JSON that it cannot read is not judged. The first of these that is so is told:
@@ -65,8 +65,8 @@ func HealthIn(kind string, raw []byte) Health {
 	case "Lease":
 		return lease(raw)
 	}
-	var o live
-	if exactly.Unmarshal(judged(raw), &o) != nil { // a field Status of a custom resource is no status
+	var o liveObject
+	if exactly.Unmarshal(judgedFields(raw), &o) != nil { // a field Status of a custom resource is no status
 		return Health{}
 	}
 	if kind == "Deployment" {
@@ -75,10 +75,10 @@ func HealthIn(kind string, raw []byte) Health {
 	return o.generic()
 }
 
-// judged is what of an object is judged, as JSON.
-func judged(raw []byte) []byte {
+// judgedFields is what of an object is judged, as JSON.
+func judgedFields(raw []byte) []byte {
 	out := []byte{'{'}
-	take := func(part []byte) {
+	add := func(part []byte) {
 		if len(out) > 1 && out[len(out)-1] != '{' {
 			out = append(out, ',')
 		}
@@ -90,16 +90,16 @@ func judged(raw []byte) []byte {
 	}
 	for _, p := range parts {
 		field := map[string]string{"metadata": "generation", "spec": "replicas"}[p.Name]
-		within, ok := Parts(raw[p.From:p.To])
+		members, ok := Parts(raw[p.From:p.To])
 		switch {
 		case p.Name == "status", field != "" && !ok:
-			take(raw[p.Begin:p.To])
+			add(raw[p.Begin:p.To])
 		case field != "":
-			take(raw[p.Begin:p.From])
+			add(raw[p.Begin:p.From])
 			out = append(out, '{')
-			for _, q := range within {
+			for _, q := range members {
 				if q.Name == field {
-					take(raw[p.From+q.Begin : p.From+q.To])
+					add(raw[p.From+q.Begin : p.From+q.To])
 				}
 			}
 			out = append(out, '}')
@@ -108,8 +108,8 @@ func judged(raw []byte) []byte {
 	return append(out, '}')
 }
 
-// live is what of an object its readiness is read from.
-type live struct {
+// liveObject is what of an object its readiness is read from.
+type liveObject struct {
 	Metadata struct {
 		Generation int64 `json:"generation"`
 	} `json:"metadata"`
@@ -133,7 +133,7 @@ type condition struct {
 	ObservedGeneration int64  `json:"observedGeneration"`
 }
 
-const longest = 300 // bytes of a condition that are kept
+const maxConditionBytes = 300 // bytes of a condition that are kept
 
 // String is the condition in words: others wrote it.
 func (c condition) String() string {
@@ -144,13 +144,13 @@ func (c condition) String() string {
 	if c.Message != "" {
 		out += ": " + c.Message
 	}
-	if len(out) > longest {
-		out = strings.ToValidUTF8(out[:longest], "") + "…"
+	if len(out) > maxConditionBytes {
+		out = strings.ToValidUTF8(out[:maxConditionBytes], "") + "…"
 	}
 	return out
 }
 
-func (o live) condition(kind string) (condition, bool) {
+func (o liveObject) condition(kind string) (condition, bool) {
 	for _, c := range o.Status.Conditions {
 		if c.Type == kind {
 			return c, true
@@ -159,70 +159,70 @@ func (o live) condition(kind string) (condition, bool) {
 	return condition{}, false
 }
 
-// unseen: a controller that says what it has seen has not seen the last change.
-func (o live) unseen() Health {
+// notObserved: a controller that says what it has seen has not seen the last change.
+func (o liveObject) notObserved() Health {
 	if at := o.Status.ObservedGeneration; at != nil && *at < o.Metadata.Generation {
-		return lacks("its controller has not processed the last change yet")
+		return notReady("its controller has not processed the last change yet")
 	}
 	return Health{}
 }
 
-func (o live) generic() Health {
-	if h := o.unseen(); !h.IsZero() {
+func (o liveObject) generic() Health {
+	if h := o.notObserved(); !h.IsZero() {
 		return h
 	}
 	if c, ok := o.condition("Stalled"); ok && c.Status == "True" {
 		return failed(c)
 	}
 	if c, ok := o.condition("Reconciling"); ok && c.Status == "True" {
-		return lacks("%s", c)
+		return notReady("%s", c)
 	}
 	for _, kind := range []string{"Ready", "Available"} {
 		c, ok := o.condition(kind)
 		switch {
 		case ok && c.Status != "True":
-			return lacks("%s", c)
+			return notReady("%s", c)
 		case ok && c.ObservedGeneration > 0 && c.ObservedGeneration < o.Metadata.Generation:
-			return lacks("condition %s is from before the last change", kind)
+			return notReady("condition %s is from before the last change", kind)
 		}
 	}
 	return Health{}
 }
 
-// deadline is the reason of a Deployment's condition Progressing after spec.progressDeadlineSeconds.
-const deadline = "ProgressDeadlineExceeded"
+// progressDeadlineExceeded is the reason of a Deployment's condition Progressing after spec.progressDeadlineSeconds.
+const progressDeadlineExceeded = "ProgressDeadlineExceeded"
 
-func (o live) deployment() Health {
+func (o liveObject) deployment() Health {
 	if o.Status.ObservedGeneration == nil && o.Metadata.Generation > 0 {
-		return lacks("its controller has not processed it yet")
+		return notReady("its controller has not processed it yet")
 	}
-	if h := o.unseen(); !h.IsZero() {
+	if h := o.notObserved(); !h.IsZero() {
 		return h
 	}
-	if c, ok := o.condition("Progressing"); ok && c.Reason == deadline {
+	if c, ok := o.condition("Progressing"); ok && c.Reason == progressDeadlineExceeded {
 		return failed(c)
 	}
 	if c, ok := o.condition("ReplicaFailure"); ok && c.Status == "True" {
-		return lacks("%s", c)
+		return notReady("%s", c)
 	}
 	return o.replicas()
 }
 
-func (o live) replicas() Health {
+func (o liveObject) replicas() Health {
 	want, updated, all, available := int64(1), number(o.Status.Updated), number(o.Status.Replicas), number(o.Status.Available)
 	if n, ok := o.Spec.Replicas.(int64); ok {
 		want = n
 	}
 	switch {
 	case updated < want:
-		return lacks("%d of %d replicas are updated", updated, want)
+		return notReady("%d of %d replicas are updated", updated, want)
 	case all > updated:
-		return lacks("%d old replicas are still there", all-updated)
+		return notReady("%d old replicas are still there", all-updated)
 	case available < want:
-		return lacks("%d of %d replicas are available", available, want)
+		return notReady("%d of %d replicas are available", available, want)
 	}
 	if c, ok := o.condition("Available"); ok && c.Status != "True" {
-		return lacks("%s", c)
+		return notReady("%s", c)
 	}
 	return Health{}
 }

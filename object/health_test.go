@@ -70,7 +70,7 @@ func TestHealthIsShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := HealthOf("Server", []byte(`{"status":{"conditions":`+string(condition)+`}}`)).String()
-		if len(got) > longest+len("…") || !strings.HasSuffix(got, "ä…") {
+		if len(got) > maxConditionBytes+len("…") || !strings.HasSuffix(got, "ä…") {
 			t.Errorf("a long %s: %d bytes: %s", field, len(got), got)
 		}
 	}
@@ -92,7 +92,7 @@ func TestHealthOfMuchIsFast(t *testing.T) {
 		for _, kind := range []string{"Deployment", "Server"} {
 			begun := used(t)
 			got := HealthOf(kind, []byte(raw)).String()
-			if took := used(t) - begun; took > 2*time.Second || len(got) > 2*longest {
+			if took := used(t) - begun; took > 2*time.Second || len(got) > 2*maxConditionBytes {
 				t.Errorf("HealthOf(%s, %s): %s, %d bytes", kind, name, took, len(got))
 			}
 		}
@@ -119,7 +119,7 @@ func FuzzHealthOf(f *testing.F) {
 	f.Add("Server", []byte(`{"status":`))
 	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
 		got := HealthOf(kind, raw)
-		if s := got.String(); len(s) > longest+len("…") || !utf8.ValidString(s) || got.IsZero() != (s == "") {
+		if s := got.String(); len(s) > maxConditionBytes+len("…") || !utf8.ValidString(s) || got.IsZero() != (s == "") {
 			t.Errorf("HealthOf(%s, %s): %q, zero %t", kind, raw, s, got.IsZero())
 		}
 		v, err := decodeValue(raw)

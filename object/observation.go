@@ -98,7 +98,7 @@ func (o Observation) Records() iter.Seq2[Key, Record] {
 // Kind gives those of Records that are of a kind, in the same order.
 func (o Observation) Kind(group, kind string) iter.Seq2[Key, Record] {
 	return func(yield func(Key, Record) bool) {
-		for it := range merged(o.of(Key{Group: group, Kind: kind})) {
+		for it := range merged(o.layersOf(Key{Group: group, Kind: kind})) {
 			if !yield(Key{group, kind, it.Namespace, it.Name}, it.Record) {
 				return
 			}
@@ -154,15 +154,15 @@ func (i *Item) before(k Key) bool {
 	return i.Name < k.Name
 }
 
-// of gives the layers of the key's kind.
-func (o Observation) of(k Key) []Layer {
+// layersOf gives the layers of the key's kind.
+func (o Observation) layersOf(k Key) []Layer {
 	kind := Layer{Group: k.Group, Kind: k.Kind}
 	from, _ := slices.BinarySearchFunc(o.layers, kind, Layer.compare)
-	return o.layers[from : from+alike(o.layers[from:], kind)]
+	return o.layers[from : from+sameKind(o.layers[from:], kind)]
 }
 
-// alike counts the layers of a kind that come first.
-func alike(layers []Layer, kind Layer) int {
+// sameKind counts the layers of a kind that come first.
+func sameKind(layers []Layer, kind Layer) int {
 	n := slices.IndexFunc(layers, func(l Layer) bool { return l.compare(kind) != 0 })
 	if n < 0 {
 		return len(layers)
@@ -173,7 +173,7 @@ func alike(layers []Layer, kind Layer) int {
 func (o Observation) items() iter.Seq2[Key, *Item] {
 	return func(yield func(Key, *Item) bool) {
 		for rest := o.layers; len(rest) > 0; {
-			n := alike(rest, rest[0])
+			n := sameKind(rest, rest[0])
 			for it := range merged(rest[:n]) {
 				if !yield(Key{rest[0].Group, rest[0].Kind, it.Namespace, it.Name}, it) {
 					return
@@ -192,7 +192,7 @@ func merged(layers []Layer) iter.Seq[*Item] {
 			rest[i] = l.Items
 		}
 		for {
-			next := least(rest)
+			next := smallest(rest)
 			if next == nil || !yield(next) {
 				return
 			}
@@ -205,8 +205,8 @@ func merged(layers []Layer) iter.Seq[*Item] {
 	}
 }
 
-// least is the first of the least heads, nil where nothing is left.
-func least(rest [][]Item) *Item {
+// smallest is the first of the least heads, nil where nothing is left.
+func smallest(rest [][]Item) *Item {
 	var out *Item
 	for _, items := range rest {
 		if len(items) > 0 && (out == nil || items[0].Compare(*out) < 0) {
@@ -218,55 +218,55 @@ func least(rest [][]Item) *Item {
 
 // Edit makes another observation of one, which stays as it is. Of several edits of a key the last counts.
 type Edit struct {
-	of Observation
-	to map[Key]*Item // nil: dropped
+	base Observation
+	items map[Key]*Item // nil: dropped
 }
 
 // Edit begins one.
-func (o Observation) Edit() *Edit { return &Edit{of: o, to: map[Key]*Item{}} }
+func (o Observation) Edit() *Edit { return &Edit{base: o, items: map[Key]*Item{}} }
 
 // Put shows the object so, whatever was seen of it; with a zero body only its record is kept.
-func (e *Edit) Put(k Key, r Record, b Body) { e.to[k] = &Item{k.Namespace, k.Name, r, b} }
+func (e *Edit) Put(k Key, r Record, b Body) { e.items[k] = &Item{k.Namespace, k.Name, r, b} }
 
 // Drop shows the object no more.
-func (e *Edit) Drop(k Key) { e.to[k] = nil }
+func (e *Edit) Drop(k Key) { e.items[k] = nil }
 
 // Observation is what all edits so far make: only the kinds they touch are copied.
 func (e *Edit) Observation() Observation {
-	layers := slices.Clone(e.of.layers)
-	for rest := slices.SortedFunc(maps.Keys(e.to), Key.Compare); len(rest) > 0; {
+	layers := slices.Clone(e.base.layers)
+	for rest := slices.SortedFunc(maps.Keys(e.items), Key.Compare); len(rest) > 0; {
 		kind := Layer{Group: rest[0].Group, Kind: rest[0].Kind}
 		n := 1
 		for n < len(rest) && rest[n].Group == kind.Group && rest[n].Kind == kind.Kind {
 			n++
 		}
 		layers = slices.DeleteFunc(layers, func(l Layer) bool { return l.compare(kind) == 0 })
-		kind.Items = e.edited(rest[:n])
+		kind.Items = e.merge(rest[:n])
 		layers, rest = append(layers, kind), rest[n:]
 	}
-	out := NewObservation(e.of.Unserved, layers...)
-	out.Server, out.User, out.Unwatched, out.Hidden = e.of.Server, e.of.User, e.of.Unwatched, e.of.Hidden
+	out := NewObservation(e.base.Unserved, layers...)
+	out.Server, out.User, out.Unwatched, out.Hidden = e.base.Server, e.base.User, e.base.Unwatched, e.base.Hidden
 	return out
 }
 
-// edited gives the items of the kind of keys, which are all that is edited of it, in order.
-func (e *Edit) edited(keys []Key) []Item {
-	below := e.of.of(keys[0])
-	over := Layer{Items: make([]Item, len(keys))}
+// merge gives the items of the kind of keys, which are all that is edited of it, in order.
+func (e *Edit) merge(keys []Key) []Item {
+	base := e.base.layersOf(keys[0])
+	edits := Layer{Items: make([]Item, len(keys))}
 	size := len(keys)
 	for i, k := range keys {
-		over.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: stands for what it hides
-		if it := e.to[k]; it != nil {
-			over.Items[i] = *it
+		edits.Items[i] = Item{Namespace: k.Namespace, Name: k.Name} // dropped: stands for what it hides
+		if it := e.items[k]; it != nil {
+			edits.Items[i] = *it
 		}
 	}
-	for _, l := range below {
+	for _, l := range base {
 		size += len(l.Items)
 	}
 	out := make([]Item, 0, size)
-	for it := range merged(slices.Concat([]Layer{over}, below)) {
+	for it := range merged(slices.Concat([]Layer{edits}, base)) {
 		if len(keys) > 0 && keys[0].Namespace == it.Namespace && keys[0].Name == it.Name {
-			dropped := e.to[keys[0]] == nil
+			dropped := e.items[keys[0]] == nil
 			if keys = keys[1:]; dropped {
 				continue
 			}

@@ -10,15 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shown is an object as an observation tells of it.
-type shown struct {
+// seenObject is an object as an observation tells of it.
+type seenObject struct {
 	UID, Body string
 }
 
 // collected is an observation by everything that it answers, which must agree.
-func collected(t *testing.T, o Observation) map[Key]shown {
+func collected(t *testing.T, o Observation) map[Key]seenObject {
 	t.Helper()
-	out := map[Key]shown{}
+	out := map[Key]seenObject{}
 	var keys, bare []Key
 	for k, r := range o.Records() {
 		body, ok := o.Body(k)
@@ -28,7 +28,7 @@ func collected(t *testing.T, o Observation) map[Key]shown {
 		if !ok {
 			bare = append(bare, k)
 		}
-		keys, out[k] = append(keys, k), shown{r.UID, string(body.Bytes())}
+		keys, out[k] = append(keys, k), seenObject{r.UID, string(body.Bytes())}
 	}
 	if !slices.IsSortedFunc(keys, Key.Compare) || len(keys) != len(out) || o.Len() != len(out) {
 		t.Errorf("Records: %v, Len %d: not in order, or not once", keys, o.Len())
@@ -59,17 +59,17 @@ func TestObservation(t *testing.T) {
 	tests := []struct {
 		name   string
 		layers []Layer
-		want   map[Key]shown
+		want   map[Key]seenObject
 	}{
-		{"nothing", nil, map[Key]shown{}},
-		{"empty layers", []Layer{{Kind: "Pod"}, {Kind: "Link"}}, map[Key]shown{}},
-		{"kinds", []Layer{links, pods}, map[Key]shown{
+		{"nothing", nil, map[Key]seenObject{}},
+		{"empty layers", []Layer{{Kind: "Pod"}, {Kind: "Link"}}, map[Key]seenObject{}},
+		{"kinds", []Layer{links, pods}, map[Key]seenObject{
 			link("a"): {"1", ""}, link("b"): {"2", "{}"}, pod("", "z"): {"3", ""}, pod("a", "z"): {"4", ""}, pod("aa", "a"): {"5", ""},
 		}},
-		{"the first counts", []Layer{pods, {Kind: "Pod"}, bodies}, map[Key]shown{
+		{"the first counts", []Layer{pods, {Kind: "Pod"}, bodies}, map[Key]seenObject{
 			pod("", "z"): {"3", ""}, pod("a", "a"): {"6", "[]"}, pod("a", "z"): {"4", ""}, pod("aa", "a"): {"5", ""},
 		}},
-		{"and of one layer, too", []Layer{bodies, pods}, map[Key]shown{
+		{"and of one layer, too", []Layer{bodies, pods}, map[Key]seenObject{
 			pod("", "z"): {"3", ""}, pod("a", "a"): {"6", "[]"}, pod("a", "z"): {"7", "[1]"}, pod("aa", "a"): {"5", ""},
 		}},
 	}
@@ -115,17 +115,17 @@ func TestEdit(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(*Edit)
-		want map[Key]shown
+		want map[Key]seenObject
 	}{
-		{"nothing", func(*Edit) {}, map[Key]shown{a: {"1", "{}"}, b: {"3", ""}}},
-		{"put a new kind", func(e *Edit) { e.Put(c, Record{UID: "9"}, text) }, map[Key]shown{a: {"1", "{}"}, b: {"3", ""}, c: {"9", "[]"}}},
-		{"put over all layers", func(e *Edit) { e.Put(a, Record{UID: "9"}, Body{}) }, map[Key]shown{a: {"9", ""}, b: {"3", ""}}},
-		{"put twice", func(e *Edit) { e.Put(b, Record{UID: "8"}, text); e.Put(b, Record{UID: "9"}, Body{}) }, map[Key]shown{a: {"1", "{}"}, b: {"9", ""}}},
-		{"drop of all layers", func(e *Edit) { e.Drop(a) }, map[Key]shown{b: {"3", ""}}},
-		{"drop a whole kind", func(e *Edit) { e.Drop(b); e.Drop(a) }, map[Key]shown{}},
-		{"drop what is not there", func(e *Edit) { e.Drop(c) }, map[Key]shown{a: {"1", "{}"}, b: {"3", ""}}},
-		{"drop and put", func(e *Edit) { e.Drop(a); e.Put(a, Record{UID: "9"}, text) }, map[Key]shown{a: {"9", "[]"}, b: {"3", ""}}},
-		{"put and drop", func(e *Edit) { e.Put(c, Record{UID: "9"}, text); e.Drop(c) }, map[Key]shown{a: {"1", "{}"}, b: {"3", ""}}},
+		{"nothing", func(*Edit) {}, map[Key]seenObject{a: {"1", "{}"}, b: {"3", ""}}},
+		{"put a new kind", func(e *Edit) { e.Put(c, Record{UID: "9"}, text) }, map[Key]seenObject{a: {"1", "{}"}, b: {"3", ""}, c: {"9", "[]"}}},
+		{"put over all layers", func(e *Edit) { e.Put(a, Record{UID: "9"}, Body{}) }, map[Key]seenObject{a: {"9", ""}, b: {"3", ""}}},
+		{"put twice", func(e *Edit) { e.Put(b, Record{UID: "8"}, text); e.Put(b, Record{UID: "9"}, Body{}) }, map[Key]seenObject{a: {"1", "{}"}, b: {"9", ""}}},
+		{"drop of all layers", func(e *Edit) { e.Drop(a) }, map[Key]seenObject{b: {"3", ""}}},
+		{"drop a whole kind", func(e *Edit) { e.Drop(b); e.Drop(a) }, map[Key]seenObject{}},
+		{"drop what is not there", func(e *Edit) { e.Drop(c) }, map[Key]seenObject{a: {"1", "{}"}, b: {"3", ""}}},
+		{"drop and put", func(e *Edit) { e.Drop(a); e.Put(a, Record{UID: "9"}, text) }, map[Key]seenObject{a: {"9", "[]"}, b: {"3", ""}}},
+		{"put and drop", func(e *Edit) { e.Put(c, Record{UID: "9"}, text); e.Drop(c) }, map[Key]seenObject{a: {"1", "{}"}, b: {"3", ""}}},
 	}
 	for _, tt := range tests {
 		before := collected(t, was)
@@ -163,7 +163,7 @@ func TestObservationIsAMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for round := range 200 {
 		o, plain := randomLayers(r)
-		kept, want := []Observation{o}, []map[Key]shown{maps.Clone(plain)}
+		kept, want := []Observation{o}, []map[Key]seenObject{maps.Clone(plain)}
 		for range 6 {
 			e := o.Edit()
 			for range r.IntN(12) {
@@ -175,7 +175,7 @@ func TestObservationIsAMap(t *testing.T) {
 				}
 				it := randomItem(r)
 				e.Put(k, it.Record, it.Body)
-				plain[k] = shown{it.Record.UID, string(it.Body.Bytes())}
+				plain[k] = seenObject{it.Record.UID, string(it.Body.Bytes())}
 			}
 			o = e.Observation()
 			kept, want = append(kept, o), append(want, maps.Clone(plain))
@@ -197,8 +197,8 @@ func randomItem(r *rand.Rand) Item {
 }
 
 // randomLayers overlap, and hold some keys twice.
-func randomLayers(r *rand.Rand) (Observation, map[Key]shown) {
-	plain := map[Key]shown{}
+func randomLayers(r *rand.Rand) (Observation, map[Key]seenObject) {
+	plain := map[Key]seenObject{}
 	var layers []Layer
 	for range r.IntN(9) {
 		k := randomKey(r)
@@ -213,7 +213,7 @@ func randomLayers(r *rand.Rand) (Observation, map[Key]shown) {
 		for _, it := range l.Items {
 			k := Key{l.Group, l.Kind, it.Namespace, it.Name}
 			if _, ok := plain[k]; !ok {
-				plain[k] = shown{it.Record.UID, string(it.Body.Bytes())}
+				plain[k] = seenObject{it.Record.UID, string(it.Body.Bytes())}
 			}
 		}
 		layers = append(layers, l)

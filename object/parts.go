@@ -11,42 +11,42 @@ type Part struct {
 // Parts gives the members of a JSON object in order, none of them decoded; false: it is none. It is for what is known to be
 // JSON: not everything that is none is noticed.
 func Parts(json []byte) ([]Part, bool) {
-	w := walk{json: json}
+	w := scanner{json: json}
 	if !w.enter('{') {
 		return nil, false
 	}
 	var parts []Part
 	for w.more('}') {
 		p := Part{Begin: w.at}
-		p.Name = string(w.name())
+		p.Name = string(w.memberName())
 		value := w.skip()
 		p.From, p.To = w.at-len(value), w.at
 		parts = append(parts, p)
 	}
-	return parts, w.ended()
+	return parts, w.atEnd()
 }
 
 // Member gives the first member of that name of a JSON object, as Parts does, and a zero Part where there is none; false: it is
 // no object.
 func Member(json []byte, name string) (first Part, ok bool) {
-	w := walk{json: json}
+	w := scanner{json: json}
 	if !w.enter('{') {
 		return Part{}, false
 	}
 	for w.more('}') {
 		begin := w.at
-		found := string(w.name()) == name && first.To == 0
+		found := string(w.memberName()) == name && first.To == 0
 		value := w.skip()
 		if found {
 			first = Part{Name: name, Begin: begin, From: w.at - len(value), To: w.at}
 		}
 	}
-	return first, w.ended()
+	return first, w.atEnd()
 }
 
 // Items gives the items of a JSON list in order, as Parts does.
 func Items(json []byte) ([][]byte, bool) {
-	w := walk{json: json}
+	w := scanner{json: json}
 	if !w.enter('[') {
 		return nil, false
 	}
@@ -54,8 +54,8 @@ func Items(json []byte) ([][]byte, bool) {
 	for w.more(']') {
 		items = append(items, w.skip())
 	}
-	return items, w.ended()
+	return items, w.atEnd()
 }
 
-// ended says that nothing but white space follows.
-func (w *walk) ended() bool { return !w.broken && len(bytes.TrimSpace(w.json[w.at:])) == 0 }
+// atEnd says that nothing but white space follows.
+func (w *scanner) atEnd() bool { return !w.invalid && len(bytes.TrimSpace(w.json[w.at:])) == 0 }

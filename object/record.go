@@ -73,12 +73,12 @@ func (r Record) Sets(member string) bool {
 	if r.Fields == (unique.Handle[string]{}) {
 		return false
 	}
-	return r.Fields.Value() == everything || strings.Contains(r.Fields.Value(), `"f:`+member+`"`)
+	return r.Fields.Value() == allFields || strings.Contains(r.Fields.Value(), `"f:`+member+`"`)
 }
 
 // AppliedIn is the version of its kind in which we last applied the object; empty: never, or it is made up.
 func (r Record) AppliedIn() string {
-	if r.Fields == (unique.Handle[string]{}) || r.Fields.Value() == everything {
+	if r.Fields == (unique.Handle[string]{}) || r.Fields.Value() == allFields {
 		return ""
 	}
 	head, _, _ := strings.Cut(r.Fields.Value(), "{")
@@ -89,14 +89,14 @@ func (r Record) AppliedIn() string {
 	return version
 }
 
-// everything is the field set of a record that After makes up: it covers all.
-const everything = "*"
+// allFields is the field set of a record that After makes up: it covers all.
+const allFields = "*"
 
 // Written is the record that a write of o leaves, for simulating.
 func Written(o Object) Record {
 	return Record{
 		UID: "simulated", ResourceVersion: FormatDigest(o.Digest), Digest: o.Digest,
-		Fields: unique.Make(everything), Mark: Ours, Rivals: unique.Make(""),
+		Fields: unique.Make(allFields), Mark: Ours, Rivals: unique.Make(""),
 	}
 }
 
@@ -110,7 +110,7 @@ func Released(r Record) Record {
 
 // Reduce makes a record from metadata alone; watch and LIST both end here. Owner is the installation.
 func Reduce(m *metav1.ObjectMeta, owner string) Record {
-	fields, rivals := managed(m.ManagedFields, Manager(owner))
+	fields, rivals := managedBy(m.ManagedFields, Manager(owner))
 	return Record{
 		UID:             string(m.UID),
 		ResourceVersion: m.ResourceVersion,
@@ -120,14 +120,14 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 		Keep:            m.Annotations[PruneAnnotation] == PruneDisabled,
 		HelmKeeps:       m.Annotations[HelmPolicy] == HelmKeep,
 		Going:           m.DeletionTimestamp != nil,
-		Selects:         selects(m),
+		Selects:         hasSelector(m),
 		Rivals:          unique.Make(rivals),
 	}
 }
 
-// selects says that some manager of a Service that has Linkerd's label of mirrors set its selector. A mirror has none. The spec of a
+// hasSelector says that some manager of a Service that has Linkerd's label of mirrors set its selector. A mirror has none. The spec of a
 // Service is not read for that: managed fields list every field that was ever set.
-func selects(m *metav1.ObjectMeta) bool {
+func hasSelector(m *metav1.ObjectMeta) bool {
 	if _, mirrored := m.Labels[mirroredLabel]; !mirrored {
 		return false
 	}
@@ -143,8 +143,8 @@ func selects(m *metav1.ObjectMeta) bool {
 	})
 }
 
-// managed gives the version and field set we applied, and the names of all other managers.
-func managed(entries []metav1.ManagedFieldsEntry, manager string) (fields, rivals string) {
+// managedBy gives the version and field set we applied, and the names of all other managers.
+func managedBy(entries []metav1.ManagedFieldsEntry, manager string) (fields, rivals string) {
 	var others []string
 	for _, e := range entries {
 		switch {
@@ -167,14 +167,14 @@ func markOf(m *metav1.ObjectMeta, owner string) Mark {
 		return Unmarked
 	case label != owner:
 		return Theirs
-	case mirrored || !setBy(m.ManagedFields, Manager(owner)):
+	case mirrored || !labelSetBy(m.ManagedFields, Manager(owner)):
 		return Copied
 	}
 	return Ours
 }
 
-// setBy says that the manager's own entries hold the owner label.
-func setBy(entries []metav1.ManagedFieldsEntry, manager string) bool {
+// labelSetBy says that the manager's own entries hold the owner label.
+func labelSetBy(entries []metav1.ManagedFieldsEntry, manager string) bool {
 	for _, e := range entries {
 		if e.Manager == manager && e.Subresource == "" && e.FieldsV1 != nil &&
 			strings.Contains(string(e.FieldsV1.GetRawBytes()), `"f:`+OwnerLabel+`"`) {

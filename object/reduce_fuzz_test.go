@@ -35,13 +35,13 @@ func FuzzReduce(f *testing.F) {
 		if got.Keep != (m.Annotations[PruneAnnotation] == PruneDisabled) || got.Going != (m.DeletionTimestamp != nil) || got.UID != string(m.UID) {
 			t.Errorf("Reduce(%s): %+v", text, got)
 		}
-		if again := Reduce(sentAgain(t, m), DefaultOwner); again != got {
-			t.Errorf("Reduce(%s): got %+v, and of the same sent again %+v", text, got, again)
+		if resent := Reduce(sentAgain(t, m), DefaultOwner); resent != got {
+			t.Errorf("Reduce(%s): got %+v, and of the same sent again %+v", text, got, resent)
 		}
-		if mine := m.ManagedFields; len(slices.DeleteFunc(slices.Clone(mine), func(e metav1.ManagedFieldsEntry) bool { return e.Manager != Manager(DefaultOwner) })) < 2 {
-			slices.Reverse(mine)
-			if turned := Reduce(&m, DefaultOwner); turned != got {
-				t.Errorf("Reduce(%s): got %+v, and with managers turned round %+v", text, got, turned)
+		if entries := m.ManagedFields; len(slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool { return e.Manager != Manager(DefaultOwner) })) < 2 {
+			slices.Reverse(entries)
+			if reversed := Reduce(&m, DefaultOwner); reversed != got {
+				t.Errorf("Reduce(%s): got %+v, and with managers turned round %+v", text, got, reversed)
 			}
 		}
 	})

@@ -35,14 +35,14 @@ func New(s Spec) (Object, error) {
 		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
 	case at < len(bare):
 		return Object{}, fmt.Errorf("encode %s: %w", s.Key, errNoMetadata)
-	case more(meta):
+	case hasOtherMetadata(meta):
 		return Object{}, fmt.Errorf("encode %s: its metadata may have only a name, a namespace, labels and annotations", s.Key)
 	}
 	d := draft{json: make([]byte, 0, len(config)+sizeOf(meta, s.Owner))}
 	d.json = append(d.json, config[:at]...)
 	d.metadata(meta, s.Owner)
 	d.json = append(d.json, config[at:]...)
-	return s.sealed(d), nil
+	return s.object(d), nil
 }
 
 // Encoded is a configuration that is JSON already, as encoding/json would make it of one with empty metadata. It is only
@@ -58,8 +58,8 @@ func encode(config any) ([]byte, error) {
 
 var errNoMetadata = errors.New("it has no metadata")
 
-// more says that there is more in metadata than anything of ours has.
-func more(m metaac.ObjectMetaApplyConfiguration) bool {
+// hasOtherMetadata says that there is more in metadata than anything of ours has.
+func hasOtherMetadata(m metaac.ObjectMetaApplyConfiguration) bool {
 	return m.GenerateName != nil || m.UID != nil || m.ResourceVersion != nil || m.Generation != nil ||
 		m.CreationTimestamp != nil || m.DeletionTimestamp != nil || m.DeletionGracePeriodSeconds != nil ||
 		m.OwnerReferences != nil || m.Finalizers != nil
@@ -73,7 +73,7 @@ func Seal(s Spec, content map[string]any) (Object, error) {
 	if !ok {
 		return Object{}, fmt.Errorf("encode %s: %w", s.Key, errNoMetadata)
 	}
-	labels, annotations := below(meta, "labels"), below(meta, "annotations")
+	labels, annotations := childMap(meta, "labels"), childMap(meta, "annotations")
 	labels[OwnerLabel], labels[backupLabel] = s.Owner, "true"
 	annotations[DigestAnnotation] = ""
 	d := draft{}
@@ -81,11 +81,11 @@ func Seal(s Spec, content map[string]any) (Object, error) {
 	if err := d.tree(content, "metadata", "annotations"); err != nil {
 		return Object{}, fmt.Errorf("encode %s: %w", s.Key, err)
 	}
-	return s.sealed(d), nil
+	return s.object(d), nil
 }
 
-// below is the map of a field, made where it is missing.
-func below(of map[string]any, field string) map[string]any {
+// childMap is the map of a field, made where it is missing.
+func childMap(of map[string]any, field string) map[string]any {
 	m, ok := of[field].(map[string]any)
 	if !ok {
 		m = map[string]any{}
@@ -94,7 +94,7 @@ func below(of map[string]any, field string) map[string]any {
 	return m
 }
 
-func (s Spec) sealed(d draft) Object {
-	digest := d.fill()
+func (s Spec) object(d draft) Object {
+	digest := d.setDigest()
 	return Object{Key: s.Key, Version: s.Version, Body: NewBody(d.json), Digest: digest, Phase: s.Phase}
 }

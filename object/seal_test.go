@@ -91,7 +91,7 @@ func checkSeal(t *testing.T, spec Spec, o Object) {
 	} else {
 		delete(meta, "annotations")
 	}
-	bare, body := slow(t, want, func(digest string) { below(meta, "annotations")[DigestAnnotation] = digest })
+	bare, body := slow(t, want, func(digest string) { childMap(meta, "annotations")[DigestAnnotation] = digest })
 	sealed, err := Seal(spec, content())
 	checkSealed(t, "Seal", sealed, err, bare, body)
 }

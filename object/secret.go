@@ -11,13 +11,13 @@ import (
 
 const redacted = "redacted"
 
-// hidden keeps bytes from fmt, which asks no methods of what it finds in an unexported field. It
+// opaque keeps bytes from fmt, which asks no methods of what it finds in an unexported field. It
 // follows one pointer there, for a verb that does not fit, and prints the second one's address.
-type hidden struct{ at **[]byte }
+type opaque struct{ box **[]byte }
 
-func hide(b []byte) hidden {
+func newOpaque(b []byte) opaque {
 	if b == nil {
-		return hidden{}
+		return opaque{}
 	}
 	var box struct { // one piece of memory, not two
 		at    *[]byte
@@ -25,21 +25,21 @@ func hide(b []byte) hidden {
 	}
 	box.value = b
 	box.at = &box.value
-	return hidden{&box.at}
+	return opaque{&box.at}
 }
 
-func (h hidden) bytes() []byte {
-	if h.at == nil {
+func (h opaque) bytes() []byte {
+	if h.box == nil {
 		return nil
 	}
-	return **h.at
+	return **h.box
 }
 
 // Secret redacts itself however it is printed, logged or encoded; only Bytes gives it away.
-type Secret struct{ value hidden }
+type Secret struct{ value opaque }
 
 // NewSecret takes the value over: the caller must not change it.
-func NewSecret(value []byte) Secret { return Secret{hide(value)} }
+func NewSecret(value []byte) Secret { return Secret{newOpaque(value)} }
 
 // Bytes is the value itself.
 func (s Secret) Bytes() []byte { return s.value.bytes() }

@@ -22,20 +22,20 @@ func TestSecretsRedactThemselves(t *testing.T) {
 	h := holder{s, NewBody([]byte(`{"data":"hush"}`)), Object{Body: NewBody([]byte(`"hush"`))}, &s}
 	for _, v := range []any{h.B, &h.B, []Body{h.B}, struct{ b Body }{h.B}, h, &h, h.S, &h.S, h.O, []Secret{s}, []Object{h.O}, map[string]Body{"b": h.B}, Change{Object: h.O}, Wanted{Objects: []Object{h.O}}, NewObservation(nil, Layer{Items: []Item{{Body: h.B}}}), closed{h.O}, &closed{h.O}, []closed{{h.O}}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			told(t, v, verb, fmt.Sprintf(verb, v))
+			checkRedacted(t, v, verb, fmt.Sprintf(verb, v))
 		}
 		text, err := json.Marshal(fmt.Sprint(v))
 		if err != nil {
 			t.Fatal(err)
 		}
-		told(t, v, "json", string(text))
+		checkRedacted(t, v, "json", string(text))
 		for _, handler := range []func(*bytes.Buffer) slog.Handler{
 			func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
 			func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
 		} {
 			var out bytes.Buffer
 			slog.New(handler(&out)).Info("told", "value", v)
-			told(t, v, "slog", out.String())
+			checkRedacted(t, v, "slog", out.String())
 		}
 	}
 	text, err := json.Marshal(h)
@@ -47,8 +47,8 @@ func TestSecretsRedactThemselves(t *testing.T) {
 	}
 }
 
-// told fails where the value shows as it is, in hex or as a list of bytes.
-func told(t *testing.T, v any, how, text string) {
+// checkRedacted fails where the value shows as it is, in hex or as a list of bytes.
+func checkRedacted(t *testing.T, v any, how, text string) {
 	t.Helper()
 	for _, shown := range []string{"hush", "68757368", "104 117 115 104", "0x68, 0x75, 0x73, 0x68", "aHVzaA"} {
 		if strings.Contains(text, shown) {

@@ -27,9 +27,9 @@ func endpoints(raw []byte) Health {
 		waiting = waiting || len(s.NotReadyAddresses) > 0
 	}
 	if waiting {
-		return lacks(NoneReady)
+		return notReady(NoneReady)
 	}
-	return lacks(NoAddress)
+	return notReady(NoAddress)
 }
 
 // lease judges a Lease: by whether it has a holder. Whether that renews it is a matter of the clock, and not judged.
@@ -40,5 +40,5 @@ func lease(raw []byte) Health {
 	if json.Unmarshal(raw, &l) != nil || l.Spec.HolderIdentity != "" {
 		return Health{}
 	}
-	return lacks(NoHolder)
+	return notReady(NoHolder)
 }

@@ -9,11 +9,11 @@ import (
 // Stencil makes objects that differ from each other by one word alone, wherever it stands in their names and strings, for
 // a fraction of what New costs. The zero one makes nothing of use.
 type Stencil struct {
-	of     Object
+	template     Object
 	word   string
 	parts  [][]byte // of the JSON, around the word
 	digest int      // where the digest's annotation begins
-	before int      // how often the word stands before it
+	wordsBefore int      // how often the word stands before it
 }
 
 // NewStencil cuts the word out of an object that New has made; false: that cannot be done. The word must be one that needs
@@ -25,8 +25,8 @@ func NewStencil(o Object, word string) (Stencil, bool) {
 		return Stencil{}, false
 	}
 	return Stencil{
-		of: o, word: word, parts: bytes.Split(json, []byte(word)),
-		digest: at, before: bytes.Count(json[:at], []byte(word)),
+		template: o, word: word, parts: bytes.Split(json, []byte(word)),
+		digest: at, wordsBefore: bytes.Count(json[:at], []byte(word)),
 	}, true
 }
 
@@ -36,7 +36,7 @@ func (s Stencil) Fill(word string) Object {
 	escaped := appendString(few[:0], word)
 	escaped = escaped[1 : len(escaped)-1]
 	longer := len(escaped) - len(s.word)
-	d := draft{json: make([]byte, 0, len(s.of.Body.Bytes())+longer*(len(s.parts)-1)), from: s.digest + longer*s.before}
+	d := draft{json: make([]byte, 0, len(s.template.Body.Bytes())+longer*(len(s.parts)-1)), from: s.digest + longer*s.wordsBefore}
 	d.to = d.from + len(DigestAnnotation+noDigest) + len(`"":""`)
 	for i, part := range s.parts {
 		if i > 0 {
@@ -44,9 +44,9 @@ func (s Stencil) Fill(word string) Object {
 		}
 		d.json = append(d.json, part...)
 	}
-	o := s.of
+	o := s.template
 	o.Key.Namespace, o.Key.Name = strings.ReplaceAll(o.Key.Namespace, s.word, word), strings.ReplaceAll(o.Key.Name, s.word, word)
-	o.Digest = d.fill()
+	o.Digest = d.setDigest()
 	o.Body = NewBody(d.json)
 	return o
 }

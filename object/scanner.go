@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// walk steps through JSON of our own, value by value, without decoding it. What is not JSON breaks it.
-type walk struct {
+// scanner steps through JSON of our own, value by value, without decoding it. What is not JSON breaks it.
+type scanner struct {
 	json   []byte
 	at     int
-	broken bool
+	invalid bool
 }
 
-// next is the next byte that is no white space; 0 at the end, and once it is broken.
-func (w *walk) next() byte {
-	for ; w.at < len(w.json) && !w.broken; w.at++ {
+// peek is the next byte that is no white space; 0 at the end, and once it is broken.
+func (w *scanner) peek() byte {
+	for ; w.at < len(w.json) && !w.invalid; w.at++ {
 		switch c := w.json[w.at]; c {
 		case ' ', '\t', '\n', '\r':
 		default:
 			return c
 		}
 	}
-	w.broken = true
+	w.invalid = true
 	return 0
 }
 
 // enter steps into an object or a list; false: what comes next is none.
-func (w *walk) enter(open byte) bool {
-	if w.next() != open {
+func (w *scanner) enter(open byte) bool {
+	if w.peek() != open {
 		return false
 	}
 	w.at++
@@ -36,26 +36,26 @@ func (w *walk) enter(open byte) bool {
 }
 
 // more says whether another member or item follows; if not, the end is stepped over.
-func (w *walk) more(end byte) bool {
-	c := w.next()
+func (w *scanner) more(end byte) bool {
+	c := w.peek()
 	if c == ',' {
 		w.at++
-		c = w.next()
+		c = w.peek()
 	}
 	if c == end {
 		w.at++
 	}
-	return c != end && !w.broken
+	return c != end && !w.invalid
 }
 
-// name steps over the name of a member, to its value.
-func (w *walk) name() []byte {
+// memberName steps over the name of a member, to its value.
+func (w *scanner) memberName() []byte {
 	if name, ok := w.plainName(); ok {
 		return name
 	}
 	raw := w.skip()
-	if len(raw) < 2 || raw[0] != '"' || w.next() != ':' {
-		w.broken = true
+	if len(raw) < 2 || raw[0] != '"' || w.peek() != ':' {
+		w.invalid = true
 		return nil
 	}
 	w.at++
@@ -63,13 +63,13 @@ func (w *walk) name() []byte {
 		return raw[1 : len(raw)-1]
 	}
 	var name string
-	w.broken = json.Unmarshal(raw, &name) != nil
+	w.invalid = json.Unmarshal(raw, &name) != nil
 	return []byte(name)
 }
 
 // plainName is name for one without escapes, behind which its value follows at once; false, and no step: it is another.
-func (w *walk) plainName() ([]byte, bool) {
-	if w.next() != '"' {
+func (w *scanner) plainName() ([]byte, bool) {
+	if w.peek() != '"' {
 		return nil, false
 	}
 	from := w.at + 1
@@ -88,25 +88,25 @@ func (w *walk) plainName() ([]byte, bool) {
 }
 
 // skip steps over a value, and gives it.
-func (w *walk) skip() []byte {
-	c := w.next()
+func (w *scanner) skip() []byte {
+	c := w.peek()
 	from := w.at
 	switch c {
 	case '"':
-		w.text()
+		w.skipString()
 	case '{', '[':
-		w.nested()
+		w.skipNested()
 	default:
-		w.word()
+		w.skipLiteral()
 	}
 	return w.json[from:w.at]
 }
 
-func (w *walk) text() {
+func (w *scanner) skipString() {
 	for w.at++; ; w.at++ {
 		i := bytes.IndexByte(w.json[w.at:], '"')
 		if i < 0 {
-			w.at, w.broken = len(w.json), true
+			w.at, w.invalid = len(w.json), true
 			return
 		}
 		before := w.json[w.at : w.at+i]
@@ -118,11 +118,11 @@ func (w *walk) text() {
 	}
 }
 
-func (w *walk) nested() {
+func (w *scanner) skipNested() {
 	for depth := 0; w.at < len(w.json); {
 		switch w.json[w.at] {
 		case '"':
-			w.text()
+			w.skipString()
 			continue
 		case '{', '[':
 			depth++
@@ -133,37 +133,37 @@ func (w *walk) nested() {
 			return
 		}
 	}
-	w.broken = true
+	w.invalid = true
 }
 
-// word steps over a number, true, false or null.
-func (w *walk) word() {
+// skipLiteral steps over a number, true, false or null.
+func (w *scanner) skipLiteral() {
 	from := w.at
 	for w.at < len(w.json) && bytes.IndexByte([]byte(",]} \t\r\n"), w.json[w.at]) < 0 {
 		w.at++
 	}
-	w.broken = w.broken || w.at == from
+	w.invalid = w.invalid || w.at == from
 }
 
 // Text finds a string in the JSON by the names of the fields that lead to it, without decoding the rest; false: there is
 // none, or it has to be looked for by decoding all.
 func (b Body) Text(path ...string) (string, bool) {
-	w := walk{json: b.Bytes()}
+	w := scanner{json: b.Bytes()}
 	for _, name := range path {
-		if !w.find(name) {
+		if !w.seek(name) {
 			return "", false
 		}
 	}
 	raw := w.skip()
-	if w.broken || len(raw) < 2 || raw[0] != '"' {
+	if w.invalid || len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	return unquoted(raw)
+	return unquote(raw)
 }
 
-// unquoted is what a string in JSON says. What is no letter by a number is taken over here; the rest, which is rare in what is
+// unquote is what a string in JSON says. What is no letter by a number is taken over here; the rest, which is rare in what is
 // written to be read, is decoded.
-func unquoted(raw []byte) (string, bool) {
+func unquote(raw []byte) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(raw))
 	for rest := raw[1 : len(raw)-1]; ; {
@@ -172,7 +172,7 @@ func unquoted(raw []byte) (string, bool) {
 			out.Write(rest)
 			return out.String(), true
 		}
-		c := escape(rest[at+1])
+		c := unescape(rest[at+1])
 		if c == 0 {
 			var s string
 			err := json.Unmarshal(raw, &s)
@@ -184,8 +184,8 @@ func unquoted(raw []byte) (string, bool) {
 	}
 }
 
-// escape is what a letter stands for behind a backslash; 0: something that takes more than that letter.
-func escape(c byte) byte {
+// unescape is what a letter stands for behind a backslash; 0: something that takes more than that letter.
+func unescape(c byte) byte {
 	switch c {
 	case '"', '\\', '/':
 		return c
@@ -197,13 +197,13 @@ func escape(c byte) byte {
 	return 0
 }
 
-// find steps into an object, to the value of a member.
-func (w *walk) find(name string) bool {
+// seek steps into an object, to the value of a member.
+func (w *scanner) seek(name string) bool {
 	if !w.enter('{') {
 		return false
 	}
 	for w.more('}') {
-		if string(w.name()) == name {
+		if string(w.memberName()) == name {
 			return true
 		}
 		w.skip()

@@ -31,7 +31,7 @@ type Pair struct{ Source, Target ClusterName }
 // String gives source→target.
 func (p Pair) String() string { return string(p.Source) + "→" + string(p.Target) }
 
-// IsZero says that this is no pair: the base of a cluster.
+// IsZero reports whether this is no pair: the base of a cluster.
 func (p Pair) IsZero() bool { return p == Pair{} }
 
 // Compare orders pairs by source, then target.

@@ -36,7 +36,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// CheckClusterName says what is wrong with a cluster's name. Linkerd builds other names from it (service mirrors,
+// CheckClusterName returns what is wrong with a cluster's name. Linkerd builds other names from it (service mirrors,
 // controllers, probe services, label values), of which controller-<name> as a label is the narrowest: 52 characters.
 func CheckClusterName(name ClusterName) error {
 	const most = 52

@@ -131,10 +131,10 @@ type Probe struct {
 	Period string `json:"period,omitempty"`
 }
 
-// On says whether the gateway takes part.
+// On reports whether the gateway takes part.
 func (g Gateway) On() bool { return g.Enabled == nil || *g.Enabled }
 
-// Check gives what is wrong with the values of the declaration.
+// Check returns what is wrong with the values of the declaration.
 func (d ClusterDoc) Check() []Finding {
 	return slices.Concat(
 		under("metadata", under("name", checkClusterName(d.Metadata.Name))),

@@ -64,7 +64,7 @@ const (
 	defaultDrainDeadline = "5m" // the same as people write it
 )
 
-// WithDefaults gives the cluster with every default written out; the receiver stays as it is.
+// WithDefaults returns the cluster with every default written out; the receiver stays as it is.
 func (c Cluster) WithDefaults() Cluster {
 	if s := c.Access.KubeconfigSecret; s != nil && s.Key == "" {
 		c.Access.KubeconfigSecret = &SecretKey{Name: s.Name, Key: DefaultKubeconfigKey}
@@ -77,7 +77,7 @@ func (c Cluster) WithDefaults() Cluster {
 	return c
 }
 
-// WithDefaults gives the spec with every default written out but the selector, which depends on the target: see SelectorFor.
+// WithDefaults returns the spec with every default written out but the selector, which depends on the target: see SelectorFor.
 func (s LinkSpec) WithDefaults() LinkSpec {
 	fill(&s.Controller.Mode, PerLink)
 	fill(&s.Controller.LogLevel, DefaultLogLevel)
@@ -116,14 +116,14 @@ func (s LinkSpec) SecretFor(target ClusterName) string {
 	return "cluster-credentials-" + string(target)
 }
 
-// WithDefaults gives the mesh with every default written out, its template included.
+// WithDefaults returns the mesh with every default written out, its template included.
 func (m Mesh) WithDefaults() Mesh {
 	fill(&m.Topology, Full)
 	m.Template = m.Template.WithDefaults()
 	return m
 }
 
-// WithDefaults gives the policy with every default written out; the interval only where there is no schedule.
+// WithDefaults returns the policy with every default written out; the interval only where there is no schedule.
 func (p SyncPolicy) WithDefaults() SyncPolicy {
 	if p.Schedule == "" {
 		fill(&p.Interval, defaultInterval)

@@ -50,7 +50,7 @@ func Declaration(name string) (Field, error) {
 	return Field{}, notFound("there is no kind "+strconv.Quote(name), name, Kinds())
 }
 
-// Find gives the field below this one to which names lead; what lists and maps hold has no name of its own, so the
+// Find returns the field below this one to which names lead; what lists and maps hold has no name of its own, so the
 // path of a source left out by a mesh is spec, except, source. The error for an unknown field names what is near.
 func (f Field) Find(path ...string) (Field, error) {
 	kind := f.Name
@@ -79,7 +79,7 @@ func (f Field) Paragraphs() []string {
 	return out
 }
 
-// Below gives the fields of an object, or of the objects that a list or a map holds.
+// Below returns the fields of an object, or of the objects that a list or a map holds.
 func (f Field) Below() []Field {
 	for f.Of != nil {
 		f = *f.Of

@@ -95,7 +95,7 @@ func first[V any](table map[string]V, keys []string) (found V) {
 	return found
 }
 
-// fields gives the fields of a struct by the rules of encoding/json; what may be left out says omitempty or omitzero.
+// fields returns the fields of a struct by the rules of encoding/json; what may be left out says omitempty or omitzero.
 func (w walker) fields(v reflect.Value, path string) []Field {
 	var out []Field
 	for f, below := range v.Fields() {
@@ -174,7 +174,7 @@ func defaultOf(v reflect.Value) any {
 	return nil
 }
 
-// wordsOf gives the words of a type that has few.
+// wordsOf returns the words of a type that has few.
 func wordsOf(t reflect.Type) []Word {
 	if t == reflect.TypeFor[metav1.LabelSelectorOperator]() {
 		t = reflect.TypeFor[operator]()

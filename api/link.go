@@ -136,15 +136,15 @@ type Controller struct {
 	PodAntiAffinity bool `json:"podAntiAffinity,omitempty"`
 }
 
-// UsesRemoteDiscovery says that the source's control plane needs the credential too.
+// UsesRemoteDiscovery reports whether the source's control plane needs the credential too.
 func (s LinkSpec) UsesRemoteDiscovery() bool {
 	return selects(s.RemoteDiscoverySelector) || selects(s.FederatedServiceSelector)
 }
 
-// Federates says that services join <service>-federated in the source.
+// Federates reports whether services join <service>-federated in the source.
 func (s LinkSpec) Federates() bool { return selects(s.FederatedServiceSelector) }
 
-// Mirrors says that services of a target with gateway g get mirrors of their own in the source, called <service>-<target>.
+// Mirrors reports whether services of a target with gateway g get mirrors of their own in the source, called <service>-<target>.
 func (s LinkSpec) Mirrors(g Gateway) bool {
 	return selects(s.RemoteDiscoverySelector) || g.On() && selects(s.SelectorFor(g))
 }
@@ -154,7 +154,7 @@ func selects(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
 }
 
-// Check gives what is wrong with the values of the declaration. Whether its clusters exist is a question to the fleet.
+// Check returns what is wrong with the values of the declaration. Whether its clusters exist is a question to the fleet.
 func (d LinkDoc) Check() []Finding {
 	return slices.Concat(
 		under("metadata", d.Metadata.check()),

@@ -50,7 +50,7 @@ type Except struct {
 // Pair names the link.
 func (e Except) Pair() Pair { return Pair(e) }
 
-// Check gives what is wrong with the values of the declaration. Whom it selects is a question to the fleet.
+// Check returns what is wrong with the values of the declaration. Whom it selects is a question to the fleet.
 func (d MeshDoc) Check() []Finding {
 	return slices.Concat(
 		under("metadata", d.Metadata.check()),

@@ -168,7 +168,7 @@ func parseSchedule(text string) (cron.Schedule, error) {
 // leastInterval spares the Git server.
 const leastInterval = 5 * time.Second
 
-// Check gives what is wrong with the values of the declaration.
+// Check returns what is wrong with the values of the declaration.
 func (d SyncPolicyDoc) Check() []Finding {
 	p := d.Spec
 	spec := slices.Concat(
@@ -234,7 +234,7 @@ func (k ReplacedKind) check() []Finding {
 	return faultHint(hint, "a rule must not name %s: %s", k, why)
 }
 
-// Replaces says that objects of a kind may be deleted and made anew for an immutable field.
+// Replaces reports whether objects of a kind may be deleted and made anew for an immutable field.
 func (p SyncPolicy) Replaces(kind string) bool {
 	return slices.Contains(p.Replace, Replace{Kind: ReplacedKind(kind)})
 }

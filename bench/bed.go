@@ -113,7 +113,7 @@ func (b *bed) clean(ctx context.Context) error {
 	return err
 }
 
-// print gives the content of every object that an arm wrote, as a sum: without what the server and Flux add to it.
+// print returns the content of every object that an arm wrote, as a sum: without what the server and Flux add to it.
 func (b *bed) print(ctx context.Context) (map[string][sha256.Size]byte, error) {
 	out := map[string][sha256.Size]byte{}
 	for k := range b.kinds {
@@ -176,7 +176,7 @@ func untold(o *unstructured.Unstructured) error {
 	return unstructured.SetNestedField(o.Object, string(plain), "data", file)
 }
 
-// differ says how two prints differ, or nil.
+// differ returns how two prints differ, or nil.
 func differ(want, got map[string][sha256.Size]byte) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d objects were written, and %d are wanted", len(got), len(want))

@@ -144,7 +144,7 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// stat gives the fields of /proc/PID/stat behind the command's name.
+// stat returns the fields of /proc/PID/stat behind the command's name.
 func stat(pid int) ([]string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -33,7 +33,7 @@ func (t tally) String() string {
 	return strings.Join(out, ", ")
 }
 
-// take gives what was counted since the last time.
+// take returns what was counted since the last time.
 func (c *counter) take() tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -88,7 +88,7 @@ func tell(news chan<- struct{}) {
 	}
 }
 
-// taken gives what was written since the last time.
+// taken returns what was written since the last time.
 func (c *clusters) taken() []object.Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	together = "all gateways at once"
 )
 
-// takeFacts tells how long it takes from a changed gateway of a target until its source's Linkerd Link has the new address.
+// takeFacts returns how long it takes from a changed gateway of a target until its source's Linkerd Link has the new address.
 func takeFacts(ctx context.Context, opts options) (err error) {
 	if err := enough(opts.clusters * need); err != nil {
 		return err

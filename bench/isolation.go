@@ -34,7 +34,7 @@ type ring struct {
 	news  chan struct{}
 }
 
-// takeIsolation tells how long a commit takes to reach the other clusters while one of them hangs.
+// takeIsolation returns how long a commit takes to reach the other clusters while one of them hangs.
 func takeIsolation(ctx context.Context, opts options) (err error) {
 	if err := enough(opts.clusters * need); err != nil {
 		return err
@@ -68,7 +68,7 @@ const (
 	known  = "one, for a while"
 )
 
-// enough says that the machine has no room for so much.
+// enough returns an error if the machine has no room for so much.
 func enough(mib int) error {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

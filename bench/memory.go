@@ -46,7 +46,7 @@ func held(profiles, name string) use {
 	return now
 }
 
-// takeMemory tells what a daemon retains for every object that it owns.
+// takeMemory returns what a daemon retains for every object that it owns.
 func takeMemory(ctx context.Context, opts options) (err error) {
 	if opts.profiles != "" {
 		runtime.MemProfileRate = fine

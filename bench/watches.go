@@ -61,7 +61,7 @@ type kept struct {
 	Watches, Connections, Opening  float64 // as the server counts, and how long it took
 }
 
-// takeWatches tells what watches cost at which nothing happens: ours, and those of client-go's Reflector. The server is a
+// takeWatches returns what watches cost at which nothing happens: ours, and those of client-go's Reflector. The server is a
 // process of its own, and so is each arm in each round.
 func takeWatches(ctx context.Context, opts options) error {
 	if text := os.Getenv(partVariable); text != "" {

@@ -16,10 +16,10 @@ func NewBody(json []byte) Body { return Body{newOpaque(json)} }
 // Bytes is the JSON itself.
 func (b Body) Bytes() []byte { return b.value.bytes() }
 
-// IsZero says that there is no JSON.
+// IsZero reports whether there is no JSON.
 func (b Body) IsZero() bool { return len(b.Bytes()) == 0 }
 
-// Equal says that the JSON is the same, byte for byte.
+// Equal reports whether the JSON is the same, byte for byte.
 func (b Body) Equal(o Body) bool { return b == o || bytes.Equal(b.Bytes(), o.Bytes()) }
 
 // Format writes the same for every verb.

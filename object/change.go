@@ -57,14 +57,14 @@ func (a Action) String() string {
 	return [...]string{"none", "create", "update", "adopt", "replace", "drain", "release", "delete"}[a]
 }
 
-// Takes says that the action takes something away: such are guarded and filtered as deletes.
+// Takes reports whether the action takes something away: such are guarded and filtered as deletes.
 func (a Action) Takes() bool { return a >= Replace && a != None }
 
 // Takes is the action's, but for the release of an object of ours: that stays as it is, and nobody loses anything. It
 // is a write nevertheless, and one that only an adoption takes back.
 func (c Change) Takes() bool { return c.Action.Takes() && !c.Frees() }
 
-// Frees says that the change gives an object of ours up without deleting it.
+// Frees reports whether the change gives an object of ours up without deleting it.
 func (c Change) Frees() bool { return c.Action == Release && c.Was.Mark == Ours }
 
 // Change is one write. Was holds the preconditions of Adopt, Replace, Release and Delete, and of every

@@ -30,12 +30,12 @@ const (
 	Unknown = "Unknown"
 )
 
-// Stands says that two conditions tell the same: messages and moments do not count.
+// Stands reports whether two conditions tell the same: messages and moments do not count.
 func (c Condition) Stands(d Condition) bool {
 	return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason
 }
 
-// Same says that writing one over the other would change nothing.
+// Same reports whether writing one over the other would change nothing.
 func (c Condition) Same(d Condition) bool {
 	return c.Stands(d) && c.Message == d.Message && c.Since.Equal(d.Since)
 }

@@ -8,7 +8,7 @@ import (
 	"unique"
 )
 
-// Covered says that the server still counts every field of o as ours. Together with equal digests
+// Covered reports whether the server still counts every field of o as ours. Together with equal digests
 // it means: a re-apply would write nothing, since a foreign change of a value takes the field out
 // of our managedFields entry.
 //
@@ -54,7 +54,7 @@ func (c *Coverage) Covers(o Object, r Record) bool {
 	return w.coversObject(set) && !w.invalid
 }
 
-// hasAPIVersion says that an apiVersion is the object's.
+// hasAPIVersion reports whether an apiVersion is the object's.
 func (o Object) hasAPIVersion(apiVersion string) bool {
 	group, version, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {
@@ -139,7 +139,7 @@ func (w *scanner) coversItem(entries []listItem) bool {
 	return false
 }
 
-// matches says whether an entry is that of the list item that comes next.
+// matches reports whether an entry is that of the list item that comes next.
 func (e listItem) matches(w *scanner) bool {
 	if e.value != nil {
 		return e.value.equals(w)
@@ -173,7 +173,7 @@ func (s *scalar) equals(w *scanner) bool {
 	return err == nil && reflect.DeepEqual(v, s.value)
 }
 
-// isPlain says that there is one way only to write a value.
+// isPlain reports whether there is one way only to write a value.
 func isPlain(raw []byte) bool {
 	for _, c := range raw {
 		if c < ' ' || c > '~' || bytes.IndexByte([]byte(`\<>&{[`), c) >= 0 {

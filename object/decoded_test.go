@@ -101,7 +101,7 @@ func coversItem(fields map[string]any, item any) bool {
 	return false
 }
 
-// names says whether a managedFields key (k:{…} or v:…) is that of this list item.
+// names reports whether a managedFields key (k:{…} or v:…) is that of this list item.
 func namesDecoded(key string, item any) bool {
 	if raw, ok := strings.CutPrefix(key, "v:"); ok {
 		return sameJSON(raw, item)

@@ -7,11 +7,11 @@ import (
 
 // fieldSet is an entry of managedFields, or a part of one, as Covered reads it.
 type fieldSet struct {
-	all bool   // of a record that After makes up
-	version    string // the apiVersion in whose terms it is: of an entry as a whole
-	atomic     bool   // no children: it covers all below it
-	fields     map[string]*fieldSet
-	items      []listItem
+	all     bool   // of a record that After makes up
+	version string // the apiVersion in whose terms it is: of an entry as a whole
+	atomic  bool   // no children: it covers all below it
+	fields  map[string]*fieldSet
+	items   []listItem
 }
 
 // listItem is one item of a list: by key fields, or of a set by its value.
@@ -27,7 +27,7 @@ type scalar struct {
 	json  []byte
 }
 
-// parseFields gives nil for what is no field set.
+// parseFields returns nil for what is no field set.
 func parseFields(raw string) *fieldSet {
 	if raw == allFields {
 		return &fieldSet{all: true}

@@ -14,11 +14,11 @@ import (
 type Health struct{ value unique.Handle[finding] }
 
 type finding struct {
-	message  string
-	failed bool
+	message string
+	failed  bool
 }
 
-// IsZero says that the object is ready, as far as is known.
+// IsZero reports whether the object is ready, as far as is known.
 func (h Health) IsZero() bool { return h == Health{} }
 
 // String is what is missing, or empty.
@@ -29,7 +29,7 @@ func (h Health) String() string {
 	return h.value.Value().message
 }
 
-// Failed says that whoever makes the object ready has given up: it will not be by waiting.
+// Failed reports whether whoever makes the object ready has given up: it will not be by waiting.
 func (h Health) Failed() bool { return !h.IsZero() && h.value.Value().failed }
 
 func notReady(format string, a ...any) Health {

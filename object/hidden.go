@@ -21,13 +21,13 @@ func (h Hidden) Compare(o Hidden) int {
 	return cmp.Or(h.Key.Compare(o.Key), strings.Compare(h.Selector, o.Selector))
 }
 
-// Hides says that an object may be part of it. What a selector chooses is never needed for itself: another look shows it.
+// Hides reports whether an object may be part of it. What a selector chooses is never needed for itself: another look shows it.
 func (h Hidden) Hides(k Key) bool {
 	return h.Selector == "" && h.Group == k.Group && h.Kind == k.Kind &&
 		(h.Namespace == "" || h.Namespace == k.Namespace) && (h.Name == "" || h.Name == k.Name)
 }
 
-// Of says that it is what a watch would show, or one of its names.
+// Of reports whether it is what a watch would show, or one of its names.
 func (h Hidden) Of(w Watch) bool {
 	return h.Group == w.Group && h.Kind == w.Kind && h.Namespace == w.Namespace &&
 		(len(w.Names) == 0 && h.Name == "" && h.Selector == w.Selector || slices.Contains(w.Names, h.Name))
@@ -51,12 +51,12 @@ func (h Hidden) String() string {
 	return out
 }
 
-// Why says what is missing, and the command that grants it.
+// Why returns what is missing, and the command that grants it.
 func (h Hidden) Why() *Reason {
 	return Because(reason.Forbidden, "linkwright may not read %s: run %s", h, h.By.Grant())
 }
 
-// Hides gives what hides an object, or nil: one that was not seen is not there only then.
+// Hides returns what hides an object, or nil: one that was not seen is not there only then.
 func (o Observation) Hides(k Key) *Reason {
 	if len(o.Hidden) == 0 || !o.Record(k).IsZero() {
 		return nil
@@ -69,7 +69,7 @@ func (o Observation) Hides(k Key) *Reason {
 	return nil
 }
 
-// HidesAny gives what is hidden of some watches, the first by key, or nil.
+// HidesAny returns what is hidden of some watches, the first by key, or nil.
 func (o Observation) HidesAny(watches ...Watch) *Reason {
 	for _, h := range o.Hidden {
 		if slices.ContainsFunc(watches, h.Of) {

@@ -122,10 +122,10 @@ type End struct {
 	Link    api.Pair
 }
 
-// IsBase says that the end is no link's.
+// IsBase reports whether the end is no link's.
 func (e End) IsBase() bool { return e.Link.IsZero() }
 
-// IsSource says that the end's cluster is where the link's mirrors are.
+// IsSource reports whether the end's cluster is where the link's mirrors are.
 func (e End) IsSource() bool { return !e.IsBase() && e.Link.Source == e.Cluster }
 
 // Compare orders ends by cluster, then link; the base comes first.

@@ -63,7 +63,7 @@ func NewObservation(unserved []string, layers ...Layer) Observation {
 	return o
 }
 
-// Is says that an observation is this very one, and not just one that shows the same.
+// Is reports whether an observation is this very one, and not just one that shows the same.
 func (o Observation) Is(p Observation) bool {
 	return len(o.layers) > 0 && len(o.layers) == len(p.layers) && &o.layers[0] == &p.layers[0] && o.Server == p.Server && o.User == p.User
 }
@@ -84,7 +84,7 @@ func (o Observation) Body(k Key) (Body, bool) {
 	return Body{}, false
 }
 
-// Records gives every object seen, also foreign ones, once and in order of Key.Compare.
+// Records returns every object seen, also foreign ones, once and in order of Key.Compare.
 func (o Observation) Records() iter.Seq2[Key, Record] {
 	return func(yield func(Key, Record) bool) {
 		for k, it := range o.items() {
@@ -95,7 +95,7 @@ func (o Observation) Records() iter.Seq2[Key, Record] {
 	}
 }
 
-// Kind gives those of Records that are of a kind, in the same order.
+// Kind returns those of Records that are of a kind, in the same order.
 func (o Observation) Kind(group, kind string) iter.Seq2[Key, Record] {
 	return func(yield func(Key, Record) bool) {
 		for it := range merged(o.layersOf(Key{Group: group, Kind: kind})) {
@@ -106,7 +106,7 @@ func (o Observation) Kind(group, kind string) iter.Seq2[Key, Record] {
 	}
 }
 
-// Bodies gives those of Records that have a body, in the same order.
+// Bodies returns those of Records that have a body, in the same order.
 func (o Observation) Bodies() iter.Seq2[Key, Body] {
 	return func(yield func(Key, Body) bool) {
 		for k, it := range o.items() {
@@ -126,7 +126,7 @@ func (o Observation) Len() int {
 	return n
 }
 
-// find gives nil for what was not seen. It is asked for each object several times in each plan.
+// find returns nil for what was not seen. It is asked for each object several times in each plan.
 func (o Observation) find(k Key) *Item {
 	for i := range o.layers { // few: one kind, one layer
 		if l := &o.layers[i]; l.Kind == k.Kind && l.Group == k.Group {
@@ -146,7 +146,7 @@ func (l *Layer) find(k Key) *Item {
 	return &l.Items[at]
 }
 
-// before says that the item comes before that of a key, of the same kind.
+// before reports whether the item comes before that of a key, of the same kind.
 func (i *Item) before(k Key) bool {
 	if i.Namespace != k.Namespace {
 		return i.Namespace < k.Namespace
@@ -154,7 +154,7 @@ func (i *Item) before(k Key) bool {
 	return i.Name < k.Name
 }
 
-// layersOf gives the layers of the key's kind.
+// layersOf returns the layers of the key's kind.
 func (o Observation) layersOf(k Key) []Layer {
 	kind := Layer{Group: k.Group, Kind: k.Kind}
 	from, _ := slices.BinarySearchFunc(o.layers, kind, Layer.compare)
@@ -184,7 +184,7 @@ func (o Observation) items() iter.Seq2[Key, *Item] {
 	}
 }
 
-// merged gives the items of layers of one kind in order, of those of one key the first.
+// merged returns the items of layers of one kind in order, of those of one key the first.
 func merged(layers []Layer) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		rest := make([][]Item, len(layers))
@@ -218,7 +218,7 @@ func smallest(rest [][]Item) *Item {
 
 // Edit makes another observation of one, which stays as it is. Of several edits of a key the last counts.
 type Edit struct {
-	base Observation
+	base  Observation
 	items map[Key]*Item // nil: dropped
 }
 
@@ -249,7 +249,7 @@ func (e *Edit) Observation() Observation {
 	return out
 }
 
-// merge gives the items of the kind of keys, which are all that is edited of it, in order.
+// merge returns the items of the kind of keys, which are all that is edited of it, in order.
 func (e *Edit) merge(keys []Key) []Item {
 	base := e.base.layersOf(keys[0])
 	edits := Layer{Items: make([]Item, len(keys))}

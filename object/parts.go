@@ -8,7 +8,7 @@ type Part struct {
 	Begin, From, To int
 }
 
-// Parts gives the members of a JSON object in order, none of them decoded; false: it is none. It is for what is known to be
+// Parts returns the members of a JSON object in order, none of them decoded; false: it is none. It is for what is known to be
 // JSON: not everything that is none is noticed.
 func Parts(json []byte) ([]Part, bool) {
 	w := scanner{json: json}
@@ -26,7 +26,7 @@ func Parts(json []byte) ([]Part, bool) {
 	return parts, w.atEnd()
 }
 
-// Member gives the first member of that name of a JSON object, as Parts does, and a zero Part where there is none; false: it is
+// Member returns the first member of that name of a JSON object, as Parts does, and a zero Part where there is none; false: it is
 // no object.
 func Member(json []byte, name string) (first Part, ok bool) {
 	w := scanner{json: json}
@@ -44,7 +44,7 @@ func Member(json []byte, name string) (first Part, ok bool) {
 	return first, w.atEnd()
 }
 
-// Items gives the items of a JSON list in order, as Parts does.
+// Items returns the items of a JSON list in order, as Parts does.
 func Items(json []byte) ([][]byte, bool) {
 	w := scanner{json: json}
 	if !w.enter('[') {
@@ -57,5 +57,5 @@ func Items(json []byte) ([][]byte, bool) {
 	return items, w.atEnd()
 }
 
-// atEnd says that nothing but white space follows.
+// atEnd reports whether nothing but white space follows.
 func (w *scanner) atEnd() bool { return !w.invalid && len(bytes.TrimSpace(w.json[w.at:])) == 0 }

@@ -43,10 +43,10 @@ type Record struct {
 	Health               Health                // of a Watch that asks for it
 }
 
-// IsZero says that nothing was seen.
+// IsZero reports whether nothing was seen.
 func (r Record) IsZero() bool { return r.UID == "" }
 
-// WrittenBy says that one of these field managers wrote some of the object.
+// WrittenBy reports whether one of these field managers wrote some of the object.
 func (r Record) WrittenBy(managers ...string) bool {
 	return slices.ContainsFunc(r.Managers(), func(m string) bool { return slices.Contains(managers, m) })
 }
@@ -68,7 +68,7 @@ func (r Record) Writers() string {
 	return strings.Join(others, ", ")
 }
 
-// Sets says that our own entry holds a member of that name, at whatever depth: nobody else changed its value since.
+// Sets reports whether our own entry holds a member of that name, at whatever depth: nobody else changed its value since.
 func (r Record) Sets(member string) bool {
 	if r.Fields == (unique.Handle[string]{}) {
 		return false
@@ -125,7 +125,7 @@ func Reduce(m *metav1.ObjectMeta, owner string) Record {
 	}
 }
 
-// hasSelector says that some manager of a Service that has Linkerd's label of mirrors set its selector. A mirror has none. The spec of a
+// hasSelector reports whether some manager of a Service that has Linkerd's label of mirrors set its selector. A mirror has none. The spec of a
 // Service is not read for that: managed fields list every field that was ever set.
 func hasSelector(m *metav1.ObjectMeta) bool {
 	if _, mirrored := m.Labels[mirroredLabel]; !mirrored {
@@ -143,7 +143,7 @@ func hasSelector(m *metav1.ObjectMeta) bool {
 	})
 }
 
-// managedBy gives the version and field set we applied, and the names of all other managers.
+// managedBy returns the version and field set we applied, and the names of all other managers.
 func managedBy(entries []metav1.ManagedFieldsEntry, manager string) (fields, rivals string) {
 	var others []string
 	for _, e := range entries {
@@ -173,7 +173,7 @@ func markOf(m *metav1.ObjectMeta, owner string) Mark {
 	return Ours
 }
 
-// labelSetBy says that the manager's own entries hold the owner label.
+// labelSetBy reports whether the manager's own entries hold the owner label.
 func labelSetBy(entries []metav1.ManagedFieldsEntry, manager string) bool {
 	for _, e := range entries {
 		if e.Manager == manager && e.Subresource == "" && e.FieldsV1 != nil &&

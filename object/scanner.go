@@ -8,8 +8,8 @@ import (
 
 // scanner steps through JSON of our own, value by value, without decoding it. What is not JSON breaks it.
 type scanner struct {
-	json   []byte
-	at     int
+	json    []byte
+	at      int
 	invalid bool
 }
 
@@ -35,7 +35,7 @@ func (w *scanner) enter(open byte) bool {
 	return true
 }
 
-// more says whether another member or item follows; if not, the end is stepped over.
+// more reports whether another member or item follows; if not, the end is stepped over.
 func (w *scanner) more(end byte) bool {
 	c := w.peek()
 	if c == ',' {

@@ -58,7 +58,7 @@ func encode(config any) ([]byte, error) {
 
 var errNoMetadata = errors.New("it has no metadata")
 
-// hasOtherMetadata says that there is more in metadata than anything of ours has.
+// hasOtherMetadata reports whether there is more in metadata than anything of ours has.
 func hasOtherMetadata(m metaac.ObjectMetaApplyConfiguration) bool {
 	return m.GenerateName != nil || m.UID != nil || m.ResourceVersion != nil || m.Generation != nil ||
 		m.CreationTimestamp != nil || m.DeletionTimestamp != nil || m.DeletionGracePeriodSeconds != nil ||

@@ -44,7 +44,7 @@ func NewSecret(value []byte) Secret { return Secret{newOpaque(value)} }
 // Bytes is the value itself.
 func (s Secret) Bytes() []byte { return s.value.bytes() }
 
-// IsZero says that there is no value.
+// IsZero reports whether there is no value.
 func (s Secret) IsZero() bool { return len(s.value.bytes()) == 0 }
 
 // Print is a short keyed hash that shows that a value changed and nothing else:

@@ -9,10 +9,10 @@ import (
 // Stencil makes objects that differ from each other by one word alone, wherever it stands in their names and strings, for
 // a fraction of what New costs. The zero one makes nothing of use.
 type Stencil struct {
-	template     Object
-	word   string
-	parts  [][]byte // of the JSON, around the word
-	digest int      // where the digest's annotation begins
+	template    Object
+	word        string
+	parts       [][]byte // of the JSON, around the word
+	digest      int      // where the digest's annotation begins
 	wordsBefore int      // how often the word stands before it
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Drains says that writing o empties or narrows a selector of a live Linkerd Link of ours. Linkerd's controller then takes away
+// Drains reports whether writing o empties or narrows a selector of a live Linkerd Link of ours. Linkerd's controller then takes away
 // what that chose and no longer does: judged as a delete everywhere.
 func Drains(o object.Object, seen object.Observation) bool {
 	if o.Key.Kind != "Link" {
@@ -56,13 +56,13 @@ func (u unlink) drain() drain {
 	return d
 }
 
-// revoked says that the account by which the link's controller reached its target is gone: it can drain nothing. A credential
+// revoked reports whether the account by which the link's controller reached its target is gone: it can drain nothing. A credential
 // that others wrote may still be good, whatever is left of ours.
 func (u unlink) revoked() bool {
 	return u.peer.State.gone() && u.inv.Has(linkerd.MirrorSecret(u.Linkerd, u.inv.End.Link.Target))
 }
 
-// within says that a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.
+// within reports whether a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.
 func (u unlink) within(until time.Time) bool {
 	left := until.Sub(u.Now)
 	return left > 0 && left <= 2*u.Policy.Prune.Deadline()
@@ -77,7 +77,7 @@ func (u unlink) drainable() []object.Key {
 	})
 }
 
-// heldOpen says that a Link chooses services though we emptied it: somebody else sets a selector, too, and puts back what is
+// heldOpen reports whether a Link chooses services though we emptied it: somebody else sets a selector, too, and puts back what is
 // taken. Linkerd's controller would keep those mirrors for as long, so nobody waits for it.
 func heldOpen(k object.Key, r object.Record, live object.Body) bool {
 	o, ok := emptied(k, live)
@@ -130,7 +130,7 @@ func (l Live) mirrorsLeft(d drain) gate {
 // clock is how a moment is told.
 const clock = "15:04:05"
 
-// waits tells what a drain waits for.
+// waits returns what a drain waits for.
 func (d drain) waits(left []object.Key) *object.Reason {
 	noun := "objects"
 	if len(left) == 1 {

@@ -38,7 +38,7 @@ type judgement struct {
 
 func (in Input) judgement() judgement { return judgement{newHoldings(in.Live, in.Ends), in.Rules} }
 
-// Judge gives the ends that may not lose anything now; the first guard that refuses an end names the reason.
+// Judge returns the ends that may not lose anything now; the first guard that refuses an end names the reason.
 func Judge(in Input) map[object.End]*object.Reason { return in.judgement().refused() }
 
 func (j judgement) refused() map[object.End]*object.Reason {
@@ -96,7 +96,7 @@ func withinLimits(j judgement, all []taking) map[object.End]*object.Reason {
 	return out
 }
 
-// leaves says that people declared a cluster of the end to leave, and so asked for its removal.
+// leaves reports whether people declared a cluster of the end to leave, and so asked for its removal.
 func (r Rules) leaves(end object.End) bool {
 	return r.Leaving[end.Cluster] || r.Leaving[end.Link.Source] || r.Leaving[end.Link.Target]
 }

@@ -39,7 +39,7 @@ func (e Ends) allNeeded() map[object.Key]bool {
 
 func (h holdings) needs(k object.Key) bool { return h.needed()[k] }
 
-// handed says that another end needs what this one recorded, and has recorded it: only then may this one forget it. One that cannot be written now
+// handed reports whether another end needs what this one recorded, and has recorded it: only then may this one forget it. One that cannot be written now
 // has not, and nothing else would tell of it once its link is declared no more.
 func (h holdings) handed(end object.End, k object.Key) bool {
 	return h.needs(k) && slices.ContainsFunc(h.Recorded, func(inv inventory.Inventory) bool { return inv.End != end && inv.Has(k) })

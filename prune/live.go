@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// gone says that an entry is confirmed to be no longer there, or no longer ours: an object that lost
+// gone reports whether an entry is confirmed to be no longer there, or no longer ours: an object that lost
 // our mark is somebody else's, and is given up. What was not looked for is not gone.
 func (l Live) gone(k object.Key) bool {
 	if !l.Saw(k) {
@@ -52,7 +52,7 @@ func (l Live) deployment(end object.End) object.Key {
 
 func (l Live) link(end object.End) object.Key { return linkerd.LinkKey(l.Linkerd, end.Link.Target) }
 
-// hides says that something that is waited for may not be read, or nil.
+// hides returns why something that is waited for may not be read, or nil.
 func (l Live) hides(left []object.Key) *object.Reason {
 	for _, k := range left {
 		if why := l.Seen.Hides(k); why != nil {
@@ -62,7 +62,7 @@ func (l Live) hides(left []object.Key) *object.Reason {
 	return nil
 }
 
-// handedOver says that the user's chart runs the controller that was ours, or one that `linkerd multicluster link` made
+// handedOver reports whether the user's chart runs the controller that was ours, or one that `linkerd multicluster link` made
 // still runs beside it: its pods do not go, and the lease and the probe's Endpoints are its own.
 func (l Live) handedOver(end object.End) bool {
 	legacy := l.deployment(end)
@@ -70,18 +70,18 @@ func (l Live) handedOver(end object.End) bool {
 	return l.theirs(l.deployment(end)) || l.theirs(legacy)
 }
 
-// staying says that a pod is not about to end.
+// staying reports whether a pod is not about to end.
 func (l Live) staying(pods []object.Key) bool {
 	return slices.ContainsFunc(pods, func(k object.Key) bool { return !l.Seen.Record(k).Going })
 }
 
-// theirs says that an object is live and not ours.
+// theirs reports whether an object is live and not ours.
 func (l Live) theirs(k object.Key) bool {
 	r := l.Seen.Record(k)
 	return !r.IsZero() && r.Mark != object.Ours
 }
 
-// relinked says that somebody else links a target now, from whichever namespace: the labels of mirrors tell of their target, and not of
+// relinked reports whether somebody else links a target now, from whichever namespace: the labels of mirrors tell of their target, and not of
 // the Link that they were made for, so they are theirs, or serve them.
 func (l Live) relinked(target api.ClusterName) bool {
 	for k, r := range l.Seen.Kind(linkerd.Group, "Link") {

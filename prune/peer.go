@@ -31,11 +31,11 @@ const (
 	PeerAbsent
 )
 
-// Known says that somebody can tell what the end holds.
+// Known reports whether somebody can tell what the end holds.
 func (s PeerState) Known() bool { return s >= PeerHolds }
 
-// gone says that nothing of the link is left there.
+// gone reports whether nothing of the link is left there.
 func (s PeerState) gone() bool { return s == PeerCleared || s == PeerAbsent }
 
-// answers says that the cluster is the one of that name, and that it answers.
+// answers reports whether the cluster is the one of that name, and that it answers.
 func (s PeerState) answers() bool { return s == PeerUnjudged || s == PeerHolds || s == PeerCleared }

@@ -137,7 +137,7 @@ func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
 	return m
 }
 
-// needed says that an end other than a leaving one has to do with a key.
+// needed reports whether an end other than a leaving one has to do with a key.
 func (s *scene) needed(k object.Key) string {
 	for end, want := range s.in.Wanted {
 		for _, o := range want.Objects {
@@ -163,7 +163,7 @@ func (s *scene) left(end object.End) []object.Key {
 	return out
 }
 
-// broken gives what a verdict may never be.
+// broken returns what a verdict may never be.
 func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 	_, declared := s.in.Wanted[inv.End]
 	if len(v.Go) > 0 && v.Denied != nil || v.Drop && (len(v.Go) > 0 || v.Waiting != nil || v.Denied != nil) {
@@ -196,7 +196,7 @@ func (s *scene) forgotten(inv inventory.Inventory, v Verdict) string {
 	return ""
 }
 
-// early says why nothing of an undeclared end may go yet.
+// early returns why nothing of an undeclared end may go yet.
 func (s *scene) early(inv inventory.Inventory) string {
 	peer := s.peers[inv.End]
 	switch {
@@ -209,7 +209,7 @@ func (s *scene) early(inv inventory.Inventory) string {
 	return ""
 }
 
-// mayNot says why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
+// mayNot returns why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
 func (s *scene) mayNot(inv inventory.Inventory, declared bool, c object.Change) string {
 	live := s.in.Seen.Record(c.Key)
 	switch {

@@ -263,7 +263,7 @@ func (r Removal) Why() *object.Reason {
 	return nil
 }
 
-// Denies says why an end may lose nothing now; nil: it may. What people approved goes.
+// Denies returns why an end may lose nothing now; nil: it may. What people approved goes.
 func (r Removal) Denies(end object.End, declared bool) *object.Reason {
 	why := r.Why()
 	if why == nil || r.approves(end, declared) {
@@ -272,7 +272,7 @@ func (r Removal) Denies(end object.End, declared bool) *object.Reason {
 	return why
 }
 
-// approves says that all that an end loses was approved. A link of a removed cluster goes with it.
+// approves reports whether all that an end loses was approved. A link of a removed cluster goes with it.
 func (r Removal) approves(end object.End, declared bool) bool {
 	if declared {
 		kind := inventory.UnitSelectors

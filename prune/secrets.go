@@ -31,7 +31,7 @@ func (h holdings) controlPlaneSecret(end object.End, keys []object.Key) gate {
 	return g
 }
 
-// resolving tells which Services keep the control plane's secret, and who takes those away; nil: they are not what is waited for.
+// resolving returns which Services keep the control plane's secret, and who takes those away; nil: they are not what is waited for.
 func (h holdings) resolving(end object.End, secret object.Key) func([]object.Key) *object.Reason {
 	return func(left []object.Key) *object.Reason {
 		if slices.Contains(left, secret) {

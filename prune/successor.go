@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// succeeds says why what an end holds must stay for now.
+// succeeds returns why what an end holds must stay for now.
 func (h holdings) succeeds(end object.End) *object.Reason {
 	if h.Successor == nil {
 		return nil
@@ -17,7 +17,7 @@ func (h holdings) succeeds(end object.End) *object.Reason {
 	return h.Successor(end)
 }
 
-// replaces says that a controller, which a declared end no longer wants, did its work, and that something else is to do it now. What
+// replaces reports whether a controller, which a declared end no longer wants, did its work, and that something else is to do it now. What
 // merely falls away has no successor.
 func replaces(surplus []object.Key) bool {
 	return slices.ContainsFunc(surplus, func(k object.Key) bool { return k.Kind == "Deployment" })
@@ -47,7 +47,7 @@ func (h holdings) going(inv inventory.Inventory) []object.Key {
 	return slices.DeleteFunc(h.surplus(inv), frees)
 }
 
-// frees says which surplus of an end is given up to the user's chart: the parts of a controller, by the names that the
+// frees returns which surplus of an end is given up to the user's chart: the parts of a controller, by the names that the
 // chart uses too, in the namespace where it would look for them.
 func (h holdings) frees(end object.End) func(object.Key) bool {
 	_, external := h.External[end]
@@ -76,7 +76,7 @@ func (h holdings) releases(inv inventory.Inventory) (out []object.Change) {
 	return out
 }
 
-// passed says that a link goes on under another name of its source: all that its controller wrote by is wanted by another
+// passed reports whether a link goes on under another name of its source: all that its controller wrote by is wanted by another
 // end, and nothing but what that does not want is taken.
 func (u unlink) passed() bool { return u.inv.End.IsSource() && u.needs(u.link(u.inv.End)) }
 

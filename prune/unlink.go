@@ -63,7 +63,7 @@ func (u unlink) leave(refused *object.Reason) Verdict {
 	return v
 }
 
-// stays says why an unlink does not begin yet, or does not go on. A link that is declared again by another name of a cluster stays as
+// stays returns why an unlink does not begin yet, or does not go on. A link that is declared again by another name of a cluster stays as
 // one that is declared again.
 func (u unlink) stays() *object.Reason {
 	for _, why := range []*object.Reason{u.succeeds(u.inv.End), u.unheard(), u.unseen()} {
@@ -153,7 +153,7 @@ func (u unlink) awaitSource(v Verdict) Verdict {
 	return v
 }
 
-// done says that an entry may leave the inventory of an unlink. The account stays in it, though gone,
+// done reports whether an entry may leave the inventory of an unlink. The account stays in it, though gone,
 // until what its controller left is swept: without it the next step would take the controller for the
 // user's. A Link stays until no mirror is seen (onceMore).
 func (u unlink) done() func(object.Key) bool {

@@ -24,7 +24,7 @@ const (
 	adminPort   = "ctrl-admin"
 )
 
-// right says where an object of the controller's rights goes.
+// right returns where an object of the controller's rights goes.
 func (b *builder) right(key object.Key, meta **metaac.ObjectMetaApplyConfiguration) named {
 	return named{key: key, version: "v1", phase: object.PhaseRights, meta: meta, labels: b.own()}
 }

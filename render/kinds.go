@@ -40,7 +40,7 @@ func Kinds() []Kind {
 	}
 }
 
-// VersionOf gives the version a kind is read in: ours, or the empty string for a kind that no end holds.
+// VersionOf returns the version a kind is read in: ours, or the empty string for a kind that no end holds.
 func VersionOf(group, kind string) string {
 	for _, k := range Kinds() {
 		if k.Group == group && k.Kind == kind {

@@ -7,7 +7,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// TooOld says what of a link Linkerd in one of its clusters is too old for, by the facts of both, or nil. Of facts it reads versions
+// TooOld returns what of a link Linkerd in one of its clusters is too old for, by the facts of both, or nil. Of facts it reads versions
 // and whether there is a gateway; of a version that it does not know it expects all.
 func TooOld(in Input) *object.Reason {
 	if why := older(in); why != nil {
@@ -16,7 +16,7 @@ func TooOld(in Input) *object.Reason {
 	return skew(in)
 }
 
-// older says what of a link its source's Linkerd cannot hold, since its Links are of a version before linkerd.LinkVersion, or nil.
+// older returns what of a link its source's Linkerd cannot hold, since its Links are of a version before linkerd.LinkVersion, or nil.
 func older(in Input) *object.Reason {
 	version, spec, source := in.Source.LinkVersion(), in.Link.Spec, in.Link.Source.Name
 	if version == linkerd.LinkVersion {

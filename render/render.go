@@ -162,7 +162,7 @@ func (b *builder) own() map[string]string {
 	}
 }
 
-// holdSource gives the reason why the source's end cannot be rendered now, or nil.
+// holdSource returns the reason why the source's end cannot be rendered now, or nil.
 func holdSource(in Input) *object.Reason {
 	if why := lack(in.Link.Source.Name, in.Source, linkerd.AsSource); why != nil {
 		return why
@@ -179,7 +179,7 @@ func holdSource(in Input) *object.Reason {
 	return nil
 }
 
-// skew says that the source's control plane must not be given a credential for an older target, or nil: it would start over and
+// skew returns why the source's control plane must not be given a credential for an older target, or nil: it would start over and
 // over, and with it the source's mesh.
 func skew(in Input) *object.Reason {
 	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Skewed(in.Source.Version, in.Target.Version) {

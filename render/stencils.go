@@ -101,7 +101,7 @@ func same(a, b object.Object) bool {
 	return a.Key == b.Key && a.Digest == b.Digest && bytes.Equal(a.Body.Bytes(), b.Body.Bytes())
 }
 
-// find gives what is known of a shape; false: nothing yet, and it may be kept.
+// find returns what is known of a shape; false: nothing yet, and it may be kept.
 func (s *stencils) find(of *shape) (shaped, bool) {
 	if s == nil {
 		return shaped{}, true

@@ -39,7 +39,7 @@ func Without(want object.Wanted, ignored []api.Ignore, owner string) object.Want
 	return want
 }
 
-// ignoredOf gives the paths below an object of that key that are left to others.
+// ignoredOf returns the paths below an object of that key that are left to others.
 func ignoredOf(k object.Key, ignored []api.Ignore) [][]string {
 	groups := map[api.IgnoredKind]string{api.IgnoreDeployment: "apps", api.IgnorePodDisruptionBudget: "policy", api.IgnoreService: ""}
 	var out [][]string

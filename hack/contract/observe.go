@@ -34,7 +34,7 @@ func depths(s *scene) {
 	}
 }
 
-// names gives those of a kind that an observation shows, in order, without what Kubernetes puts into every namespace.
+// names returns those of a kind that an observation shows, in order, without what Kubernetes puts into every namespace.
 func names(seen object.Observation) (out []string) {
 	for k := range seen.Records() {
 		if k.Name != "kube-root-ca.crt" {

@@ -88,7 +88,7 @@ func tail(path string) string {
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
 }
 
-// pids gives the process ids by component name.
+// pids returns the process ids by component name.
 func (c *children) pids() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

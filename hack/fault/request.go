@@ -87,7 +87,7 @@ func verb(method string, named bool, query url.Values) string {
 	return strings.ToLower(method)
 }
 
-// Writes says that it may change something.
+// Writes reports whether it may change something.
 func (r Request) Writes() bool {
 	return !r.DryRun && slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }

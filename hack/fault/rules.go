@@ -79,7 +79,7 @@ func (r Rule) matches(q Request) bool {
 	return (!grouped || group == q.Group) && (!r.Continued || q.Continued)
 }
 
-// due says whether the n-th match is struck.
+// due reports whether the n-th match is struck.
 func (r Rule) due(n int) bool {
 	first, times := max(1, r.Nth), r.Times
 	if times == 0 {

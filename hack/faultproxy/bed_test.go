@@ -116,7 +116,7 @@ func (s *scene) put(name string) {
 	s.must(err)
 }
 
-// there says whether the server has it.
+// there reports whether the server has it.
 func (s *scene) there(name string) bool {
 	s.Helper()
 	list, err := s.past.CoreV1().Secrets(s.ns).List(s.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})

@@ -131,7 +131,7 @@ func (p *Proxy) Set(rules ...fault.Rule) {
 	p.rules.Set(rules...)
 }
 
-// Log gives what was asked since Set was called last, in the order of arrival.
+// Log returns what was asked since Set was called last, in the order of arrival.
 func (p *Proxy) Log() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -97,7 +97,7 @@ func (c comments) typ(spec *ast.TypeSpec, doc *ast.CommentGroup) {
 	}
 }
 
-// fields says how many of a struct's fields have names in declarations.
+// fields returns how many of a struct's fields have names in declarations.
 func (c comments) fields(of string, t *ast.StructType) int {
 	found := 0
 	for _, f := range t.Fields.List {

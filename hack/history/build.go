@@ -56,7 +56,7 @@ func (p *plane) dress(k object.Key, annotations map[string]string, more map[stri
 	p.put(t)
 }
 
-// readable says that an inventory can be read at all.
+// readable reports whether an inventory can be read at all.
 func readable(t *thing) bool {
 	var cm struct{ Data map[string]string }
 	var inv map[string]any

@@ -79,7 +79,7 @@ func (r *run) unrecorded(p *plane, c object.Change) string {
 	return "(c) it is made before it is written down"
 }
 
-// lost says that nothing tells of an object any more. What was lost with an inventory may have had others by it, which somebody
+// lost reports whether nothing tells of an object any more. What was lost with an inventory may have had others by it, which somebody
 // took after that.
 func (p *plane) lost(t *thing) bool {
 	if p.records(t.end, t.key) {
@@ -89,7 +89,7 @@ func (p *plane) lost(t *thing) bool {
 	return t.orphan || p.spoilt > 0 && (secret || t.key.Kind == extraKey(mc).Kind)
 }
 
-// records says that a key stands in the inventory of an end.
+// records reports whether a key stands in the inventory of an end.
 func (p *plane) records(e object.End, k object.Key) bool {
 	entry, at := `\"name\":\"`+k.Name+`\"`, p.things[inventoryKey(e.Link)]
 	if k.Namespace != "" {
@@ -98,7 +98,7 @@ func (p *plane) records(e object.End, k object.Key) bool {
 	return at != nil && strings.Contains(string(at.body.Bytes()), `\"kind\":\"`+k.Kind+`\",`+entry)
 }
 
-// records says why an inventory must not go.
+// records returns why an inventory must not go.
 func (c commit) records(ch object.Change) string {
 	_, linked := c.of(ch.End.Link)
 	at, declared := c.clusters[ch.End.Cluster]
@@ -112,7 +112,7 @@ func (c commit) records(ch object.Change) string {
 	return ""
 }
 
-// external says that the user's chart runs the controller of the change's link.
+// external reports whether the user's chart runs the controller of the change's link.
 func (c commit) external(ch object.Change) bool {
 	l, ok := c.of(ch.End.Link)
 	return ok && l.external && ch.End.IsSource()
@@ -172,7 +172,7 @@ func (p *plane) abandoned(t *thing) bool {
 	return isOwn(t) && t.key.Namespace != p.mc && p.linked[t.target] && p.things[deployment(t.key.Namespace, t.target)] == nil
 }
 
-// unlinked says why what a controller wrote for a link must stay; l is the Linkerd Link that it follows, or nil.
+// unlinked returns why what a controller wrote for a link must stay; l is the Linkerd Link that it follows, or nil.
 func (r *run) unlinked(p *process, link api.Pair, l *thing) string {
 	_, declared := p.commit.of(link)
 	switch {
@@ -220,7 +220,7 @@ func (r *run) rest() {
 	}
 }
 
-// told says that a cluster is one that a report tells of, and nothing is refused in as a whole.
+// told reports whether a cluster is one that a report tells of, and nothing is refused in as a whole.
 func (r *run) told(name api.ClusterName) bool {
 	s, ok := r.last[name]
 	_, declared := r.head.clusters[name]
@@ -231,7 +231,7 @@ func (r *run) told(name api.ClusterName) bool {
 	return ok && s.Denied == nil && (declared || recorded) || !declared && !recorded
 }
 
-// explained says that a row tells why an end is not as it should be.
+// explained reports whether a row tells why an end is not as it should be.
 func (r *run) explained(e object.End) bool {
 	for _, row := range r.last[e.Cluster].Rows {
 		if r.called(row.End.Cluster) == e.Cluster && row.End.Link == e.Link && row.Phase != plan.Ready && row.Phase != plan.Removed {
@@ -241,7 +241,7 @@ func (r *run) explained(e object.End) bool {
 	return false
 }
 
-// leftover says why a thing should not be there.
+// leftover returns why a thing should not be there.
 func (r *run) leftover(pl *plane, t *thing) string {
 	_, declared := r.head.clusters[pl.name]
 	switch {
@@ -267,7 +267,7 @@ func (r *run) leftover(pl *plane, t *thing) string {
 	return "(d) it is ours, of " + t.end.String() + ", and nobody declares it"
 }
 
-// vacated says that a thing lies in a former multicluster namespace, and that the inventory that told so was lost after the Linkerd Link there
+// vacated reports whether a thing lies in a former multicluster namespace, and that the inventory that told so was lost after the Linkerd Link there
 // had gone: Links alone are looked for in all namespaces (seeds 30085043, 88071993).
 func (p *plane) vacated(t *thing) bool {
 	ns := t.key.Namespace
@@ -275,14 +275,14 @@ func (p *plane) vacated(t *thing) bool {
 	return former && p.spoilt > 0 && p.things[linkKey(ns, t.end.Link.Target)] == nil
 }
 
-// forgotten says that nobody looks at a cluster any more.
+// forgotten reports whether nobody looks at a cluster any more.
 func (r *run) forgotten(name api.ClusterName) bool {
 	_, declared := r.head.clusters[name]
 	_, recorded := r.home[name]
 	return !declared && !recorded
 }
 
-// late says that a process that hung wrote into a cluster that another one had struck off the record meanwhile, and that nobody
+// late reports whether a process that hung wrote into a cluster that another one had struck off the record meanwhile, and that nobody
 // looked there since (seed 71049402).
 func (r *run) late(name api.ClusterName) bool {
 	_, recorded := r.home[name]
@@ -290,18 +290,18 @@ func (r *run) late(name api.ClusterName) bool {
 	return !recorded && base != nil && base.by == ours
 }
 
-// serves says that Endpoints are of somebody else's Service, with which the server takes them (seed 8017518).
+// serves reports whether Endpoints are of somebody else's Service, with which the server takes them (seed 8017518).
 func (p *plane) serves(t *thing) bool {
 	s := p.things[object.Key{Kind: "Service", Namespace: t.key.Namespace, Name: t.key.Name}]
 	return t.key.Kind == "Endpoints" && s != nil && s.by == others
 }
 
-// isOwn says that a controller of Linkerd's writes it for itself: its lease, its probe's Endpoints.
+// isOwn reports whether a controller of Linkerd's writes it for itself: its lease, its probe's Endpoints.
 func isOwn(t *thing) bool {
 	return t.key.Kind == "Lease" || t.key == probeKey(t.key.Namespace, t.target)
 }
 
-// stray says that a report tells of something that nobody links, or of more than it can name.
+// stray reports whether a report tells of something that nobody links, or of more than it can name.
 func (r *run) stray(name api.ClusterName, k object.Key) bool {
 	return names(r.last[name], k)
 }
@@ -310,7 +310,7 @@ func names(s plan.Step, k object.Key) bool {
 	return s.MoreStrays > 0 || slices.ContainsFunc(s.Strays, func(o plan.Stray) bool { return o.Key == k && strings.Contains(o.Why, "for a link to") })
 }
 
-// orphan says that a report names a thing of a link of which nothing of linkwright's tells any more, or, of a secret of the control
+// orphan reports whether a report names a thing of a link of which nothing of linkwright's tells any more, or, of a secret of the control
 // plane, which is found by name only, anything, or of a former multicluster namespace, its Link (seed 88000744). Only people take it away.
 func (r *run) orphan(name api.ClusterName, t *thing) bool {
 	s, link := r.last[name], r.today(t.end.Link)
@@ -322,7 +322,7 @@ func (r *run) orphan(name api.ClusterName, t *thing) bool {
 	return told && !declared && r.untold(link)
 }
 
-// untold says that nothing may tell of a link any more: nobody knows one of its clusters, an inventory was lost, or a process that hung
+// untold reports whether nothing may tell of a link any more: nobody knows one of its clusters, an inventory was lost, or a process that hung
 // wrote after all else of the link was gone.
 func (r *run) untold(link api.Pair) bool {
 	lost := func(name api.ClusterName) bool {

@@ -87,7 +87,7 @@ func (p *process) commanded(c object.Change, was *thing) string {
 	return ""
 }
 
-// adoptable says that a thing is what Linkerd's own tools make of a link, or linkwright's own access by its names.
+// adoptable reports whether a thing is what Linkerd's own tools make of a link, or linkwright's own access by its names.
 func (t *thing) adoptable(e object.End) bool {
 	access := slices.Contains(targetKeys(e.Link.Source), t.key) || isTokenOf(t.key, e.Link.Source)
 	return t.by == others && t.rec.Mark != object.Theirs && (t.shaped || access || t.key.Kind == "Link" || t.key.Kind == "Secret")
@@ -141,7 +141,7 @@ func (r *run) bounded(p *process, s plan.Step) {
 	}
 }
 
-// keeps says that something of an end is there, and ours.
+// keeps reports whether something of an end is there, and ours.
 func (p *plane) keeps(e object.End) bool {
 	keys := targetKeys(e.Link.Source)
 	if e.IsSource() {
@@ -150,7 +150,7 @@ func (p *plane) keeps(e object.End) bool {
 	return slices.ContainsFunc(keys, func(k object.Key) bool { return p.things[k] != nil && p.things[k].by == ours })
 }
 
-// lets says that an unlink was approved, or has begun elsewhere; of one whose cleanup is pending, the rest went before.
+// lets reports whether an unlink was approved, or has begun elsewhere; of one whose cleanup is pending, the rest went before.
 func (r *run) lets(e object.End) bool {
 	if slices.ContainsFunc(r.pending[e.Cluster], func(d inventory.Pending) bool { return d.Link() == e.Link }) {
 		return true
@@ -172,7 +172,7 @@ func (r *run) lets(e object.End) bool {
 	})
 }
 
-// left says that people declared a cluster of an end to leave.
+// left reports whether people declared a cluster of an end to leave.
 func (c commit) left(e object.End) bool {
 	return c.clusters[e.Cluster].leaving || c.clusters[e.Link.Source].leaving || c.clusters[e.Link.Target].leaving
 }
@@ -237,7 +237,7 @@ func (p *plane) linkTo(target api.ClusterName) *thing {
 	return a
 }
 
-// behind says that something of ours lies in a former multicluster namespace.
+// behind reports whether something of ours lies in a former multicluster namespace.
 func (p *plane) behind() bool {
 	for _, t := range p.things {
 		if t.by == ours && t.key.Namespace != p.mc && (t.key.Namespace == mc || t.key.Namespace == other) {
@@ -247,7 +247,7 @@ func (p *plane) behind() bool {
 	return false
 }
 
-// runs says that a controller of a link is there.
+// runs reports whether a controller of a link is there.
 func (p *plane) runs(target api.ClusterName) bool {
 	return p.things[deployment(mc, target)] != nil || p.things[deployment(other, target)] != nil
 }

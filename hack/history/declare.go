@@ -48,7 +48,7 @@ func (c commit) clone() commit {
 	return c
 }
 
-// of gives how an ordered pair is linked: not, where a cluster leaves or is not declared.
+// of returns how an ordered pair is linked: not, where a cluster leaves or is not declared.
 func (c commit) of(p api.Pair) (link, bool) {
 	source, okSource := c.clusters[p.Source]
 	target, okTarget := c.clusters[p.Target]
@@ -64,13 +64,13 @@ func (c commit) of(p api.Pair) (link, bool) {
 	return link{}, false
 }
 
-// suspended says that nothing may be written of an end.
+// suspended reports whether nothing may be written of an end.
 func (c commit) suspended(e object.End) bool {
 	l, ok := c.of(e.Link)
 	return c.clusters[e.Cluster].suspend || ok && l.suspend
 }
 
-// wants says for which end a key must not go in a cluster: what Linkerd and we call the parts of a link, written down here
+// wants returns for which end a key must not go in a cluster: what Linkerd and we call the parts of a link, written down here
 // once more, independently of what renders them.
 func (c commit) wants(name api.ClusterName, k object.Key) (api.Pair, bool) {
 	if at := c.clusters[name]; k == extraKey(at.mc()) && at.extra && !at.leaving {

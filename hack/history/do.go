@@ -215,12 +215,12 @@ func (p *plane) forget() {
 	}
 }
 
-// unseen says that nothing tells of a secret of the control plane whose inventory others took: nothing else of ours of its end is left.
+// unseen reports whether nothing tells of a secret of the control plane whose inventory others took: nothing else of ours of its end is left.
 func (p *plane) unseen(t *thing) bool {
 	return p.last(t) || p.blind && !p.records(t.end, t.key)
 }
 
-// last says that nothing else of ours is left of an object's end, but what may be gone before anybody looks.
+// last reports whether nothing else of ours is left of an object's end, but what may be gone before anybody looks.
 func (p *plane) last(t *thing) bool {
 	return !slices.ContainsFunc(p.all(), func(o *thing) bool {
 		return o.by == ours && o.end == t.end && o.key != t.key && !o.rec.Going && !isInventory(o.key) && o.key.Kind != "Namespace"

@@ -65,7 +65,7 @@ func (f fault) peaceful() *fault {
 	return &f
 }
 
-// befell says that a fault of the process is what happens.
+// befell reports whether a fault of the process is what happens.
 func (f *fault) befell() bool {
 	return f != nil && (f.kind == crash || f.kind == lost || f.kind == refused || f.kind == stall)
 }
@@ -107,7 +107,7 @@ func (r *run) suffers(when string, f *run) {
 	}
 }
 
-// stopped says that a cluster is refused as a whole, or that a source holds what it had got by when somebody else took its account
+// stopped reports whether a cluster is refused as a whole, or that a source holds what it had got by when somebody else took its account
 // in the target.
 func (r *run) stopped() bool {
 	for _, s := range r.last {
@@ -118,7 +118,7 @@ func (r *run) stopped() bool {
 	return false
 }
 
-// taken says that somebody took a name that a link needs in this very event, in the middle of a step: that was planned before, and
+// taken reports whether somebody took a name that a link needs in this very event, in the middle of a step: that was planned before, and
 // goes on as far as it can, where one that is planned after it begins nothing of that end, which is occupied (seed 6300972). With and without
 // a fault it may be another object that somebody takes (seed 88041773). An inventory has such a name, too (seed 89048666).
 func (r *run) taken() bool {
@@ -167,7 +167,7 @@ func (r *run) left() string {
 	return b.String()
 }
 
-// lent says that somebody else's controller wrote a thing for itself, or will: whether it did so while our Link was there is a matter
+// lent reports whether somebody else's controller wrote a thing for itself, or will: whether it did so while our Link was there is a matter
 // of time, and it is theirs (seed 7101287). So are the Endpoints of a probe Service that somebody made anew in the middle of a step: a
 // controller that was still there wrote them again, and one that was gone did not (seed 70054633).
 func (p *plane) lent(t *thing) bool {

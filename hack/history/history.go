@@ -167,7 +167,7 @@ func (r *run) calm() {
 	}
 }
 
-// waits says that something may go on by the time alone.
+// waits reports whether something may go on by the time alone.
 func (r *run) waits() bool {
 	for _, s := range r.last {
 		if s.Denied != nil || !s.Again.IsZero() || !s.Retry.IsZero() || slices.ContainsFunc(s.Rows, func(row plan.Row) bool { return row.Phase == plan.Waiting }) {
@@ -309,7 +309,7 @@ func (r *run) tidy() (did bool) {
 	return did
 }
 
-// unknown says that a report names what a controller made for a link of which nothing tells any more.
+// unknown reports whether a report names what a controller made for a link of which nothing tells any more.
 func (r *run) unknown(pl *plane, t *thing) bool {
 	return t.key != federatedKey() && t.target != "" && r.untold(api.Pair{Source: pl.name, Target: t.target}) && r.stray(pl.name, t.key)
 }
@@ -336,7 +336,7 @@ func (r *run) strict() {
 	}
 }
 
-// resolves says that some end waits for a controller that nobody runs.
+// resolves reports whether some end waits for a controller that nobody runs.
 func (r *run) resolves() bool {
 	for _, s := range r.last {
 		if slices.ContainsFunc(s.Rows, r.resolved) {

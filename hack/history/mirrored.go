@@ -38,7 +38,7 @@ func mirroredFrom(t *thing) (targets []api.ClusterName) {
 	return targets
 }
 
-// unproven says that people took the inventories of both ends of a link, or built its target anew: nobody can know any more whose
+// unproven reports whether people took the inventories of both ends of a link, or built its target anew: nobody can know any more whose
 // controllers' writes in its source are. The report names them, or the last one of a source that has left the fleet (seeds 86002915, 87000847,
 // 88025166, 88403550).
 func (r *run) unproven(pl *plane, target api.ClusterName, t *thing) bool {
@@ -47,7 +47,7 @@ func (r *run) unproven(pl *plane, target api.ClusterName, t *thing) bool {
 	return told && pl.spoilt > 0 && at != nil && (at.spoilt > 0 || at.rebuilt)
 }
 
-// served says that what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
+// served reports whether what a controller of Linkerd's wrote for a target may have been somebody else's when our link ended.
 func (p *plane) served(t *thing, target api.ClusterName) bool {
 	return p.relinked[target] || isOwn(t) && (p.charted[target] || p.spoilt > 0 || p.serves(t))
 }

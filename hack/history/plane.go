@@ -121,7 +121,7 @@ func (p *plane) next() string {
 
 func (p *plane) newUID() string { return p.uid + "-" + p.next() }
 
-// of gives the things of a kind in order.
+// of returns the things of a kind in order.
 func (p *plane) of(k kind) []*thing {
 	if all, ok := p.sorted[k]; ok {
 		return all
@@ -137,7 +137,7 @@ func (p *plane) of(k kind) []*thing {
 	return all
 }
 
-// all gives every thing in order.
+// all returns every thing in order.
 func (p *plane) all() []*thing {
 	out := make([]*thing, 0, len(p.things))
 	for _, t := range p.things {
@@ -214,7 +214,7 @@ func (p *plane) write(c object.Change, when int) error {
 	return nil
 }
 
-// refuses says why the server would not.
+// refuses returns why the server would not.
 func (p *plane) refuses(c object.Change, was *thing) error {
 	var live object.Record
 	if was != nil {

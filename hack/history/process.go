@@ -352,7 +352,7 @@ func arrival(s plan.Step, f *fault) []object.Change {
 	return out
 }
 
-// together says that two writes go out at once.
+// together reports whether two writes go out at once.
 func together(s plan.Step, a, b object.Change) bool {
 	if ahead(s, a) || ahead(s, b) {
 		return ahead(s, a) && ahead(s, b) && !a.End.IsBase() && !b.End.IsBase()

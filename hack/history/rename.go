@@ -63,7 +63,7 @@ func (r *run) today(p api.Pair) api.Pair {
 	return api.Pair{Source: r.called(p.Source), Target: r.called(p.Target)}
 }
 
-// handing says that a former name of a cluster is still remembered.
+// handing reports whether a former name of a cluster is still remembered.
 func (r *run) handing(p *plane) bool {
 	for was, is := range r.former {
 		if is == p.name && r.planes[was] == p {
@@ -80,7 +80,7 @@ func (r *run) struckOff(name api.ClusterName) {
 	}
 }
 
-// goesOn says that a row tells why an end of the same link, by whichever names its clusters had, is not as it should be.
+// goesOn reports whether a row tells why an end of the same link, by whichever names its clusters had, is not as it should be.
 func (r *run) goesOn(e object.End) bool {
 	return slices.ContainsFunc(r.last[e.Cluster].Rows, func(row plan.Row) bool {
 		same := object.End{Cluster: e.Cluster, Link: row.End.Link}

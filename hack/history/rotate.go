@@ -53,7 +53,7 @@ func asked(c object.Change, was *thing) string {
 // numbered is how tokens are called after the first: the account, and how many there were.
 var numbered = regexp.MustCompile(`-token\.(\d+)$`)
 
-// tokenOf gives the account that a Secret of a token is of, and which of its tokens that is.
+// tokenOf returns the account that a Secret of a token is of, and which of its tokens that is.
 func tokenOf(k object.Key) (account object.Key, n int, ok bool) {
 	if k.Kind != "Secret" || k.Namespace != object.AccessNamespace || !strings.HasPrefix(k.Name, owner+".") {
 		return object.Key{}, 0, false
@@ -68,7 +68,7 @@ func tokenOf(k object.Key) (account object.Key, n int, ok bool) {
 	return object.Key{Kind: "ServiceAccount", Namespace: k.Namespace, Name: name}, n, name != k.Name
 }
 
-// uses says that a Secret of a source holds a token.
+// uses reports whether a Secret of a source holds a token.
 func (t *thing) uses(token string) bool {
 	var s struct{ Data map[string][]byte }
 	must(json.Unmarshal(t.body.Bytes(), &s))
@@ -95,7 +95,7 @@ func (r *run) interrupts(p *process, c object.Change, was *thing) string {
 	return ""
 }
 
-// sees says that a cluster was looked at as deeply as what others show asks for: where a link gets another token, what its source holds.
+// sees reports whether a cluster was looked at as deeply as what others show asks for: where a link gets another token, what its source holds.
 func (r *run) sees(p *process, c fleet.Cluster) bool {
 	side := p.sides[c.Name]
 	watches, err := plan.Watches(r.world(p), c, r.renderer, side.Seen)
@@ -163,7 +163,7 @@ func isToken(k object.Key) bool {
 	return ok
 }
 
-// isTokenOf says that a Secret is of a source's token.
+// isTokenOf reports whether a Secret is of a source's token.
 func isTokenOf(k object.Key, source api.ClusterName) bool {
 	a, _, ok := tokenOf(k)
 	return ok && a == account(source)

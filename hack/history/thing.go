@@ -110,7 +110,7 @@ func (t *thing) edited(change func(map[string]any)) *thing {
 	return &next
 }
 
-// field gives the map at a path, which is made where it is missing.
+// field returns the map at a path, which is made where it is missing.
 func field(content map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		below, ok := content[name].(map[string]any)
@@ -161,7 +161,7 @@ func content(k object.Key, labels map[string]string, more map[string]any) map[st
 	return out
 }
 
-// isInventory says that a key has the name of one of our inventories.
+// isInventory reports whether a key has the name of one of our inventories.
 func isInventory(k object.Key) bool {
 	return k.Kind == "ConfigMap" && k.Namespace == object.AccessNamespace && strings.HasPrefix(k.Name, owner+".")
 }

@@ -59,7 +59,7 @@ func TestCircle(t *testing.T) {
 	}
 }
 
-// uses gives the files of a package that each of its files takes types, functions, methods, constants or variables of. Fields do not count,
+// uses returns the files of a package that each of its files takes types, functions, methods, constants or variables of. Fields do not count,
 // nor types that only a field leads to.
 func uses(p *packages.Package) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
@@ -85,7 +85,7 @@ func uses(p *packages.Package) map[string]map[string]bool {
 	return out
 }
 
-// circle gives names that use each other in a circle, the first of them at the end again; nil: there are none.
+// circle returns names that use each other in a circle, the first of them at the end again; nil: there are none.
 func circle(uses map[string]map[string]bool) []string {
 	var path []string
 	done := map[string]bool{}

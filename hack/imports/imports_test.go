@@ -64,13 +64,13 @@ func table() map[string]row {
 	}
 }
 
-// outside says which directories may import anything: what wires the rooms together, and what stands beside them.
+// outside returns which directories may import anything: what wires the rooms together, and what stands beside them.
 func outside(dir string) bool {
 	top, _, _ := strings.Cut(dir, "/")
 	return slices.Contains([]string{"cmd", "deploy", "examples", "hack"}, top)
 }
 
-// impure says which import a pure package must not have.
+// impure returns which import a pure package must not have.
 func impure(path string) bool {
 	const client = "k8s.io/client-go"
 	if strings.HasPrefix(path, client+"/applyconfigurations/") {
@@ -145,7 +145,7 @@ func TestImpure(t *testing.T) {
 	}
 }
 
-// within gives the imports that belong to the module, without its path, sorted.
+// within returns the imports that belong to the module, without its path, sorted.
 func within(imports []string) []string {
 	out := []string{}
 	for _, p := range imports {

@@ -119,7 +119,7 @@ func errHanging(c *Cluster) error {
 	return fmt.Errorf("%s gave no answer within %s: %w", c.Address(), c.opts.Timeout, context.DeadlineExceeded)
 }
 
-// admit says what is wrong with a write that reached the server.
+// admit returns what is wrong with a write that reached the server.
 func (c *Cluster) admit(ch object.Change) error {
 	of := schema.GroupKind{Group: ch.Key.Group, Kind: ch.Key.Kind}
 	verb, deletes := "patch", ch.Action == object.Delete || ch.Action == object.Replace

@@ -146,7 +146,7 @@ func (c *Cluster) shows(w object.Watch, key object.Key, u *unstructured.Unstruct
 	return &it
 }
 
-// alike says that nothing that a step depends on differs: not all but the version.
+// alike reports whether nothing that a step depends on differs: not all but the version.
 func alike(a, b *object.Item) bool {
 	if a == nil || b == nil {
 		return false

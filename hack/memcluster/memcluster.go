@@ -47,7 +47,7 @@ type Clusters struct {
 	moves map[api.ClusterName]moves
 }
 
-// New gives clusters with the namespaces of a new one and nothing else in them.
+// New returns clusters with the namespaces of a new one and nothing else in them.
 func New(o Options, names ...api.ClusterName) *Clusters {
 	if o.Owner == "" {
 		o.Owner = object.DefaultOwner
@@ -62,7 +62,7 @@ func New(o Options, names ...api.ClusterName) *Clusters {
 	return s
 }
 
-// Cluster gives the cluster of that name, or nil.
+// Cluster returns the cluster of that name, or nil.
 func (s *Clusters) Cluster(name api.ClusterName) *Cluster { return s.named[name] }
 
 // Follow implements sync.Clusters: what is in the set is open, and nothing else is.
@@ -127,7 +127,7 @@ func (c *Cluster) must(err error) {
 // Address is the URL of its API server.
 func (c *Cluster) Address() string { return "https://" + string(c.name) + ".example:6443" }
 
-// Requests tells what the cluster was asked since this was asked last, in order: observe, live, token, and writes as
+// Requests returns what the cluster was asked since this was asked last, in order: observe, live, token, and writes as
 // action and key. What never left the caller, because the connection was known to be broken, is none.
 func (c *Cluster) Requests() []string {
 	c.mu.Lock()

@@ -81,7 +81,7 @@ func (c *Cluster) see(w object.Watch) (shown, error) {
 	return out, nil
 }
 
-// hides gives what of a watch may not be read, or an error where that may not be hidden.
+// hides returns what of a watch may not be read, or an error where that may not be hidden.
 func (c *Cluster) hides(of schema.GroupVersionKind, w object.Watch) (out []object.Hidden, err error) {
 	names := w.Names
 	if len(names) == 0 {
@@ -102,7 +102,7 @@ func (c *Cluster) hides(of schema.GroupVersionKind, w object.Watch) (out []objec
 	return out, nil
 }
 
-// matcher says which objects a watch is about; a watch with Names has no use for its selector.
+// matcher returns which objects a watch is about; a watch with Names has no use for its selector.
 func matcher(w object.Watch) (func(object.Key, *unstructured.Unstructured) bool, error) {
 	selector, err := labels.Parse(w.Selector)
 	if err != nil {

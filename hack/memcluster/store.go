@@ -179,7 +179,7 @@ func desired(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// same says that a write would change nothing but the times of managed fields.
+// same reports whether a write would change nothing but the times of managed fields.
 func same(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(timeless(a), timeless(b))
 }

@@ -42,7 +42,7 @@ func (c *Cluster) try(ctx context.Context, token string) (why *object.Reason, re
 	return nil, false
 }
 
-// issued says that a token is one of this cluster, and that the Secret it comes from, or is bound to, is live.
+// issued reports whether a token is one of this cluster, and that the Secret it comes from, or is bound to, is live.
 func (c *Cluster) issued(token string) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -11,7 +11,7 @@ import (
 
 const modulePath = "github.com/linkwright/linkwright"
 
-// Binaries gives the directory that holds controlplane and kwok: what
+// Binaries returns the directory that holds controlplane and kwok: what
 // LINKWRIGHT_BIN names, else bin at the root of the repository.
 func Binaries() (string, error) {
 	dir := os.Getenv("LINKWRIGHT_BIN")
@@ -43,7 +43,7 @@ func NeedClock(t testing.TB) {
 	}
 }
 
-// Root gives the root of the repository around the working directory.
+// Root returns the root of the repository around the working directory.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -88,7 +88,7 @@ func (w *watcher) joinExisting(ctx context.Context, service, have *corev1.Servic
 // samePorts compares what a mirror has of ports.
 func samePorts(a, b *corev1.Service) bool { return slices.Equal(portsOf(a), portsOf(b)) }
 
-// oldest tells whether no other member's Link is older than ours; the local
+// oldest reports whether no other member's Link is older than ours; the local
 // half wins always. A member without a Link does not count.
 func (w *watcher) oldest(ctx context.Context, federated *corev1.Service) (bool, error) {
 	if w.flags.local || federated.Annotations[localDiscoveryKey] != "" {

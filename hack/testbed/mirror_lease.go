@@ -30,7 +30,7 @@ type lease struct {
 	seen    time.Time // first, in that version
 }
 
-// take tells whether the Lease is ours, and takes or renews it if it can be.
+// take reports whether the Lease is ours, and takes or renews it if it can be.
 // An error leaves it ours until it has not been renewed for too long.
 func (l *lease) take(ctx context.Context) (bool, error) {
 	if time.Since(l.held) < leaseRenew {

@@ -27,7 +27,7 @@ func listingOf[L metav1.ListInterface](client lister[L], o metav1.ListOptions) *
 	return &listing[L]{client: client, options: o}
 }
 
-// read gives the list as it is. The watch lives as long as ctx, or until end.
+// read returns the list as it is. The watch lives as long as ctx, or until end.
 func (l *listing[L]) read(ctx context.Context) (L, error) {
 	if l.events != nil && !l.changed() {
 		return l.last, nil
@@ -46,7 +46,7 @@ func (l *listing[L]) read(ctx context.Context) (L, error) {
 	return now, nil
 }
 
-// changed says that the watch told something, or ended.
+// changed reports whether the watch told something, or ended.
 func (l *listing[L]) changed() bool {
 	select {
 	case <-l.events.ResultChan():

@@ -52,7 +52,7 @@ func (l link) mode(service *corev1.Service) mode {
 	return unmatched
 }
 
-// federated tells whether a Service asks to be a member.
+// federated reports whether a Service asks to be a member.
 func (l link) federated(service *corev1.Service) bool {
 	return matches(l.spec.FederatedServiceSelector, service.Labels)
 }

@@ -46,7 +46,7 @@ func (p *prober) jittered() time.Duration {
 	return p.period + rand.N(p.period/10) //nolint:gosec // no secret
 }
 
-// look tells whether the gateway came to life or died.
+// look reports whether the gateway came to life or died.
 func (p *prober) look(ctx context.Context, ask func(context.Context, string) error) bool {
 	if p.period == 0 || ask == nil || time.Now().Before(p.next) {
 		return false

@@ -54,7 +54,7 @@ func (w *watcher) create(ctx context.Context, service *corev1.Service) error {
 	return w.outcome(mirrorServices, service, mirror, err)
 }
 
-// namespace tells whether the namespace of a Service is at home; with the
+// namespace reports whether the namespace of a Service is at home; with the
 // flag, it is made.
 func (w *watcher) namespace(ctx context.Context, list string, service *corev1.Service) (bool, error) {
 	namespaces := w.source.CoreV1().Namespaces()
@@ -166,7 +166,7 @@ func (w *watcher) remove(ctx context.Context, key types.NamespacedName) error {
 	return wrap("delete mirror", err)
 }
 
-// ready tells whether an endpoint of a Service answers.
+// ready reports whether an endpoint of a Service answers.
 func ready(endpoints *endpointsObject) bool {
 	return endpoints != nil && slices.ContainsFunc(endpoints.Subsets, func(e endpointsSubset) bool { return len(e.Addresses) > 0 })
 }

@@ -52,7 +52,7 @@ type event struct {
 	Received time.Time `json:"requestReceivedTimestamp"`
 }
 
-// Requests gives what clients whose user agent begins with userAgentPrefix
+// Requests returns what clients whose user agent begins with userAgentPrefix
 // asked the API server for, in the order of the answers; a watch counts when
 // it begins, and a request on Events or outside of resources (discovery,
 // health) does not. A request that was answered is in it: the server writes

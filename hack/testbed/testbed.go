@@ -65,7 +65,7 @@ func Start(ctx context.Context, opts Options) (*Bed, error) {
 	return bed, nil
 }
 
-// Cluster gives the cluster of that name, or nil.
+// Cluster returns the cluster of that name, or nil.
 func (b *Bed) Cluster(name string) *Cluster {
 	for _, c := range b.Clusters {
 		if c != nil && c.Name == name {

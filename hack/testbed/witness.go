@@ -113,7 +113,7 @@ func (w *Witness) now(ctx context.Context) (map[string]types.UID, error) {
 	return out, nil
 }
 
-// Lost gives the mirrors there were at first that were deleted, made anew, or
+// Lost returns the mirrors there were at first that were deleted, made anew, or
 // led nowhere at any moment until now, in order.
 func (w *Witness) Lost(ctx context.Context) ([]string, error) {
 	now, err := w.now(ctx)
@@ -132,7 +132,7 @@ func (w *Witness) Lost(ctx context.Context) ([]string, error) {
 	return slices.Compact(lost), nil
 }
 
-// Leaders gives all who held the Lease of a link so far, in order, as
+// Leaders returns all who held the Lease of a link so far, in order, as
 // NAMESPACE/POD.
 func (w *Witness) Leaders(link string) []string {
 	w.mu.Lock()

@@ -25,15 +25,15 @@ type Group struct {
 	Entries []Entry
 }
 
-// Table gives the codes of clusters, links and revisions, in the order of the reference page.
+// Table returns the codes of clusters, links and revisions, in the order of the reference page.
 func Table() []Group {
 	return []Group{reach(), identity(), requests(), linkerd(), credentials(), applying(), removing(), health(), revisions()}
 }
 
-// Writes gives the codes that only writes have.
+// Writes returns the codes that only writes have.
 func Writes() Group { return writes() }
 
-// All gives every entry of every group.
+// All returns every entry of every group.
 func All() []Entry {
 	var out []Entry
 	for _, g := range append(Table(), Writes()) {
@@ -42,7 +42,7 @@ func All() []Entry {
 	return out
 }
 
-// Find gives the entry of a code; false: it has none.
+// Find returns the entry of a code; false: it has none.
 func Find(c Code) (Entry, bool) {
 	all := All()
 	if at := slices.IndexFunc(all, func(e Entry) bool { return e.Code == c }); at >= 0 {

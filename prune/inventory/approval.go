@@ -84,7 +84,7 @@ type Approval struct {
 	Asked bool `json:"asked,omitempty"`
 }
 
-// Same says that two are one approval, whatever was removed by it since.
+// Same reports whether two are one approval, whatever was removed by it since.
 func (a Approval) Same(b Approval) bool { return a.By == b.By && a.At.Equal(b.At) }
 
 // Without is the approval less some units; false: none is left.
@@ -102,7 +102,7 @@ type Denial struct {
 	Over  []string `json:"over"`  // what is over a limit: one phrase for each
 }
 
-// Message says what is denied and what people can do, in an installation.
+// Message returns what is denied and what people can do, in an installation.
 func (d Denial) Message(in object.Installation) string {
 	if len(d.Over) == 0 {
 		return "the record of the management cluster no longer shows what was denied: linkwright removes nothing anywhere, and the next sync shows what you can approve"
@@ -124,12 +124,12 @@ func enumerated(list []string) string {
 	return strings.Join(list, "")
 }
 
-// Has says that one of some units was denied.
+// Has reports whether one of some units was denied.
 func (d Denial) Has(units map[Unit]bool) bool {
 	return len(d.Units) == 0 && len(units) > 0 || slices.ContainsFunc(d.Units, func(u Unit) bool { return units[u] })
 }
 
-// Same says that two denials, or their absence, are of the same units. How much is over a limit may change with every mirrored Service.
+// Same reports whether two denials, or their absence, are of the same units. How much is over a limit may change with every mirrored Service.
 func (d *Denial) Same(o *Denial) bool {
 	if d == nil || o == nil {
 		return d == o

@@ -29,7 +29,7 @@ func toldRead(all []object.Condition) (out []object.Condition) {
 	return out
 }
 
-// readable says that a condition is of our making: it may come to a terminal.
+// readable reports whether a condition is of our making: it may come to a terminal.
 func readable(c object.Condition) bool {
 	word := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
 	return slices.Contains([]string{object.True, object.False, object.Unknown}, c.Status) &&
@@ -53,7 +53,7 @@ func (i Inventory) Tell(next []object.Condition, now time.Time) (Inventory, time
 	}
 }
 
-// transition says that one of the conditions is there or not, or has another status. No rate limit holds it back: who reads
+// transition reports whether one of the conditions is there or not, or has another status. No rate limit holds it back: who reads
 // conditions acts on it.
 func transition(was, next []object.Condition) bool {
 	return !slices.EqualFunc(was, next, func(a, b object.Condition) bool { return a.Type == b.Type && a.Status == b.Status })

@@ -100,7 +100,7 @@ func (d Decision) Object() string {
 
 var revisions = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// Check says why nothing can follow from a decision; nil: something can.
+// Check returns why nothing can follow from a decision; nil: something can.
 func (d Decision) Check() error {
 	if d.Unread != "" {
 		return errors.New("this version of linkwright cannot read it")
@@ -131,7 +131,7 @@ func (d Decision) Check() error {
 	return api.CheckClusterName(d.Cluster)
 }
 
-// Active says that a decision is in effect at a moment.
+// Active reports whether a decision is in effect at a moment.
 func (d Decision) Active(now time.Time) bool {
 	return d.Check() == nil && !d.Over(now)
 }
@@ -140,7 +140,7 @@ func (d Decision) Active(now time.Time) bool {
 // open for ever.
 const longestAllowed = 7 * 24 * time.Hour
 
-// Over says that the time of a decision is.
+// Over reports whether the time of a decision is.
 func (d Decision) Over(now time.Time) bool {
 	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(longestAllowed)) {
 		return true
@@ -170,7 +170,7 @@ func (d Decision) String() string {
 	return said
 }
 
-// replaces says that a decision takes the place of an earlier one: it is about the same, and a suspension by the same person.
+// replaces reports whether a decision takes the place of an earlier one: it is about the same, and a suspension by the same person.
 func (d Decision) replaces(o Decision) bool {
 	return d.Unread == "" && o.Unread == "" && d.Kind == o.Kind && d.Object() == o.Object() && (d.Kind != Suspend || d.By == o.By)
 }

@@ -59,7 +59,7 @@ func Watch() object.Watch {
 	return object.Watch{Version: "v1", Kind: "ConfigMap", Namespace: object.AccessNamespace, Depth: object.Whole}
 }
 
-// Read gives the owner's inventories among what was seen in a cluster, sorted by end. Each of ours that we
+// Read returns the owner's inventories among what was seen in a cluster, sorted by end. Each of ours that we
 // cannot read is an error beside them, and the cluster must then not be written: its content is unknown. So is a ConfigMap of
 // others that has the name of the base. One that has the name of another inventory is none: it only stands in the way of its end.
 func Read(owner string, seen object.Observation) (out []Inventory, err error) {
@@ -170,7 +170,7 @@ func (i Inventory) Object(owner string) (object.Object, error) {
 	})
 }
 
-// Has says that the key was written down.
+// Has reports whether the key was written down.
 func (i Inventory) Has(k object.Key) bool {
 	_, ok := slices.BinarySearchFunc(i.Entries, k, object.Key.Compare)
 	return ok
@@ -190,7 +190,7 @@ func (i Inventory) Settle(wanted []object.Key, gone func(object.Key) bool) Inven
 	return i
 }
 
-// Lists says that the keys of these objects are all its entries, and nothing is to be settled. Mostly so: it is asked for
+// Lists reports whether the keys of these objects are all its entries, and nothing is to be settled. Mostly so: it is asked for
 // each end in each plan. It says so of no more than 64.
 func (i Inventory) Lists(objects []object.Object) bool {
 	if len(objects) != len(i.Entries) || len(objects) > 64 {
@@ -221,7 +221,7 @@ func (i Inventory) Stay() Inventory {
 	return i
 }
 
-// Same says that writing j over i would change nothing.
+// Same reports whether writing j over i would change nothing.
 func (i Inventory) Same(j Inventory) bool {
 	return i.End == j.End && i.Leaving == j.Leaving && i.Since.Equal(j.Since) && i.Commit == j.Commit && i.Term == j.Term &&
 		i.Linkerd == j.Linkerd && slices.Equal(i.Names, j.Names) && slices.Equal(i.Entries, j.Entries) && i.Rotate.same(j.Rotate) &&

@@ -30,10 +30,10 @@ type Revision struct {
 // longestWhy is of a message, in bytes.
 const longestWhy = 512
 
-// IsZero says that nothing of revisions is remembered.
+// IsZero reports whether nothing of revisions is remembered.
 func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
 
-// Stands says that r and s tell the same. Messages count only of errors in declarations: other errors name moments and whom they met.
+// Stands reports whether r and s tell the same. Messages count only of errors in declarations: other errors name moments and whom they met.
 func (r Revision) Stands(s Revision) bool {
 	switch {
 	case r.Applied != s.Applied, r.Observed != s.Observed, r.Links != s.Links, !slices.Equal(r.Suspended, s.Suspended),

@@ -27,7 +27,7 @@ func Asked(owner string, end object.End, seen object.Observation) *Rotation {
 	return inv.Rotate
 }
 
-// Mentions says that the text of an end's inventory holds a word: what is looked for in every pass, and hardly ever there, is decoded only
+// Mentions reports whether the text of an end's inventory holds a word: what is looked for in every pass, and hardly ever there, is decoded only
 // then.
 func Mentions(owner string, end object.End, seen object.Observation, word string) bool {
 	body, _ := seen.Body(Key(owner, end))

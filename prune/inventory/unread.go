@@ -50,7 +50,7 @@ func writeApprovals(good []Approval, unread []string) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// Check says why nothing can follow from an approval; nil: something can.
+// Check returns why nothing can follow from an approval; nil: something can.
 func (a Approval) Check() error {
 	if whole(a.At).IsZero() {
 		return errors.New("it has no time")
@@ -66,7 +66,7 @@ func (a Approval) Check() error {
 	return nil
 }
 
-// check says that a unit is of a known kind, and names what such a one is about.
+// check returns an error unless a unit is of a known kind, and names what such a one is about.
 func (u Unit) check() error {
 	switch u.Kind {
 	case UnitCluster, UnitOverlay:
@@ -97,7 +97,7 @@ func (b *bound[T]) UnmarshalJSON(raw []byte) error {
 // MarshalJSON writes what was read.
 func (b bound[T]) MarshalJSON() ([]byte, error) { return json.Marshal(b.is) }
 
-// IsZero says that there is none.
+// IsZero reports whether there is none.
 func (b bound[T]) IsZero() bool { return b.is == nil }
 
 // bounds takes limits and denial over. A bound that was lost must not let more go: where one of them cannot be read, the revision may take

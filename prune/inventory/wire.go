@@ -139,7 +139,7 @@ func moment(s *string, before bool) (time.Time, bool) {
 	return at, ok && err == nil
 }
 
-// plain says that every byte of a JSON string stands for itself.
+// plain reports whether every byte of a JSON string stands for itself.
 func plain(data string) bool {
 	for i := range len(data) {
 		if c := data[i]; c < ' ' || c > '~' || c == '\\' {

@@ -33,7 +33,7 @@ type Expected []struct {
 	digest uint64
 }
 
-// Expect gives what confines the account.
+// Expect returns what confines the account.
 func Expect(a Account) (out Expected) {
 	for _, o := range Objects(a) {
 		raw, _ := json.Marshal(o) //nolint:errchkjson // it is made of strings, numbers and lists of them: it encodes

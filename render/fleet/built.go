@@ -69,7 +69,7 @@ func (o *originals) locate(p parsed) parsed {
 // plainOrigin is what kustomize writes of nearly all documents; a parser for each of them would be half of the cost.
 var plainOrigin = regexp.MustCompile(`^path: ([a-zA-Z][-\w./]*)\n?$`)
 
-// originOf gives the path in an annotation's text, or empty.
+// originOf returns the path in an annotation's text, or empty.
 func originOf(annotation string) (file string) {
 	if m := plainOrigin.FindStringSubmatch(annotation); m != nil {
 		return m[1]
@@ -106,7 +106,7 @@ func remove(n *yaml.Node, key string) {
 	}
 }
 
-// in gives the documents of one file; a file that cannot be read, or would exceed the bounds, has none.
+// in returns the documents of one file; a file that cannot be read, or would exceed the bounds, has none.
 func (o *originals) in(file string) map[string]place {
 	if known, ok := o.files[file]; ok || !fs.ValidPath(file) {
 		return known

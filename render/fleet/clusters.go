@@ -14,7 +14,7 @@ func (l *loader) fleet(commit api.Commit) *Fleet {
 	return x.Fleet
 }
 
-// join gives the fleet and what it was made of.
+// join returns the fleet and what it was made of.
 func (l *loader) join(commit api.Commit) *linted {
 	names, docs := l.joinClusters()
 	l.secondNames(names, docs)
@@ -37,7 +37,7 @@ func (l *loader) noCluster() {
 	}
 }
 
-// joinClusters gives the clusters by name, each name once, and the documents that declare them.
+// joinClusters returns the clusters by name, each name once, and the documents that declare them.
 func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
 	docs := unique(l, "Cluster", l.clusters)
 	slices.SortFunc(docs, func(a, b declared[api.ClusterDoc]) int { return strings.Compare(a.name(), b.name()) })
@@ -53,7 +53,7 @@ func (l *loader) joinClusters() ([]Cluster, []declared[api.ClusterDoc]) {
 	return out, docs
 }
 
-// unique gives the declarations whose name comes first, and fails the others; a nameless one was failed before.
+// unique returns the declarations whose name comes first, and fails the others; a nameless one was failed before.
 func unique[T any](l *loader, kind string, all []declared[T]) []declared[T] {
 	var out []declared[T]
 	first := map[string]api.Pos{}
@@ -98,7 +98,7 @@ func (l *loader) sameAccess() {
 	}
 }
 
-// policy gives the only one.
+// policy returns the only one.
 func (l *loader) policy() api.SyncPolicy {
 	if len(l.policies) == 0 {
 		return api.SyncPolicy{}.WithDefaults()

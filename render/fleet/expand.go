@@ -29,7 +29,7 @@ type clash struct {
 	more      int
 }
 
-// expand gives all links, grouped by source and by target.
+// expand returns all links, grouped by source and by target.
 func (e *expansion) expand() (out, in links) {
 	n := len(e.clusters)
 	out = links{all: make([]Link, 0, e.bound()), begin: make([]int, 1, n+1)}

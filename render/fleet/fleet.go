@@ -29,7 +29,7 @@ func (c *Cluster) Canonical() api.ClusterName {
 	return c.Name
 }
 
-// leaving says that the cluster takes part in no link any more.
+// leaving reports whether the cluster takes part in no link any more.
 func (c *Cluster) leaving() bool { return c.Spec.State == api.Leaving }
 
 // Overlay is a kustomize Component in the tree that declared its cluster; several clusters may name one directory.
@@ -64,10 +64,10 @@ type Fleet struct {
 	to       links          // those of in, by index of Clusters
 }
 
-// Out gives the links whose source is c, by target. The slice belongs to the fleet.
+// Out returns the links whose source is c, by target. The slice belongs to the fleet.
 func (f *Fleet) Out(c api.ClusterName) []Link { return f.of(f.out, c) }
 
-// In gives the links whose target is c, by whichever name, by source. The slice belongs to the fleet.
+// In returns the links whose target is c, by whichever name, by source. The slice belongs to the fleet.
 func (f *Fleet) In(c api.ClusterName) []Link {
 	i, found := index(f.Clusters, c)
 	if !found || len(f.to.begin) == 0 {
@@ -88,7 +88,7 @@ func (f *Fleet) Cluster(name api.ClusterName) (*Cluster, bool) {
 	return &f.names[i], true
 }
 
-// Names gives the second names of a cluster, in order.
+// Names returns the second names of a cluster, in order.
 func (f *Fleet) Names(of api.ClusterName) (out []api.ClusterName) {
 	for i := range f.names {
 		if f.names[i].Spec.SameAs == of {
@@ -110,7 +110,7 @@ func (f *Fleet) Link(p api.Pair) (Link, bool) {
 	return row[i], true
 }
 
-// Links gives all links by pair.
+// Links returns all links by pair.
 func (f *Fleet) Links() iter.Seq[Link] { return slices.Values(f.out.all) }
 
 func (f *Fleet) of(l links, c api.ClusterName) []Link {

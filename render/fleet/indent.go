@@ -44,7 +44,7 @@ func slip(data []byte) *fault {
 	return flow.end()
 }
 
-// opens says that what is deeper may follow a line.
+// opens reports whether what is deeper may follow a line.
 func opens(text string) bool {
 	text, _, _ = strings.Cut(text, " #")
 	text = strings.TrimRight(text, " ")
@@ -121,7 +121,7 @@ func misspelled(r row) *fault {
 	return nil
 }
 
-// rows gives the lines that are neither empty nor comments nor parts of a block of text.
+// rows returns the lines that are neither empty nor comments nor parts of a block of text.
 func rows(data []byte) func(func(row) bool) {
 	return func(yield func(row) bool) {
 		number, block := 0, -1

@@ -23,7 +23,7 @@ func kustomization(tree fs.FS, dir string) string {
 	return ""
 }
 
-// unbuilt says that the tree has to be built first.
+// unbuilt reports whether the tree has to be built first.
 func (l *loader) unbuilt(tree fs.FS) bool {
 	name := kustomization(tree, ".")
 	if name == "" {
@@ -111,7 +111,7 @@ func (l *loader) notRead(p parsed, n *yaml.Node, in overlay) {
 		"move it to another directory, or build the whole tree with a kustomization.yaml at its root")
 }
 
-// names gives every text of a kustomization as a path of the tree: not all are meant as one, but none is missed.
+// names returns every text of a kustomization as a path of the tree: not all are meant as one, but none is missed.
 func (l *loader) names(tree fs.FS, dir, file string) []string {
 	data, err := fs.ReadFile(tree, path.Join(dir, file))
 	if err != nil {

@@ -62,7 +62,7 @@ func measure(data []byte) extent {
 	return e
 }
 
-// isSeparator says that a line begins a new document, in whatever it stands.
+// isSeparator reports whether a line begins a new document, in whatever it stands.
 func isSeparator(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || bytes.IndexByte([]byte(" \t\r\n"), line[3]) >= 0)
 }
@@ -109,7 +109,7 @@ func unfit(data []byte) *fault {
 	return nil
 }
 
-// tooDeep gives the column in which a line goes too deep, or 0: by its indentation and the items it begins, or by brackets.
+// tooDeep returns the column in which a line goes too deep, or 0: by its indentation and the items it begins, or by brackets.
 func tooDeep(line []byte, brackets *int) int {
 	if indent(line) > MaxDepth {
 		return MaxDepth + 1

@@ -20,7 +20,7 @@ type origin struct {
 	mesh bool
 }
 
-// origins gives all declarations that give links, checked against the clusters.
+// origins returns all declarations that give links, checked against the clusters.
 func (l *loader) origins(f *Fleet) *expansion {
 	e := &expansion{clusters: f.names, declared: make([][]target, len(f.names)), clashes: map[[2]*origin]*clash{}}
 	ends := endings{loader: l, fleet: f, names: l.known(f), hints: map[api.ClusterName]string{}}
@@ -73,7 +73,7 @@ func (l *loader) known(f *Fleet) []string {
 	return slices.Concat(namesOf(f.names), slices.Sorted(maps.Keys(l.maybe)))
 }
 
-// find gives the index of the cluster that a field of a document names. Nothing is called undeclared that may be declared
+// find returns the index of the cluster that a field of a document names. Nothing is called undeclared that may be declared
 // in what could not be read.
 func (e *endings) find(name api.ClusterName, d document, field ...string) (int, bool) {
 	i, found := index(e.fleet.names, name)

@@ -31,7 +31,7 @@ const (
 // Rule is one kind of warning: its Code, and in one sentence what it says.
 type Rule struct{ Code, Help string }
 
-// Rules gives all kinds of warnings that Load may give, in the order of its checks.
+// Rules returns all kinds of warnings that Load may give, in the order of its checks.
 func Rules() []Rule {
 	var out []Rule
 	for _, c := range checks() {
@@ -103,7 +103,7 @@ type linted struct {
 	docs []declared[api.ClusterDoc]
 }
 
-// lint gives the warnings of all checks.
+// lint returns the warnings of all checks.
 func lint(x *linted, broken bool) []api.Problem {
 	var out []api.Problem
 	for _, c := range checks() {
@@ -120,7 +120,7 @@ func lint(x *linted, broken bool) []api.Problem {
 	return out
 }
 
-// unjudged says what was left out because of errors, so that nobody takes those that are told for all.
+// unjudged returns what was left out because of errors, so that nobody takes those that are told for all.
 func (l *loader) unjudged() []api.Problem {
 	var what string
 	switch {

@@ -69,7 +69,7 @@ func idle(x *linted) []api.Problem {
 	return out
 }
 
-// whyNot says why a mesh does not give a pair.
+// whyNot returns why a mesh does not give a pair.
 func (m *mesh) whyNot(x *linted, pair api.Pair) string {
 	for _, name := range []api.ClusterName{pair.Source, pair.Target} {
 		if i, _ := index(x.Fleet.names, name); !has(m.chosen.members, i) {
@@ -123,7 +123,7 @@ func unlinked(x *linted) []api.Problem {
 	return out
 }
 
-// leftAlone gives the clusters that a mesh would link with one that is Leaving, or with others if it had any, or a hub.
+// leftAlone returns the clusters that a mesh would link with one that is Leaving, or with others if it had any, or a hub.
 func (x *linted) leftAlone() map[api.ClusterName]bool {
 	out := map[api.ClusterName]bool{}
 	for _, m := range x.rules {

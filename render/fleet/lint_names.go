@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// mirrors says that services of the target get mirrors called <service>-<target>; federated services are called otherwise.
+// mirrors reports whether services of the target get mirrors called <service>-<target>; federated services are called otherwise.
 func mirrors(l Link) bool { return l.Spec.Mirrors(l.Target.Spec.Gateway) }
 
 // collisions warns of targets whose mirrors could get one name in a source: web-us of east and web of us-east are both
@@ -35,7 +35,7 @@ func collisions(x *linted) []api.Problem {
 	return out
 }
 
-// bothMirrored gives the first source with mirrors of both targets.
+// bothMirrored returns the first source with mirrors of both targets.
 func bothMirrored(f *Fleet, a, b api.ClusterName) (source api.ClusterName, ok bool) {
 	x, y := f.into(a), f.into(b)
 	for len(x) > 0 && len(y) > 0 {

@@ -42,7 +42,7 @@ func (s spec) at(field string, selector *metav1.LabelSelector) written {
 	return written{s.doc, join(s.path, field), selector}
 }
 
-// specs gives every declared LinkSpec that is sound.
+// specs returns every declared LinkSpec that is sound.
 func (x *linted) specs() iter.Seq[spec] {
 	return func(yield func(spec) bool) {
 		for _, d := range x.links {
@@ -87,7 +87,7 @@ type asked struct {
 	none            map[string]bool // of these
 }
 
-// contradiction gives the first label of which the impossible is asked, or nothing.
+// contradiction returns the first label of which the impossible is asked, or nothing.
 func contradiction(s *metav1.LabelSelector) string {
 	if s == nil {
 		return ""

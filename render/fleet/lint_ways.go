@@ -151,7 +151,7 @@ func localServers(x *linted) []api.Problem {
 	return out
 }
 
-// local says what a host is that only its own machine or cluster can reach, or nothing. A name without a dot may well
+// local returns what a host is that only its own machine or cluster can reach, or nothing. A name without a dot may well
 // be known to peers, as container names are.
 func local(host string) string {
 	ip, err := netip.ParseAddr(host)

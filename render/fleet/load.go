@@ -23,7 +23,7 @@ const (
 	NoClusters = string(reason.NoClusters)
 )
 
-// Load gives the whole fleet that a tree declares, or nil and every error of every file; warnings come with a fleet.
+// Load returns the whole fleet that a tree declares, or nil and every error of every file; warnings come with a fleet.
 // Problems are sorted by position; where a file has too many of them, the last line of it says how many are not told.
 //
 // The tree is plain YAML: *.yaml and *.yml at any depth, many documents a file; what begins with a dot is skipped. A
@@ -161,7 +161,7 @@ func otherCase(root *yaml.Node, want string) string {
 	return ""
 }
 
-// mayReveal says that a document is of those in which secrets are found.
+// mayReveal reports whether a document is of those in which secrets are found.
 func mayReveal(root *yaml.Node) bool {
 	version, kind := text(child(root, "apiVersion")), text(child(root, "kind"))
 	return !strings.HasPrefix(version, ours) && slices.Contains([]string{"", "Secret", "SecretList", "List", "Config"}, kind)
@@ -169,7 +169,7 @@ func mayReveal(root *yaml.Node) bool {
 
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
-// mistyped says that an apiVersion is meant to be ours.
+// mistyped reports whether an apiVersion is meant to be ours.
 func mistyped(written string) bool {
 	return written != api.GroupVersion && api.DidYouMean(written, []string{api.GroupVersion}) != ""
 }

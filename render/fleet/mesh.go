@@ -27,7 +27,7 @@ type mesh struct {
 //	HubAndSpoke   a hub with every other member, both directions    those members that spec.hubs selects
 type chosen struct{ members, hubs []int }
 
-// gives says whether there is a link from source to target.
+// gives reports whether there is a link from source to target.
 func (c chosen) gives(source, target int) bool {
 	return source != target && has(c.members, source) && has(c.members, target) && (has(c.hubs, source) || has(c.hubs, target))
 }
@@ -38,7 +38,7 @@ func (c chosen) size() int {
 	return hubs*(members-1) + (members-hubs)*hubs
 }
 
-// mesh gives what a declaration selects, or false if its selectors are none.
+// mesh returns what a declaration selects, or false if its selectors are none.
 func (e *endings) mesh(d declared[api.MeshDoc]) (*mesh, bool) {
 	spec := d.value.Spec.WithDefaults()
 	m := &mesh{
@@ -66,7 +66,7 @@ func (e *endings) selector(d declared[api.MeshDoc], s *metav1.LabelSelector, fie
 	return selector, err == nil
 }
 
-// choose gives what a mesh selects.
+// choose returns what a mesh selects.
 func (e *endings) choose(members, hubs labels.Selector, topology api.Topology) chosen {
 	var c chosen
 	for i := range e.fleet.names {

@@ -66,7 +66,7 @@ func (f *Fleet) canonical() {
 	f.to = byTarget(f.out.all, targets, n)
 }
 
-// into gives the links whose target has just this name, by source.
+// into returns the links whose target has just this name, by source.
 func (f *Fleet) into(name api.ClusterName) []Link { return f.of(f.in, name) }
 
 func namesOf(clusters []Cluster) []string {

@@ -9,7 +9,7 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// component gives what a cluster names as its overlay, or nil; one that is not there is an error.
+// component returns what a cluster names as its overlay, or nil; one that is not there is an error.
 func (l *loader) component(d declared[api.ClusterDoc]) *Overlay {
 	dir, at := d.value.Spec.Overlay, d.at("spec", "overlay")
 	switch {
@@ -22,7 +22,7 @@ func (l *loader) component(d declared[api.ClusterDoc]) *Overlay {
 	return &Overlay{Tree: l.tree, Dir: dir, At: at}
 }
 
-// badOverlay says that the path alone was refused.
+// badOverlay reports whether the path alone was refused.
 func badOverlay(c api.ClusterDoc) bool {
 	for _, f := range c.Check() {
 		if f.Path.String() == "spec.overlay" {
@@ -46,7 +46,7 @@ func (l *loader) noComponent(d document, dir string) {
 	l.failIn(d, api.Path{"spec", "overlay"}, message, hint)
 }
 
-// componentDirs gives the directories that may be named, sorted.
+// componentDirs returns the directories that may be named, sorted.
 func componentDirs(tree fs.FS) []string {
 	out := []string{}
 	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, _ error) error { // what cannot be read is told elsewhere

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parse gives the documents of a text one after another; a null document is none. What was given before a fault counts.
+// parse returns the documents of a text one after another; a null document is none. What was given before a fault counts.
 func parse(file string, data []byte, each func(parsed)) *fault {
 	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
 		var n yaml.Node

@@ -49,7 +49,7 @@ func (l *loader) room(h heap) int {
 	return min(MaxTold-l.count[h], MaxToldInAll-l.count[heap{warning: h.warning}])
 }
 
-// tell gives the problems by position, as many as anybody reads, and how many more there are.
+// tell returns the problems by position, as many as anybody reads, and how many more there are.
 func (l *loader) tell() []api.Problem {
 	slices.SortFunc(l.problems, compareProblems)
 	var out []api.Problem
@@ -70,7 +70,7 @@ func (l *loader) tell() []api.Problem {
 	return append(out, l.further()...)
 }
 
-// more says how many problems of a file are not told.
+// more returns how many problems of a file are not told.
 func (l *loader) more(file string) []api.Problem {
 	var out []api.Problem
 	for _, warning := range []bool{false, true} {
@@ -83,7 +83,7 @@ func (l *loader) more(file string) []api.Problem {
 	return out
 }
 
-// further says how many problems are not told of files that none is told of.
+// further returns how many problems are not told of files that none is told of.
 func (l *loader) further() []api.Problem {
 	var out []api.Problem
 	for _, warning := range []bool{false, true} {

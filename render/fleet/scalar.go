@@ -36,7 +36,7 @@ func (w *walker) scalar(n *yaml.Node, t reflect.Type, at api.Path) any {
 	return v
 }
 
-// fits says whether a plain value can be held by a type.
+// fits reports whether a plain value can be held by a type.
 func fits(v any, t reflect.Type) bool {
 	zero := reflect.Zero(t)
 	switch v := v.(type) {
@@ -99,14 +99,14 @@ func (w *walker) custom(n *yaml.Node, t reflect.Type, at api.Path) any {
 	return v
 }
 
-// endless says that a quantity would be computed for hours: ParseQuantity rounds 1e-2000000000 digit by digit.
+// endless reports whether a quantity would be computed for hours: ParseQuantity rounds 1e-2000000000 digit by digit.
 func endless(quantity string) bool {
 	const longest, longestExponent = 64, len("e-999")
 	e := strings.IndexAny(quantity, "eE")
 	return len(quantity) > longest || e >= 0 && len(quantity)-e > longestExponent
 }
 
-// isPercentage says that a field holds a share of something.
+// isPercentage reports whether a field holds a share of something.
 func isPercentage(at api.Path) bool {
 	return at[len(at)-1] == "maxLinks" || at[len(at)-1] == "maxMirrors"
 }
@@ -152,7 +152,7 @@ func unquoteIt(n *yaml.Node, want string) string {
 	return ""
 }
 
-// describe says what a node is.
+// describe returns what a node is.
 func describe(n *yaml.Node) string {
 	switch {
 	case n == nil:

@@ -96,7 +96,7 @@ func compiled(t *testing.T) schemas {
 	return out
 }
 
-// refuse gives what the schemas say of documents; that of any declaration must agree with that of the kind.
+// refuse returns what the schemas say of documents; that of any declaration must agree with that of the kind.
 func (s schemas) refuse(docs map[string]any) map[string]error {
 	out := map[string]error{}
 	for at, doc := range docs {
@@ -112,7 +112,7 @@ func (s schemas) refuse(docs map[string]any) map[string]error {
 	return out
 }
 
-// declarations gives the readable documents of known kinds by file and line.
+// declarations returns the readable documents of known kinds by file and line.
 func declarations(t *testing.T, tree fs.FS) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -163,7 +163,7 @@ func asJSON(n *yaml.Node) any {
 	return plain(n)
 }
 
-// wrong gives the documents that a golden tells errors of.
+// wrong returns the documents that a golden tells errors of.
 func wrong(docs map[string]any, out string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^(?:\[\w+\] )?([^ :]+):(\d+)(?::\d+)?: (warning: )?`).FindAllStringSubmatch(out, -1) {

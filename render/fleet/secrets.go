@@ -22,7 +22,7 @@ const (
 	Token                = "Token"
 )
 
-// SecretRules gives all kinds of errors that Secrets may give.
+// SecretRules returns all kinds of errors that Secrets may give.
 func SecretRules() []Rule {
 	return []Rule{
 		{SopsFile, "A file is encrypted by sops, and linkwright does not decrypt files."},
@@ -50,7 +50,7 @@ const (
 	wayOut       = "replace it, because everybody who reads the repository knows it; " + wayOfSecrets
 )
 
-// Secrets gives an error for each secret that a tree holds, wherever in it, hidden files and what is kustomize's included;
+// Secrets returns an error for each secret that a tree holds, wherever in it, hidden files and what is kustomize's included;
 // none of them repeats what is secret. Load does so for a tree of plain YAML; a tree that is to be built is searched before
 // it is. It is a guard against accidents: who wants to hide a secret in a file, can.
 func Secrets(tree fs.FS) []api.Problem {
@@ -65,7 +65,7 @@ func Secrets(tree fs.FS) []api.Problem {
 	return s.found
 }
 
-// Unbuilt says that kustomize has to build a tree before it can be loaded.
+// Unbuilt reports whether kustomize has to build a tree before it can be loaded.
 func Unbuilt(tree fs.FS) bool {
 	_, built := tree.(Built)
 	return !built && kustomization(tree, ".") != ""
@@ -130,7 +130,7 @@ func (s *search) structure(name string, data []byte, cut bool) []api.Problem {
 	return out
 }
 
-// count says that a file is within the bounds of what is parsed.
+// count reports whether a file is within the bounds of what is parsed.
 func (s *search) count(data []byte) bool {
 	measured := measure(data)
 	s.extent.add(measured)
@@ -152,12 +152,12 @@ func (s *search) guess(data []byte) bool {
 	return true
 }
 
-// structured says that a file may be YAML or JSON: by its name, or because it has none that says otherwise.
+// structured reports whether a file may be YAML or JSON: by its name, or because it has none that says otherwise.
 func structured(name string) bool {
 	return isYAML(name) || slices.Contains([]string{"", ".json", ".conf", ".config", ".kubeconfig"}, path.Ext(name)) || path.Base(name)[0] == '.'
 }
 
-// illustrates says that a file shows what others look like, by its name: structure in it is no secret, a key is.
+// illustrates reports whether a file shows what others look like, by its name: structure in it is no secret, a key is.
 func illustrates(name string) bool {
 	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".example", ".sample", ".dist"}, path.Ext(name))
 }

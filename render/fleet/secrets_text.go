@@ -34,7 +34,7 @@ func sopsText(name string, data []byte) int {
 
 const pemBegin = "-----BEGIN "
 
-// privateKeys gives what looks like a private key, with a body: words about one are none. Of one that is found only where
+// privateKeys returns what looks like a private key, with a body: words about one are none. Of one that is found only where
 // what JSON escapes is undone, the column is not known.
 func privateKeys(name string, data []byte) []api.Problem {
 	out := slices.Concat(pemKeys(name, data), encodedKeys(name, data), puttyKeys(name, data))

@@ -45,7 +45,7 @@ func tokenKinds() []tokenKind {
 	}
 }
 
-// tokens gives what looks like a token for other services, in a file that does not just show what such files look like.
+// tokens returns what looks like a token for other services, in a file that does not just show what such files look like.
 func tokens(name string, data []byte) []api.Problem {
 	if illustrates(name) {
 		return nil
@@ -69,7 +69,7 @@ func tokens(name string, data []byte) []api.Problem {
 	return out
 }
 
-// inWord says that a word began before an offset.
+// inWord reports whether a word began before an offset.
 func inWord(data []byte, at int) bool { return at > 0 && isWord(data[at-1]) }
 
 func isWord(c byte) bool { return isBase64(c) && c != '+' && c != '/' || c == '_' }
@@ -83,7 +83,7 @@ func (k tokenKind) body(text []byte) []byte {
 	return text[:n]
 }
 
-// fits says that it is a token's, and nothing that stands for one: such has few different characters, or says so.
+// fits reports whether it is a token's, and nothing that stands for one: such has few different characters, or says so.
 func (k tokenKind) fits(body []byte) bool {
 	return len(body) >= k.least && len(body) <= k.most && !stands(body)
 }
@@ -95,7 +95,7 @@ func (k tokenKind) has(c byte) bool {
 	return isBase64(c) && c != '+' && c != '/' || strings.IndexByte(k.more, c) >= 0
 }
 
-// stands says that a text stands for a token.
+// stands reports whether a text stands for a token.
 func stands(body []byte) bool {
 	const varied = 8
 	seen, mixed := map[byte]bool{}, false

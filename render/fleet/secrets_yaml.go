@@ -11,14 +11,14 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// worthParsing says that a text holds one of the words that what is looked for cannot do without, where it could be meant:
+// worthParsing reports whether a text holds one of the words that what is looked for cannot do without, where it could be meant:
 // nearly all files hold none, and are not parsed.
 func worthParsing(data []byte) bool {
 	return isKey(data, "sops") || isKey(data, "secretGenerator") || isKey(data, "users") ||
 		isSecretKind(data) && (isKey(data, "data") || isKey(data, "stringData"))
 }
 
-// isKey says that a word is followed by a colon somewhere.
+// isKey reports whether a word is followed by a colon somewhere.
 func isKey(data []byte, word string) bool {
 	for at := range occurrences(data, word) {
 		rest := bytes.TrimLeft(head(data[at+len(word):]), "\"'")
@@ -29,7 +29,7 @@ func isKey(data []byte, word string) bool {
 	return false
 }
 
-// isSecretKind says that the word Secret follows "kind:" somewhere.
+// isSecretKind reports whether the word Secret follows "kind:" somewhere.
 func isSecretKind(data []byte) bool {
 	for at := range occurrences(data, "Secret") {
 		before := bytes.TrimRight(data[max(0, at-nearby):at], "\"' \t\n")
@@ -45,7 +45,7 @@ const nearby = 32
 
 func head(data []byte) []byte { return data[:min(len(data), nearby)] }
 
-// occurrences gives the offsets of a word.
+// occurrences returns the offsets of a word.
 func occurrences(data []byte, word string) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		for at := 0; ; at += len(word) {
@@ -58,7 +58,7 @@ func occurrences(data []byte, word string) func(func(int) bool) {
 	}
 }
 
-// secretsIn gives the secrets of one document.
+// secretsIn returns the secrets of one document.
 func secretsIn(p parsed) []api.Problem {
 	if key := keyNode(p.root, "sops"); key != nil && (structured(p.file) || child(child(p.root, "sops"), "mac") != nil) {
 		return []api.Problem{sopsProblem(p.pos(key))}
@@ -145,7 +145,7 @@ func (p parsed) plugin(user *yaml.Node, i int) []api.Problem {
 	return out
 }
 
-// filled says that a value stands here. In a template, as which a file counts that does not say it is YAML or JSON, it may stand
+// filled reports whether a value stands here. In a template, as which a file counts that does not say it is YAML or JSON, it may stand
 // elsewhere.
 func (p parsed) filled(n *yaml.Node) bool {
 	something := n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && n.ShortTag() != "!!null"
@@ -161,7 +161,7 @@ func (p parsed) anyFilled(n *yaml.Node) bool {
 	return false
 }
 
-// elsewhere says that a value is what templates, and people who write an example, put in place of one.
+// elsewhere reports whether a value is what templates, and people who write an example, put in place of one.
 func elsewhere(value string) bool {
 	return strings.HasPrefix(value, "<") || slices.ContainsFunc([]string{"{{", "${", "$("}, func(mark string) bool { return strings.Contains(value, mark) })
 }

@@ -36,7 +36,7 @@ func divided(root *yaml.Node) (parts, missing []*yaml.Node) {
 	return append(parts, &part), missing
 }
 
-// heads says that a key begins declarations.
+// heads reports whether a key begins declarations.
 func heads(key *yaml.Node) bool { return key.Value == "apiVersion" || key.Value == "kind" }
 
 // lastHead is the last index behind which both keys that begin a declaration follow, or -1.
@@ -104,7 +104,7 @@ func (w *walker) unindented(n *yaml.Node, at api.Path, strays map[string]string)
 	}
 }
 
-// isDuration says that a field of text holds a duration: a bare number lacks its unit there.
+// isDuration reports whether a field of text holds a duration: a bare number lacks its unit there.
 func isDuration(at api.Path) bool {
 	return len(at) > 0 && slices.Contains([]string{"interval", "period", "ttl", "drainDeadline"}, at[len(at)-1])
 }

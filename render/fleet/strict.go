@@ -38,7 +38,7 @@ func (w *walker) fail(n *yaml.Node, at api.Path, message, hint string) {
 	w.problems = append(w.problems, api.Problem{Pos: api.Pos{File: w.file, Line: n.Line, Col: n.Column}, Message: message, Hint: hint})
 }
 
-// full says that a further problem need not be worded.
+// full reports whether a further problem need not be worded.
 func (w *walker) full() bool { return len(w.problems) >= w.left }
 
 // nearest is the hint for an unknown field.
@@ -62,7 +62,7 @@ func (w *walker) meant(n *yaml.Node, at api.Path, key string, f fields) {
 	}
 }
 
-// saidOf says whether the field, or one above it, is broken.
+// saidOf reports whether the field, or one above it, is broken.
 func (w *walker) saidOf(at api.Path) bool {
 	for i := range len(at) + 1 {
 		if w.broken[strings.Join(at[:i], "\x00")] {
@@ -72,7 +72,7 @@ func (w *walker) saidOf(at api.Path) bool {
 	return false
 }
 
-// value gives what a node is for a type, or nil after a problem.
+// value returns what a node is for a type, or nil after a problem.
 func (w *walker) value(n *yaml.Node, t reflect.Type, at api.Path) any {
 	if n.Kind == yaml.AliasNode {
 		w.fail(n, at, "aliases are not allowed: *"+n.Value, "write the value out")
@@ -180,7 +180,7 @@ type entry struct {
 	keyNode, value *yaml.Node
 }
 
-// entries gives the keys of a mapping as written; of a key that comes twice the first counts.
+// entries returns the keys of a mapping as written; of a key that comes twice the first counts.
 func (w *walker) entries(n *yaml.Node, at api.Path) ([]entry, bool) {
 	if n.Kind != yaml.MappingNode {
 		w.mismatch(n, at, "a mapping")

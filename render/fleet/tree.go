@@ -63,7 +63,7 @@ func (l *loader) unreadable(name string, cause error) {
 	l.refuse(api.Pos{File: name}, "cannot be read: "+cause.Error(), "")
 }
 
-// refuse says that something was not read: what stands in it may be declared all the same.
+// refuse records that something was not read: what stands in it may be declared all the same.
 func (l *loader) refuse(at api.Pos, message, hint string) {
 	l.partial = true
 	l.fail(at, message, hint)

@@ -34,7 +34,7 @@ func (f fields) names() []string {
 	return out
 }
 
-// fields gives the fields of a struct by the rules of encoding/json, as far as declarations use them.
+// fields returns the fields of a struct by the rules of encoding/json, as far as declarations use them.
 func (t types) fields(of reflect.Type) fields {
 	if known, ok := t[of]; ok {
 		return known

@@ -114,7 +114,7 @@ func Called(l api.Linkerd, k object.Key, target api.ClusterName) (Found, bool) {
 	return Found{}, false
 }
 
-// Adoptable tells whether Linkerd's own tools made an object for a link to target: by its name and its labels, and where those
+// Adoptable reports whether Linkerd's own tools made an object for a link to target: by its name and its labels, and where those
 // tools set none, by what it holds. Body is its metadata; of a Link and of a Secret all of it.
 func Adoptable(l api.Linkerd, k object.Key, body object.Body, target api.ClusterName) (Found, bool) {
 	o, ok := liveOf(body)
@@ -182,7 +182,7 @@ func Owner(body object.Body) string {
 // object alone; zero: nobody who says so.
 type Tool struct{ Name, Of, Leave string }
 
-// IsZero says that there is none.
+// IsZero reports whether there is none.
 func (t Tool) IsZero() bool { return t == Tool{} }
 
 // instanceLabel is what Argo CD marked objects by alone until 2.x, unless told otherwise. Helm's charts set it, too.

@@ -75,7 +75,7 @@ type Missing struct {
 	Why  object.Reason
 }
 
-// Lack gives the first reason why the facts do not serve in a role, or nil.
+// Lack returns the first reason why the facts do not serve in a role, or nil.
 func (f *Facts) Lack(r Role) *object.Reason {
 	for _, m := range f.Missing {
 		if m.Role == r {
@@ -250,7 +250,7 @@ func (r *reader) endpoint(access string) {
 	r.f.API = Endpoint{Server: server, CA: ca}
 }
 
-// Loopback says that a URL names this machine.
+// Loopback reports whether a URL names this machine.
 func Loopback(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil {

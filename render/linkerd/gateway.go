@@ -32,7 +32,7 @@ func (r *reader) gateway() {
 	}
 }
 
-// whole says that a gateway lacks nothing.
+// whole reports whether a gateway lacks nothing.
 func (g Gateway) whole() bool {
 	return len(g.Addresses) > 0 && g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
 }
@@ -69,7 +69,7 @@ func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
 	return r.f
 }
 
-// Homeless says that a gateway is known but for where it is: its load balancer has no address at the moment.
+// Homeless reports whether a gateway is known but for where it is: its load balancer has no address at the moment.
 func (g Gateway) Homeless() bool {
 	at := g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
 	return !g.Disabled && len(g.Addresses) == 0 && at

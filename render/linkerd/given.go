@@ -107,7 +107,7 @@ type givenUser struct {
 	AuthProvider json.RawMessage `json:"auth-provider"`
 }
 
-// CheckKubeconfig says why Linkerd's readers could not use a kubeconfig, or nil. They run in pods of the source: what
+// CheckKubeconfig returns why Linkerd's readers could not use a kubeconfig, or nil. They run in pods of the source: what
 // it refers to outside of itself is not there, and their own machine is not the target, unless its address is declared to
 // be there. Nothing it holds is quoted.
 func CheckKubeconfig(raw []byte, declared string) error {

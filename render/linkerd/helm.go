@@ -20,7 +20,7 @@ const (
 // Helm is a release of Helm's; zero: none.
 type Helm struct{ Name, Namespace string }
 
-// IsZero says that it is none.
+// IsZero reports whether it is none.
 func (h Helm) IsZero() bool { return h == Helm{} }
 
 // HelmOf is the release that installed the multicluster extension, as the ClusterRole tells that all controllers of a

@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Hints gives the targets that something of a service mirror's may be of, by a mere search: there are thousands, and mostly all
+// Hints returns the targets that something of a service mirror's may be of, by a mere search: there are thousands, and mostly all
 // of them are known. MirrorsOf says what is so. A lease tells it by its name.
 func Hints(k object.Key, body object.Body) []api.ClusterName {
 	switch k.Kind {

@@ -37,7 +37,7 @@ type ProbeSpec struct {
 	Period string `json:"period,omitempty"`
 }
 
-// Encode gives the Linkerd Link of a version, as declared, but for its metadata: what is empty is left out, and what is not
+// Encode returns the Linkerd Link of a version, as declared, but for its metadata: what is empty is left out, and what is not
 // encodes as encoding/json would (linkerd2 multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers
 // are strings there.
 func (s LinkSpec) Encode(version string) (object.Encoded, error) {
@@ -90,7 +90,7 @@ func encode(m *object.Members, name string, s *metav1.LabelSelector) error {
 	return err
 }
 
-// Follows says that a Link differs from a live one in nothing but what the target tells of itself, and how it is reached.
+// Follows reports whether a Link differs from a live one in nothing but what the target tells of itself, and how it is reached.
 func Follows(live, now object.Body) bool {
 	a, b := specOf(live), specOf(now)
 	if reflect.DeepEqual(a, b) {
@@ -154,13 +154,13 @@ func texts(m map[string]string) map[string]any {
 	return out
 }
 
-// Discovers says whether a Link's JSON makes the source's control plane use its credential.
+// Discovers reports whether a Link's JSON makes the source's control plane use its credential.
 func Discovers(link object.Body) bool {
 	s := specOf(link)
 	return chooses(s.RemoteDiscoverySelector, s.FederatedServiceSelector)
 }
 
-// Announced gives the secret that a Link's JSON names, and the entries by which it tells of a credential's bytes.
+// Announced returns the secret that a Link's JSON names, and the entries by which it tells of a credential's bytes.
 func Announced(link object.Body) (secret string, entries []string) {
 	s := specOf(link)
 	return s.ClusterCredentialsSecret, slices.DeleteFunc(s.ExcludedAnnotations, func(a string) bool { return !strings.HasPrefix(a, credentialPrefix) })

@@ -46,7 +46,7 @@ func (m Mirror) and(mirrors []object.Key) []object.Key {
 	return out
 }
 
-// Left says that something would still be mirrored if the rest were taken away now.
+// Left reports whether something would still be mirrored if the rest were taken away now.
 func (m Mirror) Left() bool { return len(m.Services)+len(m.Endpoints)+len(m.Federated) > 0 }
 
 // MirrorWatches lists what has to be looked at in a source so that MirrorOf can answer. Mirrors live

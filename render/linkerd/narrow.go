@@ -27,7 +27,7 @@ func (s LinkSpec) Selectors() Selectors {
 	return Selectors{s.Selector, s.RemoteDiscoverySelector, s.FederatedServiceSelector, s.ExcludedLabels}
 }
 
-// Narrows says that a Link chose services that it may choose no longer: its controller then removes what that made
+// Narrows reports whether a Link chose services that it may choose no longer: its controller then removes what that made
 // (linkerd2 multicluster/service-mirror/cluster_watcher.go).
 func (s Selectors) Narrows(was Selectors) bool {
 	return narrowing(was.Mirror, s.Mirror).some() || narrowing(was.Discovery, s.Discovery).some() || narrowing(was.Federated, s.Federated).some()
@@ -131,14 +131,14 @@ func implies(q, r labels.Requirement) bool {
 	return false
 }
 
-// loses says that something with these labels is no longer chosen, or that they do not tell.
+// loses reports whether something with these labels is no longer chosen, or that they do not tell.
 func (n narrowed) loses(of labels.Set, excluded []string) bool {
 	return n.all || slices.ContainsFunc(n.more, func(r labels.Requirement) bool {
 		return !copied(r.Key(), excluded) || !r.Matches(of)
 	})
 }
 
-// copied says that Linkerd copies a label of a service to its mirror. An excluded entry PREFIX/* takes whatever begins with
+// copied reports whether Linkerd copies a label of a service to its mirror. An excluded entry PREFIX/* takes whatever begins with
 // PREFIX.
 func copied(label string, excluded []string) bool {
 	for _, prefix := range []string{"mirror.linkerd.io", "multicluster.linkerd.io"} {

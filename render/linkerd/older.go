@@ -19,14 +19,14 @@ func (f *Facts) LinkVersion() string {
 	return cmp.Or(f.Links, release.Link, LinkVersion)
 }
 
-// HoldsFederated says that Links of a version may make members of federated Services: since 2.17.
+// HoldsFederated reports whether Links of a version may make members of federated Services: since 2.17.
 func HoldsFederated(version string) bool { return version != "v1alpha1" }
 
-// NeedsGateway says that Links of a version must name a gateway: before 2.17 their readers demand its address, port, identity and probe, and
+// NeedsGateway reports whether Links of a version must name a gateway: before 2.17 their readers demand its address, port, identity and probe, and
 // read no Link of the cluster where one lacks them (linkerd2 pkg/multicluster/link.go).
 func NeedsGateway(version string) bool { return version == "v1alpha1" }
 
-// HoldsExcludes says that Links of a version have lists of what is not copied to mirrors: since 2.18.
+// HoldsExcludes reports whether Links of a version have lists of what is not copied to mirrors: since 2.18.
 func HoldsExcludes(version string) bool { return version == LinkVersion }
 
 // Serves is the newest version of Linkerd Links that a cluster serves, as far as it was looked for; empty: none.
@@ -60,7 +60,7 @@ func linksIn(version string) object.Watch {
 // one of its selectors says that services of that label's value are not meant, which changes the Link's spec and selects the same.
 const announcing = object.Prefix + "credential"
 
-// In gives the spec as Links of an older version hold it: the entry that tells of a credential goes into the first selector that chooses
+// In returns the spec as Links of an older version hold it: the entry that tells of a credential goes into the first selector that chooses
 // anything. An empty one must stay empty: with a condition in it, it would choose everything.
 func (s LinkSpec) In(version string) LinkSpec {
 	if HoldsExcludes(version) {

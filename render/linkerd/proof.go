@@ -32,19 +32,19 @@ func (o made) isMirror(target api.ClusterName) bool {
 	return named && versioned && !o.record.Selects && o.byController()
 }
 
-// isFederated says that controllers of Linkerd's made a federated Service: by its name, its field manager and that it selects nothing.
+// isFederated reports whether controllers of Linkerd's made a federated Service: by its name, its field manager and that it selects nothing.
 func (o made) isFederated() bool {
 	return strings.HasSuffix(o.key.Name, federatedSuffix) && !o.record.Selects && o.byController()
 }
 
-// isProbe says that a controller of Linkerd's wrote a probe's Endpoints: Endpoints of that name that a chart or a person made tell of no
+// isProbe reports whether a controller of Linkerd's wrote a probe's Endpoints: Endpoints of that name that a chart or a person made tell of no
 // gateway, or were written by somebody else.
 func (o made) isProbe() bool {
 	_, told := o.meta.Annotations[RemoteIdentity]
 	return told && o.byController()
 }
 
-// byController says that a mirror controller wrote some of the object. Its field manager is the name of its program: controller in
+// byController reports whether a mirror controller wrote some of the object. Its field manager is the name of its program: controller in
 // Linkerd's images (linkerd2 controller/Dockerfile), which is also that of the legacy one; builds of one's own have mirror or
 // linkerd in theirs.
 func (o made) byController() bool { return byController(o.record) }

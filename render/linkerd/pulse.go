@@ -15,7 +15,7 @@ type Pulse struct {
 	Empty   []object.Key // mirrors without any address; by key
 }
 
-// Gone says that the gateway is dead: mirrors have addresses, and none of any is ready.
+// Gone reports whether the gateway is dead: mirrors have addresses, and none of any is ready.
 func (p Pulse) Gone() bool { return len(p.Dead) > 0 && p.Serving == 0 }
 
 // Pulses tells of all targets at once, in one look at what is seen in a source. Mirrors that the control plane resolves in the target,

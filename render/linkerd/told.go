@@ -36,7 +36,7 @@ func Remarked(live, fingerprint string) string {
 	return fingerprint + "." + strconv.Itoa(n)
 }
 
-// ChangedInPlace says that a secret of that mark does not hold what it was made with.
+// ChangedInPlace reports whether a secret of that mark does not hold what it was made with.
 func ChangedInPlace(mark string) bool {
 	_, n := marked(mark)
 	return n > 0
@@ -97,7 +97,7 @@ func ToldOf(owner string, deployment object.Body) Told {
 	return Told{At: moment, Marks: strings.Split(marks, ",")}
 }
 
-// Lacks gives those of marks that were not told.
+// Lacks returns those of marks that were not told.
 func (t Told) Lacks(marks []string) (out []string) {
 	for _, m := range marks {
 		if !slices.Contains(t.Marks, m) {

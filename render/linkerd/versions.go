@@ -77,7 +77,7 @@ func numbers(version string) (first [2]int, edge bool) {
 	return first, word == "edge"
 }
 
-// Skewed says that the control plane of a source of this version cannot use a target of that one for remote discovery and
+// Skewed reports whether the control plane of a source of this version cannot use a target of that one for remote discovery and
 // federation. What is not known is taken to be good.
 func Skewed(source, target string) bool {
 	from, ok := Running(source)

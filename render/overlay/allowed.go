@@ -61,7 +61,7 @@ const (
 	secretKind = "Secret"
 )
 
-// declared says where a field that overlays must leave alone is declared instead; by kind and path.
+// declared returns where a field that overlays must leave alone is declared instead; by kind and path.
 func declared() map[string]string {
 	const (
 		deployment = "Deployment.apps "
@@ -87,7 +87,7 @@ type tree struct {
 	leaf  *field
 }
 
-// at gives the branch of a word; nil, where nothing at or below it may change.
+// at returns the branch of a word; nil, where nothing at or below it may change.
 func (t *tree) at(word string) *tree {
 	if t == nil {
 		return nil
@@ -115,7 +115,7 @@ func (t *tree) grow(words []string, f *field) {
 // table is fields, made fit for looking up.
 type table map[string]*tree
 
-// newTable gives every kind that has rows of its own, and the rows of any kind.
+// newTable returns every kind that has rows of its own, and the rows of any kind.
 func newTable() table {
 	rows, out := fields(), table{anyKind: {}}
 	for _, f := range rows {
@@ -131,7 +131,7 @@ func newTable() table {
 	return out
 }
 
-// of gives the rows of a kind.
+// of returns the rows of a kind.
 func (t table) of(kind string) *tree {
 	if own, ok := t[kind]; ok {
 		return own

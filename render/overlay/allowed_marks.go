@@ -27,7 +27,7 @@ func among(rows []marks.Mark, key string) rule {
 	return ""
 }
 
-// isWhole says that a mark's name is one name, no beginning of names.
+// isWhole reports whether a mark's name is one name, no beginning of names.
 func isWhole(name string) bool {
 	return !strings.HasSuffix(name, "/") && !strings.HasSuffix(name, ".")
 }
@@ -86,7 +86,7 @@ func podAnnotationRule(key string) rule {
 	return cmp.Or(among(marks.OfPods(), key), noPodAnnotation)
 }
 
-// ofLinkerd says that a key's prefix is linkerd.io or below it.
+// ofLinkerd reports whether a key's prefix is linkerd.io or below it.
 func ofLinkerd(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return prefix == "linkerd.io" || strings.HasSuffix(prefix, ".linkerd.io")

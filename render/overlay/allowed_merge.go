@@ -60,7 +60,7 @@ func (m *merge) object(t table, was, is map[string]any) map[string]any {
 	return out
 }
 
-// value gives what becomes of a value; nil is a field that is not there.
+// value returns what becomes of a value; nil is a field that is not there.
 func (m *merge) value(p *spot, was, is any) any {
 	if same(was, is) {
 		return was
@@ -181,7 +181,7 @@ func (m *merge) refuse(p *spot, was, is any) {
 	m.refused = append(m.refused, refusal{p.shown, verb(was, is), m.hint(p)})
 }
 
-// hint says where the field, or the nearest above it, is declared instead; else what may change near it.
+// hint returns where the field, or the nearest above it, is declared instead; else what may change near it.
 func (m *merge) hint(p *spot) string {
 	instead := declared()
 	for at := p; at != nil; at = at.up {
@@ -231,7 +231,7 @@ func nameOf(item any) string {
 	return name
 }
 
-// union gives the keys of both maps, sorted.
+// union returns the keys of both maps, sorted.
 func union(a, b map[string]any) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
@@ -254,7 +254,7 @@ func same(a, b any) bool {
 	return isPlain(b) && a == b
 }
 
-// isPlain says that == may be asked.
+// isPlain reports whether == may be asked.
 func isPlain(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:

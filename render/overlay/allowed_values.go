@@ -34,7 +34,7 @@ func checkProbe(v any) string {
 	return ""
 }
 
-// only says which field of a map, which may be missing, is none of those allowed; the first by name.
+// only returns which field of a map, which may be missing, is none of those allowed; the first by name.
 func only(v any, words ...string) string {
 	if v == nil {
 		return ""

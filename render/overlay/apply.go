@@ -84,7 +84,7 @@ func newApplier(c builder, k Kinds) *Applier {
 	}
 }
 
-// Apply gives the ends of a cluster as its overlay shapes them. It fails by holding ends: all of them, where the
+// Apply returns the ends of a cluster as its overlay shapes them. It fails by holding ends: all of them, where the
 // Component itself is wrong; else those that it cannot be applied to.
 func (a *Applier) Apply(ctx context.Context, in Input) Output {
 	c, problems := a.cage.check(in.Tree, in.Dir, in.At)
@@ -189,7 +189,7 @@ func (t *task) patches(shapes []shaped) []Patch {
 	return out
 }
 
-// wrong says that a problem is more than a warning.
+// wrong reports whether a problem is more than a warning.
 func wrong(problems []api.Problem) bool {
 	return slices.ContainsFunc(problems, func(p api.Problem) bool { return !p.Warning })
 }

@@ -35,7 +35,7 @@ func TestApply(t *testing.T) {
 	})
 }
 
-// tell says what is not as it came in.
+// tell returns what is not as it came in.
 func tell(t *testing.T, before []object.Wanted, out Output) string {
 	t.Helper()
 	var b strings.Builder

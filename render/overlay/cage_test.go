@@ -325,7 +325,7 @@ func processes(t *testing.T, parent int) (out []int) {
 	return out
 }
 
-// alive says whether a process is there and no mere entry that nobody has asked for.
+// alive reports whether a process is there and no mere entry that nobody has asked for.
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(text), ") Z ")

@@ -30,10 +30,10 @@ func (e buildError) Error() string { return string(e) }
 // boundError is a bound that a build exceeds: what it was given is to be changed, not this machine.
 type boundError struct{ error }
 
-// Unwrap gives what became of the build.
+// Unwrap returns what became of the build.
 func (e boundError) Unwrap() error { return e.error }
 
-// blames says that an error of a build is about what it was given, and what to do about it; else this machine failed.
+// blames returns why an error of a build is about what it was given, and what to do about it; else this machine failed.
 func blames(err error) (hint string, blamed bool) {
 	if _, ok := errors.AsType[boundError](err); ok {
 		return "make it smaller: docs/explanation/kustomize.md lists the limits of a build", true
@@ -196,7 +196,7 @@ func (k *child) failed(cause error) error {
 // errMachineFull is what it mostly means when a process is killed by nobody.
 var errMachineFull = errors.New("it was killed from outside, because the machine or the container is out of memory")
 
-// gone says that the child was killed, and not here. One that closed its pipes is about to end, and may say why.
+// gone reports whether the child was killed, and not here. One that closed its pipes is about to end, and may say why.
 func (k *child) gone(cause error) bool {
 	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) || errors.Is(cause, syscall.EPIPE) {
 		late := time.AfterFunc(time.Second, k.kill)

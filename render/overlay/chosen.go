@@ -31,7 +31,7 @@ func newChooser(s types.Selector) (chooser, error) {
 	return c, err
 }
 
-// chooses says that the object is chosen.
+// chooses reports whether the object is chosen.
 func (c chooser) chooses(content map[string]any) bool {
 	id := identify(content)
 	meta, _ := content["metadata"].(map[string]any)
@@ -41,12 +41,12 @@ func (c chooser) chooses(content map[string]any) bool {
 		c.labels.Matches(texts(meta["labels"])) && c.annotations.Matches(texts(meta["annotations"]))
 }
 
-// chosen says that any patch chooses the object.
+// chosen reports whether any patch chooses the object.
 func (t *task) chosen(content map[string]any) bool {
 	return slices.ContainsFunc(t.choosers, func(c chooser) bool { return c.chooses(content) })
 }
 
-// onlyPatches says that the Component, and those in it, change an object only by patches that choose it: then no other
+// onlyPatches reports whether the Component, and those in it, change an object only by patches that choose it: then no other
 // needs to be built. A patch that chooses by what another one wrote chooses an object that was chosen already.
 func (c checked) onlyPatches() bool {
 	for name, data := range c.Files {
@@ -88,7 +88,7 @@ func describe(s types.Selector) string {
 	return strings.Join(parts, ", ")
 }
 
-// texts gives what of a map is text.
+// texts returns what of a map is text.
 func texts(v any) labels.Set {
 	m, _ := v.(map[string]any)
 	out := make(labels.Set, len(m))

@@ -47,7 +47,7 @@ func (s shaped) size() int64 {
 	return size
 }
 
-// shapes gives the shape of every end, by its index; those that are held or empty have none.
+// shapes returns the shape of every end, by its index; those that are held or empty have none.
 func (t *task) shapes(ctx context.Context) []shaped {
 	out := make([]shaped, len(t.in.Ends))
 	keys := make([]inputHash, len(t.in.Ends))
@@ -157,7 +157,7 @@ func (t *task) buildBatch(ctx context.Context, batch []int, out []shaped, failur
 	}
 }
 
-// lasting says that an error is one of what is built, which it will be at every try.
+// lasting reports whether an error is one of what is built, which it will be at every try.
 func lasting(err error) bool {
 	_, ok := errors.AsType[buildError](err)
 	return ok

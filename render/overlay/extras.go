@@ -106,7 +106,7 @@ func (h house) checkKind(e extra, _ map[string]any) []string {
 	return nil
 }
 
-// isNamed says that apiVersion and kind are well formed: requests to the cluster are made of them.
+// isNamed reports whether apiVersion and kind are well formed: requests to the cluster are made of them.
 func (e extra) isNamed() bool {
 	apiVersion, _ := e.content["apiVersion"].(string)
 	group := e.id.key.Group

@@ -148,7 +148,7 @@ func refusedByName() []groupKind {
 	}
 }
 
-// forbidden says why a kind is never allowed; empty: it may be.
+// forbidden returns why a kind is never allowed; empty: it may be.
 func (g groupKind) forbidden() string {
 	for _, n := range nevers() {
 		below, wild := strings.CutPrefix(n.group, "*")
@@ -246,7 +246,7 @@ func (k Kinds) String() string {
 	return strings.Join(k.Words(), ", ")
 }
 
-// allow says that objects of the kind may come in.
+// allow reports whether objects of the kind may come in.
 func (k Kinds) allow(g groupKind) bool {
 	return g.forbidden() == "" && (slices.Contains(k.words, g) || slices.Contains(k.words, groupKind{group: g.group}))
 }

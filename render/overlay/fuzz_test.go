@@ -135,7 +135,7 @@ func entriesOf(k types.Kustomization) []string {
 	return out
 }
 
-// permitted says whether a build may ask for what is not there: for another name of a kustomization file.
+// permitted reports whether a build may ask for what is not there: for another name of a kustomization file.
 func permitted(files map[string][]byte, asked string) bool {
 	name := strings.TrimPrefix(asked, treeRoot+"/")
 	_, known := files[name]

@@ -36,7 +36,7 @@ func (g *gate) resolve(at api.Pos, dir, plain string) (string, bool) {
 	return name, true
 }
 
-// present says whether a directory holds a file or a directory of that name, and neither a link nor anything else.
+// present reports whether a directory holds a file or a directory of that name, and neither a link nor anything else.
 func (g *gate) present(at api.Pos, dir, part string) bool {
 	e, found := g.entry(dir, part)
 	switch {
@@ -56,7 +56,7 @@ func (g *gate) present(at api.Pos, dir, part string) bool {
 	return false
 }
 
-// regular says whether a directory holds a file of that name.
+// regular reports whether a directory holds a file of that name.
 func (g *gate) regular(at api.Pos, dir, part string) bool {
 	if !g.present(at, dir, part) {
 		return false

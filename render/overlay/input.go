@@ -86,7 +86,7 @@ func (t *task) compare(in input, after map[string]any, s *shaped) ([]offence, er
 	return nil, nil
 }
 
-// choosing gives the patches that choose an object.
+// choosing returns the patches that choose an object.
 func (t *task) choosing(content map[string]any) []api.Pos {
 	var at []api.Pos
 	for i, c := range t.choosers {

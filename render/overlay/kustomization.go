@@ -111,7 +111,7 @@ func fieldNames() (names []string) {
 	return append(names, "apiVersion", "kind")
 }
 
-// refused says what to write instead of a field.
+// refused returns what to write instead of a field.
 func (k *kustomization) refused(field string) (hint string, refused bool) {
 	switch field {
 	case "generators", "transformers", "validators":
@@ -150,10 +150,10 @@ func refusedInComponent(field string) (hint string, refused bool) {
 	return "", false
 }
 
-// strict says whether this is a Component that may be applied to an end.
+// strict reports whether this is a Component that may be applied to an end.
 func (k *kustomization) strict() bool { return k.gate.strict && k.kind == types.ComponentKind }
 
-// mistyped gives an error of the decoder the place of the field that it names.
+// mistyped returns an error of the decoder the place of the field that it names.
 func (k *kustomization) mistyped(err error) {
 	var typed *json.UnmarshalTypeError
 	if !errors.As(err, &typed) {
@@ -171,7 +171,7 @@ func (k *kustomization) mistyped(err error) {
 	k.refuse(fmt.Sprintf("a %s is not allowed here", typed.Value), hint, keys...)
 }
 
-// isA says whether this is what the place that names it needs.
+// isA reports whether this is what the place that names it needs.
 func (k *kustomization) isA(at api.Pos) bool {
 	version := types.KustomizationVersion
 	if k.kind == types.ComponentKind {
@@ -229,5 +229,5 @@ func (k *kustomization) strategic() (out []types.Patch) {
 	return out
 }
 
-// inline says whether an entry is a patch rather than a path: the letters of paths cannot write a mapping.
+// inline reports whether an entry is a patch rather than a path: the letters of paths cannot write a mapping.
 func inline(entry string) bool { return strings.ContainsAny(entry, "\n:{") }

@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/render/marks"
 )
 
-// rendered gives the content of the first rendered object of a kind, as it goes into a build.
+// rendered returns the content of the first rendered object of a kind, as it goes into a build.
 func rendered(tb testing.TB, ends []object.Wanted, kind string) map[string]any {
 	tb.Helper()
 	for _, w := range ends {

@@ -108,7 +108,7 @@ func (c *Cage) with(ctx context.Context, k *child, j job) (built, error) {
 // unlocked is the warning where a wall is missing.
 const unlocked = "this machine does not filter system calls, so the sandbox of kustomize lacks one layer (docs/explanation/kustomize.md)"
 
-// reuse gives an idle child, or nil.
+// reuse returns an idle child, or nil.
 func (c *Cage) reuse() *child {
 	c.mu.Lock()
 	defer c.mu.Unlock()

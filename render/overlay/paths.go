@@ -97,10 +97,10 @@ func unclean(entry string) *fault {
 	return nil
 }
 
-// below says whether a clean path of the tree is dir or lies in it.
+// below reports whether a clean path of the tree is dir or lies in it.
 func below(dir, name string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// outside says whether a clean path leads out of the tree.
+// outside reports whether a clean path leads out of the tree.
 func outside(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }

@@ -147,7 +147,7 @@ func TestNoSecretEnters(t *testing.T) {
 	}
 }
 
-// withCanary gives the objects that hold the canary.
+// withCanary returns the objects that hold the canary.
 func withCanary(ends []object.Wanted) []string {
 	var out []string
 	for _, w := range ends {

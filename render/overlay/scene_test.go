@@ -27,7 +27,7 @@ const testNamespace = "linkerd-multicluster"
 // canary is what stands in every Secret of a scene.
 const canary = "the-token-that-must-not-enter"
 
-// scene gives the ends of cluster west, which is the source of links to so many targets, and the target of the first;
+// scene returns the ends of cluster west, which is the source of links to so many targets, and the target of the first;
 // the base comes last. Controllers are spread, so that they have disruption budgets.
 func scene(tb testing.TB, targets int) []object.Wanted {
 	tb.Helper()

@@ -17,7 +17,7 @@ type setback struct {
 	until time.Time
 }
 
-// find gives the error of a build that is not yet to be tried again.
+// find returns the error of a build that is not yet to be tried again.
 func (s *setbacks) find(hash string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // Apart keeps a Ctrl-C in the terminal from the child: the parent ends it, and knows why.
 func Apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// Killed says that a process that has ended was ended by SIGKILL.
+// Killed reports whether a process that has ended was ended by SIGKILL.
 func Killed(p *os.ProcessState) bool {
 	if p == nil {
 		return false

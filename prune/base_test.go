@@ -60,9 +60,9 @@ func TestLeaveBase(t *testing.T) {
 	for _, tt := range tests {
 		in := input(base, sorted(policyKey), linkerd.Mirror{})
 		tt.change(&in)
-		v := Select(in, answer(settled()))[0]
-		if told(v) != tt.told || v.Next.Leaving != tt.leaving {
-			t.Errorf("%s: %s, leaving %t; want %s, %t", tt.name, told(v), v.Next.Leaving, tt.told, tt.leaving)
+		v := Select(in, peerAlways(absentPeer()))[0]
+		if summarize(v) != tt.told || v.Next.Leaving != tt.leaving {
+			t.Errorf("%s: %s, leaving %t; want %s, %t", tt.name, summarize(v), v.Next.Leaving, tt.told, tt.leaving)
 		}
 	}
 }
@@ -71,16 +71,16 @@ func TestLeaveBase(t *testing.T) {
 func TestTrimBase(t *testing.T) {
 	in := input(base, sorted(policyKey), linkerd.Mirror{})
 	in.Wanted[base] = object.Wanted{End: base}
-	if v := one(t, in, settled()); told(v) != "delete NetworkPolicy gateway" || v.Next.Leaving || !v.Next.Has(policyKey) {
-		t.Errorf("surplus: %s, next %v", told(v), v.Next)
+	if v := onlyVerdict(t, in, absentPeer()); summarize(v) != "delete NetworkPolicy gateway" || v.Next.Leaving || !v.Next.Has(policyKey) {
+		t.Errorf("surplus: %s, next %v", summarize(v), v.Next)
 	}
 	in.Wanted[base] = object.Wanted{End: base, Objects: []object.Object{{Key: policyKey}}}
-	if v := one(t, in, settled()); told(v) != "" {
-		t.Errorf("wanted: %s", told(v))
+	if v := onlyVerdict(t, in, absentPeer()); summarize(v) != "" {
+		t.Errorf("wanted: %s", summarize(v))
 	}
 	in.Wanted[base] = object.Wanted{End: base, Blocked: &object.Reason{Code: reason.KindNotServed}}
-	if v := one(t, in, settled()); told(v) != "" || !v.Next.Has(policyKey) {
-		t.Errorf("held: %s", told(v))
+	if v := onlyVerdict(t, in, absentPeer()); summarize(v) != "" || !v.Next.Has(policyKey) {
+		t.Errorf("held: %s", summarize(v))
 	}
 	in.Removal = denied()
 	in.Wanted[base] = object.Wanted{End: base}
@@ -119,8 +119,8 @@ func TestClosedPeer(t *testing.T) {
 	for _, tt := range tests {
 		in := input(tt.end, sorted(linkKey), linkerd.Mirror{})
 		in.Recorded[0].Leaving = tt.begun
-		v := one(t, in, tt.peer)
-		got := told(v)
+		v := onlyVerdict(t, in, tt.peer)
+		got := summarize(v)
 		if v.Waiting != nil {
 			got = "wait: " + string(v.Waiting.Code)
 		}

@@ -9,23 +9,23 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// TestUnseen: an unlink does not begin while something of it was not looked for, and writes down nothing but what it knew.
-func TestUnseen(t *testing.T) {
+// TestWaitsUntilObjectsAreRead: an unlink does not begin while something of it was not looked for, and writes down nothing but what it knew.
+func TestWaitsUntilObjectsAreRead(t *testing.T) {
 	in := input(source, perLink(), linkerd.Mirror{})
 	in.Saw = func(k object.Key) bool { return k.Kind != "Deployment" }
-	v := one(t, in, settled())
+	v := onlyVerdict(t, in, absentPeer())
 	if v.Waiting == nil || !strings.Contains(v.Waiting.Message, deploymentKey.String()) || len(v.Go) > 0 || v.Next.Leaving {
-		t.Errorf("got %s, leaving %t", told(v), v.Next.Leaving)
+		t.Errorf("got %s, leaving %t", summarize(v), v.Next.Leaving)
 	}
 	in.Saw = func(object.Key) bool { return true }
-	if v := one(t, in, settled()); v.Waiting != nil || !v.Next.Leaving {
-		t.Errorf("all seen: got %s, leaving %t", told(v), v.Next.Leaving)
+	if v := onlyVerdict(t, in, absentPeer()); v.Waiting != nil || !v.Next.Leaving {
+		t.Errorf("all seen: got %s, leaving %t", summarize(v), v.Next.Leaving)
 	}
 }
 
 // A source's end does not begin while the target answers and cannot be read: nobody knows what its guards say. One that is
 // dead, or that nobody can ask, has no say, and what has begun goes on.
-func TestTargetUnheard(t *testing.T) {
+func TestTargetNotRead(t *testing.T) {
 	unread := object.Because(reason.Forbidden, "no list of secrets")
 	for name, tt := range map[string]struct {
 		peer    Peer
@@ -40,9 +40,9 @@ func TestTargetUnheard(t *testing.T) {
 	} {
 		in := input(source, perLink(), all())
 		in.Recorded[0].Leaving, in.In.Owner = tt.leaving, "blue"
-		v := one(t, in, tt.peer)
+		v := onlyVerdict(t, in, tt.peer)
 		if held := len(v.Go) == 0 && v.Waiting != nil && v.Waiting.Code == reason.WaitingForTarget; held != tt.held || v.Next.Leaving == held {
-			t.Errorf("%s: %s, leaving %t", name, told(v), v.Next.Leaving)
+			t.Errorf("%s: %s, leaving %t", name, summarize(v), v.Next.Leaving)
 		}
 		if tt.held && (!strings.Contains(v.Waiting.Message, unread.Message) || !strings.Contains(v.Waiting.Message, "run linkwright abandon east --owner blue")) {
 			t.Errorf("%s: %s", name, v.Waiting.Message)
@@ -54,8 +54,8 @@ func TestTargetUnheard(t *testing.T) {
 func TestLostInventoryIsWrittenFirst(t *testing.T) {
 	in := input(target, sorted(accountOfWest), linkerd.Mirror{})
 	in.Recorded[0].Was = object.Record{}
-	v := one(t, in, settled())
+	v := onlyVerdict(t, in, absentPeer())
 	if len(v.Go) > 0 || v.Next.Leaving || v.Drop || v.Waiting == nil || v.Waiting.Code != reason.Waiting {
-		t.Errorf("%s, leaving %t: %v", told(v), v.Next.Leaving, v.Waiting)
+		t.Errorf("%s, leaving %t: %v", summarize(v), v.Next.Leaving, v.Waiting)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Drains reports whether writing o empties or narrows a selector of a live Linkerd Link of ours. Linkerd's controller then takes away
-// what that chose and no longer does: judged as a delete everywhere.
+// Drains reports whether writing o empties or narrows a selector of a live Linkerd Link of linkwright. Linkerd's controller then deletes
+// the mirrors of services that are no longer selected, so such a write is treated as a delete everywhere.
 func Drains(o object.Object, seen object.Observation) bool {
 	if o.Key.Kind != "Link" {
 		return false
@@ -24,8 +24,8 @@ func Drains(o object.Object, seen object.Observation) bool {
 	return linkerd.SelectorsIn(o.Body).Narrows(linkerd.SelectorsIn(body))
 }
 
-// drainedBy adds what a declared end would lose by the changed selectors of its Links.
-func (j judgement) drainedBy(t taking, want object.Wanted) taking {
+// withDrained adds what a declared end would lose by the changed selectors of its Links.
+func (j evaluation) withDrained(t endLoss, want object.Wanted) endLoss {
 	for _, o := range want.Objects {
 		if Drains(o, j.Seen) {
 			body, _ := j.Seen.Body(o.Key)
@@ -36,12 +36,12 @@ func (j judgement) drainedBy(t taking, want object.Wanted) taking {
 	return t
 }
 
-// all is what would go, ours or not.
-func (t taking) all() []object.Key { return slices.Concat(t.keys, t.mirrors) }
+// all are the keys that would be deleted, linkwright's and Linkerd's.
+func (t endLoss) all() []object.Key { return slices.Concat(t.keys, t.mirrors) }
 
-// drain is how an unlink begins: the live Links' selectors are emptied, and Linkerd's own controller takes away what it
-// made, also members of federated Services that others share. It is waited for until a deadline; what is left then is
-// swept by the gates behind. Where nobody could do it, there is none.
+// drain is how an unlink begins: linkwright empties the selectors of the live Links, and Linkerd's own controller deletes its mirrors
+// and leaves federated Services. linkwright waits for that until a deadline; later gates delete what is left. There is no drain if
+// no controller could do that.
 type drain struct {
 	end          object.End
 	links        []object.Key // none: there is no drain
@@ -50,45 +50,45 @@ type drain struct {
 
 func (u unlink) drain() drain {
 	d := drain{end: u.inv.End, since: u.inv.Since, until: u.inv.Since.Add(u.Policy.Prune.Deadline())}
-	if u.peer.State.answers() && !u.revoked() && u.within(d.until) && len(u.made().Pods) > 0 {
+	if u.peer.State.reachable() && !u.revoked() && u.within(d.until) && len(u.mirror().Pods) > 0 {
 		d.links = u.drainable()
 	}
 	return d
 }
 
-// revoked reports whether the account by which the link's controller reached its target is gone: it can drain nothing. A credential
-// that others wrote may still be good, whatever is left of ours.
+// revoked reports whether the target has deleted the account of the link's controller, which can then drain nothing. A credential that
+// others wrote may still be valid.
 func (u unlink) revoked() bool {
 	return u.peer.State.gone() && u.inv.Has(linkerd.MirrorSecret(u.Linkerd, u.inv.End.Link.Target))
 }
 
-// within reports whether a deadline is ahead, and no farther than it can be: a clock that was wrong, once, must not hold an unlink.
+// within reports whether a deadline is ahead, and no farther than it can be: a clock that was wrong once must not stop an unlink.
 func (u unlink) within(until time.Time) bool {
 	left := until.Sub(u.Now)
 	return left > 0 && left <= 2*u.Policy.Prune.Deadline()
 }
 
-// drainable are the recorded Links that a controller may still act on, and that are ours to write.
+// drainable are the listed Links that a controller may still act on, and that linkwright may write.
 func (u unlink) drainable() []object.Key {
-	return slices.DeleteFunc(only(u.inv, u.link(u.inv.End)), func(k object.Key) bool {
+	return slices.DeleteFunc(ifRecorded(u.inv, u.link(u.inv.End)), func(k object.Key) bool {
 		r := u.Seen.Record(k)
 		body, whole := u.Seen.Body(k)
-		return !u.Saw(k) || !whole || u.needs(k) || r.Mark != object.Ours || r.Going || heldOpen(k, r, body)
+		return !u.Saw(k) || !whole || u.needs(k) || r.Mark != object.Ours || r.Going || selectorsSetAgain(k, r, body)
 	})
 }
 
-// heldOpen reports whether a Link chooses services though we emptied it: somebody else sets a selector, too, and puts back what is
-// taken. Linkerd's controller would keep those mirrors for as long, so nobody waits for it.
-func heldOpen(k object.Key, r object.Record, live object.Body) bool {
-	o, ok := emptied(k, live)
+// selectorsSetAgain reports whether a Link that linkwright emptied selects services again, because another manager sets a selector,
+// too. Linkerd's controller would keep those mirrors, so waiting for it makes no sense.
+func selectorsSetAgain(k object.Key, r object.Record, live object.Body) bool {
+	o, ok := withoutSelectors(k, live)
 	return ok && r.Digest == o.Digest && linkerd.SelectorsIn(o.Body).Narrows(linkerd.SelectorsIn(live))
 }
 
-// empty takes the selectors from Links, and nothing else.
-func (l Live) empty(end object.End, links []object.Key) (out []object.Change) {
+// emptySelectors removes the selectors from Links, and nothing else.
+func (l Live) emptySelectors(end object.End, links []object.Key) (out []object.Change) {
 	for _, k := range links {
 		body, _ := l.Seen.Body(k)
-		o, ok := emptied(k, body)
+		o, ok := withoutSelectors(k, body)
 		if !ok || !Drains(o, l.Seen) {
 			continue
 		}
@@ -100,8 +100,8 @@ func (l Live) empty(end object.End, links []object.Key) (out []object.Change) {
 	return out
 }
 
-// emptied is a live Link of ours without its selectors.
-func emptied(k object.Key, live object.Body) (object.Object, bool) {
+// withoutSelectors is a live Link of linkwright without its selectors.
+func withoutSelectors(k object.Key, live object.Body) (object.Object, bool) {
 	content, owner, ok := linkerd.Emptied(live)
 	if !ok {
 		return object.Object{}, false
@@ -111,12 +111,12 @@ func emptied(k object.Key, live object.Body) (object.Object, bool) {
 	return o, err == nil
 }
 
-// selectors is a drain's first gate, and mirrorsLeft its second.
+// selectors is the first gate of a drain, and mirrorsRemaining the second.
 func (l Live) selectors(d drain) gate {
-	return gate{name: "selectors", left: func() ([]object.Change, []object.Key) { return l.empty(d.end, d.links), nil }}
+	return gate{name: "selectors", remaining: func() ([]object.Change, []object.Key) { return l.emptySelectors(d.end, d.links), nil }}
 }
 
-func (l Live) mirrorsLeft(d drain) gate {
+func (l Live) mirrorsRemaining(d drain) gate {
 	left := func() ([]object.Change, []object.Key) {
 		if len(d.links) == 0 {
 			return nil, nil
@@ -124,18 +124,18 @@ func (l Live) mirrorsLeft(d drain) gate {
 		m := l.Mirrors()[d.end.Link.Target]
 		return nil, slices.Concat(m.Selected(), m.Endpoints)
 	}
-	return gate{name: "drain", left: left, drain: d}
+	return gate{name: "drain", remaining: left, drain: d}
 }
 
-// clock is how a moment is told.
-const clock = "15:04:05"
+// clockFormat is how messages give a time of day.
+const clockFormat = "15:04:05"
 
-// waits returns what a drain waits for.
-func (d drain) waits(left []object.Key) *object.Reason {
+// waitReason is the reason of an end whose drain waits for mirrors.
+func (d drain) waitReason(left []object.Key) *object.Reason {
 	noun := "objects"
 	if len(left) == 1 {
 		noun = "object"
 	}
 	return object.Because(reason.Draining, "%d mirrored %s left, the first is %s: Linkerd's controller has been removing them since %s, and linkwright removes what is left at %s UTC",
-		len(left), noun, left[0], d.since.Format(clock), d.until.Format(clock))
+		len(left), noun, left[0], d.since.Format(clockFormat), d.until.Format(clockFormat))
 }

@@ -43,7 +43,7 @@ func shown(in *Input, body string) {
 // emptyLink is what the first gate writes.
 func emptyLink(t *testing.T) object.Object {
 	t.Helper()
-	o, ok := emptied(linkKey, object.NewBody([]byte(choosing)))
+	o, ok := withoutSelectors(linkKey, object.NewBody([]byte(choosing)))
 	if !ok {
 		t.Fatal("no Link")
 	}
@@ -55,8 +55,8 @@ func emptyLink(t *testing.T) object.Object {
 func TestDrainKeepsTheRest(t *testing.T) {
 	for _, recorded := range [][]object.Key{perLink(), external()} {
 		in := draining(recorded)
-		v := one(t, in, served())
-		if got := told(v); got != "drain Link east" || !v.Next.Leaving || v.Next.Since != noon || !v.Until.IsZero() {
+		v := onlyVerdict(t, in, served())
+		if got := summarize(v); got != "drain Link east" || !v.Next.Leaving || v.Next.Since != noon || !v.Until.IsZero() {
 			t.Fatalf("%s, next %+v", got, v.Next)
 		}
 		c := v.Go[0]
@@ -71,11 +71,11 @@ func TestDrainKeepsTheRest(t *testing.T) {
 	if got := string(o.Body.Bytes()); got != strings.Replace(want, "DIGEST", object.FormatDigest(o.Digest), 1) {
 		t.Errorf("it writes %s", got)
 	}
-	again, ok := emptied(linkKey, o.Body)
+	again, ok := withoutSelectors(linkKey, o.Body)
 	if !ok || again.Digest != o.Digest || !json.Valid(again.Body.Bytes()) {
 		t.Errorf("again it writes %s", again.Body.Bytes())
 	}
-	if _, ok := emptied(linkKey, object.NewBody([]byte(`{"kind":"Link"}`))); ok {
+	if _, ok := withoutSelectors(linkKey, object.NewBody([]byte(`{"kind":"Link"}`))); ok {
 		t.Error("what is no Link was emptied")
 	}
 }
@@ -118,8 +118,8 @@ func TestDrainWaits(t *testing.T) {
 		in.Recorded[0] = in.Recorded[0].Leave(noon)
 		shown(&in, string(emptyLink(t).Body.Bytes()))
 		tt.change(&in)
-		v := one(t, in, served())
-		if got := told(v); got != tt.want {
+		v := onlyVerdict(t, in, served())
+		if got := summarize(v); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 		if waiting := v.Waiting != nil && v.Waiting.Code == reason.Draining; waiting != v.Until.Equal(noon.Add(5*time.Minute)) || !waiting && !v.Until.IsZero() {
@@ -140,7 +140,7 @@ func TestDrainSkipped(t *testing.T) {
 		change func(*Input, *Peer)
 	}{
 		{"the target does not answer", func(_ *Input, p *Peer) { *p = Peer{} }},
-		{"the target was never written to", func(_ *Input, p *Peer) { *p = settled() }},
+		{"the target was never written to", func(_ *Input, p *Peer) { *p = absentPeer() }},
 		{"no pod of the controller", func(in *Input, _ *Peer) {
 			m := all()
 			m.Pods = nil
@@ -165,7 +165,7 @@ func TestDrainSkipped(t *testing.T) {
 	for _, tt := range tests {
 		in, peer := draining(perLink()), served()
 		tt.change(&in, &peer)
-		if got := told(one(t, in, peer)); got != stops {
+		if got := summarize(onlyVerdict(t, in, peer)); got != stops {
 			t.Errorf("%s: %s", tt.name, got)
 		}
 	}
@@ -177,14 +177,14 @@ func TestDrainIsGuarded(t *testing.T) {
 	r := in.Seen.Record(accountKey)
 	r.Keep = true
 	record(&in.Seen, accountKey, r)
-	if got := told(one(t, in, served())); got != "refused: PruneDisabled" {
+	if got := summarize(onlyVerdict(t, in, served())); got != "refused: PruneDisabled" {
 		t.Errorf("kept: %s", got)
 	}
 	in = draining(external())
 	in.Recorded[0] = in.Recorded[0].Leave(noon)
 	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}, {Key: planeSecret}}}
-	if v := one(t, in, served()); told(v) != "" || v.Next.Leaving || !v.Next.Since.IsZero() {
-		t.Errorf("declared again: %s, next %+v", told(v), v.Next)
+	if v := onlyVerdict(t, in, served()); summarize(v) != "" || v.Next.Leaving || !v.Next.Since.IsZero() {
+		t.Errorf("declared again: %s, next %+v", summarize(v), v.Next)
 	}
 }
 
@@ -193,13 +193,13 @@ func TestDrainOfExternal(t *testing.T) {
 	in := draining(external())
 	in.Recorded[0] = in.Recorded[0].Leave(noon)
 	shown(&in, string(emptyLink(t).Body.Bytes()))
-	if v := one(t, in, served()); v.Waiting == nil || v.Waiting.Code != reason.Draining {
-		t.Errorf("before the deadline: %s", told(v))
+	if v := onlyVerdict(t, in, served()); v.Waiting == nil || v.Waiting.Code != reason.Draining {
+		t.Errorf("before the deadline: %s", summarize(v))
 	}
 	in.Now = noon.Add(time.Hour)
-	for _, want := range []string{"delete Link east", "delete Service web-east; delete Endpoints web-east; delete Service web-federated", secondLook + linkKey.Namespace + "/" + linkKey.Name} {
-		v := one(t, in, served())
-		if got := told(v); got != want {
+	for _, want := range []string{"delete Link east", "delete Service web-east; delete Endpoints web-east; delete Service web-federated", secondCheckDone + linkKey.Namespace + "/" + linkKey.Name} {
+		v := onlyVerdict(t, in, served())
+		if got := summarize(v); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		in.Recorded[0] = v.Next
@@ -220,13 +220,13 @@ func TestLegacyController(t *testing.T) {
 	for _, k := range []object.Key{deploymentKey, budgetKey} {
 		drop(&in.Seen, k)
 	}
-	if got := told(one(t, in, served())); got != "delete Link east" {
+	if got := summarize(onlyVerdict(t, in, served())); got != "delete Link east" {
 		t.Errorf("theirs: %s", got)
 	}
 	r := ours(legacy)
 	record(&in.Seen, legacy, r)
 	in.Recorded[0].Entries = sorted(append(slices.Clone(in.Recorded[0].Entries), legacy)...)
-	if got := told(one(t, in, served())); got != "delete Deployment linkerd-service-mirror-east" {
+	if got := summarize(onlyVerdict(t, in, served())); got != "delete Deployment linkerd-service-mirror-east" {
 		t.Errorf("ours: %s", got)
 	}
 }
@@ -261,18 +261,18 @@ func TestNoDrainWithoutAccess(t *testing.T) {
 		"it was revoked":         {perLink(), revoked, stops},
 		"a credential of theirs": {own, revoked, "drain Link east"},
 	} {
-		if got := told(one(t, draining(tt.recorded), tt.peer)); got != tt.want {
+		if got := summarize(onlyVerdict(t, draining(tt.recorded), tt.peer)); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
 }
 
 // A Link that a held end has recorded, too, is not drained with another end's.
-func TestDrainSparesTheHeld(t *testing.T) {
+func TestDrainSparesLinksOfBlockedEnds(t *testing.T) {
 	in := draining(perLink())
-	held := object.End{Cluster: "west", Link: api.Pair{Source: "oldwest", Target: "east"}}
+	blocked := object.End{Cluster: "west", Link: api.Pair{Source: "oldwest", Target: "east"}}
 	drains := func() (keys []object.Key) {
-		for _, v := range Select(in, answer(served())) {
+		for _, v := range Select(in, peerAlways(served())) {
 			for _, c := range v.Go {
 				keys = append(keys, c.Key)
 			}
@@ -282,8 +282,8 @@ func TestDrainSparesTheHeld(t *testing.T) {
 	if got := drains(); !slices.Equal(got, []object.Key{linkKey}) {
 		t.Fatalf("nobody else's: %v", got)
 	}
-	in.Recorded = append(in.Recorded, inventory.Inventory{End: held, Entries: []object.Key{linkKey}})
-	in.Wanted[held] = object.Wanted{End: held, Blocked: &object.Reason{Code: reason.GatewayIncomplete}}
+	in.Recorded = append(in.Recorded, inventory.Inventory{End: blocked, Entries: []object.Key{linkKey}})
+	in.Wanted[blocked] = object.Wanted{End: blocked, Blocked: &object.Reason{Code: reason.GatewayIncomplete}}
 	if got := drains(); slices.Contains(got, linkKey) {
 		t.Errorf("a held end has it: %v", got)
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// guard refuses ends, each with a reason; it sees everything that one commit would take from a cluster.
+// guard denies ends, each with a reason; it sees everything that one commit would delete from a cluster.
 // An empty or unreadable tree, a tree without a Cluster and a vanished path never get here: they make no fleet.
-type guard func(judgement, []taking) map[object.End]*object.Reason
+type guard func(evaluation, []endLoss) map[object.End]*object.Reason
 
-// taking is what one end would lose, gates included. An unlink that began is not among them: it is
-// finished, never judged again.
-type taking struct {
+// endLoss is what one end would lose, now and behind its gates. An unlink that began is not among them: it is
+// finished, and no guard is asked again.
+type endLoss struct {
 	end     object.End
 	keys    []object.Key // recorded: what would be deleted, and a Link that would be drained
 	mirrors []object.Key // of a drained Link
@@ -26,66 +26,66 @@ func guards() []guard {
 	return []guard{
 		policyAllows,
 		withinLimits,
-		noObjectKept,
+		noProtectedObject,
 	}
 }
 
-// judgement is what guards ask: what a cluster's ends hold, and what people decided.
-type judgement struct {
+// evaluation is what guards decide by: what a cluster's ends hold, and what people decided.
+type evaluation struct {
 	holdings
 	Rules
 }
 
-func (in Input) judgement() judgement { return judgement{newHoldings(in.Live, in.Ends), in.Rules} }
+func (in Input) evaluation() evaluation { return evaluation{newHoldings(in.Live, in.Ends), in.Rules} }
 
-// Judge returns the ends that may not lose anything now; the first guard that refuses an end names the reason.
-func Judge(in Input) map[object.End]*object.Reason { return in.judgement().refused() }
+// Judge returns the ends that may not lose anything now; the first guard that denies an end gives the reason.
+func Judge(in Input) map[object.End]*object.Reason { return in.evaluation().denials() }
 
-func (j judgement) refused() map[object.End]*object.Reason {
-	all := j.takings()
-	refused := map[object.End]*object.Reason{}
+func (j evaluation) denials() map[object.End]*object.Reason {
+	all := j.losses()
+	denied := map[object.End]*object.Reason{}
 	for _, g := range guards() {
 		for end, why := range g(j, all) {
-			if refused[end] == nil {
-				refused[end] = why
+			if denied[end] == nil {
+				denied[end] = why
 			}
 		}
 	}
-	return refused
+	return denied
 }
 
-// takings are what ends would lose that is still to be judged.
-func (j judgement) takings() (all []taking) {
+// losses are what the ends would lose whose unlink has not begun.
+func (j evaluation) losses() (all []endLoss) {
 	for _, inv := range j.Recorded {
 		want, declared := j.Wanted[inv.End]
 		if inv.Leaving && !declared || declared && want.Blocked != nil {
 			continue
 		}
-		if t := j.drainedBy(taking{end: inv.End, keys: j.judged(inv)}, want); len(t.keys) > 0 {
+		if t := j.withDrained(endLoss{end: inv.End, keys: j.guardedKeys(inv)}, want); len(t.keys) > 0 {
 			all = append(all, t)
 		}
 	}
 	return all
 }
 
-// judged is what of an end guards judge.
-func (j judgement) judged(inv inventory.Inventory) []object.Key {
-	return slices.DeleteFunc(j.going(inv), func(k object.Key) bool { return j.Retired[k] && !j.Seen.Record(k).Keep })
+// guardedKeys are the keys of an end that guards decide on.
+func (j evaluation) guardedKeys(inv inventory.Inventory) []object.Key {
+	return slices.DeleteFunc(j.toDelete(inv), func(k object.Key) bool { return j.Retired[k] && !j.Seen.Record(k).Keep })
 }
 
-// policyAllows: only Sync takes anything away.
-func policyAllows(j judgement, all []taking) map[object.End]*object.Reason {
+// policyAllows denies every delete unless the prune policy is Sync.
+func policyAllows(j evaluation, all []endLoss) map[object.End]*object.Reason {
 	if p := j.Policy.Prune.Policy; p == api.UpsertOnly || p == api.CreateOnly {
-		return refuseAll(all, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow deletes", p))
+		return denyAll(all, object.Because(reason.PrunePolicy, "prune.policy %s of the SyncPolicy does not allow deletes", p))
 	}
 	return nil
 }
 
-// withinLimits: a revision over a limit takes nothing away, in no cluster. What is declared to leave goes all the same.
-func withinLimits(j judgement, all []taking) map[object.End]*object.Reason {
+// withinLimits denies every delete of a revision that exceeds a prune limit, in all clusters. It does not count clusters with state Leaving.
+func withinLimits(j evaluation, all []endLoss) map[object.End]*object.Reason {
 	out := map[object.End]*object.Reason{}
 	for _, t := range all {
-		if j.Removal == nil || j.leaves(t.end) {
+		if j.Removal == nil || j.declaredLeaving(t.end) {
 			continue
 		}
 		_, declared := j.Wanted[t.end]
@@ -96,30 +96,30 @@ func withinLimits(j judgement, all []taking) map[object.End]*object.Reason {
 	return out
 }
 
-// leaves reports whether people declared a cluster of the end to leave, and so asked for its removal.
-func (r Rules) leaves(end object.End) bool {
+// declaredLeaving reports whether one of the end's clusters is declared with state Leaving.
+func (r Rules) declaredLeaving(end object.End) bool {
 	return r.Leaving[end.Cluster] || r.Leaving[end.Link.Source] || r.Leaving[end.Link.Target]
 }
 
-// noObjectKept: one object that people marked to be kept keeps its whole end.
-func noObjectKept(j judgement, all []taking) map[object.End]*object.Reason {
+// noProtectedObject denies all deletes of an end that holds an object annotated with linkwright.dev/prune: disabled.
+func noProtectedObject(j evaluation, all []endLoss) map[object.End]*object.Reason {
 	out := map[object.End]*object.Reason{}
 	for _, t := range all {
-		var kept []string
+		var protected []string
 		for _, k := range t.all() {
 			if j.Seen.Record(k).Keep {
-				kept = append(kept, k.String())
+				protected = append(protected, k.String())
 			}
 		}
-		if len(kept) > 0 {
+		if len(protected) > 0 {
 			out[t.end] = object.Because(reason.PruneDisabled, "%s has the annotation %s: %s; remove the annotation to let linkwright delete it",
-				strings.Join(kept, ", "), object.PruneAnnotation, object.PruneDisabled)
+				strings.Join(protected, ", "), object.PruneAnnotation, object.PruneDisabled)
 		}
 	}
 	return out
 }
 
-func refuseAll(all []taking, why *object.Reason) map[object.End]*object.Reason {
+func denyAll(all []endLoss, why *object.Reason) map[object.End]*object.Reason {
 	out := make(map[object.End]*object.Reason, len(all))
 	for _, t := range all {
 		out[t.end] = why

@@ -55,7 +55,7 @@ func many(undeclared, declared int) Input {
 	add := func(end object.End, name string) {
 		k := object.Key{Kind: "Secret", Namespace: mc, Name: name}
 		record(&in.Seen, k, ours(k))
-		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}, Was: written()})
+		in.Recorded = append(in.Recorded, inventory.Inventory{End: end, Entries: []object.Key{k}, Was: inventoryRecord()})
 		if end == source {
 			want.Objects = append(want.Objects, object.Object{Key: k})
 		}
@@ -71,7 +71,7 @@ func many(undeclared, declared int) Input {
 }
 
 // What begins is finished: an unlink that began counts no more, neither for itself nor against others.
-func TestLeavingIsNotJudged(t *testing.T) {
+func TestLeavingIsNotGuarded(t *testing.T) {
 	in := many(30, 0)
 	for i := range in.Recorded {
 		in.Recorded[i].Leaving = i > 0
@@ -86,22 +86,22 @@ func TestLeavingIsNotJudged(t *testing.T) {
 	r.Keep = true
 	record(&in.Seen, kept, r)
 	refused := &object.Reason{Code: reason.PruneDisabled}
-	for _, v := range Select(in, answer(Peer{State: PeerHolds, Denied: refused})) {
+	for _, v := range Select(in, peerAlways(Peer{State: PeerHolds, Denied: refused})) {
 		if v.Denied != nil || len(v.Go) == 0 {
-			t.Errorf("%s: %s", v.End, told(v))
+			t.Errorf("%s: %s", v.End, summarize(v))
 		}
 	}
 }
 
 // An end that is declared again is judged anew.
-func TestDeclaredAgainIsJudged(t *testing.T) {
+func TestDeclaredAgainIsGuarded(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{})
 	in.Recorded[0].Leaving = true
 	in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}}}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	v := one(t, in, settled())
+	v := onlyVerdict(t, in, absentPeer())
 	if v.Denied == nil || v.Next.Leaving || len(v.Go) > 0 {
-		t.Errorf("%s, leaving %t", told(v), v.Next.Leaving)
+		t.Errorf("%s, leaving %t", summarize(v), v.Next.Leaving)
 	}
 }
 
@@ -109,9 +109,9 @@ func TestPolicyAllows(t *testing.T) {
 	for policy, refused := range map[api.PrunePolicy]bool{api.PruneSync: false, api.UpsertOnly: true, api.CreateOnly: true} {
 		in := input(source, external(), linkerd.Mirror{})
 		in.Policy.Prune.Policy = policy
-		v := one(t, in, settled())
+		v := onlyVerdict(t, in, absentPeer())
 		if (v.Denied != nil) != refused || len(v.Go) > 0 == refused || refused && v.Denied.Code != reason.PrunePolicy {
-			t.Errorf("%s: %s", policy, told(v))
+			t.Errorf("%s: %s", policy, summarize(v))
 		}
 	}
 }
@@ -137,7 +137,7 @@ func drained(mirrors, recorded int) Input {
 }
 
 // A Link or a mirror that people want to keep is not drained; one that is held, or not ours, is not drained anyway.
-func TestDrainOfKept(t *testing.T) {
+func TestDrainOfProtected(t *testing.T) {
 	for _, k := range []object.Key{linkKey, federatedKey} {
 		in := drained(3, 2)
 		if refused := Judge(in); len(refused) != 0 {
@@ -146,7 +146,7 @@ func TestDrainOfKept(t *testing.T) {
 		r := in.Seen.Record(k)
 		r.Keep = true
 		record(&in.Seen, k, r)
-		if v := one(t, in, settled()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled || !strings.Contains(v.Denied.Message, k.String()) {
+		if v := onlyVerdict(t, in, absentPeer()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled || !strings.Contains(v.Denied.Message, k.String()) {
 			t.Errorf("%s kept: %v", k, v.Denied)
 		}
 		want := in.Wanted[source]
@@ -176,7 +176,7 @@ func TestPolicyAllowsNoDrain(t *testing.T) {
 }
 
 // One object that people want to keep keeps its end, and only its end.
-func TestNoObjectKept(t *testing.T) {
+func TestNoProtectedObject(t *testing.T) {
 	in := many(3, 0)
 	kept := in.Recorded[1].Entries[0]
 	r := in.Seen.Record(kept)
@@ -209,9 +209,9 @@ func TestFirstGuardNames(t *testing.T) {
 func TestBeginsOnlyTogether(t *testing.T) {
 	refused := &object.Reason{Code: reason.PruneLimitExceeded, Message: "too much"}
 	for _, end := range []object.End{source, target} {
-		v := one(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Denied: refused})
+		v := onlyVerdict(t, input(end, external(), linkerd.Mirror{}), Peer{State: PeerAbsent, Denied: refused})
 		if v.Denied == nil || v.Denied.Code != reason.PruneLimitExceeded || !strings.Contains(v.Denied.Message, "other end") || v.Next.Leaving || len(v.Go) > 0 {
-			t.Errorf("%s: %s", end, told(v))
+			t.Errorf("%s: %s", end, summarize(v))
 		}
 	}
 }
@@ -221,14 +221,14 @@ func TestLeavingKeeps(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{})
 	in.Leaving = map[api.ClusterName]bool{"west": true}
 	in.Policy.Prune.Policy = api.UpsertOnly
-	if v := one(t, in, settled()); v.Denied == nil || v.Denied.Code != reason.PrunePolicy {
-		t.Errorf("UpsertOnly: %s", told(v))
+	if v := onlyVerdict(t, in, absentPeer()); v.Denied == nil || v.Denied.Code != reason.PrunePolicy {
+		t.Errorf("UpsertOnly: %s", summarize(v))
 	}
 	in.Policy.Prune.Policy = api.PruneSync
 	r := in.Seen.Record(linkKey)
 	r.Keep = true
 	record(&in.Seen, linkKey, r)
-	if v := one(t, in, settled()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled {
-		t.Errorf("kept: %s", told(v))
+	if v := onlyVerdict(t, in, absentPeer()); v.Denied == nil || v.Denied.Code != reason.PruneDisabled {
+		t.Errorf("kept: %s", summarize(v))
 	}
 }

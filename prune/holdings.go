@@ -9,17 +9,17 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// holdings tell what the ends of a cluster hold, and need.
+// holdings are the ends of a cluster, and what they need.
 type holdings struct {
 	Live
 	Ends
 	needed func() map[object.Key]bool // see allNeeded
 }
 
-// newHoldings asks for what is needed only where an end holds something that it does not want.
+// newHoldings computes what is needed only if somebody asks.
 func newHoldings(l Live, e Ends) holdings { return holdings{l, e, sync.OnceValue(e.allNeeded)} }
 
-// allNeeded is what may not go, whichever end has recorded it: every wanted key, and all that held ends recorded.
+// allNeeded are the keys that may not be deleted, whichever end lists them: every desired key, and all that blocked ends list.
 func (e Ends) allNeeded() map[object.Key]bool {
 	out := map[object.Key]bool{}
 	for _, want := range e.Wanted {
@@ -39,20 +39,20 @@ func (e Ends) allNeeded() map[object.Key]bool {
 
 func (h holdings) needs(k object.Key) bool { return h.needed()[k] }
 
-// handed reports whether another end needs what this one recorded, and has recorded it: only then may this one forget it. One that cannot be written now
-// has not, and nothing else would tell of it once its link is declared no more.
-func (h holdings) handed(end object.End, k object.Key) bool {
+// recordedElsewhere reports whether another end needs a key and lists it in its inventory. Only then may this end drop the key: if the
+// other end could not be written yet, no inventory would list the object.
+func (h holdings) recordedElsewhere(end object.End, k object.Key) bool {
 	return h.needs(k) && slices.ContainsFunc(h.Recorded, func(inv inventory.Inventory) bool { return inv.End != end && inv.Has(k) })
 }
 
-// handover waits for that with what else an end recorded.
-func (h holdings) handover(inv inventory.Inventory) gate {
-	return gate{name: "objects that another end takes over", left: func() ([]object.Change, []object.Key) {
-		return nil, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return !h.needs(k) || h.gone(k) || h.handed(inv.End, k) })
+// untilRecordedElsewhere waits until other ends list what they take over.
+func (h holdings) untilRecordedElsewhere(inv inventory.Inventory) gate {
+	return gate{name: "objects that another end takes over", remaining: func() ([]object.Change, []object.Key) {
+		return nil, slices.DeleteFunc(slices.Clone(inv.Entries), func(k object.Key) bool { return !h.needs(k) || h.gone(k) || h.recordedElsewhere(inv.End, k) })
 	}}
 }
 
-// surplus is what an end has recorded, live or not yet known to be gone, and no end needs.
+// surplus are the keys that an end lists, that no end needs, and that are not confirmed to be gone.
 func (h holdings) surplus(inv inventory.Inventory) []object.Key {
 	if inv.Lists(h.Wanted[inv.End].Objects) {
 		return nil
@@ -66,15 +66,15 @@ func (h holdings) surplus(inv inventory.Inventory) []object.Key {
 	return out
 }
 
-// entries takes recorded keys.
+// entries deletes listed keys that no end needs.
 func (h holdings) entries(end object.End, name string, keys []object.Key) gate {
-	return gate{name: name, tell: h.hides, left: func() ([]object.Change, []object.Key) {
+	return gate{name: name, explain: h.hides, remaining: func() ([]object.Change, []object.Key) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return h.needs(k) || h.gone(k) })
-		return h.takes(end, left, object.Reason{Code: reason.Undeclared, Message: "no longer declared"})
+		return h.deletions(end, left, object.Reason{Code: reason.Undeclared, Message: "no longer declared"})
 	}}
 }
 
-// workloads stops the link's controller, where it is ours.
+// workloads deletes the link's controller, if linkwright runs it.
 func (h holdings) workloads(inv inventory.Inventory) gate {
 	var keys []object.Key
 	for _, k := range inv.Entries {

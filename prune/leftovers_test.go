@@ -8,7 +8,7 @@ import (
 )
 
 // The lease and the probe's Endpoints of their Link are not swept: a controller of theirs leads and probes by the same names.
-func TestLeftoversOfTheirLink(t *testing.T) {
+func TestLeftoversOfForeignLink(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		m := all()
 		m.Pods = nil
@@ -19,8 +19,8 @@ func TestLeftoversOfTheirLink(t *testing.T) {
 			"delete Service probe-east; delete ServiceAccount controller-east",
 			"delete Secret cluster-credentials-east",
 		} {
-			v := one(t, in, settled())
-			if got := told(v); got != want {
+			v := onlyVerdict(t, in, absentPeer())
+			if got := summarize(v); got != want {
 				t.Errorf("%s: %s, want %s", mark, got, want)
 			}
 			for _, c := range v.Go {
@@ -53,13 +53,13 @@ func TestLeftoversOfOthers(t *testing.T) {
 		in := input(source, nil, tt.mirrors)
 		in.Recorded[0].Leaving = true
 		record(&in.Seen, tt.live, tt.record)
-		if got := told(one(t, in, settled())); got != tt.want {
+		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
 	in := input(source, nil, swept)
 	in.Saw = func(k object.Key) bool { return k != deploymentKey }
-	if got := told(one(t, in, settled())); got != "drop" {
+	if got := summarize(onlyVerdict(t, in, absentPeer())); got != "drop" {
 		t.Errorf("where controllers were not looked for: %s", got)
 	}
 }

@@ -2,23 +2,23 @@ package prune
 
 import "github.com/linkwright/linkwright/object"
 
-// Peer is what an unlink must know of its other end.
+// Peer is the link's other end, as far as an unlink depends on it.
 type Peer struct {
 	State  PeerState
 	Unread *object.Reason // why it could not be read, though its cluster answers
-	Denied *object.Reason // a guard refuses its end: then neither end begins
-	Closed *object.Reason // nothing is written there: then neither end begins, nor does its own go on
+	Denied *object.Reason // why a guard denies its removal: then neither end begins
+	Closed *object.Reason // why nothing is written there: then neither end begins, and its own does not continue
 }
 
-// PeerState says what is known of the other end of a link.
+// PeerState is what is known of the other end of a link.
 //
 //	                 its cluster                                     what it holds of the link
-//	PeerUnheard      cannot be read; Unread says why, if it answers  nobody knows
-//	PeerDead         was tried, and gave no answer at all            nobody knows
-//	PeerUnjudged     was read, and is the one of that name           cannot be judged: Unread says why
+//	PeerUnheard      cannot be read; Unread says why, if it answers  unknown
+//	PeerDead         was asked, and gave no answer at all            unknown
+//	PeerUnjudged     was read, and is the one of that name           unknown: Unread says why
 //	PeerHolds        was read, and is the one of that name           something
 //	PeerCleared      was read, and is the one of that name           nothing
-//	PeerAbsent       was never written to, or is given up            nothing that anybody needs
+//	PeerAbsent       was never written to, or was abandoned          nothing that anybody needs
 type PeerState int
 
 // The states of a Peer.
@@ -31,11 +31,11 @@ const (
 	PeerAbsent
 )
 
-// Known reports whether somebody can tell what the end holds.
+// Known reports whether it is known what the end holds.
 func (s PeerState) Known() bool { return s >= PeerHolds }
 
 // gone reports whether nothing of the link is left there.
 func (s PeerState) gone() bool { return s == PeerCleared || s == PeerAbsent }
 
-// answers reports whether the cluster is the one of that name, and that it answers.
-func (s PeerState) answers() bool { return s == PeerUnjudged || s == PeerHolds || s == PeerCleared }
+// reachable reports whether the cluster answers and is the one of that name.
+func (s PeerState) reachable() bool { return s == PeerUnjudged || s == PeerHolds || s == PeerCleared }

@@ -15,15 +15,15 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// scene is a random cluster: half of it need make no sense, since nothing may go then either.
-type scene struct {
+// randomCluster is a random cluster: half of it need make no sense, since nothing may go then either.
+type randomCluster struct {
 	in     Input
-	unseen map[object.Key]bool
+	unread map[object.Key]bool
 	peers  map[object.End]Peer
 }
 
-// universe is few keys, so that ends, marks and mirrors meet.
-func universe() []object.Key {
+// someKeys is few keys, so that ends, marks and mirrors meet.
+func someKeys() []object.Key {
 	keys := slices.Concat(perLink(), []object.Key{
 		{Kind: "Secret", Namespace: mc, Name: "cluster-credentials-north"},
 		{Group: linkerd.Group, Kind: "Link", Namespace: mc, Name: "north"},
@@ -34,18 +34,18 @@ func universe() []object.Key {
 	return keys
 }
 
-func randomScene(r *rand.Rand) scene {
-	s := scene{unseen: map[object.Key]bool{}, peers: map[object.End]Peer{}}
+func newRandomCluster(r *rand.Rand) randomCluster {
+	s := randomCluster{unread: map[object.Key]bool{}, peers: map[object.End]Peer{}}
 	s.in = Input{
 		Live: Live{
-			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(k object.Key) bool { return !s.unseen[k] },
-			Mirrors: found(map[api.ClusterName]linkerd.Mirror{}),
+			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(k object.Key) bool { return !s.unread[k] },
+			Mirrors: mirrorsFunc(map[api.ClusterName]linkerd.Mirror{}),
 		},
 		Ends:  Ends{Wanted: map[object.End]object.Wanted{}},
 		Rules: Rules{Policy: api.SyncPolicy{}.WithDefaults(), Leaving: map[api.ClusterName]bool{"west": r.IntN(8) == 0, "north": r.IntN(4) == 0}},
 	}
-	for _, k := range universe() {
-		s.unseen[k] = r.IntN(8) == 0
+	for _, k := range someKeys() {
+		s.unread[k] = r.IntN(8) == 0
 		if r.IntN(4) > 0 {
 			record(&s.in.Seen, k, randomRecord(r, k))
 		}
@@ -71,10 +71,10 @@ func randomScene(r *rand.Rand) scene {
 }
 
 // end is recorded, and perhaps declared, perhaps held.
-func (s *scene) end(r *rand.Rand, end object.End) {
-	inv := inventory.Inventory{End: end, Leaving: r.IntN(3) == 0, Was: written()}
+func (s *randomCluster) end(r *rand.Rand, end object.End) {
+	inv := inventory.Inventory{End: end, Leaving: r.IntN(3) == 0, Was: inventoryRecord()}
 	want := object.Wanted{End: end}
-	for _, k := range universe() {
+	for _, k := range someKeys() {
 		if r.IntN(3) > 0 {
 			inv.Entries = append(inv.Entries, k)
 		}
@@ -115,7 +115,7 @@ func randomRecord(r *rand.Rand, k object.Key) object.Record {
 	return rec
 }
 
-func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
+func (s *randomCluster) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
 	some := func(kind string) []object.Key {
 		if r.IntN(2) == 0 {
 			return nil
@@ -138,7 +138,7 @@ func (s *scene) mirror(r *rand.Rand, name api.ClusterName) linkerd.Mirror {
 }
 
 // needed reports whether an end other than a leaving one has to do with a key.
-func (s *scene) needed(k object.Key) string {
+func (s *randomCluster) needed(k object.Key) string {
 	for end, want := range s.in.Wanted {
 		for _, o := range want.Objects {
 			if o.Key == k {
@@ -154,7 +154,7 @@ func (s *scene) needed(k object.Key) string {
 	return ""
 }
 
-func (s *scene) left(end object.End) []object.Key {
+func (s *randomCluster) leftovers(end object.End) []object.Key {
 	m := s.in.Mirrors()[end.Link.Target]
 	out := slices.Concat(m.Services, m.Endpoints, m.Probe, m.Lease)
 	for _, f := range m.Federated {
@@ -163,8 +163,8 @@ func (s *scene) left(end object.End) []object.Key {
 	return out
 }
 
-// broken returns what a verdict may never be.
-func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
+// violation returns what a verdict may never be.
+func (s *randomCluster) violation(inv inventory.Inventory, v Verdict) string {
 	_, declared := s.in.Wanted[inv.End]
 	if len(v.Go) > 0 && v.Denied != nil || v.Drop && (len(v.Go) > 0 || v.Waiting != nil || v.Denied != nil) {
 		return "it goes and does not"
@@ -172,32 +172,32 @@ func (s *scene) broken(inv inventory.Inventory, v Verdict) string {
 	if inv.Leaving && !declared && v.Denied != nil {
 		return "what has begun is refused"
 	}
-	if !declared && (v.Drop || len(v.Go) > 0) && s.early(inv) != "" {
-		return s.early(inv)
+	if !declared && (v.Drop || len(v.Go) > 0) && s.tooEarly(inv) != "" {
+		return s.tooEarly(inv)
 	}
 	for _, c := range v.Go {
-		if why := s.mayNot(inv, declared, c); why != "" {
+		if why := s.forbidden(inv, declared, c); why != "" {
 			return c.Action.String() + " of " + c.Key.String() + ": " + why
 		}
 		if inv.Has(c.Key) && !v.Next.Has(c.Key) {
 			return c.Key.String() + " goes, and is not recorded"
 		}
 	}
-	return s.forgotten(inv, v)
+	return s.lostEntry(inv, v)
 }
 
-// forgotten names what would be left behind by a dropped inventory.
-func (s *scene) forgotten(inv inventory.Inventory, v Verdict) string {
+// lostEntry names what would be left behind by a dropped inventory.
+func (s *randomCluster) lostEntry(inv inventory.Inventory, v Verdict) string {
 	for _, k := range inv.Entries {
-		if live := s.in.Seen.Record(k); v.Drop && s.needed(k) == "" && (s.unseen[k] || live.Mark == object.Ours && !live.IsZero()) {
+		if live := s.in.Seen.Record(k); v.Drop && s.needed(k) == "" && (s.unread[k] || live.Mark == object.Ours && !live.IsZero()) {
 			return "its inventory goes before " + k.String()
 		}
 	}
 	return ""
 }
 
-// early returns why nothing of an undeclared end may go yet.
-func (s *scene) early(inv inventory.Inventory) string {
+// tooEarly returns why nothing of an undeclared end may go yet.
+func (s *randomCluster) tooEarly(inv inventory.Inventory) string {
 	peer := s.peers[inv.End]
 	switch {
 	case inv.End.IsBase() && len(s.in.Recorded) > 1:
@@ -209,19 +209,19 @@ func (s *scene) early(inv inventory.Inventory) string {
 	return ""
 }
 
-// mayNot returns why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
-func (s *scene) mayNot(inv inventory.Inventory, declared bool, c object.Change) string {
+// forbidden returns why a change may not be, or nothing. Ours goes by mark and inventory, a mirror by its target.
+func (s *randomCluster) forbidden(inv inventory.Inventory, declared bool, c object.Change) string {
 	live := s.in.Seen.Record(c.Key)
 	switch {
 	case c.Was != live || live.IsZero():
 		return "its preconditions are not what was seen"
 	case live.Going:
 		return "it is going already"
-	case slices.Contains(s.left(inv.End), c.Key):
+	case slices.Contains(s.leftovers(inv.End), c.Key):
 		if declared || !inv.End.IsSource() {
 			return "a mirror of a link that is declared, or of a target's end"
 		}
-	case s.unseen[c.Key]:
+	case s.unread[c.Key]:
 		return "it was not looked for"
 	case live.Mark != object.Ours:
 		return "it is " + live.Mark.String()
@@ -242,17 +242,17 @@ func TestSelectNever(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	gone := 0
 	for i := range 3000 {
-		s := randomScene(r)
+		s := newRandomCluster(r)
 		peers := func(e object.End) Peer { return s.peers[e] }
 		before := fmt.Sprint(s.in.Recorded)
 		verdicts := Select(s.in, peers)
 		for _, v := range verdicts {
 			inv := s.in.Recorded[slices.IndexFunc(s.in.Recorded, func(i inventory.Inventory) bool { return i.End == v.End })]
 			gone += len(v.Go)
-			if why := s.broken(inv, v); why != "" {
+			if why := s.violation(inv, v); why != "" {
 				t.Fatalf("seed %d, scene %d, %s: %s", seed, i, v.End, why)
 			}
-			if v.Denied != nil && v.Denied.Code == reason.PruneLimitExceeded && s.in.leaves(v.End) {
+			if v.Denied != nil && v.Denied.Code == reason.PruneLimitExceeded && s.in.declaredLeaving(v.End) {
 				t.Fatalf("seed %d, scene %d, %s: a cluster that is to leave is too much", seed, i, v.End)
 			}
 		}
@@ -278,6 +278,6 @@ func shuffled(r *rand.Rand, in Input) Input {
 		r.Shuffle(len(want.Objects), func(i, j int) { want.Objects[i], want.Objects[j] = want.Objects[j], want.Objects[i] })
 		wanted[end] = want
 	}
-	in.Wanted, in.Mirrors = wanted, found(maps.Clone(in.Mirrors()))
+	in.Wanted, in.Mirrors = wanted, mirrorsFunc(maps.Clone(in.Mirrors()))
 	return in
 }

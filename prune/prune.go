@@ -1,7 +1,8 @@
-// Package prune answers: what is ours and no longer wanted, may it go, and may it go yet?
+// Package prune decides which objects of linkwright are no longer desired, whether they may be deleted, and whether they may be
+// deleted yet.
 //
-// Ours is what carries our owner label, set by our own manager, on no mirror, and stands in an
-// inventory. What Linkerd's controller left of a link that we unlink has a proof of its own (unlink.go).
+// An object is linkwright's if linkwright's own field manager set the owner label on it, it is no mirror, and an inventory lists
+// it. Objects that Linkerd's controller left of a removed link need other evidence (unlink.go).
 package prune
 
 import (
@@ -15,34 +16,33 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Input is one cluster's side of the question: what was read there, what its ends want and hold, and what people decided.
+// Input is all that the decision for one cluster depends on: what was read there, what its ends hold and what is desired of them, and
+// what people decided.
 type Input struct {
 	Live
 	Ends
 	Rules
 }
 
-// Live is what was read of a cluster. It cannot be half a reading: Seen is an observation, which exists only complete, and Saw tells
-// what it was complete for.
+// Live is what was read of a cluster. It is never half a read: Seen is an observation, which exists only complete, and Saw reports
+// whether a key was part of it.
 type Live struct {
 	Linkerd api.Linkerd
 	Seen    object.Observation
 	Saw     func(object.Key) bool
-	Mirrors func() map[api.ClusterName]linkerd.Mirror // asked for only where something of a link goes
+	Mirrors func() map[api.ClusterName]linkerd.Mirror // called only if something of a link is deleted
 }
 
-// Ends are what the ends of a cluster want, and what they hold.
+// Ends are the ends of a cluster: what is desired of them, and what their inventories list.
 type Ends struct {
-	Wanted   map[object.End]object.Wanted // every declared end; a held one keeps what it has
+	Wanted   map[object.End]object.Wanted // every declared end; a blocked one keeps what it has
 	Recorded []inventory.Inventory
-	// Retired are the Secrets of tokens of declared links: they go by rotation, which no guard but a mark to keep stops.
+	// Retired are token Secrets of declared links. Rotation deletes them; of the guards, only PruneDisabled applies to them.
 	Retired map[object.Key]bool
-	// External are ends in sources whose controller the user's chart runs, as they are declared, or the link that goes on under
-	// another name of the source is, with the release of Helm's that the chart is of, if it is one: what they no longer want of a
-	// controller is released to it.
+	// External are ends in sources whose link declares controller mode External, with the user's Helm release, if there is one. The
+	// parts of a controller that they no longer need are released to it instead of deleted.
 	External map[object.End]linkerd.Helm
-	// Successor says why what an undeclared end holds, or a declared one no longer wants, must stay until what takes its place
-	// stands; nil: nothing does.
+	// Successor returns why objects that an end no longer needs must stay until their replacement is ready; nil: they need not.
 	Successor func(object.End) *object.Reason
 }
 
@@ -50,99 +50,98 @@ type Ends struct {
 type Rules struct {
 	In      object.Installation
 	Policy  api.SyncPolicy
-	Leaving map[api.ClusterName]bool // clusters that are declared to leave: people said so themselves
-	// Removal is what the revision takes away in all clusters together: asked for only if something goes here. nil: it may.
+	Leaving map[api.ClusterName]bool // clusters that are declared with state Leaving
+	// Removal is what the revision deletes in all clusters together. It is called only if something is deleted here. nil: no limit applies.
 	Removal func() Removal
-	Grace   time.Duration // for which a dead source keeps its access, from when the unlink began; zero: it does not
+	Grace   time.Duration // how long an unreachable source keeps its access after the unlink began; zero: it does not
 	Now     time.Time
 }
 
-// Verdict is what is to become of one end.
+// Verdict is the decision for one end.
 type Verdict struct {
 	End     object.End
-	Go      []object.Change     // now: deletes, and releases of federated memberships
-	Going   []object.Key        // all of ours that goes in the end, gates included
+	Go      []object.Change     // to make now: deletes, and releases of federated memberships
+	Going   []object.Key        // all objects of linkwright that are to be deleted, now or later
 	Waiting *object.Reason      // what must be gone before the next gate opens
-	Until   time.Time           // when it is not waited for any more; zero: it is
-	Denied  *object.Reason      // of a declared end: neither its deletes nor its drains may be
-	Grace   time.Time           // of a target's end: until when its source keeps its access, unless it is back before; zero: no matter
-	Next    inventory.Inventory // to be written before Go; Drop: to be deleted instead
+	Until   time.Time           // when waiting ends; zero: it has no deadline
+	Denied  *object.Reason      // why a guard denies the deletes and drains of this end
+	Grace   time.Time           // when an unreachable source loses its access; zero: it does not
+	Next    inventory.Inventory // to be written before Go, or deleted if Drop is set
 	Drop    bool
 }
 
-// Select judges every recorded end, and gives verdicts sorted by end. Peers answers for the other end of
-// an undeclared link.
+// Select decides on every recorded end and returns verdicts sorted by end. peers reports on the other end of an undeclared link.
 func Select(in Input, peers func(object.End) Peer) []Verdict {
-	j := in.judgement()
-	refused := j.refused()
+	j := in.evaluation()
+	denied := j.denials()
 	out := make([]Verdict, 0, len(in.Recorded))
 	for _, inv := range in.Recorded {
 		want, declared := in.Wanted[inv.End]
 		switch {
 		case declared:
-			out = append(out, j.trim(inv, want, refused[inv.End]))
+			out = append(out, j.trim(inv, want, denied[inv.End]))
 		case inv.End.IsBase():
-			out = append(out, j.leaveBase(inv, refused[inv.End]))
+			out = append(out, j.leaveBase(inv, denied[inv.End]))
 		default:
-			out = append(out, unlink{j, inv, peers(inv.End)}.leave(refused[inv.End]))
+			out = append(out, unlink{j, inv, peers(inv.End)}.verdict(denied[inv.End]))
 		}
 	}
 	slices.SortFunc(out, func(a, b Verdict) int { return a.End.Compare(b.End) })
-	return once(out)
+	return oneWritePerObject(out)
 }
 
-// once writes an object for one end at a time: of several links that leave a federated Service together,
+// oneWritePerObject writes an object for one end at a time: of several links that leave a federated Service together,
 // each writes the members it leaves, and only the first would find the Service as it was seen.
-func once(verdicts []Verdict) []Verdict {
-	taken := map[object.Key]bool{}
+func oneWritePerObject(verdicts []Verdict) []Verdict {
+	written := map[object.Key]bool{}
 	for i := range verdicts {
 		v := &verdicts[i]
 		v.Go = slices.DeleteFunc(v.Go, func(c object.Change) bool {
-			again := taken[c.Key]
-			taken[c.Key] = true
-			if again {
+			twice := written[c.Key]
+			written[c.Key] = true
+			if twice {
 				v.Waiting = object.Because(reason.Waiting, "linkwright writes %s for another link first", c.Key)
 			}
-			return again
+			return twice
 		})
 	}
 	return verdicts
 }
 
-// trim takes from a declared end what it no longer wants.
-func (j judgement) trim(inv inventory.Inventory, want object.Wanted, refused *object.Reason) Verdict {
+// trim removes from a declared end what is no longer desired of it.
+func (j evaluation) trim(inv inventory.Inventory, want object.Wanted, denied *object.Reason) Verdict {
 	v := Verdict{End: inv.End, Next: inv}
 	v.Next = v.Next.Stay()
 	if want.Blocked != nil {
-		return v // declared, so nothing of it goes
+		return v // nothing of a blocked end is deleted
 	}
-	surplus := j.going(inv)
+	surplus := j.toDelete(inv)
 	v.Going, v.Go = surplus, j.releases(inv)
 	if !inv.Lists(want.Objects) {
-		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return j.handed(inv.End, k) || j.gone(k) })
+		v.Next = v.Next.Settle(keysOf(want), func(k object.Key) bool { return j.recordedElsewhere(inv.End, k) || j.gone(k) })
 	}
 	switch {
-	case refused != nil:
-		v.Denied = refused
+	case denied != nil:
+		v.Denied = denied
 	case len(surplus) == 0:
-	case replaces(surplus):
-		if v.Waiting = j.succeeds(inv.End); v.Waiting != nil {
+	case removesController(surplus):
+		if v.Waiting = j.waitsForReplacement(inv.End); v.Waiting != nil {
 			break
 		}
 		fallthrough
 	default:
-		v = v.through(j.trims(inv.End, surplus))
+		v = v.openGates(j.trimGates(inv.End, surplus))
 	}
 	return v
 }
 
-// leaveBase takes away what a cluster holds once, when nothing else of ours is recorded there, and last the base itself.
-func (j judgement) leaveBase(inv inventory.Inventory, refused *object.Reason) Verdict {
+// leaveBase removes the base of a cluster once no inventory of a link is left there: its objects first, the base itself last.
+func (j evaluation) leaveBase(inv inventory.Inventory, denied *object.Reason) Verdict {
 	v := Verdict{End: inv.End, Next: inv, Going: j.surplus(inv)}
-	if v.Denied = begins(inv, Peer{}, refused); v.Denied != nil {
+	if v.Denied = mayNotBegin(inv, Peer{}, denied); v.Denied != nil {
 		return v
 	}
-	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return j.handed(inv.End, k) || j.gone(k) })
+	v.Next = v.Next.Settle(nil, func(k object.Key) bool { return j.recordedElsewhere(inv.End, k) || j.gone(k) })
 	if len(v.Next.Entries) > 0 {
 		v.Next = v.Next.Leave(j.Now)
 	}
@@ -150,7 +149,7 @@ func (j judgement) leaveBase(inv inventory.Inventory, refused *object.Reason) Ve
 		v.Waiting = object.Because(reason.WaitingForLinks, "linkwright is still removing links of this cluster")
 		return v
 	}
-	v = v.through([]gate{j.entries(inv.End, "objects of the cluster", inv.Entries)})
+	v = v.openGates([]gate{j.entries(inv.End, "objects of the cluster", inv.Entries)})
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }

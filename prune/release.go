@@ -7,18 +7,18 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Release makes of a change one that gives its object up: our marks go, the object stays as it is, and what it runs is not
-// rolled. To is the release of Helm's that owns it from then on; zero: nobody does. It happens only on exactly what was seen.
+// Release turns a change into one that releases its object: linkwright's marks are removed, the object stays as it is, and its pods
+// are not rolled. To is the Helm release that owns it from then on; zero: none. The write fails if the object changed since it was read.
 //
-// With our marks goes who wrote which field: were our own entry of managed fields left, the first apply of an adoption
-// would take away all that it does not name. Other managers' entries go with it; each makes its own anew.
+// The patch resets managed fields, too: if linkwright's entry stayed, the first apply after an adoption would remove every field
+// that it does not name. Entries of other managers are lost with it; each manager's next write adds its own again.
 func Release(c object.Change, to linkerd.Helm) object.Change {
 	c.Action, c.Fenced = object.Release, true
 	c.Object = object.Object{Key: c.Key, Body: object.NewBody(releasePatch(to))}
 	return c
 }
 
-// patch is a JSON merge patch (RFC 7396): a null takes a member away.
+// patch is a JSON merge patch (RFC 7396): null removes a member.
 type patch struct {
 	Metadata struct {
 		Labels        map[string]*string `json:"labels"`

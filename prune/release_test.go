@@ -66,7 +66,7 @@ func TestReleasedKinds(t *testing.T) {
 		if record(&in.Seen, tt.key, tt.r); tt.r.IsZero() {
 			drop(&in.Seen, tt.key)
 		}
-		if got := told(one(t, in, settled())); got != tt.want {
+		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.key, got, tt.want)
 		}
 	}
@@ -74,34 +74,34 @@ func TestReleasedKinds(t *testing.T) {
 
 // A source's end under a former name leaves what the link by the new name wants, and what it does not want goes. A target's end
 // passes nothing on: its access stays for as long as the source uses it.
-func TestPassedOn(t *testing.T) {
+func TestObjectsNeededElsewhere(t *testing.T) {
 	renamed := object.End{Cluster: "west", Link: api.Pair{Source: "newwest", Target: "east"}}
 	in := input(source, sorted(linkKey, mirrorSecret), linkerd.Mirror{})
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: renamed, Entries: sorted(linkKey)})
 	in.Wanted[renamed] = object.Wanted{End: renamed, Objects: []object.Object{{Key: linkKey}}}
-	for _, v := range Select(in, answer(Peer{State: PeerHolds})) {
-		if v.End == source && (told(v) != "delete Secret cluster-credentials-east" || v.Next.Has(linkKey)) {
-			t.Errorf("source: %s, next %v", told(v), v.Next.Entries)
+	for _, v := range Select(in, peerAlways(Peer{State: PeerHolds})) {
+		if v.End == source && (summarize(v) != "delete Secret cluster-credentials-east" || v.Next.Has(linkKey)) {
+			t.Errorf("source: %s, next %v", summarize(v), v.Next.Entries)
 		}
 	}
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	in.Recorded[0] = inventory.Inventory{End: target, Entries: sorted(account), Leaving: true}
 	record(&in.Seen, account, ours(account))
-	for _, v := range Select(in, answer(Peer{State: PeerHolds})) {
+	for _, v := range Select(in, peerAlways(Peer{State: PeerHolds})) {
 		if v.End == target && v.Waiting == nil {
-			t.Errorf("target: %s", told(v))
+			t.Errorf("target: %s", summarize(v))
 		}
 	}
 }
 
 // What has begun to go waits for what takes its place, too: when it began, nothing may have been to take it.
-func TestBegunWaitsForItsSuccessor(t *testing.T) {
+func TestBegunWaitsForReplacement(t *testing.T) {
 	for _, leaving := range []bool{false, true} {
 		in := input(source, perLink(), linkerd.Mirror{})
 		in.Recorded[0].Leaving = leaving
 		in.Successor = func(object.End) *object.Reason { return object.Because(reason.WaitingForReplacement, "not ready") }
-		if v := one(t, in, settled()); v.Waiting == nil || len(v.Go) > 0 || v.Next.Leaving != leaving {
-			t.Errorf("begun %t: %s", leaving, told(v))
+		if v := onlyVerdict(t, in, absentPeer()); v.Waiting == nil || len(v.Go) > 0 || v.Next.Leaving != leaving {
+			t.Errorf("begun %t: %s", leaving, summarize(v))
 		}
 	}
 }

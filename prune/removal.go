@@ -12,21 +12,21 @@ import (
 	"github.com/linkwright/linkwright/prune/inventory"
 )
 
-// Census is what one revision would take away in all clusters together, and what of it was there. Only what is still to be
-// judged is in it: no unlink that began, nothing of a cluster that is declared to leave.
+// Census counts what one revision would remove in all clusters together, and what there is. It leaves out what no limit applies to:
+// unlinks that began, and clusters with state Leaving.
 //
 //	a link between clusters that stay     Links: true if the revision removes it
-//	a link of a cluster that is removed   in none: it goes with its cluster
+//	a link of a cluster that is removed   in none: it is counted with its cluster
 //	a link of a cluster never written to  Links: it counts for its other cluster alone
 //	an unlink that began                  Begun: it is finished, whatever is denied
 type Census struct {
 	Clusters []api.ClusterName // whose declaration is gone
 	Links    map[api.Pair]bool // that are recorded: whether they go
 	Begun    []api.Pair        // unlinks that began in their source, or of which only a pending cleanup is left; sorted
-	// Unread are clusters that stay and cannot be read now. Nobody knows all that these hold, so what they have begun to lose counts
-	// with what they lose now: else, of clusters that come back one after the other, each could take some more of their links.
+	// Unread are clusters that stay and cannot be read now. Unlinks that began there count with those that would begin now. Otherwise
+	// clusters that come back one after the other could each remove some more of their links.
 	Unread map[api.ClusterName]bool
-	// Unknown are clusters of Links that nothing was written to, and that are declared no more: they lose nothing.
+	// Unknown are clusters of Links that are no longer declared and were never written to: they lose nothing.
 	Unknown   map[api.ClusterName]bool
 	Names     map[api.ClusterName]api.ClusterName // of second names of targets: the clusters
 	Mirrors   map[api.ClusterName]Mirrors         // of clusters that stay, which were read
@@ -52,15 +52,15 @@ type Overlay struct {
 	Lost, All int
 }
 
-// Counts that may always go in one cluster: mirrored Services, and objects that only an overlay brought.
+// How many may always be deleted in one cluster: mirrored Services, and objects that only an overlay added.
 const (
 	minMirrors = 20
 	MinOverlay = 20
 )
 
-// Limits are what a census is judged by: limits, what people approved, and what was denied before, which stays denied until
-// it is restored or approved. Unresolved are units of Denied of which nobody can tell now whether they are still asked for: a cluster
-// that cannot be read for a moment gives the removal no other hash.
+// Limits are what a census is compared with: prune limits, what people approved, and what was denied before, which stays denied until
+// it is declared again or approved. Unresolved are units of Denied in clusters that cannot be read now. They stay part of the removal,
+// so that its hash does not change while a cluster is briefly unreachable.
 type Limits struct {
 	api.PruneLimits
 	Approved   map[inventory.Unit]bool
@@ -69,8 +69,8 @@ type Limits struct {
 	In         object.Installation
 }
 
-// Removal is what one revision takes away and nobody has approved. Over says why nothing of it may go, one phrase for each
-// limit that is exceeded; empty: all of it may.
+// Removal is what one revision removes and nobody has approved. Over has one phrase for each limit that it exceeds; if it is empty,
+// the removal may proceed.
 type Removal struct {
 	Units    []inventory.Unit // sorted
 	Hash     string           // of Units
@@ -81,7 +81,7 @@ type Removal struct {
 	In       object.Installation
 }
 
-// Weigh counts what a revision takes away, and compares it with the limits.
+// Weigh compares what a revision removes with the limits.
 func (c Census) Weigh(l Limits) Removal {
 	all := c.units(l.Unresolved)
 	r := Removal{Approved: maps.Clone(l.Approved), Pending: all, Names: c.Names, In: l.In}
@@ -99,13 +99,13 @@ func (c Census) Weigh(l Limits) Removal {
 	}
 	r.Over = slices.Concat(c.clustersOver(l, going), c.linksOver(l, going), c.mirrorsOver(l, going), c.overlaysOver(l, going))
 	if d := l.Denied; d != nil && len(r.Over) == 0 && d.Has(going) {
-		r.Over = []string{stuck(r.Units)}
+		r.Over = []string{deniedBefore(r.Units)}
 	}
 	return r
 }
 
-// stuck counts what is denied only since it was denied before.
-func stuck(units []inventory.Unit) string {
+// deniedBefore words a removal that exceeds no limit now, and is denied because it was denied before.
+func deniedBefore(units []inventory.Unit) string {
 	var out []string
 	for _, kind := range inventory.UnitKinds() {
 		n := 0
@@ -165,12 +165,12 @@ func (c Census) clustersOver(l Limits, going map[inventory.Unit]bool) []string {
 		return nil
 	}
 	slices.Sort(names)
-	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", counted(len(names), "cluster"), some(names), l.MaxClusters)}
+	return []string{fmt.Sprintf("%s (%s; maxClusters %d)", counted(len(names), "cluster"), firstNames(names), l.MaxClusters)}
 }
 
 // linksOver compares, for each cluster that stays, the links that it loses with those that it had.
 func (c Census) linksOver(l Limits, going map[inventory.Unit]bool) (over []string) {
-	of := c.losses(l, going)
+	of := c.linkLosses(l, going)
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		k := of[name]
 		if lost, had := k.lost+k.begun, k.had+k.begun; k.lost > 0 && lost > l.MinAllowed && exceeds(lost, had, l.MaxLinks) {
@@ -181,13 +181,13 @@ func (c Census) linksOver(l Limits, going map[inventory.Unit]bool) (over []strin
 	return over
 }
 
-// loss is what a cluster loses of its links: lost of those that it has, and what it has begun to lose before.
-type loss struct{ had, lost, begun int }
+// linkLoss counts the links of a cluster: those it has, those it would lose, and those whose unlink began.
+type linkLoss struct{ had, lost, begun int }
 
-// losses are those of all clusters that stay. A link whose selectors lose more than the share of its mirrors counts as removed.
-func (c Census) losses(l Limits, going map[inventory.Unit]bool) map[api.ClusterName]loss {
-	of := map[api.ClusterName]loss{}
-	add := func(p api.Pair, count func(api.ClusterName, *loss)) {
+// linkLosses counts for all clusters that stay. A link whose narrowed selectors lose more than maxLinks of its mirrors counts as removed.
+func (c Census) linkLosses(l Limits, going map[inventory.Unit]bool) map[api.ClusterName]linkLoss {
+	of := map[api.ClusterName]linkLoss{}
+	add := func(p api.Pair, count func(api.ClusterName, *linkLoss)) {
 		for _, name := range []api.ClusterName{p.Source, canonical(c.Names, p.Target)} {
 			if c.Unknown[name] {
 				continue
@@ -202,7 +202,7 @@ func (c Census) losses(l Limits, going map[inventory.Unit]bool) map[api.ClusterN
 		emptied[n.Unit.Link()] = going[n.Unit] && exceeds(n.Lost, n.All, l.MaxLinks)
 	}
 	for p, goes := range c.Links {
-		add(p, func(_ api.ClusterName, k *loss) {
+		add(p, func(_ api.ClusterName, k *linkLoss) {
 			k.had++
 			if goes && going[inventory.LinkUnit(p)] || emptied[p] {
 				k.lost++
@@ -210,7 +210,7 @@ func (c Census) losses(l Limits, going map[inventory.Unit]bool) map[api.ClusterN
 		})
 	}
 	for _, p := range c.Begun {
-		add(p, func(name api.ClusterName, k *loss) {
+		add(p, func(name api.ClusterName, k *linkLoss) {
 			if c.Unread[name] && !l.Approved[inventory.LinkUnit(p)] {
 				k.begun++
 			}
@@ -247,7 +247,7 @@ func (c Census) overlaysOver(l Limits, going map[inventory.Unit]bool) (over []st
 
 func exceeds(lost, all, percent int) bool { return lost*100 > percent*all }
 
-// Denial is what the revision is denied to remove; nil: all may go.
+// Denial is what the revision may not remove; nil: it may remove all of it.
 func (r Removal) Denial() *inventory.Denial {
 	if len(r.Over) == 0 {
 		return nil
@@ -255,7 +255,7 @@ func (r Removal) Denial() *inventory.Denial {
 	return &inventory.Denial{Hash: r.Hash, Units: r.Units, Over: r.Over}
 }
 
-// Why is the reason of everything that stays because of it; nil: all may go.
+// Why is the reason why nothing may be removed; nil: the removal may proceed.
 func (r Removal) Why() *object.Reason {
 	if d := r.Denial(); d != nil {
 		return object.Because(reason.PruneLimitExceeded, "%s", d.Message(r.In))
@@ -263,7 +263,7 @@ func (r Removal) Why() *object.Reason {
 	return nil
 }
 
-// Denies returns why an end may lose nothing now; nil: it may. What people approved goes.
+// Denies returns why an end may lose nothing now; nil: it may, because no limit is exceeded or people approved it.
 func (r Removal) Denies(end object.End, declared bool) *object.Reason {
 	why := r.Why()
 	if why == nil || r.approves(end, declared) {
@@ -272,7 +272,7 @@ func (r Removal) Denies(end object.End, declared bool) *object.Reason {
 	return why
 }
 
-// approves reports whether all that an end loses was approved. A link of a removed cluster goes with it.
+// approves reports whether people approved all that an end loses. Approving a removed cluster approves its links.
 func (r Removal) approves(end object.End, declared bool) bool {
 	if declared {
 		kind := inventory.UnitSelectors
@@ -288,7 +288,7 @@ func (r Removal) approves(end object.End, declared bool) bool {
 		})
 }
 
-// canonical is the cluster of a name.
+// canonical is the name of the cluster that a second name stands for.
 func canonical(names map[api.ClusterName]api.ClusterName, name api.ClusterName) api.ClusterName {
 	if of, second := names[name]; second {
 		return of
@@ -310,8 +310,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// some names the first of a list, and how many more there are.
-func some(names []string) string {
+// firstNames names the first of a list, and how many more there are.
+func firstNames(names []string) string {
 	const most = 5
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -9,7 +9,7 @@ import (
 )
 
 // Secrets of tokens that a rotation retires go, however many there are; a mark to keep holds them all the same.
-func TestRetiredIsNotJudged(t *testing.T) {
+func TestRetiredIsNotGuarded(t *testing.T) {
 	in := input(target, nil, linkerd.Mirror{})
 	token := object.Key{Kind: "Secret", Namespace: object.AccessNamespace, Name: "linkwright.west-1"}
 	record(&in.Seen, token, ours(token))

@@ -10,12 +10,12 @@ import (
 )
 
 // What another end wants is struck off where it is recorded too often, and stays.
-func TestStruckOff(t *testing.T) {
+func TestEntryOfAnotherEndIsDropped(t *testing.T) {
 	north := object.End{Cluster: "west", Link: api.Pair{Source: "west", Target: "north"}}
 	in := input(source, perLink(), linkerd.Mirror{})
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: north, Entries: sorted(mirrorSecret)})
 	in.Wanted[north] = object.Wanted{End: north, Objects: []object.Object{{Key: mirrorSecret}}}
-	v := Select(in, answer(settled()))[0]
+	v := Select(in, peerAlways(absentPeer()))[0]
 	if v.End != source || v.Next.Has(mirrorSecret) || !v.Next.Has(planeSecret) {
 		t.Errorf("%s: next %v", v.End, v.Next.Entries)
 	}
@@ -23,19 +23,19 @@ func TestStruckOff(t *testing.T) {
 
 // An end forgets what another one needs only once that has recorded it: else nothing would tell of it any more (seed 95007541). Until then
 // it does not begin to leave, and loses nothing.
-func TestHandedOverOnceRecorded(t *testing.T) {
+func TestEntryStaysUntilRecordedElsewhere(t *testing.T) {
 	account := object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: "linkwright.west"}
 	next := object.End{Cluster: "east", Link: api.Pair{Source: "west", Target: "orient"}}
 	in := input(target, sorted(account), linkerd.Mirror{})
 	record(&in.Seen, account, ours(account))
 	in.Wanted[next] = object.Wanted{End: next, Objects: []object.Object{{Key: account}}}
-	if v := one(t, in, settled()); v.Drop || len(v.Go) > 0 || v.Waiting == nil || v.Next.Leaving || !v.Next.Has(account) {
-		t.Errorf("not recorded yet: %s, next %+v", told(v), v.Next)
+	if v := onlyVerdict(t, in, absentPeer()); v.Drop || len(v.Go) > 0 || v.Waiting == nil || v.Next.Leaving || !v.Next.Has(account) {
+		t.Errorf("not recorded yet: %s, next %+v", summarize(v), v.Next)
 	}
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: next, Entries: sorted(account)})
-	for _, v := range Select(in, answer(settled())) {
+	for _, v := range Select(in, peerAlways(absentPeer())) {
 		if v.End == target && (!v.Drop || len(v.Go) > 0 || v.Next.Has(account)) {
-			t.Errorf("recorded: %s, next %+v", told(v), v.Next)
+			t.Errorf("recorded: %s, next %+v", summarize(v), v.Next)
 		}
 	}
 }

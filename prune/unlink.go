@@ -12,45 +12,45 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// gate is one step of an unlink: what goes now, and what must be gone by itself, before the next opens.
-// It is judged anew on every observation, from the first on: a mirror that comes back is swept again.
+// gate is one step of an unlink: what to delete now, and what must be gone before the next gate opens.
+// All gates are evaluated again on every observation: a mirror that comes back is deleted again.
 type gate struct {
-	name  string
-	left  func() (take []object.Change, wait []object.Key)
-	drain drain // that it waits for; zero: it waits as long as it takes
-	// tell says what it waits for, where that is more than objects that must be gone; nil, or giving nil: that is all.
-	tell func(left []object.Key) *object.Reason
+	name      string
+	remaining func() (take []object.Change, wait []object.Key)
+	drain     drain // whose deadline ends the wait; zero: there is no deadline
+	// explain returns a better reason for the wait than the default; nil, or returning nil: there is none.
+	explain func(left []object.Key) *object.Reason
 }
 
-// unlink takes one undeclared end away, one gate at a time.
+// unlink removes one undeclared end, one gate at a time.
 type unlink struct {
-	judgement
+	evaluation
 	inv  inventory.Inventory
 	peer Peer
 }
 
-// made is what Linkerd's controller made for the link.
-func (u unlink) made() linkerd.Mirror { return u.Mirrors()[u.inv.End.Link.Target] }
+// mirror are the objects of Linkerd's controller for the link.
+func (u unlink) mirror() linkerd.Mirror { return u.Mirrors()[u.inv.End.Link.Target] }
 
-func (u unlink) leave(refused *object.Reason) Verdict {
+func (u unlink) verdict(denied *object.Reason) Verdict {
 	inv := u.inv
 	v := Verdict{End: inv.End, Next: inv, Going: u.surplus(inv)}
-	if v.Denied = begins(inv, u.peer, refused); v.Denied != nil {
+	if v.Denied = mayNotBegin(inv, u.peer, denied); v.Denied != nil {
 		return v
 	}
-	if v.Waiting = u.stays(); v.Waiting != nil {
+	if v.Waiting = u.mustWait(); v.Waiting != nil {
 		return v
 	}
-	if u.passed() {
-		return u.pass(v)
+	if u.neededElsewhere() {
+		return u.leaveToOther(v)
 	}
 	if !inv.Leaving && !inv.End.IsSource() && len(v.Going) == 0 { // nothing goes: it does not begin to leave
-		if handing := v.through([]gate{u.handover(inv)}); handing.Waiting != nil {
-			return handing
+		if waiting := v.openGates([]gate{u.untilRecordedElsewhere(inv)}); waiting.Waiting != nil {
+			return waiting
 		}
 	}
 	v.Next = v.Next.Leave(u.Now)
-	v.Next = v.Next.Settle(nil, u.done())
+	v.Next = v.Next.Settle(nil, u.mayForget())
 	if !inv.End.IsSource() {
 		v = u.awaitSource(v)
 		if v.Waiting != nil {
@@ -58,15 +58,14 @@ func (u unlink) leave(refused *object.Reason) Verdict {
 		}
 	}
 	u.inv.Since = v.Next.Since
-	v = v.through(append(u.gates(), u.handover(u.inv)))
+	v = v.openGates(append(u.gates(), u.untilRecordedElsewhere(u.inv)))
 	v.Drop = len(v.Go) == 0 && v.Waiting == nil
 	return v
 }
 
-// stays returns why an unlink does not begin yet, or does not go on. A link that is declared again by another name of a cluster stays as
-// one that is declared again.
-func (u unlink) stays() *object.Reason {
-	for _, why := range []*object.Reason{u.succeeds(u.inv.End), u.unheard(), u.unseen()} {
+// mustWait returns why an unlink does not begin yet, or pauses.
+func (u unlink) mustWait() *object.Reason {
+	for _, why := range []*object.Reason{u.waitsForReplacement(u.inv.End), u.otherEndUnknown(), u.notRead()} {
 		if why != nil {
 			return why
 		}
@@ -74,24 +73,24 @@ func (u unlink) stays() *object.Reason {
 	return nil
 }
 
-// begins: once begun, an unlink is finished, never judged again.
-func begins(inv inventory.Inventory, peer Peer, refused *object.Reason) *object.Reason {
+// mayNotBegin returns why guards stop an unlink from beginning. One that began is always finished.
+func mayNotBegin(inv inventory.Inventory, peer Peer, denied *object.Reason) *object.Reason {
 	switch {
 	case inv.Leaving:
 		return nil
 	case peer.Closed != nil && !peer.State.gone():
 		return object.Because(peer.Closed.Code, "the link's other end cannot be removed: %s", peer.Closed.Message)
-	case refused != nil:
-		return refused
+	case denied != nil:
+		return denied
 	case peer.Denied != nil:
 		return object.Because(peer.Denied.Code, "the link's other end cannot be removed: %s", peer.Denied.Message)
 	}
 	return nil
 }
 
-// unheard: an end does not begin while nobody knows what the guards of the other say. A dead source begins its grace; a dead
-// target, or one that nobody can ask, has no say: mirrors of it serve nobody.
-func (u unlink) unheard() *object.Reason {
+// otherEndUnknown returns why an unlink waits for the guards of the link's other end. It does not wait for an unreachable target,
+// whose mirrors serve nobody. For an unreachable source a timeout runs (awaitSource).
+func (u unlink) otherEndUnknown() *object.Reason {
 	switch {
 	case u.inv.Leaving || u.peer.State.Known() || u.peer.State == PeerDead:
 		return nil
@@ -105,10 +104,9 @@ func (u unlink) unheard() *object.Reason {
 	return nil
 }
 
-// unseen: an end does not begin while something of it was not looked for: nobody knows whether people want that kept. Inventories
-// say what is looked for. One that was lost is written again first: by it all of the end is found, also what nothing else tells of
-// (seed 89042095), and judged.
-func (u unlink) unseen() *object.Reason {
+// notRead returns why an unlink waits for reads: an object that was not read may be annotated as protected. Inventories list what is
+// read, so a lost inventory is written again first (seed 89042095).
+func (u unlink) notRead() *object.Reason {
 	switch {
 	case u.inv.Leaving:
 		return nil
@@ -126,8 +124,8 @@ func (u unlink) unseen() *object.Reason {
 	return nil
 }
 
-// awaitSource keeps the source's account until the source no longer uses it, or was dead for longer than people grant: since it was
-// found dead first, and was not heard after that. If the source's end is gone, nothing is waited for, and no moment is kept.
+// awaitSource keeps the source's account until the source's end is gone, or until the source has been unreachable for
+// --unreachable-source-timeout without a break.
 func (u unlink) awaitSource(v Verdict) Verdict {
 	source := v.End.Link.Source
 	if u.peer.State != PeerDead {
@@ -153,16 +151,16 @@ func (u unlink) awaitSource(v Verdict) Verdict {
 	return v
 }
 
-// done reports whether an entry may leave the inventory of an unlink. The account stays in it, though gone,
-// until what its controller left is swept: without it the next step would take the controller for the
-// user's. A Link stays until no mirror is seen (onceMore).
-func (u unlink) done() func(object.Key) bool {
-	end, m := u.inv.End, u.made()
+// mayForget reports whether an entry may leave the inventory of an unlink. The account stays listed, though it is gone, until the
+// leftovers of its controller are deleted: without it the next step would take the controller for the
+// user's. A Link stays listed until no mirror is left (secondCheck).
+func (u unlink) mayForget() func(object.Key) bool {
+	end, m := u.inv.End, u.mirror()
 	swept := len(m.Pods)+len(m.Probe)+len(m.Lease) == 0
 	return func(k object.Key) bool {
 		switch {
 		case u.needs(k):
-			return u.handed(end, k) || u.gone(k)
+			return u.recordedElsewhere(end, k) || u.gone(k)
 		case !end.IsSource() || !u.gone(k):
 			return u.gone(k)
 		case k == u.account(end):
@@ -174,87 +172,87 @@ func (u unlink) done() func(object.Key) bool {
 	}
 }
 
-// gates is the order of an unlink at one end (LINKERD.md's derived order): who made the mirrors takes them away, and
-// stops; what is left of them goes, then what they were made with, and the credential of the control plane last.
+// gates is the order of an unlink at one end: Linkerd's controller removes its mirrors and stops; then linkwright deletes the mirrors
+// that are left, the objects of the link, and the credential of the control plane last.
 func (u unlink) gates() []gate {
 	inv, end := u.inv, u.inv.End
 	if !end.IsSource() {
 		return []gate{u.entries(end, "access", inv.Entries)}
 	}
 	d := u.drain()
-	link := u.entries(end, "Linkerd Link", only(inv, u.link(end)))
-	rest := u.entries(end, "objects of the link", u.but(end, inv.Entries))
-	credentials := u.entries(end, "credentials", u.credentials(end, inv.Entries))
-	left := u.made()
+	link := u.entries(end, "Linkerd Link", ifRecorded(inv, u.link(end)))
+	rest := u.entries(end, "objects of the link", u.withoutCredentials(end, inv.Entries))
+	credentials := u.entries(end, "credentials", u.mirrorCredential(end, inv.Entries))
+	left := u.mirror()
 	last := []gate{
 		u.leftovers("probe endpoints", left.Probe), u.leftovers("lease", left.Lease),
 		credentials, u.controlPlaneSecret(end, inv.Entries),
 	}
-	if inv.Has(u.account(end)) && !u.handedOver(end) {
-		return append([]gate{u.selectors(d), u.mirrorsLeft(d), u.workloads(inv), u.pods(), u.mirrors(), link, rest}, last...)
+	if inv.Has(u.account(end)) && !u.foreignController(end) {
+		return append([]gate{u.selectors(d), u.mirrorsRemaining(d), u.workloads(inv), u.podsGone(), u.mirrors(), link, rest}, last...)
 	}
-	// The user's chart runs the controller, or did, or nobody knows: without its Link it stops. Pods that end are waited for.
+	// The user's chart runs the controller, or did: without its Link it stops.
 	return append([]gate{
-		u.selectors(d), u.mirrorsLeft(d), u.workloads(inv), link, u.mirrors(), u.onceMore(), rest, u.ending(),
+		u.selectors(d), u.mirrorsRemaining(d), u.workloads(inv), link, u.mirrors(), u.secondCheck(), rest, u.terminatingPodsGone(),
 	}, last...)
 }
 
-// through adds what the first gate that is not through takes, or waits for.
-func (v Verdict) through(gates []gate) Verdict {
+// openGates adds what the first gate that is not open deletes or waits for.
+func (v Verdict) openGates(gates []gate) Verdict {
 	for _, g := range gates {
-		take, wait := g.left()
+		take, wait := g.remaining()
 		switch {
 		case len(take) > 0:
 			v.Go = append(v.Go, take...)
 			return v
 		case len(wait) > 0:
-			v.Waiting, v.Until = g.waits(wait), g.drain.until
+			v.Waiting, v.Until = g.waitReason(wait), g.drain.until
 			return v
 		}
 	}
 	return v
 }
 
-func (g gate) waits(left []object.Key) *object.Reason {
+func (g gate) waitReason(left []object.Key) *object.Reason {
 	if !g.drain.until.IsZero() {
-		return g.drain.waits(left)
+		return g.drain.waitReason(left)
 	}
-	if g.tell != nil {
-		if why := g.tell(left); why != nil {
+	if g.explain != nil {
+		if why := g.explain(left); why != nil {
 			return why
 		}
 	}
 	return object.Because(reason.Waiting, "%s: %d not gone yet, the first is %s", g.name, len(left), left[0])
 }
 
-// pods waits for what a stopped controller could still write.
-func (u unlink) pods() gate {
-	return gate{name: "controller", left: func() ([]object.Change, []object.Key) { return nil, u.made().Pods }}
+// podsGone waits for the pods of a stopped controller, which may still write.
+func (u unlink) podsGone() gate {
+	return gate{name: "controller", remaining: func() ([]object.Change, []object.Key) { return nil, u.mirror().Pods }}
 }
 
-// ending waits for the pods of a controller that is not ours while all of them are being deleted: they still write what is swept
-// behind this gate.
-func (u unlink) ending() gate {
-	return gate{name: "controller", left: func() ([]object.Change, []object.Key) {
-		pods := u.made().Pods
-		if u.staying(pods) {
+// terminatingPodsGone waits for the pods of a foreign controller while all of them are being deleted: they still write what the next
+// gates delete.
+func (u unlink) terminatingPodsGone() gate {
+	return gate{name: "controller", remaining: func() ([]object.Change, []object.Key) {
+		pods := u.mirror().Pods
+		if u.anyRunning(pods) {
 			return nil, nil
 		}
 		return nil, pods
 	}}
 }
 
-// mirrors sweeps what the controller left. The proof that we may: Linkerd's own labels name the target,
-// our inventory says that we unlink it, and no Link of that name remains that is not ours, in any namespace.
+// mirrors deletes the mirrors that the controller left. It may do so if Linkerd's own labels name the target,
+// linkwright's inventory lists the link as leaving, and no foreign Link of that name is left in any namespace.
 func (u unlink) mirrors() gate {
 	end := u.inv.End
-	return gate{name: "mirrors", left: func() ([]object.Change, []object.Key) {
-		if u.relinked(end.Link.Target) {
+	return gate{name: "mirrors", remaining: func() ([]object.Change, []object.Key) {
+		if u.foreignLink(end.Link.Target) {
 			return nil, nil
 		}
-		m := u.made()
+		m := u.mirror()
 		swept := object.Reason{Code: reason.LeftByController, Message: "mirror of an unlinked cluster"}
-		take, wait := u.takesForeign(end, slices.Concat(m.Services, m.Endpoints), swept)
+		take, wait := u.foreignDeletions(end, slices.Concat(m.Services, m.Endpoints), swept)
 		for _, f := range m.Federated {
 			take = append(take, Quit(end, f, u.Seen))
 		}
@@ -262,34 +260,33 @@ func (u unlink) mirrors() gate {
 	}}
 }
 
-// onceMore lets a second look follow the one that found no mirror, since nothing waits for the pods of a
-// controller that is not ours: the gone Link leaves the inventory on the first, and the gate opens on the
-// next, after the mirrors' own was judged again.
-func (u unlink) onceMore() gate {
-	return gate{name: "second check for mirrors", left: func() ([]object.Change, []object.Key) {
-		if u.relinked(u.inv.End.Link.Target) {
+// secondCheck reads once more after no mirror was found, because no gate waits for the running pods of a foreign controller: the gone
+// Link leaves the inventory on the first read, and the gate opens on the next, after the gate of the mirrors was evaluated again.
+func (u unlink) secondCheck() gate {
+	return gate{name: "second check for mirrors", remaining: func() ([]object.Change, []object.Key) {
+		if u.foreignLink(u.inv.End.Link.Target) {
 			return nil, nil
 		}
-		return nil, only(u.inv, u.link(u.inv.End))
+		return nil, ifRecorded(u.inv, u.link(u.inv.End))
 	}}
 }
 
-// leftovers takes what Linkerd's controller wrote by names that only this link uses, on the proof of mirrors:
+// leftovers deletes what Linkerd's controller wrote by names that only this link uses, under the same conditions as mirrors:
 // a controller of somebody else's Link uses the same names, and so does one that the user's chart still runs.
 func (u unlink) leftovers(name string, keys []object.Key) gate {
-	return gate{name: name, left: func() ([]object.Change, []object.Key) {
-		if u.theirs(u.link(u.inv.End)) || u.handedOver(u.inv.End) || u.staying(u.made().Pods) || !u.Saw(u.deployment(u.inv.End)) {
+	return gate{name: name, remaining: func() ([]object.Change, []object.Key) {
+		if u.isForeign(u.link(u.inv.End)) || u.foreignController(u.inv.End) || u.anyRunning(u.mirror().Pods) || !u.Saw(u.deployment(u.inv.End)) {
 			return nil, nil
 		}
 		keys := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool {
 			service := object.Key{Kind: "Service", Namespace: k.Namespace, Name: k.Name}
-			return k.Kind == "Endpoints" && u.theirs(service)
+			return k.Kind == "Endpoints" && u.isForeign(service)
 		})
-		return u.takesForeign(u.inv.End, keys, object.Reason{Code: reason.LeftByController, Message: "left by the controller of an unlinked cluster"})
+		return u.foreignDeletions(u.inv.End, keys, object.Reason{Code: reason.LeftByController, Message: "left by the controller of an unlinked cluster"})
 	}}
 }
 
-// Quit takes the target out of a federated Service, which goes only when it has no member left.
+// Quit removes the target from a federated Service, or deletes the Service if no other member is left.
 func Quit(end object.End, m linkerd.Membership, seen object.Observation) object.Change {
 	c := object.Change{
 		End: end, Key: m.Key, Was: seen.Record(m.Key), Action: object.Delete,
@@ -303,7 +300,7 @@ func Quit(end object.End, m linkerd.Membership, seen object.Observation) object.
 	return c
 }
 
-// membersPatch is a JSON merge patch of the members' annotation; without members it is taken away.
+// membersPatch is a JSON merge patch of the members' annotation; without members it removes the annotation.
 func membersPatch(rest string) []byte {
 	value, err := json.Marshal(rest)
 	if rest == "" || err != nil {

@@ -21,7 +21,7 @@ func all() linkerd.Mirror {
 	}
 }
 
-const secondLook = "wait: second check for mirrors: 1 not gone yet, the first is Link.multicluster.linkerd.io "
+const secondCheckDone = "wait: second check for mirrors: 1 not gone yet, the first is Link.multicluster.linkerd.io "
 
 // Each row is one gate: what an unlink of the source takes, or waits for, when all before it is gone.
 func TestGatesOfSource(t *testing.T) {
@@ -77,7 +77,7 @@ func TestGatesOfSource(t *testing.T) {
 			all(),
 			"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
 		},
-		{"external: mirrors, second look", external(), []object.Key{linkKey}, swept, secondLook + "linkerd-multicluster/east"},
+		{"external: mirrors, second look", external(), []object.Key{linkKey}, swept, secondCheckDone + "linkerd-multicluster/east"},
 		{"external: probe endpoints", looked, []object.Key{linkKey}, swept, "delete Endpoints probe-east"},
 		{"external: lease", looked, []object.Key{linkKey}, linkerd.Mirror{Lease: []object.Key{leaseKey}}, "delete Lease service-mirror-write-east"},
 		{"external: secret of the mirror", looked, []object.Key{linkKey}, linkerd.Mirror{}, "delete Secret cluster-credentials-east"},
@@ -89,7 +89,7 @@ func TestGatesOfSource(t *testing.T) {
 		for _, k := range tt.gone {
 			drop(&in.Seen, k)
 		}
-		if got := told(one(t, in, settled())); got != tt.want {
+		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -103,20 +103,20 @@ func TestGatesWait(t *testing.T) {
 		r.Going = true
 		record(&going.Seen, k, r)
 	}
-	if got := told(one(t, going, settled())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
+	if got := summarize(onlyVerdict(t, going, absentPeer())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
 		t.Errorf("being deleted: %s", got)
 	}
 	unseen := input(source, perLink(), linkerd.Mirror{})
 	unseen.Recorded[0].Leaving = true
 	unseen.Saw = func(k object.Key) bool { return k.Kind != "Deployment" && k.Kind != "PodDisruptionBudget" }
-	if got := told(one(t, unseen, settled())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
+	if got := summarize(onlyVerdict(t, unseen, absentPeer())); !strings.HasPrefix(got, "wait: controller: 2 not gone yet") {
 		t.Errorf("not looked for: %s", got)
 	}
 	sweep := input(source, perLink(), linkerd.Mirror{Services: []object.Key{mirrorKey}})
 	record(&sweep.Seen, mirrorKey, object.Record{UID: "x", Going: true})
 	drop(&sweep.Seen, deploymentKey)
 	drop(&sweep.Seen, budgetKey)
-	if got := told(one(t, sweep, settled())); !strings.HasPrefix(got, "wait: mirrors: 1 not gone yet") {
+	if got := summarize(onlyVerdict(t, sweep, absentPeer())); !strings.HasPrefix(got, "wait: mirrors: 1 not gone yet") {
 		t.Errorf("a mirror being deleted: %s", got)
 	}
 }
@@ -127,7 +127,7 @@ func TestInventoryOfUnlink(t *testing.T) {
 	for _, k := range []object.Key{deploymentKey, budgetKey, linkKey, probeKey, accountKey} {
 		drop(&in.Seen, k)
 	}
-	next := one(t, in, settled()).Next
+	next := onlyVerdict(t, in, absentPeer()).Next
 	if want := sorted(accountKey, mirrorSecret, planeSecret); !next.Leaving || !slices.Equal(next.Entries, want) {
 		t.Errorf("next: leaving %t, %v", next.Leaving, next.Entries)
 	}
@@ -145,7 +145,7 @@ func TestTargetWaits(t *testing.T) {
 	}{
 		{"source not read", Peer{}, false, "wait: cluster west cannot be read, so linkwright cannot check whether its end of the link may be removed: its access stays until then"},
 		{"source not through", Peer{State: PeerHolds}, false, "wait: the access of cluster west stays until it has removed its end of the link"},
-		{"source through", settled(), false, "delete ServiceAccount linkwright.west"},
+		{"source through", absentPeer(), false, "delete ServiceAccount linkwright.west"},
 		{"source refused", Peer{State: PeerHolds, Denied: kept}, false, "refused: PruneDisabled"},
 		{"source refused, begun", Peer{State: PeerHolds, Denied: kept}, true, "wait: the access of cluster west stays until it has removed its end of the link"},
 		{"source not read, begun", Peer{}, true, "wait: cluster west cannot be read: its access stays until its end of the link is gone"},
@@ -153,9 +153,9 @@ func TestTargetWaits(t *testing.T) {
 	for _, tt := range tests {
 		in := input(target, []object.Key{k}, linkerd.Mirror{})
 		in.Recorded[0].Leaving = tt.leaving
-		v := one(t, in, tt.peer)
+		v := onlyVerdict(t, in, tt.peer)
 		begins := tt.leaving || v.Denied == nil && (tt.peer.State.Known() || tt.peer.State == PeerDead)
-		if got := told(v); got != tt.want || v.Next.Leaving != begins {
+		if got := summarize(v); got != tt.want || v.Next.Leaving != begins {
 			t.Errorf("%s: %s, leaving %t, want %s", tt.name, got, v.Next.Leaving, tt.want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestFederatedMembership(t *testing.T) {
 	for _, tt := range tests {
 		in := input(source, external(), linkerd.Mirror{Federated: []linkerd.Membership{tt.m}})
 		drop(&in.Seen, linkKey)
-		v := one(t, in, settled())
+		v := onlyVerdict(t, in, absentPeer())
 		c := v.Go[0]
 		if got := c.Action.String() + " " + string(c.Object.Body.Bytes()); got != tt.want || c.Was != in.Seen.Record(federatedKey) || len(v.Go) != 1 {
 			t.Errorf("%+v: %s, was %+v", tt.m, got, c.Was)
@@ -193,46 +193,46 @@ func TestFederatedOneAtATime(t *testing.T) {
 	drop(&in.Seen, linkKey)
 	in.Recorded = append(in.Recorded, inventory.Inventory{End: north})
 	in.Mirrors()["north"] = linkerd.Mirror{Federated: []linkerd.Membership{{Key: federatedKey, Rest: "web@east", Others: true}}}
-	got := Select(in, answer(settled()))
+	got := Select(in, peerAlways(absentPeer()))
 	if len(got[0].Go) != 1 || len(got[1].Go) != 0 || got[1].Waiting == nil || got[1].Drop {
-		t.Errorf("first %s, second %s", told(got[0]), told(got[1]))
+		t.Errorf("first %s, second %s", summarize(got[0]), summarize(got[1]))
 	}
 }
 
 // Mirrors are swept only on proof: not beside a Linkerd Link of somebody else's.
-func TestMirrorsOfTheirLink(t *testing.T) {
+func TestMirrorsOfForeignLink(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		in := input(source, external(), all())
 		record(&in.Seen, linkKey, object.Record{UID: "x", Mark: mark})
-		if got := told(one(t, in, settled())); strings.Contains(got, "web-") || strings.Contains(got, "wait") {
+		if got := summarize(onlyVerdict(t, in, absentPeer())); strings.Contains(got, "web-") || strings.Contains(got, "wait") {
 			t.Errorf("%s: %s", mark, got)
 		}
 		drop(&in.Seen, mirrorSecret)
 		drop(&in.Seen, planeSecret)
-		if got := told(one(t, in, settled())); got != "drop" {
+		if got := summarize(onlyVerdict(t, in, absentPeer())); got != "drop" {
 			t.Errorf("%s, and the credentials are gone, whatever is resolved by another: %s", mark, got)
 		}
 	}
 }
 
 // Nor beside one in another namespace: mirrors do not tell of which Link they are. What is ours goes all the same.
-func TestMirrorsOfTheirLinkElsewhere(t *testing.T) {
+func TestMirrorsOfForeignLinkElsewhere(t *testing.T) {
 	in := input(source, slices.DeleteFunc(external(), func(k object.Key) bool { return k == linkKey }), all())
 	elsewhere := linkKey
 	elsewhere.Namespace = "elsewhere"
 	record(&in.Seen, elsewhere, object.Record{UID: "x"})
-	if got := told(one(t, in, settled())); got != "delete Secret cluster-credentials-east" {
+	if got := summarize(onlyVerdict(t, in, absentPeer())); got != "delete Secret cluster-credentials-east" {
 		t.Errorf("beside a Link in another namespace: %s", got)
 	}
 	record(&in.Seen, elsewhere, ours(elsewhere))
-	if got := told(one(t, in, settled())); !strings.Contains(got, "delete Service web-east") {
+	if got := summarize(onlyVerdict(t, in, absentPeer())); !strings.Contains(got, "delete Service web-east") {
 		t.Errorf("beside a Link of ours in another namespace: %s", got)
 	}
 }
 
 // Where the user's chart took the controller over, its pods are not waited for, and it keeps its lease and
 // probe: without the Link it stops to mirror.
-func TestHandedOver(t *testing.T) {
+func TestForeignController(t *testing.T) {
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		for _, recorded := range [][]object.Key{perLink(), sorted(append(external(), accountKey)...)} {
 			in := input(source, recorded, all())
@@ -242,13 +242,13 @@ func TestHandedOver(t *testing.T) {
 			for _, want := range []string{
 				"delete Link east",
 				"delete Service web-east; delete Endpoints web-east; delete Service web-federated",
-				secondLook + "linkerd-multicluster/east",
+				secondCheckDone + "linkerd-multicluster/east",
 				"delete ServiceAccount controller-east",
 				"delete Secret cluster-credentials-east", "delete Secret cluster-credentials-east",
 				"drop",
 			} {
-				v := one(t, in, settled())
-				if got := told(v); got != want {
+				v := onlyVerdict(t, in, absentPeer())
+				if got := summarize(v); got != want {
 					t.Errorf("%s: %s, want %s", mark, got, want)
 				}
 				in.Recorded = []inventory.Inventory{v.Next}
@@ -283,7 +283,7 @@ func TestModeChange(t *testing.T) {
 	for _, tt := range tests {
 		in := input(source, external(), tt.mirrors)
 		in.Wanted[source] = object.Wanted{End: source, Objects: []object.Object{{Key: linkKey}, {Key: mirrorSecret}}}
-		if got := told(one(t, in, settled())); got != tt.want {
+		if got := summarize(onlyVerdict(t, in, absentPeer())); got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.mirrors, got, tt.want)
 		}
 	}
@@ -293,11 +293,11 @@ func TestModeChange(t *testing.T) {
 func TestBaseGoesLast(t *testing.T) {
 	in := input(source, external(), linkerd.Mirror{})
 	in.Recorded = append([]inventory.Inventory{{End: object.End{Cluster: "west"}}}, in.Recorded...)
-	if v := Select(in, answer(settled()))[0]; v.Drop || v.Waiting == nil {
-		t.Errorf("beside a link: %s", told(v))
+	if v := Select(in, peerAlways(absentPeer()))[0]; v.Drop || v.Waiting == nil {
+		t.Errorf("beside a link: %s", summarize(v))
 	}
 	in.Recorded = in.Recorded[:1]
-	if v := Select(in, answer(settled()))[0]; !v.Drop {
-		t.Errorf("alone: %s", told(v))
+	if v := Select(in, peerAlways(absentPeer()))[0]; !v.Drop {
+		t.Errorf("alone: %s", summarize(v))
 	}
 }

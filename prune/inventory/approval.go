@@ -113,11 +113,11 @@ func (d Denial) Message(in object.Installation) string {
 		over = append(over[:most], fmt.Sprintf("%d more", len(over)-most))
 	}
 	return fmt.Sprintf("this revision would remove %s; linkwright removes nothing anywhere until you restore the declarations, "+
-		"declare state: Leaving for a cluster that is to go, or run %s", enumerated(over), in.Command("approve "+d.Hash))
+		"declare state: Leaving for a cluster that is to go, or run %s", joined(over), in.Command("approve "+d.Hash))
 }
 
-// enumerated is a list as people write it: a, b and c.
-func enumerated(list []string) string {
+// joined is a list as people write it: a, b and c.
+func joined(list []string) string {
 	if last := len(list) - 1; last > 0 {
 		return strings.Join(list[:last], ", ") + " and " + list[last]
 	}

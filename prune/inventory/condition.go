@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	damped      = 30 * time.Second // for how long conditions stand before another reason alone is written
-	longestWord = 64               // of a reason
-	longest     = 256              // of a message
+	minReasonInterval = 30 * time.Second // for how long conditions stand before another reason alone is written
+	maxReasonLength   = 64               // of a reason
+	maxMessageLength  = 256              // of a message
 )
 
-// toldRead are the conditions of an end as we would have written them: of types that we know, in their order, each once. What looks
+// knownConditions are the conditions of an end as we would have written them: of types that we know, in their order, each once. What looks
 // otherwise is none, and is written anew once it is known.
-func toldRead(all []object.Condition) (out []object.Condition) {
+func knownConditions(all []object.Condition) (out []object.Condition) {
 	for _, kind := range []string{object.Ready, object.Reconciling, object.Stalled} {
-		i := slices.IndexFunc(all, func(c object.Condition) bool { return c.Type == kind && readable(c) })
+		i := slices.IndexFunc(all, func(c object.Condition) bool { return c.Type == kind && wellFormed(c) })
 		if i >= 0 {
 			c := all[i]
-			c.Since = spelled(c.Since)
+			c.Since = wholeSecond(c.Since)
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// readable reports whether a condition is of our making: it may come to a terminal.
-func readable(c object.Condition) bool {
+// wellFormed reports whether a condition is of our making: it may come to a terminal.
+func wellFormed(c object.Condition) bool {
 	word := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
 	return slices.Contains([]string{object.True, object.False, object.Unknown}, c.Status) &&
-		string(c.Reason) != "" && len(c.Reason) <= longestWord && !strings.ContainsFunc(string(c.Reason), word) &&
-		len(c.Message) <= longest && plain(c.Message) && !strings.Contains(c.Message, `"`) && !spelled(c.Since).IsZero()
+		string(c.Reason) != "" && len(c.Reason) <= maxReasonLength && !strings.ContainsFunc(string(c.Reason), word) &&
+		len(c.Message) <= maxMessageLength && isPlain(c.Message) && !strings.Contains(c.Message, `"`) && !wholeSecond(c.Since).IsZero()
 }
 
 // Tell is the inventory in which these conditions stand, and when it may be written: zero where it need not be, since it tells the
@@ -42,14 +42,14 @@ func readable(c object.Condition) bool {
 func (i Inventory) Tell(next []object.Condition, now time.Time) (Inventory, time.Time) {
 	was := i.Conditions
 	i.Conditions = next
-	switch last := newest(was); {
+	switch changed := lastTransition(was); {
 	case slices.EqualFunc(was, next, object.Condition.Stands):
 		i.Conditions = was
 		return i, time.Time{}
-	case transition(was, next), last.After(now): // of a clock that was ahead
+	case transition(was, next), changed.After(now): // of a clock that was ahead
 		return i, now
 	default:
-		return i, last.Add(damped)
+		return i, changed.Add(minReasonInterval)
 	}
 }
 
@@ -59,8 +59,8 @@ func transition(was, next []object.Condition) bool {
 	return !slices.EqualFunc(was, next, func(a, b object.Condition) bool { return a.Type == b.Type && a.Status == b.Status })
 }
 
-// newest is when the last of some conditions began to stand.
-func newest(all []object.Condition) (last time.Time) {
+// lastTransition is when the last of some conditions began to stand.
+func lastTransition(all []object.Condition) (last time.Time) {
 	for _, c := range all {
 		if c.Since.After(last) {
 			last = c.Since
@@ -69,41 +69,41 @@ func newest(all []object.Condition) (last time.Time) {
 	return last
 }
 
-// conditions reads what Object wrote of them.
-func conditions(list string) (out []object.Condition, ok bool) {
+// parseConditions reads what Object wrote of them.
+func parseConditions(list string) (out []object.Condition, ok bool) {
 	for rest := list; ; {
-		c, ok := condition(&rest)
-		if !take(&rest, `}`) || !ok {
+		c, ok := parseCondition(&rest)
+		if !takePrefix(&rest, `}`) || !ok {
 			return nil, false
 		}
 		if out = append(out, c); rest == "" {
 			return out, true
 		}
-		if !take(&rest, `,`) {
+		if !takePrefix(&rest, `,`) {
 			return nil, false
 		}
 	}
 }
 
-// condition takes one up to its closing brace.
-func condition(s *string) (c object.Condition, ok bool) {
-	ok = take(s, `{"type":"`)
-	c.Type, ok = text(s, ok)
-	ok = take(s, `,"status":"`) && ok
-	c.Status, ok = text(s, ok)
-	ok = take(s, `,"reason":"`) && ok
-	code, ok := text(s, ok)
+// parseCondition takes one up to its closing brace.
+func parseCondition(s *string) (c object.Condition, ok bool) {
+	ok = takePrefix(s, `{"type":"`)
+	c.Type, ok = takeText(s, ok)
+	ok = takePrefix(s, `,"status":"`) && ok
+	c.Status, ok = takeText(s, ok)
+	ok = takePrefix(s, `,"reason":"`) && ok
+	code, ok := takeText(s, ok)
 	c.Reason = reason.Code(code)
-	if take(s, `,"message":"`) {
-		c.Message, ok = text(s, ok)
+	if takePrefix(s, `,"message":"`) {
+		c.Message, ok = takeText(s, ok)
 	}
-	ok = take(s, `,"since":"`) && ok
-	c.Since, ok = moment(s, ok)
+	ok = takePrefix(s, `,"since":"`) && ok
+	c.Since, ok = takeTime(s, ok)
 	return c, ok
 }
 
-// conditioned cuts the conditions from what stands before them.
-func conditioned(before string) (rest string, out []object.Condition, ok bool) {
+// cutConditions cuts the conditions from what stands before them.
+func cutConditions(before string) (rest string, out []object.Condition, ok bool) {
 	rest, list, some := strings.Cut(before, `,"conditions":[`)
 	if !some {
 		return before, nil, true
@@ -112,6 +112,6 @@ func conditioned(before string) (rest string, out []object.Condition, ok bool) {
 	if !ok {
 		return "", nil, false
 	}
-	out, ok = conditions(list)
+	out, ok = parseConditions(list)
 	return rest, out, ok
 }

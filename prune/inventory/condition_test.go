@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-func told(at time.Time, words ...string) []object.Condition {
+func conditionsOf(at time.Time, words ...string) []object.Condition {
 	out := make([]object.Condition, 0, len(words)/3)
 	for i := 0; i < len(words); i += 3 {
 		out = append(out, object.Condition{Type: words[i], Status: words[i+1], Reason: reason.Code(words[i+2]), Since: at})
@@ -20,8 +20,8 @@ func told(at time.Time, words ...string) []object.Condition {
 }
 
 // A transition is written at once, another reason alone half a minute after the last time at the earliest.
-func TestTell(t *testing.T) {
-	before := func(d time.Duration, words ...string) []object.Condition { return told(noon.Add(-d), words...) }
+func TestWithConditions(t *testing.T) {
+	before := func(d time.Duration, words ...string) []object.Condition { return conditionsOf(noon.Add(-d), words...) }
 	works, settles := []string{"Ready", "True", "A"}, []string{"Ready", "False", "B", "Reconciling", "True", "B"}
 	stalls := []string{"Ready", "False", "C", "Stalled", "True", "C"}
 	for name, tt := range map[string]struct {
@@ -42,7 +42,7 @@ func TestTell(t *testing.T) {
 		"one of them is new":            {append(before(time.Hour, "Ready", "False", "C"), before(time.Second, "Stalled", "True", "C")...), []string{"Ready", "False", "D", "Stalled", "True", "D"}, 29 * time.Second},
 		"told by a clock that is ahead": {before(-time.Hour, stalls...), []string{"Ready", "False", "D", "Stalled", "True", "D"}, 0},
 	} {
-		next, at := Inventory{End: west, Conditions: tt.was}.Tell(told(noon, tt.next...), noon)
+		next, at := Inventory{End: west, Conditions: tt.was}.Tell(conditionsOf(noon, tt.next...), noon)
 		want := noon.Add(tt.want)
 		if tt.want < 0 {
 			want = time.Time{}
@@ -60,9 +60,9 @@ func TestTell(t *testing.T) {
 }
 
 // A message or a moment alone is no news.
-func TestTellOfNoNews(t *testing.T) {
-	was := told(noon, "Ready", "True", "A")
-	next := told(noon.Add(time.Hour), "Ready", "True", "A")
+func TestUnchangedConditionsStay(t *testing.T) {
+	was := conditionsOf(noon, "Ready", "True", "A")
+	next := conditionsOf(noon.Add(time.Hour), "Ready", "True", "A")
 	next[0].Message = "otherwise"
 	if inv, at := (Inventory{Conditions: was}).Tell(next, noon.Add(time.Hour)); !at.IsZero() || !cmp.Equal(inv.Conditions, was) {
 		t.Errorf("told at %s: %v", at, inv.Conditions)
@@ -75,8 +75,8 @@ func TestConditionsAsRead(t *testing.T) {
 		return `{"type":"Ready","status":"True","reason":"A","since":"2026-11-22T12:00:00Z"` + more + `}`
 	}
 	for spelled, want := range map[string][]object.Condition{
-		one(""):                   told(noon, "Ready", "True", "A"),
-		one("") + "," + one(""):   told(noon, "Ready", "True", "A"),
+		one(""):                   conditionsOf(noon, "Ready", "True", "A"),
+		one("") + "," + one(""):   conditionsOf(noon, "Ready", "True", "A"),
 		one(`,"type":"Progress"`): nil,
 		one(`,"status":"yes"`):    nil,
 		one(`,"reason":"a b"`):    nil,
@@ -85,8 +85,8 @@ func TestConditionsAsRead(t *testing.T) {
 		one(`,"message":"\u001b[31m"`):                       nil,
 		one(`,"message":"` + strings.Repeat("a", 257) + `"`): nil,
 		one(`,"since":"0001-01-01T00:00:00Z"`):               nil,
-		one(`,"since":"2026-11-22T13:00:00.9+01:00"`):        told(noon, "Ready", "True", "A"),
-		one(`,"type":"Stalled"`) + "," + one(""):             told(noon, "Ready", "True", "A", "Stalled", "True", "A"),
+		one(`,"since":"2026-11-22T13:00:00.9+01:00"`):        conditionsOf(noon, "Ready", "True", "A"),
+		one(`,"type":"Stalled"`) + "," + one(""):             conditionsOf(noon, "Ready", "True", "A", "Stalled", "True", "A"),
 	} {
 		data := `{"version":1,"cluster":"west","source":"west","target":"east","conditions":[` + spelled + `]}`
 		got, err := Read(owner, recordOf(Key(owner, west), object.Ours, wrap(t, dataKey, data)))
@@ -101,8 +101,8 @@ func TestConditionsAsRead(t *testing.T) {
 }
 
 // Of a link that goes, what was told does not stand.
-func TestLeaveTellsNothing(t *testing.T) {
-	if left := (Inventory{End: west, Conditions: told(noon, "Ready", "True", "A")}).Leave(noon); left.Conditions != nil {
+func TestLeaveDropsConditions(t *testing.T) {
+	if left := (Inventory{End: west, Conditions: conditionsOf(noon, "Ready", "True", "A")}).Leave(noon); left.Conditions != nil {
 		t.Errorf("Leave: %v", left.Conditions)
 	}
 }

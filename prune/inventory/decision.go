@@ -59,7 +59,7 @@ func (d *Decision) UnmarshalJSON(raw []byte) error {
 	strict.DisallowUnknownFields()
 	if strict.Decode(&f) == nil {
 		*d = Decision(f)
-		d.At, d.Until = whole(d.At), whole(d.Until)
+		d.At, d.Until = wholeSecond(d.At), wholeSecond(d.Until)
 		return nil
 	}
 	text, err := json.Marshal(json.RawMessage(raw)) // as it is written again
@@ -75,8 +75,8 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(decisionFields(d))
 }
 
-// whole is a moment as it can be written; zero where it cannot.
-func whole(at time.Time) time.Time {
+// wholeSecond is a moment as it can be written; zero where it cannot.
+func wholeSecond(at time.Time) time.Time {
 	at = at.UTC().Truncate(time.Second)
 	if at.Year() < 1 || at.Year() > 9999 {
 		return time.Time{}
@@ -136,13 +136,13 @@ func (d Decision) Active(now time.Time) bool {
 	return d.Check() == nil && !d.Over(now)
 }
 
-// longestAllowed is how long a commit is allowed that some cluster of the record does not carry: one that is down must not keep history
+// maxAllowedAge is how long a commit is allowed that some cluster of the record does not carry: one that is down must not keep history
 // open for ever.
-const longestAllowed = 7 * 24 * time.Hour
+const maxAllowedAge = 7 * 24 * time.Hour
 
 // Over reports whether the time of a decision is.
 func (d Decision) Over(now time.Time) bool {
-	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(longestAllowed)) {
+	if d.Kind == AllowNonFastForward && !d.At.IsZero() && !now.Before(d.At.Add(maxAllowedAge)) {
 		return true
 	}
 	return !d.Until.IsZero() && !now.Before(d.Until)
@@ -186,7 +186,7 @@ func (d Decision) compare(o Decision) int {
 // Decide adds decisions to those of the record, and gives what they take the place of.
 func (r *Record) Decide(more ...Decision) (replaced []Decision) {
 	for _, d := range more {
-		d.At, d.Until = whole(d.At), whole(d.Until)
+		d.At, d.Until = wholeSecond(d.At), wholeSecond(d.Until)
 		same := func(o Decision) bool { return d.replaces(o) }
 		for _, o := range r.Decisions {
 			if same(o) {

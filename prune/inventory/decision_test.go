@@ -58,7 +58,7 @@ func TestDecisionsRoundTrip(t *testing.T) {
 }
 
 // What a release cannot read stays as it is, beside what it can; nothing follows from it.
-func TestDecisionsOfOthers(t *testing.T) {
+func TestUnknownDecisions(t *testing.T) {
 	const later = `{"kind":"Suspend","cluster":"east","only":["a<b"],"by":"x"}`
 	data := `{"version":1,"clusters":{},"decisions":[` + later + `,{"kind":"Suspend","cluster":"east","by":"x","at":"yesterday"},"?",` +
 		`{"kind":"Reconcile","cluster":"east","by":"x"},{"kind":"Dance","cluster":"east","by":"x"},{"kind":"Reconcile","cluster":"east","by":"x"}]}`

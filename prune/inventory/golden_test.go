@@ -63,8 +63,8 @@ func goldens() map[string]Inventory {
 	}
 }
 
-// forgotten are the goldens with a field that no release reads any more: it is passed over, and goes with the next write.
-func forgotten(name string) bool { return name == "v1-kept" }
+// hasFormerField are the goldens with a field that no release reads any more: it is passed over, and goes with the next write.
+func hasFormerField(name string) bool { return name == "v1-kept" }
 
 func goldenRecords() map[string]map[api.ClusterName]Known {
 	at := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "linkerd-multicluster"}
@@ -99,7 +99,7 @@ func TestGoldens(t *testing.T) {
 		if diff := cmp.Diff(want, got[0], cmpopts.IgnoreFields(Inventory{}, "Was")); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
-		if forgotten(name) {
+		if hasFormerField(name) {
 			continue
 		}
 		o, err := got[0].Object(owner)
@@ -152,9 +152,9 @@ func TestGoldensAllRead(t *testing.T) {
 	}
 }
 
-// TestGoldensOfLater: a later release may add fields, which are passed over, and keeps the version; where it does not, nothing is
+// TestGoldensOfLaterReleases: a later release may add fields, which are passed over, and keeps the version; where it does not, nothing is
 // guessed.
-func TestGoldensOfLater(t *testing.T) {
+func TestGoldensOfLaterReleases(t *testing.T) {
 	for name, want := range goldens() {
 		body, key := goldenBody(t, name), Key(owner, want.End)
 		more := bytes.Replace(body, []byte(`\"version\":1,`), []byte(`\"version\":1,\"wave\":{\"n\":[1,\"]\"]},`), 1)

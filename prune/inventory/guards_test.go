@@ -52,7 +52,7 @@ func TestOf(t *testing.T) {
 }
 
 // A record that is not ours is none, whatever it says.
-func TestRecordOfOthers(t *testing.T) {
+func TestForeignRecord(t *testing.T) {
 	key := RecordKey(owner, "here")
 	for _, mark := range []object.Mark{object.Unmarked, object.Theirs, object.Copied} {
 		_, err := ReadRecord(key, recordOf(key, mark, wrap(t, fleetKey, `{"version":1}`)))
@@ -63,7 +63,7 @@ func TestRecordOfOthers(t *testing.T) {
 }
 
 // Pending cleanups are in order, and one that is added again keeps its age. What they are added to stays as it was.
-func TestOwing(t *testing.T) {
+func TestPending(t *testing.T) {
 	pair := func(target api.ClusterName) api.Pair { return api.Pair{Source: "west", Target: target} }
 	was := make([]Pending, 1, 8) // with room: an append would write behind it
 	was[0] = Pending{"west", "north", noon}

@@ -70,7 +70,7 @@ func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 			continue
 		}
 		inv, err := read(owner, key, seen)
-		if errors.Is(err, errElsewhere) && key != Key(owner, object.End{}) {
+		if errors.Is(err, errOtherName) && key != Key(owner, object.End{}) {
 			continue
 		}
 		if err != nil {
@@ -86,8 +86,8 @@ func Read(owner string, seen object.Observation) (out []Inventory, err error) {
 	return out, err
 }
 
-// errElsewhere: a copy of an inventory under another name. It is an orphan, and tells nothing of any end.
-var errElsewhere = errors.New("it has the name of another inventory")
+// errOtherName: a copy of an inventory under another name. It is an orphan, and tells nothing of any end.
+var errOtherName = errors.New("it has the name of another inventory")
 
 func read(owner string, key object.Key, seen object.Observation) (Inventory, error) {
 	was := seen.Record(key)
@@ -100,7 +100,7 @@ func read(owner string, key object.Key, seen object.Observation) (Inventory, err
 		return Inventory{}, fmt.Errorf("read %s: %w", key, err)
 	}
 	if Key(owner, inv.End) != key {
-		return Inventory{}, fmt.Errorf("read %s: %w: it describes %s", key, errElsewhere, inv.End)
+		return Inventory{}, fmt.Errorf("read %s: %w: it describes %s", key, errOtherName, inv.End)
 	}
 	inv.Was = was
 	return inv, nil
@@ -123,7 +123,7 @@ func ReadBase(owner string, seen object.Observation) (Inventory, bool) {
 }
 
 func decode(body object.Body) (Inventory, error) {
-	w, err := unwrap(body)
+	w, err := decodeConfigMap(body)
 	if err != nil {
 		return Inventory{}, err
 	}
@@ -138,7 +138,7 @@ func decode(body object.Body) (Inventory, error) {
 		w.Conditions = nil
 	}
 	return Inventory{
-		End: end, Conditions: toldRead(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.began(), Term: w.Term,
+		End: end, Conditions: knownConditions(w.Conditions), Entries: sorted(w.Entries), Leaving: w.Leaving, Since: w.leavingSince(), Term: w.Term,
 		Linkerd: w.Linkerd, Names: w.Names, Rotate: w.Rotate,
 		Commit: api.Commit(strings.Clone(string(w.Commit))), // it is kept for long, and must not keep what it was read from
 	}, nil

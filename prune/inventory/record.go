@@ -41,9 +41,9 @@ const fleetKey = "fleet.json"
 type wireRecord struct {
 	Version   int                       `json:"version"`
 	Clusters  map[api.ClusterName]Known `json:"clusters"`
-	Limits    bound[Limits]             `json:"limits,omitzero"`
+	Limits    limitField[Limits]        `json:"limits,omitzero"`
 	Approvals json.RawMessage           `json:"approvals,omitempty"` // see readApprovals
-	Denied    bound[Denial]             `json:"denied,omitzero"`
+	Denied    limitField[Denial]        `json:"denied,omitzero"`
 	Decisions []Decision                `json:"decisions,omitempty"`
 	Revision  Revision                  `json:"revision,omitzero"`
 }
@@ -79,7 +79,7 @@ func ReadRecord(key object.Key, seen object.Observation) (Record, error) {
 	if w.Clusters != nil { // a spelled null
 		r.Clusters = w.Clusters
 	}
-	r.bounds(w.Limits, w.Denied)
+	r.setLimits(w.Limits, w.Denied)
 	r.Approvals, r.Unread = readApprovals(w.Approvals)
 	r.Decisions = inOrder(w.Decisions)
 	r.Revision = w.Revision
@@ -93,7 +93,7 @@ func (r Record) Object(owner, namespace string) (object.Object, error) {
 		return object.Object{}, err
 	}
 	data, err := json.Marshal(wireRecord{
-		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: bound[Limits]{is: r.Limits}, Approvals: approvals, Denied: bound[Denial]{is: r.Denied},
+		Version: version, Clusters: r.Clusters, Decisions: inOrder(r.Decisions), Limits: limitField[Limits]{value: r.Limits}, Approvals: approvals, Denied: limitField[Denial]{value: r.Denied},
 		Revision: r.Revision,
 	})
 	if err != nil {

@@ -27,8 +27,8 @@ type Revision struct {
 	Since          time.Time  `json:"since,omitzero"` // since when it stands so, in UTC and whole seconds
 }
 
-// longestWhy is of a message, in bytes.
-const longestWhy = 512
+// maxWhyLength is of a message, in bytes.
+const maxWhyLength = 512
 
 // IsZero reports whether nothing of revisions is remembered.
 func (r Revision) IsZero() bool { return r.By == "" && r.Since.IsZero() }
@@ -49,7 +49,7 @@ func (r Revision) Stands(s Revision) bool {
 func (r Revision) Noted(by string, now time.Time) Revision {
 	r.By, r.Since = by, now.UTC().Truncate(time.Second)
 	if r.Why != nil {
-		r.Why = &object.Reason{Code: r.Why.Code, Message: bounded(r.Why.Message, longestWhy)}
+		r.Why = &object.Reason{Code: r.Why.Code, Message: bounded(r.Why.Message, maxWhyLength)}
 	}
 	return r
 }

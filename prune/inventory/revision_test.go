@@ -69,7 +69,7 @@ func TestRevisionStands(t *testing.T) {
 func TestRevisionMessage(t *testing.T) {
 	for _, text := range []string{strings.Repeat("ä", 600), "x" + strings.Repeat("ä", 600), "a\n\tb \xff", strings.Repeat("long ", 300)} {
 		got := Revision{Why: object.Because("X", "%s", text)}.Noted("p", time.Unix(1, 0)).Why.Message
-		if len(got) > longestWhy || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\t") {
+		if len(got) > maxWhyLength || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\t") {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	}

@@ -22,7 +22,7 @@ func readApprovals(raw json.RawMessage) (good []Approval, unread []string) {
 		strict := json.NewDecoder(bytes.NewReader(one))
 		strict.DisallowUnknownFields()
 		if err := strict.Decode(&a); err == nil && a.Check() == nil {
-			a.At = whole(a.At)
+			a.At = wholeSecond(a.At)
 			good = append(good, a)
 			continue
 		}
@@ -52,7 +52,7 @@ func writeApprovals(good []Approval, unread []string) (json.RawMessage, error) {
 
 // Check returns why nothing can follow from an approval; nil: something can.
 func (a Approval) Check() error {
-	if whole(a.At).IsZero() {
+	if wholeSecond(a.At).IsZero() {
 		return errors.New("it has no time")
 	}
 	if len(a.Units) == 0 || a.Hash != HashOf(a.Units) {
@@ -77,34 +77,34 @@ func (u Unit) check() error {
 	return fmt.Errorf("this version of linkwright does not know the unit %q", u.Kind)
 }
 
-// bound is a part of the record that keeps a revision from taking something away. One that cannot be read costs nothing else of the record.
-type bound[T any] struct {
-	is      *T
-	misread string // as it stood there; empty: it was read
+// limitField is a part of the record that keeps a revision from taking something away. One that cannot be read costs nothing else of the record.
+type limitField[T any] struct {
+	value *T
+	raw   string // as it stood there; empty: it was read
 }
 
 // UnmarshalJSON never fails.
-func (b *bound[T]) UnmarshalJSON(raw []byte) error {
+func (b *limitField[T]) UnmarshalJSON(raw []byte) error {
 	var is *T
 	if err := json.Unmarshal(raw, &is); err != nil {
-		b.is, b.misread = nil, string(raw)
+		b.value, b.raw = nil, string(raw)
 		return nil //nolint:nilerr // the text is kept, and told
 	}
-	b.is, b.misread = is, ""
+	b.value, b.raw = is, ""
 	return nil
 }
 
 // MarshalJSON writes what was read.
-func (b bound[T]) MarshalJSON() ([]byte, error) { return json.Marshal(b.is) }
+func (b limitField[T]) MarshalJSON() ([]byte, error) { return json.Marshal(b.value) }
 
 // IsZero reports whether there is none.
-func (b bound[T]) IsZero() bool { return b.is == nil }
+func (b limitField[T]) IsZero() bool { return b.value == nil }
 
-// bounds takes limits and denial over. A bound that was lost must not let more go: where one of them cannot be read, the revision may take
+// setLimits takes limits and denial over. A bound that was lost must not let more go: where one of them cannot be read, the revision may take
 // nothing away that nobody approves, and what was denied is anything.
-func (r *Record) bounds(limits bound[Limits], denied bound[Denial]) {
-	r.Limits, r.Denied = limits.is, denied.is
-	for name, text := range map[string]string{"denied": denied.misread, "limits": limits.misread} {
+func (r *Record) setLimits(limits limitField[Limits], denied limitField[Denial]) {
+	r.Limits, r.Denied = limits.value, denied.value
+	for name, text := range map[string]string{"denied": denied.raw, "limits": limits.raw} {
 		if text != "" {
 			r.Misread = append(r.Misread, name+": "+text)
 		}

@@ -37,7 +37,7 @@ func TestCanonical(t *testing.T) {
 		if !ok {
 			t.Fatalf("no data in %s", o.Body.Bytes())
 		}
-		if _, ok := canonical(data); !ok {
+		if _, ok := parseCanonical(data); !ok {
 			t.Errorf("canonical(%s): got false", data)
 		}
 		sameAsDecoded(t, data)
@@ -46,7 +46,7 @@ func TestCanonical(t *testing.T) {
 
 func sameAsDecoded(t *testing.T, data string) {
 	t.Helper()
-	got, ok := canonical(data)
+	got, ok := parseCanonical(data)
 	if !ok {
 		return
 	}

@@ -54,22 +54,24 @@ func ours(k object.Key) object.Record {
 	return object.Record{UID: "uid of " + k.String(), ResourceVersion: "1", Mark: object.Ours}
 }
 
-// found are mirrors as an Input has them.
-func found(m map[api.ClusterName]linkerd.Mirror) func() map[api.ClusterName]linkerd.Mirror {
+// mirrorsFunc are mirrors as an Input has them.
+func mirrorsFunc(m map[api.ClusterName]linkerd.Mirror) func() map[api.ClusterName]linkerd.Mirror {
 	return func() map[api.ClusterName]linkerd.Mirror { return m }
 }
 
-// written is the ConfigMap of an inventory that is there.
-func written() object.Record { return object.Record{UID: "uid of the inventory", Mark: object.Ours} }
+// inventoryRecord is the ConfigMap of an inventory that is there.
+func inventoryRecord() object.Record {
+	return object.Record{UID: "uid of the inventory", Mark: object.Ours}
+}
 
 // input is a cluster that has recorded one end, all of it live and looked for.
 func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input {
 	in := Input{
 		Live: Live{
 			Linkerd: api.Cluster{}.WithDefaults().Linkerd, Saw: func(object.Key) bool { return true },
-			Mirrors: found(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
+			Mirrors: mirrorsFunc(map[api.ClusterName]linkerd.Mirror{end.Link.Target: mirrors}),
 		},
-		Ends:  Ends{Wanted: map[object.End]object.Wanted{}, Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: written()}}},
+		Ends:  Ends{Wanted: map[object.End]object.Wanted{}, Recorded: []inventory.Inventory{{End: end, Entries: recorded, Was: inventoryRecord()}}},
 		Rules: Rules{Policy: api.SyncPolicy{}.WithDefaults()},
 	}
 	for _, k := range recorded {
@@ -84,22 +86,22 @@ func input(end object.End, recorded []object.Key, mirrors linkerd.Mirror) Input 
 	return in
 }
 
-func settled() Peer { return Peer{State: PeerAbsent} }
+func absentPeer() Peer { return Peer{State: PeerAbsent} }
 
-func answer(p Peer) func(object.End) Peer { return func(object.End) Peer { return p } }
+func peerAlways(p Peer) func(object.End) Peer { return func(object.End) Peer { return p } }
 
-// one is the verdict of the only end.
-func one(t *testing.T, in Input, p Peer) Verdict {
+// onlyVerdict is the verdict of the only end.
+func onlyVerdict(t *testing.T, in Input, p Peer) Verdict {
 	t.Helper()
-	all := Select(in, answer(p))
+	all := Select(in, peerAlways(p))
 	if len(all) != 1 {
 		t.Fatalf("%d verdicts", len(all))
 	}
 	return all[0]
 }
 
-// told puts a verdict into words.
-func told(v Verdict) string {
+// summarize puts a verdict into words.
+func summarize(v Verdict) string {
 	var out []string
 	for _, c := range v.Go {
 		out = append(out, c.Action.String()+" "+c.Key.Kind+" "+c.Key.Name)

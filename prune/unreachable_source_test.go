@@ -36,14 +36,14 @@ func TestAccessOfADeadSource(t *testing.T) {
 		"dead and suspended":         {peer: Peer{State: PeerDead, Closed: object.Because(reason.Suspended, "it is")}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "it is"},
 		"not read":                   {peer: Peer{}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "cannot be read"},
 		"alive":                      {peer: Peer{State: PeerHolds}, leaving: true, since: began, now: began.Add(9 * day), grace: day, says: "has removed its end"},
-		"through":                    {peer: settled(), leaving: true, since: began, now: began, grace: day, goes: true},
+		"through":                    {peer: absentPeer(), leaving: true, since: began, now: began, grace: day, goes: true},
 	}
 	for name, tt := range tests {
 		in := input(target, sorted(accountOfWest), linkerd.Mirror{})
 		in.Recorded[0].Leaving, in.Recorded[0].Since, in.Now, in.Grace = tt.leaving, tt.since, tt.now, tt.grace
-		v := one(t, in, tt.peer)
+		v := onlyVerdict(t, in, tt.peer)
 		if len(v.Go) > 0 != tt.goes || !v.Grace.Equal(tt.until) {
-			t.Errorf("%s: %s, until %s", name, told(v), v.Grace)
+			t.Errorf("%s: %s, until %s", name, summarize(v), v.Grace)
 		}
 		if tt.says != "" && (v.Waiting == nil || !strings.Contains(v.Waiting.Message, tt.says)) {
 			t.Errorf("%s: waits for %v, want %q", name, v.Waiting, tt.says)
@@ -58,7 +58,7 @@ func TestAccessOfADeadSource(t *testing.T) {
 	in := input(target, sorted(accountOfWest), linkerd.Mirror{})
 	in.Recorded = []inventory.Inventory{{End: target, Entries: sorted(accountOfWest), Leaving: true}}
 	in.Now, in.Grace = began, day
-	if v := one(t, in, Peer{State: PeerHolds}); !v.Next.Since.IsZero() {
+	if v := onlyVerdict(t, in, Peer{State: PeerHolds}); !v.Next.Since.IsZero() {
 		t.Errorf("the inventory of a living source's access is written anew: %s", v.Next.Since)
 	}
 }

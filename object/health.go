@@ -9,19 +9,20 @@ import (
 	exactly "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Health is what an object lacks to be ready, in words. Zero: nothing, or nobody judged it. It is comparable, and the same
-// words are kept once.
+// Health is why an object is not ready. Zero: it is ready, or its health is not known. It is comparable, and equal values
+// share their memory.
 type Health struct{ value unique.Handle[finding] }
 
 type finding struct {
 	message string
+	cause   Cause
 	failed  bool
 }
 
-// IsZero reports whether the object is ready, as far as is known.
+// IsZero reports whether the object is ready as far as is known.
 func (h Health) IsZero() bool { return h == Health{} }
 
-// String is what is missing, or empty.
+// String is the message, or empty.
 func (h Health) String() string {
 	if h.IsZero() {
 		return ""
@@ -29,19 +30,31 @@ func (h Health) String() string {
 	return h.value.Value().message
 }
 
-// Failed reports whether whoever makes the object ready has given up: it will not be by waiting.
+// Failed reports whether the object's controller has given up: waiting does not help.
 func (h Health) Failed() bool { return !h.IsZero() && h.value.Value().failed }
 
-func notReady(format string, a ...any) Health {
-	return Health{unique.Make(finding{fmt.Sprintf(format, a...), false})}
+// Cause is OtherCause unless the object is Endpoints or a Lease that is not ready.
+func (h Health) Cause() Cause {
+	if h.IsZero() {
+		return OtherCause
+	}
+	return h.value.Value().cause
 }
 
-func failed(c condition) Health { return Health{unique.Make(finding{c.String(), true})} }
+func notReady(format string, a ...any) Health {
+	return Health{unique.Make(finding{message: fmt.Sprintf(format, a...)})}
+}
 
-// HealthOf judges a live object by its status, as kstatus does (sigs.k8s.io/cli-utils pkg/kstatus/status, core.go and
-// generic.go); JSON that it cannot read is not judged. The first of these that is so is told:
+func notReadyFor(c Cause) Health { return Health{unique.Make(finding{message: c.String(), cause: c})} }
+
+func failed(c condition) Health {
+	return Health{unique.Make(finding{message: c.String(), failed: true})}
+}
+
+// HealthOf computes a live object's health from its status, as kstatus does (sigs.k8s.io/cli-utils pkg/kstatus/status, core.go
+// and generic.go). JSON that it cannot read gives the zero value. The first row that applies counts:
 //
-//	generation above status.observedGeneration    not seen by its controller yet
+//	generation above status.observedGeneration    not processed by its controller yet
 //	Stalled True                                  failed, as the condition says
 //	Reconciling True, Ready or Available not True as the condition says
 //	Deployment: progress deadline exceeded        failed, as the condition says
@@ -57,7 +70,7 @@ func HealthOf(kind string, raw []byte) Health {
 	return HealthIn(kind, raw)
 }
 
-// HealthIn is HealthOf of what is known to be JSON. Of an object it decodes what it judges, which is mostly a small part.
+// HealthIn is HealthOf for what is known to be JSON. It decodes only the fields that it needs.
 func HealthIn(kind string, raw []byte) Health {
 	switch kind {
 	case "Endpoints":
@@ -75,7 +88,7 @@ func HealthIn(kind string, raw []byte) Health {
 	return o.generic()
 }
 
-// judgedFields is what of an object is judged, as JSON.
+// judgedFields are the fields of an object that its health depends on, as JSON.
 func judgedFields(raw []byte) []byte {
 	out := []byte{'{'}
 	add := func(part []byte) {
@@ -108,7 +121,7 @@ func judgedFields(raw []byte) []byte {
 	return append(out, '}')
 }
 
-// liveObject is what of an object its readiness is read from.
+// liveObject has the fields of an object that its health depends on.
 type liveObject struct {
 	Metadata struct {
 		Generation int64 `json:"generation"`
@@ -135,7 +148,7 @@ type condition struct {
 
 const maxConditionBytes = 300 // bytes of a condition that are kept
 
-// String is the condition in words: others wrote it.
+// String is the condition as a message. Others wrote its text, so it is bounded.
 func (c condition) String() string {
 	out := c.Type + " is " + c.Status
 	if c.Reason != "" {
@@ -159,7 +172,7 @@ func (o liveObject) condition(kind string) (condition, bool) {
 	return condition{}, false
 }
 
-// notObserved: a controller that says what it has seen has not seen the last change.
+// notObserved is zero unless status.observedGeneration lags behind.
 func (o liveObject) notObserved() Health {
 	if at := o.Status.ObservedGeneration; at != nil && *at < o.Metadata.Generation {
 		return notReady("its controller has not processed the last change yet")

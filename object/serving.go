@@ -2,12 +2,21 @@ package object
 
 import "encoding/json"
 
-// What Endpoints and Leases lack, as Health says it.
+// Cause is what Endpoints or a Lease lack, for callers that tell such states apart.
+type Cause uint8
+
+// Causes.
 const (
-	NoAddress = "it has no address"
-	NoneReady = "none of its addresses is ready"
-	NoHolder  = "nobody holds it"
+	OtherCause Cause = iota
+	NoAddress        // Endpoints without any address
+	NoneReady        // Endpoints of whose addresses none is ready
+	NoHolder         // a Lease without a holder
 )
+
+// String is the message of Health.
+func (c Cause) String() string {
+	return [...]string{"", "it has no address", "none of its addresses is ready", "nobody holds it"}[c]
+}
 
 // endpoints judges Endpoints: by whether anybody serves.
 func endpoints(raw []byte) Health {
@@ -27,9 +36,9 @@ func endpoints(raw []byte) Health {
 		waiting = waiting || len(s.NotReadyAddresses) > 0
 	}
 	if waiting {
-		return notReady(NoneReady)
+		return notReadyFor(NoneReady)
 	}
-	return notReady(NoAddress)
+	return notReadyFor(NoAddress)
 }
 
 // lease judges a Lease: by whether it has a holder. Whether that renews it is a matter of the clock, and not judged.
@@ -40,5 +49,5 @@ func lease(raw []byte) Health {
 	if json.Unmarshal(raw, &l) != nil || l.Spec.HolderIdentity != "" {
 		return Health{}
 	}
-	return notReady(NoHolder)
+	return notReadyFor(NoHolder)
 }

@@ -25,7 +25,7 @@ func Pulses(l api.Linkerd, seen object.Observation) map[api.ClusterName]Pulse {
 	for k, r := range seen.Kind("", "Endpoints") {
 		if name := targetOf(seen, k); name != "" && !isProbe(l, k, name) {
 			p := out[name]
-			switch r.Health.String() {
+			switch r.Health.Cause() {
 			case object.NoneReady:
 				p.Dead = append(p.Dead, k)
 			case object.NoAddress:
@@ -41,7 +41,7 @@ func Pulses(l api.Linkerd, seen object.Observation) map[api.ClusterName]Pulse {
 		if !seen.Record(at).IsZero() {
 			continue
 		}
-		if name := targetOf(seen, k); name != "" && !labelled(seen, k, RemoteDiscovery) {
+		if name := targetOf(seen, k); name != "" && !hasLabel(seen, k, RemoteDiscovery) {
 			p := out[name]
 			p.Empty = append(p.Empty, at)
 			out[name] = p
@@ -68,7 +68,7 @@ func targetOf(seen object.Observation, k object.Key) api.ClusterName {
 	return api.ClusterName(name)
 }
 
-func labelled(seen object.Observation, k object.Key, label string) bool {
+func hasLabel(seen object.Observation, k object.Key, label string) bool {
 	body, _ := seen.Body(k)
 	return bytes.Contains(body.Bytes(), []byte(`"`+label+`":"`))
 }

@@ -188,7 +188,7 @@ func (v Link) leads() Verdict {
 		return Verdict{Leads, Unknown, seen.Hides(lease)}
 	case r.IsZero():
 		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller has taken %s yet: see the log of the link's controller", lease)}
-	case r.Health.String() == object.NoHolder:
+	case r.Health.Cause() == object.NoHolder:
 		return Verdict{Leads, Failed, object.Because(reason.ControllerNotLeading, "no controller holds %s: see the log of the link's controller", lease)}
 	}
 	return Verdict{Stage: Leads, Passing: Passed}

@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Found is an object that Linkerd's own tools made for a link to Target. Legacy: `linkerd multicluster link` made it, and what
-// the chart and link-gen make takes its place.
+// Found is an object that Linkerd's own tools made for a link to Target. Legacy: `linkerd multicluster link` made it, and the
+// objects of the chart and link-gen replace it.
 type Found struct {
 	Target api.ClusterName
 	Legacy bool
@@ -33,59 +33,59 @@ func LegacyReadCredentials(target api.ClusterName) string {
 	return "linkerd-service-mirror-read-remote-creds-" + string(target)
 }
 
-const rbac = "rbac.authorization.k8s.io"
+const rbacGroup = "rbac.authorization.k8s.io"
 
-// form is how objects of one kind are called and labelled for a link. Some carry a label that counts but no other.
-type form struct {
+// objectForm is the name and the labels that Linkerd's tools give to objects of one kind for a link.
+type objectForm struct {
 	group, kind string
 	name        func(api.ClusterName) string
-	labels      map[string]string // beside that of the target, which is ClusterNameLabel unless by says otherwise
-	by          string            // "-": none
-	proof       func(madeObject, api.ClusterName) bool
-	place       place
+	labels      map[string]string // beside that of the target
+	targetLabel string            // the label whose value is the target; empty: ClusterNameLabel; "-": none
+	check       func(liveObject, api.ClusterName) bool
+	scope       scope
 	legacy      bool
 }
 
-type place uint8
+type scope uint8
 
 const (
-	inMulticluster place = iota
+	inMulticluster scope = iota
 	inControlPlane
 	clusterWide
 )
 
-// forms is the table of what may be taken over (linkerd2 multicluster/charts/linkerd-multicluster/templates/controller,
-// multicluster/cmd/link-gen.go, multicluster/charts/linkerd-multicluster-link). The older set's ClusterRole is not in it: to
-// mark it one must hold all its rights, and once its binding is gone it gives nobody any.
-func forms() []form {
-	part := map[string]string{ExtensionLabel: Extension, ComponentLabel: Component}
-	old := map[string]string{ExtensionLabel: Extension, ComponentLabel: legacyComponent}
+// objectForms is the table of what may be adopted (linkerd2 multicluster/charts/linkerd-multicluster/templates/controller,
+// multicluster/cmd/link-gen.go, multicluster/charts/linkerd-multicluster-link). The ClusterRole of the legacy set is not in it: to
+// label it an account must hold all its rights, and without its binding it grants nothing.
+func objectForms() []objectForm {
+	current := map[string]string{ExtensionLabel: Extension, ComponentLabel: Component}
+	legacy := map[string]string{ExtensionLabel: Extension, ComponentLabel: legacyComponent}
 	probe := map[string]string{ExtensionLabel: Extension, GatewayLabel: "true"}
 	named := func(target api.ClusterName) string { return string(target) }
-	return []form{
-		{group: Group, kind: "Link", name: named, by: "-", proof: linksTo},
-		{kind: "Secret", name: Credentials, by: "-", proof: isCredential},
-		{kind: "Secret", name: Credentials, by: RemoteClusterLabel, proof: isCredential, place: inControlPlane},
-		{group: "apps", kind: "Deployment", name: Controller, labels: part},
-		{kind: "ServiceAccount", name: Controller, labels: part},
+	return []objectForm{
+		{group: Group, kind: "Link", name: named, targetLabel: "-", check: linksTo},
+		{kind: "Secret", name: Credentials, targetLabel: "-", check: isCredential},
+		{kind: "Secret", name: Credentials, targetLabel: RemoteClusterLabel, check: isCredential, scope: inControlPlane},
+		{group: "apps", kind: "Deployment", name: Controller, labels: current},
+		{kind: "ServiceAccount", name: Controller, labels: current},
 		{kind: "Service", name: ProbeService, labels: probe},
-		{group: rbac, kind: "Role", name: ReadCredentials, labels: part},
-		{group: rbac, kind: "RoleBinding", name: ReadCredentials, labels: part},
-		{group: rbac, kind: "ClusterRoleBinding", name: LocalAccess, labels: part, place: clusterWide},
-		{group: "policy", kind: "PodDisruptionBudget", name: Controller, labels: map[string]string{ComponentLabel: Component}, by: "-"},
+		{group: rbacGroup, kind: "Role", name: ReadCredentials, labels: current},
+		{group: rbacGroup, kind: "RoleBinding", name: ReadCredentials, labels: current},
+		{group: rbacGroup, kind: "ClusterRoleBinding", name: LocalAccess, labels: current, scope: clusterWide},
+		{group: "policy", kind: "PodDisruptionBudget", name: Controller, labels: map[string]string{ComponentLabel: Component}, targetLabel: "-"},
 
-		{group: "apps", kind: "Deployment", name: LegacyController, labels: old, legacy: true},
-		{kind: "ServiceAccount", name: LegacyController, labels: old, legacy: true},
+		{group: "apps", kind: "Deployment", name: LegacyController, labels: legacy, legacy: true},
+		{kind: "ServiceAccount", name: LegacyController, labels: legacy, legacy: true},
 		{kind: "Service", name: LegacyProbeService, labels: probe, legacy: true},
-		{group: rbac, kind: "Role", name: LegacyReadCredentials, labels: old, legacy: true},
-		{group: rbac, kind: "RoleBinding", name: LegacyReadCredentials, labels: old, legacy: true},
-		{group: rbac, kind: "ClusterRoleBinding", name: LegacyLocalAccess, labels: old, place: clusterWide, legacy: true},
-		{group: "policy", kind: "PodDisruptionBudget", name: LegacyController, labels: map[string]string{ComponentLabel: LegacyPodComponent}, by: "-", legacy: true},
+		{group: rbacGroup, kind: "Role", name: LegacyReadCredentials, labels: legacy, legacy: true},
+		{group: rbacGroup, kind: "RoleBinding", name: LegacyReadCredentials, labels: legacy, legacy: true},
+		{group: rbacGroup, kind: "ClusterRoleBinding", name: LegacyLocalAccess, labels: legacy, scope: clusterWide, legacy: true},
+		{group: "policy", kind: "PodDisruptionBudget", name: LegacyController, labels: map[string]string{ComponentLabel: LegacyPodComponent}, targetLabel: "-", legacy: true},
 	}
 }
 
-// madeObject is what of an object tells whose it is.
-type madeObject struct {
+// liveObject has the fields of an object that show who made it.
+type liveObject struct {
 	Type     string `json:"type"`
 	Metadata struct {
 		Labels      map[string]string `json:"labels"`
@@ -96,61 +96,60 @@ type madeObject struct {
 	} `json:"spec"`
 }
 
-func liveOf(body object.Body) (o madeObject, ok bool) {
+func decodeObject(body object.Body) (o liveObject, ok bool) {
 	return o, !body.IsZero() && json.Unmarshal(body.Bytes(), &o) == nil
 }
 
-func linksTo(o madeObject, target api.ClusterName) bool { return o.Spec.Target == target }
+func linksTo(o liveObject, target api.ClusterName) bool { return o.Spec.Target == target }
 
-func isCredential(o madeObject, _ api.ClusterName) bool { return o.Type == KubeconfigSecretType }
+func isCredential(o liveObject, _ api.ClusterName) bool { return o.Type == KubeconfigSecretType }
 
-// Called tells by its name alone which link to target an object would belong to; false: to none.
+// Called decides by its name alone whether an object belongs to a link to target; false: it does not.
 func Called(l api.Linkerd, k object.Key, target api.ClusterName) (Found, bool) {
-	for _, f := range forms() {
-		if f.fits(l, k, target) {
+	for _, f := range objectForms() {
+		if f.hasKey(l, k, target) {
 			return Found{target, f.legacy}, true
 		}
 	}
 	return Found{}, false
 }
 
-// Adoptable reports whether Linkerd's own tools made an object for a link to target: by its name and its labels, and where those
-// tools set none, by what it holds. Body is its metadata; of a Link and of a Secret all of it.
+// Adoptable reports whether Linkerd's own tools made an object for a link to target: by its name and labels, and if those
+// tools set no labels, by its content. Body is its metadata; for a Link or a Secret it is the whole object.
 func Adoptable(l api.Linkerd, k object.Key, body object.Body, target api.ClusterName) (Found, bool) {
-	o, ok := liveOf(body)
-	for _, f := range forms() {
-		if ok && f.fits(l, k, target) && f.shows(o, target) {
+	o, ok := decodeObject(body)
+	for _, f := range objectForms() {
+		if ok && f.hasKey(l, k, target) && f.matches(o, target) {
 			return Found{target, f.legacy}, true
 		}
 	}
 	return Found{}, false
 }
 
-func (f form) fits(l api.Linkerd, k object.Key, target api.ClusterName) bool {
-	ns := [...]string{inMulticluster: l.MulticlusterNamespace, inControlPlane: l.Namespace, clusterWide: ""}[f.place]
+func (f objectForm) hasKey(l api.Linkerd, k object.Key, target api.ClusterName) bool {
+	ns := [...]string{inMulticluster: l.MulticlusterNamespace, inControlPlane: l.Namespace, clusterWide: ""}[f.scope]
 	return k == object.Key{Group: f.group, Kind: f.kind, Namespace: ns, Name: f.name(target)}
 }
 
-func (f form) shows(o madeObject, target api.ClusterName) bool {
+func (f objectForm) matches(o liveObject, target api.ClusterName) bool {
 	for name, value := range f.labels {
 		if o.Metadata.Labels[name] != value {
 			return false
 		}
 	}
-	if by := cmp.Or(f.by, ClusterNameLabel); by != "-" && o.Metadata.Labels[by] != string(target) {
+	if label := cmp.Or(f.targetLabel, ClusterNameLabel); label != "-" && o.Metadata.Labels[label] != string(target) {
 		return false
 	}
-	return f.proof == nil || f.proof(o, target)
+	return f.check == nil || f.check(o, target)
 }
 
-// AdoptWatches are looks at a source that let Adoptable tell, for links to targets: deeper ones at what is looked at anyway,
-// and some at what is not.
+// AdoptWatches are the watches in a source that Adoptable needs for links to targets.
 func AdoptWatches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 	type kind struct{ group, kind, ns string }
 	names := map[kind][]string{}
 	var order []kind
-	for _, f := range forms() {
-		k := kind{f.group, f.kind, [...]string{inMulticluster: l.MulticlusterNamespace, inControlPlane: l.Namespace, clusterWide: ""}[f.place]}
+	for _, f := range objectForms() {
+		k := kind{f.group, f.kind, [...]string{inMulticluster: l.MulticlusterNamespace, inControlPlane: l.Namespace, clusterWide: ""}[f.scope]}
 		if names[k] == nil {
 			order = append(order, k)
 		}
@@ -174,28 +173,28 @@ func AdoptWatches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 
 // Owner is the value of the owner label of an object, whoever set it.
 func Owner(body object.Body) string {
-	o, _ := liveOf(body)
+	o, _ := decodeObject(body)
 	return o.Metadata.Labels[object.OwnerLabel]
 }
 
-// Tool is who else keeps an object as it is: the name of the tool, of its own object for it, and how that is told to leave the
-// object alone; zero: nobody who says so.
+// Tool is a GitOps tool that manages an object: its name, its own object for it, and how a user makes it leave the
+// object alone; zero: none.
 type Tool struct{ Name, Of, Leave string }
 
 // IsZero reports whether there is none.
 func (t Tool) IsZero() bool { return t == Tool{} }
 
-// instanceLabel is what Argo CD marked objects by alone until 2.x, unless told otherwise. Helm's charts set it, too.
+// instanceLabel is the only mark of Argo CD until 2.x, by default. Helm charts set it, too.
 const instanceLabel = "app.kubernetes.io/instance"
 
 // argoManagers are the field managers by which Argo CD applies (argoproj/argo-cd, common.ArgoCDSSAManager; the latter that of
 // its older releases).
 func argoManagers() []string { return []string{"argocd-controller", "argocd-application-controller"} }
 
-// ToolOf reads the marks of Argo CD and Flux in an object's metadata, and of live who wrote it: the label that Argo CD shares
-// with charts counts only where it did.
+// ToolOf reads the marks of Argo CD and Flux in an object's metadata. The label that Argo CD shares with charts counts only if
+// Argo CD is one of the object's field managers.
 func ToolOf(body object.Body, live object.Record) Tool {
-	o, _ := liveOf(body)
+	o, _ := decodeObject(body)
 	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
 	instance := labels["argocd.argoproj.io/instance"]
 	if instance == "" && live.WrittenBy(argoManagers()...) {
@@ -214,9 +213,9 @@ func ToolOf(body object.Body, live object.Record) Tool {
 	return Tool{}
 }
 
-// ReleaseOf is the release of Helm's that an object belongs to; zero: none.
+// ReleaseOf is the Helm release that an object belongs to; zero: none.
 func ReleaseOf(body object.Body) Helm {
-	o, _ := liveOf(body)
+	o, _ := decodeObject(body)
 	if o.Metadata.Labels[HelmManagedBy] != HelmManager {
 		return Helm{}
 	}

@@ -66,12 +66,12 @@ func TestAdoptable(t *testing.T) {
 func TestAdoptWatches(t *testing.T) {
 	at := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "mc"}
 	watches := AdoptWatches(at, []api.ClusterName{"east", "north"})
-	for _, f := range forms() {
+	for _, f := range objectForms() {
 		found := f.kind == "Link" // read whole in any case
 		for _, w := range watches {
 			for _, name := range w.Names {
 				k := object.Key{Group: w.Group, Kind: w.Kind, Namespace: w.Namespace, Name: name}
-				found = found || f.fits(at, k, "north") && w.Depth != object.Reduced
+				found = found || f.hasKey(at, k, "north") && w.Depth != object.Reduced
 			}
 		}
 		if !found {

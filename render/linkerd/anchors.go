@@ -12,32 +12,31 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Anchor is a certificate by which a cluster's proxies tell whom they trust.
+// Anchor is a trust anchor of a cluster's proxies.
 type Anchor struct {
 	Fingerprint string    `json:"fingerprint"` // SHA-256 of the certificate in DER, 64 hex digits
 	Expires     time.Time `json:"expires"`     // in UTC
 }
 
-// Short is how an anchor is told to people: the first 16 digits of its fingerprint, and its last day.
+// Short is an anchor for messages: the first 16 digits of its fingerprint, and its last day.
 func (a Anchor) Short() string {
 	return a.Fingerprint[:16] + " (until " + a.Expires.Format(time.DateOnly) + ")"
 }
 
-// anchors are what proxies really get: the injector writes trustRoots into each new one (linkerd2
-// controller/proxy-injector/webhook.go). The values of Linkerd's configuration may say something else, and are asked only
-// where there is none.
-func (r *reader) anchors(said string) {
+// anchors reads the trust anchors that proxies get: the injector writes trustRoots into each new proxy (linkerd2
+// controller/proxy-injector/webhook.go). The values of Linkerd's configuration may differ, and count only if there is no trustRoots.
+func (r *reader) anchors(fallback string) {
 	key := object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: trustRoots}
-	if r.hidden(key, AsAnchor) {
+	if r.forbidden(key, AsAnchor) {
 		return
 	}
 	bundle, _ := r.text(key, trustRootsKey)
 	if r.f.Anchors = anchorsOf(bundle); len(r.f.Anchors) == 0 {
-		r.f.Anchors = anchorsOf(said)
+		r.f.Anchors = anchorsOf(fallback)
 	}
 }
 
-// anchorsOf reads a bundle as a set, in the order of fingerprints. What is no certificate is passed over, as proxies do.
+// anchorsOf reads a bundle as a set, in the order of fingerprints. It ignores what is no certificate, as proxies do.
 func anchorsOf(bundle string) []Anchor {
 	var out []Anchor
 	for rest := []byte(bundle); ; {

@@ -7,43 +7,43 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Configs remembers what Linkerd's last configurations said: of most clusters it is the same text, and YAML takes long. The
-// zero one is ready. Many may use it at once.
+// Configs caches decoded configurations of Linkerd: most clusters have the same text, and decoding YAML is slow. The
+// zero value is ready. It is safe for concurrent use.
 type Configs struct {
 	mu   sync.Mutex
-	last []configured // the newest first
+	last []cachedConfig // newest first
 }
 
-type configured struct {
-	text string
-	says values
+type cachedConfig struct {
+	text   string
+	values values
 }
 
-// values is what is read of a configuration.
+// values are the fields of a configuration that linkwright reads.
 type values struct{ ClusterDomain, IdentityTrustDomain, IdentityTrustAnchorsPEM, LinkerdVersion string }
 
-// mostConfigs are remembered: where all are different, they are looked through in vain.
-const mostConfigs = 4
+// maxConfigs are cached. If all clusters differ, a longer list is searched in vain.
+const maxConfigs = 4
 
-func (said *Configs) decode(text string) (v values, err error) {
-	if v, ok := said.known(text); ok {
+func (c *Configs) decode(text string) (v values, err error) {
+	if v, ok := c.find(text); ok {
 		return v, nil
 	}
 	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
 		return v, err
 	}
-	said.mu.Lock()
-	defer said.mu.Unlock()
-	said.last = slices.Concat([]configured{{text, v}}, said.last[:min(len(said.last), mostConfigs-1)])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = slices.Concat([]cachedConfig{{text, v}}, c.last[:min(len(c.last), maxConfigs-1)])
 	return v, nil
 }
 
-func (said *Configs) known(text string) (v values, ok bool) {
-	said.mu.Lock()
-	defer said.mu.Unlock()
-	i := slices.IndexFunc(said.last, func(c configured) bool { return c.text == text })
+func (c *Configs) find(text string) (v values, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.last, func(c cachedConfig) bool { return c.text == text })
 	if i < 0 {
 		return v, false
 	}
-	return said.last[i].says, true
+	return c.last[i].values, true
 }

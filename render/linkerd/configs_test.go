@@ -10,7 +10,7 @@ func TestConfigs(t *testing.T) {
 	var said Configs
 	text := func(i int) string { return fmt.Sprintf("clusterDomain: c%d\nlinkerdVersion: v%d\n", i, i) }
 	for range 2 {
-		for i := range 2 * mostConfigs {
+		for i := range 2 * maxConfigs {
 			for range 2 {
 				v, err := said.decode(text(i))
 				if want := (values{ClusterDomain: fmt.Sprint("c", i), LinkerdVersion: fmt.Sprint("v", i)}); err != nil || v != want {
@@ -19,10 +19,10 @@ func TestConfigs(t *testing.T) {
 			}
 		}
 	}
-	if len(said.last) != mostConfigs {
-		t.Errorf("%d are remembered, want %d", len(said.last), mostConfigs)
+	if len(said.last) != maxConfigs {
+		t.Errorf("%d are remembered, want %d", len(said.last), maxConfigs)
 	}
-	if _, ok := said.known(text(2*mostConfigs - 1)); !ok {
+	if _, ok := said.find(text(2*maxConfigs - 1)); !ok {
 		t.Error("the last one is not remembered")
 	}
 	for range 2 {

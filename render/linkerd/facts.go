@@ -17,8 +17,8 @@ import (
 	"github.com/linkwright/linkwright/object/reason"
 )
 
-// Facts are what other clusters' objects are rendered from. Public: no secret ever enters.
-// Missing tells what could not be read, by the role in which it is needed.
+// Facts are the public properties of a cluster that other clusters' objects are rendered from. They hold no secret.
+// Missing lists what could not be read, with the role that needs it.
 type Facts struct {
 	UID     string    `json:"uid,omitempty"` // of kube-system: the cluster's identity
 	Version string    `json:"version,omitempty"`
@@ -36,7 +36,7 @@ type Domains struct {
 	Trust   string `json:"trust,omitempty"`
 }
 
-// Gateway is how peers reach a cluster's gateway. Disabled: nothing of it is rendered.
+// Gateway is how other clusters reach a cluster's gateway. Disabled: it is not rendered.
 type Gateway struct {
 	Disabled  bool     `json:"disabled,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
@@ -45,37 +45,37 @@ type Gateway struct {
 	Probe     Probe    `json:"probe"`
 }
 
-// Probe is how peers ask whether the gateway lives; Period is a Go duration.
+// Probe is how other clusters probe the gateway; Period is a Go duration.
 type Probe struct {
 	Path   string `json:"path,omitempty"`
 	Port   string `json:"port,omitempty"`
 	Period string `json:"period,omitempty"`
 }
 
-// Endpoint is a cluster's API server as peers reach it; CA is PEM.
+// Endpoint is a cluster's API server as other clusters reach it; CA is PEM.
 type Endpoint struct {
 	Server string `json:"server,omitempty"`
 	CA     string `json:"ca,omitempty"`
 }
 
-// Role says at which end of a link a fact is needed.
+// Role is the end of a link that needs a fact.
 type Role string
 
 // Roles.
 const (
 	AsSource Role = "source"
 	AsTarget Role = "target"
-	// AsAnchor is of what compares trust anchors.
+	// AsAnchor is the role in the comparison of trust anchors.
 	AsAnchor Role = "trust anchors"
 )
 
-// Missing is a fact that could not be read, with what would supply it.
+// Missing is a fact that could not be read, and what the user can do about it.
 type Missing struct {
 	Role Role
 	Why  object.Reason
 }
 
-// Lack returns the first reason why the facts do not serve in a role, or nil.
+// Lack returns the first reason why the facts are not enough for a role, or nil.
 func (f *Facts) Lack(r Role) *object.Reason {
 	for _, m := range f.Missing {
 		if m.Role == r {
@@ -85,8 +85,8 @@ func (f *Facts) Lack(r Role) *object.Reason {
 	return nil
 }
 
-// Watches lists what has to be looked at in a cluster so that FactsOf can answer. Linkerd Links are listed in all namespaces: mirrors
-// tell by their labels of which target they are, and not of which Link.
+// Watches lists what FactsOf reads in a cluster. It covers Linkerd Links in all namespaces: the labels of mirrors name their
+// target, and not their Link.
 func Watches(c api.Cluster) []object.Watch {
 	l := c.Linkerd
 	whole := func(kind, ns string, names ...string) object.Watch {
@@ -106,12 +106,12 @@ func Watches(c api.Cluster) []object.Watch {
 	return w
 }
 
-// reader gathers facts and what is missing; declared values win over live ones.
+// reader gathers facts and what is missing; declared values override live ones.
 type reader struct {
-	c    api.Cluster
-	seen object.Observation
-	said *Configs
-	f    Facts
+	c       api.Cluster
+	seen    object.Observation
+	configs *Configs
+	f       Facts
 }
 
 // FactsOf reads the facts of a cluster. Access is the URL linkwright itself uses, the default of apiServer.
@@ -119,42 +119,42 @@ func FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
 	return new(Configs).FactsOf(c, access, seen)
 }
 
-// FactsOf is as the function, for many clusters.
-func (said *Configs) FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
-	r := reader{c: c, seen: seen, said: said}
+// FactsOf is the function with the cache, for many clusters.
+func (configs *Configs) FactsOf(c api.Cluster, access string, seen object.Observation) Facts {
+	r := reader{c: c, seen: seen, configs: configs}
 	r.f.UID = seen.Record(object.Key{Kind: "Namespace", Name: kubeSystem}).UID
 	r.installed()
 	r.config()
-	r.writable()
+	r.linkVersion()
 	r.gateway()
 	r.endpoint(access)
 	return r.f
 }
 
-func (r *reader) miss(role Role, code reason.Code, format string, a ...any) {
+func (r *reader) addMissing(role Role, code reason.Code, format string, a ...any) {
 	r.f.Missing = append(r.f.Missing, Missing{role, *object.Because(code, format, a...)})
 }
 
-func (r *reader) missBoth(code reason.Code, format string, a ...any) {
-	r.miss(AsSource, code, format, a...)
-	r.miss(AsTarget, code, format, a...)
+func (r *reader) addMissingInBoth(code reason.Code, format string, a ...any) {
+	r.addMissing(AsSource, code, format, a...)
+	r.addMissing(AsTarget, code, format, a...)
 }
 
-// installed looks for what only an installation of Linkerd creates; none of it is ever created by us.
+// installed checks for what only an installation of Linkerd creates.
 func (r *reader) installed() {
 	l := r.c.Linkerd
 	for _, ns := range []string{l.Namespace, l.MulticlusterNamespace} {
 		if r.seen.Record(object.Key{Kind: "Namespace", Name: ns}).IsZero() {
-			r.missBoth(reason.LinkerdNotInstalled, "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
+			r.addMissingInBoth(reason.LinkerdNotInstalled, "namespace %s is missing: install Linkerd and its multicluster extension, or declare spec.linkerd", ns)
 		}
 	}
-	if r.roleless(RemoteAccessRole) && !r.hidden(clusterRole(RemoteAccessRole), AsTarget) {
-		r.miss(AsTarget, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
+	if r.lacksRole(RemoteAccessRole) && !r.forbidden(clusterRole(RemoteAccessRole), AsTarget) {
+		r.addMissing(AsTarget, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension with its default remote access", RemoteAccessRole)
 	}
 }
 
-// hidden notes what nobody lets us read as missing in roles: it may be there.
-func (r *reader) hidden(k object.Key, roles ...Role) bool {
+// forbidden adds an object that linkwright may not read as missing for roles: it may exist.
+func (r *reader) forbidden(k object.Key, roles ...Role) bool {
 	why := r.seen.Hides(k)
 	for _, role := range roles {
 		if why != nil {
@@ -168,21 +168,21 @@ func clusterRole(name string) object.Key {
 	return object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: name}
 }
 
-func (r *reader) roleless(name string) bool { return r.seen.Record(clusterRole(name)).IsZero() }
+func (r *reader) lacksRole(name string) bool { return r.seen.Record(clusterRole(name)).IsZero() }
 
-// writable looks for what links from the cluster are written with. A cluster that is only linked to needs none of it: what
-// sources are given there is as it was since 2.14. What discovery shows counts, and not the version that runs.
-func (r *reader) writable() {
+// linkVersion checks for what links from the cluster need. A cluster that is only a target needs none of it: the access that
+// sources get there is the same since 2.14. API discovery counts, and not the version that runs.
+func (r *reader) linkVersion() {
 	served := Serves(r.seen)
 	if served != r.f.LinkVersion() {
 		r.f.Links = served
 	}
 	switch {
 	case served == "":
-		r.miss(AsSource, reason.LinkerdNotInstalled, "the API server does not serve links.%s: install the multicluster extension of Linkerd", Group)
-	case served == LinkVersion && r.hidden(clusterRole(LocalAccessRole), AsSource):
-	case served == LinkVersion && r.roleless(LocalAccessRole):
-		r.miss(AsSource, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
+		r.addMissing(AsSource, reason.LinkerdNotInstalled, "the API server does not serve links.%s: install the multicluster extension of Linkerd", Group)
+	case served == LinkVersion && r.forbidden(clusterRole(LocalAccessRole), AsSource):
+	case served == LinkVersion && r.lacksRole(LocalAccessRole):
+		r.addMissing(AsSource, reason.LinkerdNotInstalled, "ClusterRole %s is missing: install the multicluster extension of Linkerd 2.18 or later", LocalAccessRole)
 	}
 }
 
@@ -190,23 +190,23 @@ func (r *reader) writable() {
 func (r *reader) config() {
 	key := object.Key{Kind: "ConfigMap", Namespace: r.c.Linkerd.Namespace, Name: config}
 	values, ok := r.text(key, "values")
-	if !ok && r.hidden(key, AsSource, AsTarget) {
+	if !ok && r.forbidden(key, AsSource, AsTarget) {
 		return
 	}
 	if !ok {
-		r.missBoth(reason.LinkerdNotInstalled, "%s is missing, so linkwright cannot read Linkerd's version and domains: install Linkerd, or declare spec.linkerd.namespace", key)
+		r.addMissingInBoth(reason.LinkerdNotInstalled, "%s is missing, so linkwright cannot read Linkerd's version and domains: install Linkerd, or declare spec.linkerd.namespace", key)
 		return
 	}
-	v, err := r.said.decode(values)
+	v, err := r.configs.decode(values)
 	if err != nil {
-		r.missBoth(reason.LinkerdConfigInvalid, "%s: key values is not YAML: %v", key, err)
+		r.addMissingInBoth(reason.LinkerdConfigInvalid, "%s: key values is not YAML: %v", key, err)
 		return
 	}
 	if v.ClusterDomain == "" {
-		r.miss(AsTarget, reason.LinkerdConfigInvalid, "%s: key values has no clusterDomain: repair Linkerd's installation", key)
+		r.addMissing(AsTarget, reason.LinkerdConfigInvalid, "%s: key values has no clusterDomain: repair Linkerd's installation", key)
 	}
 	if v.LinkerdVersion == "" {
-		r.miss(AsSource, reason.LinkerdConfigInvalid, "%s: key values has no linkerdVersion, from which linkwright takes the controller's image: repair Linkerd's installation", key)
+		r.addMissing(AsSource, reason.LinkerdConfigInvalid, "%s: key values has no linkerdVersion, from which linkwright takes the controller's image: repair Linkerd's installation", key)
 	}
 	r.anchors(v.IdentityTrustAnchorsPEM)
 	r.f.Version = v.LinkerdVersion
@@ -216,13 +216,13 @@ func (r *reader) config() {
 	}
 }
 
-// body decodes a live object; what does not decode counts as absent.
+// body decodes a live object; one that does not decode counts as absent.
 func (r *reader) body(key object.Key, into any) bool {
 	b, ok := r.seen.Body(key)
 	return ok && json.Unmarshal(b.Bytes(), into) == nil
 }
 
-// text is a key of a live ConfigMap; false: there is no such ConfigMap. Mostly it is found without decoding the rest.
+// text is a key of a live ConfigMap; false: there is no such ConfigMap.
 func (r *reader) text(key object.Key, name string) (string, bool) {
 	b, ok := r.seen.Body(key)
 	if text, found := b.Text("data", name); ok && found {
@@ -233,19 +233,19 @@ func (r *reader) text(key object.Key, name string) (string, bool) {
 	return cm.Data[name], ok
 }
 
-// endpoint takes the declared address before the one we use ourselves; the CA is the cluster's own.
+// endpoint prefers the declared address to the one that linkwright uses; the CA is the cluster's own.
 func (r *reader) endpoint(access string) {
 	server := r.c.APIServer
 	if server == "" {
 		server = access
 		if r.c.Access.InCluster || Loopback(access) {
-			r.miss(AsTarget, reason.APIServerAddressInvalid, "other clusters cannot use the address %s: declare spec.apiServer", access)
+			r.addMissing(AsTarget, reason.APIServerAddressInvalid, "other clusters cannot use the address %s: declare spec.apiServer", access)
 		}
 	}
 	key := object.Key{Kind: "ConfigMap", Namespace: kubeSystem, Name: rootCA}
 	ca, _ := r.text(key, "ca.crt")
-	if ca == "" && !r.hidden(key, AsTarget) {
-		r.miss(AsTarget, reason.ClusterCAMissing, "%s has no ca.crt: check that the cluster's controller manager runs its root-ca-certificate-publisher", key)
+	if ca == "" && !r.forbidden(key, AsTarget) {
+		r.addMissing(AsTarget, reason.ClusterCAMissing, "%s has no ca.crt: check that the cluster's controller manager runs its root-ca-certificate-publisher", key)
 	}
 	r.f.API = Endpoint{Server: server, CA: ca}
 }

@@ -27,24 +27,23 @@ func (r *reader) gateway() {
 	g := liveGateway(svc)
 	g.declared(want)
 	r.f.Gateway = g
-	if g.whole() || !r.hidden(key, AsTarget) {
-		r.missingOf(g, key, live)
+	if g.complete() || !r.forbidden(key, AsTarget) {
+		r.addGatewayMissing(g, key, live)
 	}
 }
 
-// whole reports whether a gateway lacks nothing.
-func (g Gateway) whole() bool {
+func (g Gateway) complete() bool {
 	return len(g.Addresses) > 0 && g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
 }
 
-// missingOf names the first thing the gateway lacks, and both ways to supply it.
-func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
+// addGatewayMissing adds the first thing that the gateway lacks, and both ways to supply it.
+func (r *reader) addGatewayMissing(g Gateway, key object.Key, live bool) {
 	lack := func(field, live string) {
-		r.miss(AsTarget, reason.GatewayIncomplete, "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
+		r.addMissing(AsTarget, reason.GatewayIncomplete, "%s %s: repair it, or declare spec.gateway.%s", key, live, field)
 	}
 	switch {
 	case len(g.Addresses) == 0 && !live:
-		r.miss(AsTarget, reason.GatewayIncomplete, "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
+		r.addMissing(AsTarget, reason.GatewayIncomplete, "%s is missing: install the gateway, or declare spec.gateway with addresses, port, identity and probe, or spec.gateway.enabled: false", key)
 	case len(g.Addresses) == 0:
 		lack("addresses", "has no load balancer address yet")
 	case g.Port == "":
@@ -60,7 +59,7 @@ func (r *reader) missingOf(g Gateway, key object.Key, live bool) {
 	}
 }
 
-// By are the facts of the cluster by a second name: with the gateway that is declared of that. seen is what the facts were read from.
+// By are the facts of the cluster under a second name, whose declaration may have another gateway. seen is what the facts were read from.
 func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
 	r := reader{c: c, seen: seen, f: f}
 	r.f.Gateway = Gateway{}
@@ -69,13 +68,13 @@ func (f Facts) By(c api.Cluster, seen object.Observation) Facts {
 	return r.f
 }
 
-// Homeless reports whether a gateway is known but for where it is: its load balancer has no address at the moment.
+// Homeless reports whether the address is all that a gateway lacks: its load balancer has none at the moment.
 func (g Gateway) Homeless() bool {
 	at := g.Port != "" && g.Identity != "" && g.Probe.Path != "" && g.Probe.Port != "" && g.Probe.Period != ""
 	return !g.Disabled && len(g.Addresses) == 0 && at
 }
 
-// At are the facts of a cluster whose gateway is homeless, as if it had these addresses.
+// At are the facts of a cluster whose gateway lacks an address, as if it had these addresses.
 func (f Facts) At(addresses []string) Facts {
 	f.Gateway.Addresses = addresses
 	f.Missing = slices.DeleteFunc(slices.Clone(f.Missing), func(m Missing) bool { return m.Why.Code == reason.GatewayIncomplete })

@@ -8,7 +8,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// What Helm knows its own objects by: without all three it refuses to install over an object that exists
+// Helm's own marks: without all three Helm refuses to install over an existing object
 // (helm pkg/action/validate.go). See object.HelmPolicy, too.
 const (
 	HelmManagedBy = "app.kubernetes.io/managed-by" // a label; its value is HelmManager
@@ -17,14 +17,14 @@ const (
 	HelmNamespace = "meta.helm.sh/release-namespace"
 )
 
-// Helm is a release of Helm's; zero: none.
+// Helm is a Helm release; zero: none.
 type Helm struct{ Name, Namespace string }
 
-// IsZero reports whether it is none.
+// IsZero reports whether there is none.
 func (h Helm) IsZero() bool { return h == Helm{} }
 
-// HelmOf is the release that installed the multicluster extension, as the ClusterRole tells that all controllers of a
-// source share; zero where Helm did not.
+// HelmOf is the release that installed the multicluster extension, by the marks of the ClusterRole that all controllers of a
+// source share; zero if Helm did not.
 func HelmOf(seen object.Observation) Helm {
 	body, _ := seen.Body(object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: LocalAccessRole})
 	var o struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Hints returns the targets that something of a service mirror's may be of, by a mere search: there are thousands, and mostly all
-// of them are known. MirrorsOf says what is so. A lease tells it by its name.
+// Hints returns the targets that an object of a service mirror may belong to. It only searches the text, because there are thousands
+// of such objects; MirrorsOf decides. The name of a Lease contains the target.
 func Hints(k object.Key, body object.Body) []api.ClusterName {
 	switch k.Kind {
 	case "Lease":
@@ -17,11 +17,11 @@ func Hints(k object.Key, body object.Body) []api.ClusterName {
 			return []api.ClusterName{api.ClusterName(name)}
 		}
 	case "Service", "Endpoints":
-		if name := valueAfter(body.Bytes(), clusterNamed); name != "" {
+		if name := valueAfter(body.Bytes(), clusterNamePrefix); name != "" {
 			return []api.ClusterName{api.ClusterName(name)}
 		}
 		var out []api.ClusterName
-		for _, member := range splitMembers(valueAfter(body.Bytes(), discovers)) {
+		for _, member := range splitMembers(valueAfter(body.Bytes(), discoveryPrefix)) {
 			if _, cluster, ok := strings.Cut(member, "@"); ok {
 				out = append(out, api.ClusterName(cluster))
 			}
@@ -31,13 +31,13 @@ func Hints(k object.Key, body object.Body) []api.ClusterName {
 	return nil
 }
 
-// How these begin in JSON, as a server writes it.
+// How labels and annotations begin in JSON, as a server writes it.
 const (
-	clusterNamed = ClusterNameLabel + `":"`
-	discovers    = RemoteDiscovery + `":"`
+	clusterNamePrefix = ClusterNameLabel + `":"`
+	discoveryPrefix   = RemoteDiscovery + `":"`
 )
 
-// valueAfter is the rest of the first plain string in JSON that begins so.
+// valueAfter is the rest of the first string in JSON with that beginning.
 func valueAfter(body []byte, begin string) string {
 	at := bytes.Index(body, []byte(begin))
 	if at < 0 {

@@ -37,8 +37,8 @@ type ProbeSpec struct {
 	Period string `json:"period,omitempty"`
 }
 
-// Encode returns the Linkerd Link of a version, as declared, but for its metadata: what is empty is left out, and what is not
-// encodes as encoding/json would (linkerd2 multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers
+// Encode returns the Linkerd Link of a version without its metadata. It leaves out empty fields, and writes the others as
+// encoding/json would (linkerd2 multicluster/charts/linkerd-multicluster/templates/link-crd.yaml). All numbers
 // are strings there.
 func (s LinkSpec) Encode(version string) (object.Encoded, error) {
 	m := append(make(object.Members, 0, 1024), `{"kind":"Link","apiVersion":"`+Group+"/"...)
@@ -59,9 +59,9 @@ func (s LinkSpec) Encode(version string) (object.Encoded, error) {
 		m.Close()
 	}
 	err := errors.Join(
-		encode(&m, "selector", s.Selector),
-		encode(&m, "remoteDiscoverySelector", s.RemoteDiscoverySelector),
-		encode(&m, "federatedServiceSelector", s.FederatedServiceSelector),
+		encodeSelector(&m, "selector", s.Selector),
+		encodeSelector(&m, "remoteDiscoverySelector", s.RemoteDiscoverySelector),
+		encodeSelector(&m, "federatedServiceSelector", s.FederatedServiceSelector),
 	)
 	m.Texts("excludedAnnotations", s.ExcludedAnnotations)
 	m.Texts("excludedLabels", s.ExcludedLabels)
@@ -70,8 +70,8 @@ func (s LinkSpec) Encode(version string) (object.Encoded, error) {
 	return object.Encoded(m), err
 }
 
-// encode adds a selector. One of a single label is what nearly all are.
-func encode(m *object.Members, name string, s *metav1.LabelSelector) error {
+// encodeSelector adds a selector. Nearly all have a single label.
+func encodeSelector(m *object.Members, name string, s *metav1.LabelSelector) error {
 	switch {
 	case s == nil:
 		return nil
@@ -90,9 +90,9 @@ func encode(m *object.Members, name string, s *metav1.LabelSelector) error {
 	return err
 }
 
-// Follows reports whether a Link differs from a live one in nothing but what the target tells of itself, and how it is reached.
+// Follows reports whether a Link differs from a live one only in facts of the target: its domain, and how its gateway is reached.
 func Follows(live, now object.Body) bool {
-	a, b := specOf(live), specOf(now)
+	a, b := decodeSpec(live), decodeSpec(now)
 	if reflect.DeepEqual(a, b) {
 		return false // in its labels, then
 	}
@@ -102,22 +102,22 @@ func Follows(live, now object.Body) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// AddressesIn are the gateway's addresses that a Link's JSON holds.
+// AddressesIn are the gateway's addresses in a Link's JSON.
 func AddressesIn(link object.Body) []string {
-	at := specOf(link).GatewayAddress
+	at := decodeSpec(link).GatewayAddress
 	if at == "" {
 		return nil
 	}
 	return strings.Split(at, ",")
 }
 
-// selectors are the members of a Link's spec that choose services.
+// selectors are the fields of a Link's spec that select services.
 func selectors() []string {
 	return []string{"selector", "remoteDiscoverySelector", "federatedServiceSelector"}
 }
 
-// Emptied is a live Link's content as it is applied to drain it, and whose it is: all that its spec, labels and annotations
-// hold, in the version in which it was read, but for what chooses services; false for what is no Link.
+// Emptied is the content to apply to drain a live Link, and the Link's owner: its spec, labels and annotations in the version in
+// which it was read, without selectors; false for what is no Link.
 func Emptied(link object.Body) (content map[string]any, owner string, ok bool) {
 	var l struct {
 		APIVersion string `json:"apiVersion"`
@@ -141,12 +141,12 @@ func Emptied(link object.Body) (content map[string]any, owner string, ok bool) {
 		"apiVersion": l.APIVersion, "kind": "Link", "spec": l.Spec,
 		"metadata": map[string]any{
 			"name": l.Metadata.Name, "namespace": l.Metadata.Namespace,
-			"labels": texts(l.Metadata.Labels), "annotations": texts(l.Metadata.Annotations),
+			"labels": anyMap(l.Metadata.Labels), "annotations": anyMap(l.Metadata.Annotations),
 		},
 	}, l.Metadata.Labels[object.OwnerLabel], true
 }
 
-func texts(m map[string]string) map[string]any {
+func anyMap(m map[string]string) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
 		out[k] = v
@@ -156,29 +156,29 @@ func texts(m map[string]string) map[string]any {
 
 // Discovers reports whether a Link's JSON makes the source's control plane use its credential.
 func Discovers(link object.Body) bool {
-	s := specOf(link)
-	return chooses(s.RemoteDiscoverySelector, s.FederatedServiceSelector)
+	s := decodeSpec(link)
+	return selectsAny(s.RemoteDiscoverySelector, s.FederatedServiceSelector)
 }
 
-// Announced returns the secret that a Link's JSON names, and the entries by which it tells of a credential's bytes.
+// Announced returns the secret that a Link's JSON names, and its credential entries (CredentialEntry).
 func Announced(link object.Body) (secret string, entries []string) {
-	s := specOf(link)
+	s := decodeSpec(link)
 	return s.ClusterCredentialsSecret, slices.DeleteFunc(s.ExcludedAnnotations, func(a string) bool { return !strings.HasPrefix(a, credentialPrefix) })
 }
 
-// specOf is empty for what is no Link.
-func specOf(link object.Body) LinkSpec {
+// decodeSpec is zero for what is no Link.
+func decodeSpec(link object.Body) LinkSpec {
 	var l struct {
 		Spec LinkSpec `json:"spec"`
 	}
 	if json.Unmarshal(link.Bytes(), &l) != nil {
 		return LinkSpec{}
 	}
-	l.Spec.heard()
+	l.Spec.restoreCredential()
 	return l.Spec
 }
 
-func chooses(selectors ...*metav1.LabelSelector) bool {
+func selectsAny(selectors ...*metav1.LabelSelector) bool {
 	for _, s := range selectors {
 		if s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 			return true

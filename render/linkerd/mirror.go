@@ -11,8 +11,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Mirror is what Linkerd's controller of one link has made and left, by key in order: but for Discovered and Unproven, only what
-// that provably made (see proof).
+// Mirror are the objects of Linkerd's controller for one link, in order of their keys. Apart from Discovered and Unproven, it has only
+// objects that such a controller provably made (controller_made.go).
 type Mirror struct {
 	Pods       []object.Key // of the controller, also of one that `linkerd multicluster link` made
 	Services   []object.Key // mirrors of the target's services
@@ -21,24 +21,24 @@ type Mirror struct {
 	Probe      []object.Key // the probe's Endpoints
 	Lease      []object.Key
 	Federated  []Membership
-	Unproven   []object.Key // carry Linkerd's labels for the target, and nothing shows that a controller of Linkerd's made them
+	Unproven   []object.Key // have Linkerd's labels for the target, and nothing shows that Linkerd's controller made them
 }
 
 // Membership is one federated Service that lists the target.
 type Membership struct {
 	Key    object.Key
 	Rest   string // the annotation without the target's members
-	Others bool   // members of other clusters or of this one remain: the Service lives on
+	Others bool   // members of other clusters or of this one remain, so the Service stays
 }
 
-// Resolved lists, in order, the Services for which the control plane still needs its credential for the target: one that
-// refers to a cluster without one is answered NotFound (linkerd2 controller/api/destination/server.go).
-func (m Mirror) Resolved() []object.Key { return m.and(m.Discovered) }
+// Resolved lists, in order, the Services for which the control plane still needs its credential for the target: without it
+// the answer is NotFound (linkerd2 controller/api/destination/server.go).
+func (m Mirror) Resolved() []object.Key { return m.withFederated(m.Discovered) }
 
-// Selected lists, in order, the Services that are there for what the Link selects in the target.
-func (m Mirror) Selected() []object.Key { return m.and(m.Services) }
+// Selected lists, in order, the Services that exist because the Link selects services in the target.
+func (m Mirror) Selected() []object.Key { return m.withFederated(m.Services) }
 
-func (m Mirror) and(mirrors []object.Key) []object.Key {
+func (m Mirror) withFederated(mirrors []object.Key) []object.Key {
 	out := slices.Clone(mirrors)
 	for _, f := range m.Federated {
 		out = append(out, f.Key)
@@ -46,11 +46,11 @@ func (m Mirror) and(mirrors []object.Key) []object.Key {
 	return out
 }
 
-// Left reports whether something would still be mirrored if the rest were taken away now.
+// Left reports whether mirrors are left.
 func (m Mirror) Left() bool { return len(m.Services)+len(m.Endpoints)+len(m.Federated) > 0 }
 
-// MirrorWatches lists what has to be looked at in a source so that MirrorOf can answer. Mirrors live
-// in all namespaces and are read by Linkerd's own labels, as metadata.
+// MirrorWatches lists what MirrorsOf reads in a source. Mirrors live in all namespaces and are selected by Linkerd's own
+// labels; only their metadata is read.
 func MirrorWatches(l api.Linkerd) []object.Watch {
 	return []object.Watch{
 		{Version: "v1", Kind: "Service", Selector: MirroredLabel, Depth: object.Metadata},
@@ -60,7 +60,7 @@ func MirrorWatches(l api.Linkerd) []object.Watch {
 	}
 }
 
-// MirrorsOf sorts what was seen in a source by the target it belongs to; keys are in order.
+// MirrorsOf groups the objects of Linkerd's controllers in a source by target; keys are in order.
 func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirror {
 	out := map[api.ClusterName]Mirror{}
 	for key, body := range seen.Bodies() {
@@ -69,7 +69,7 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 				Metadata metav1.ObjectMeta `json:"metadata"`
 			}
 			if json.Unmarshal(body.Bytes(), &o) == nil {
-				file(out, l, made{key, o.Metadata, seen.Record(key)})
+				classify(out, l, controllerObject{key, o.Metadata, seen.Record(key)})
 			}
 		}
 	}
@@ -87,14 +87,14 @@ func MirrorsOf(l api.Linkerd, seen object.Observation) map[api.ClusterName]Mirro
 	return out
 }
 
-// made is one object of a source that a controller of Linkerd's may have made.
-type made struct {
+// controllerObject is one object of a source that Linkerd's controller may have made.
+type controllerObject struct {
 	key    object.Key
 	meta   metav1.ObjectMeta
 	record object.Record
 }
 
-// file puts one object where it belongs:
+// classify adds one object to the Mirror of its target:
 //
 //	Pod        cluster-name: foo                             foo's controller
 //	Endpoints  cluster-name: foo, named probe[-gateway]-foo  foo's probe
@@ -102,12 +102,13 @@ type made struct {
 //	Service    mirrored, cluster-name: foo                   a mirror
 //	Service    mirrored, lists svc@foo                       a federated service with foo as member
 //
-// Of all but pods only what passes proof.go counts. The control plane resolves whatever Service has its label, whoever made it.
-func file(out map[api.ClusterName]Mirror, l api.Linkerd, o made) {
+// Objects other than pods must pass the checks of controller_made.go. The control plane resolves every Service with its label,
+// whoever made it.
+func classify(out map[api.ClusterName]Mirror, l api.Linkerd, o controllerObject) {
 	name := api.ClusterName(o.meta.Labels[ClusterNameLabel])
 	mirrored := o.meta.Labels[MirroredLabel] != ""
 	if mirrored && o.key.Kind == "Service" && name == "" {
-		members(out, o)
+		addMembers(out, o)
 		return
 	}
 	if name == "" {
@@ -118,11 +119,11 @@ func file(out map[api.ClusterName]Mirror, l api.Linkerd, o made) {
 	case o.key.Kind == "Pod":
 		m.Pods = append(m.Pods, o.key)
 	case o.key.Kind == "Endpoints" && o.key.Namespace == l.MulticlusterNamespace && (o.key.Name == ProbeService(name) || o.key.Name == LegacyProbeService(name)):
-		o.into(&m.Probe, &m.Unproven, o.isProbe())
+		o.addTo(&m.Probe, &m.Unproven, o.isProbe())
 	case o.key.Kind == "Endpoints" && mirrored:
-		o.into(&m.Endpoints, &m.Unproven, o.isMirror(name))
+		o.addTo(&m.Endpoints, &m.Unproven, o.isMirror(name))
 	case o.key.Kind == "Service" && mirrored:
-		o.into(&m.Services, &m.Unproven, o.isMirror(name))
+		o.addTo(&m.Services, &m.Unproven, o.isMirror(name))
 		if o.meta.Labels[RemoteDiscovery] != "" {
 			m.Discovered = append(m.Discovered, o.key)
 		}
@@ -130,15 +131,15 @@ func file(out map[api.ClusterName]Mirror, l api.Linkerd, o made) {
 	out[name] = m
 }
 
-// into adds the object to one of two lists.
-func (o made) into(proven, unproven *[]object.Key, proof bool) {
+// addTo adds the object to one of two lists.
+func (o controllerObject) addTo(proven, unproven *[]object.Key, proof bool) {
 	if !proof {
 		proven = unproven
 	}
 	*proven = append(*proven, o.key)
 }
 
-func members(out map[api.ClusterName]Mirror, o made) {
+func addMembers(out map[api.ClusterName]Mirror, o controllerObject) {
 	all := splitMembers(o.meta.Annotations[RemoteDiscovery])
 	local := o.meta.Annotations[LocalDiscovery] != ""
 	seen := map[api.ClusterName]bool{}

@@ -15,8 +15,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// thing is one live object of a source.
-type thing struct {
+// testObject is one live object of a source.
+type testObject struct {
 	key    object.Key
 	labels map[string]string
 	notes  map[string]string
@@ -38,12 +38,12 @@ func of(cluster string, more ...string) map[string]string {
 	return out
 }
 
-func observed(t *testing.T, things []thing) object.Observation {
+func observed(t *testing.T, things []testObject) object.Observation {
 	t.Helper()
 	l := live{t: t}
 	for _, x := range things {
 		if x.notes == nil {
-			x.notes = asMade(x)
+			x.notes = mirrorObject(x)
 		}
 		l.put(x.key, map[string]any{"metadata": metav1.ObjectMeta{Labels: x.labels, Annotations: x.notes}})
 		e, r := l.seen.Edit(), l.seen.Record(x.key)
@@ -55,8 +55,8 @@ func observed(t *testing.T, things []thing) object.Observation {
 	return l.seen
 }
 
-// asMade are the annotations by which a controller of Linkerd's says what it made a thing for.
-func asMade(x thing) map[string]string {
+// mirrorObject are the annotations by which a controller of Linkerd's says what it made a thing for.
+func mirrorObject(x testObject) map[string]string {
 	target := x.labels[ClusterNameLabel]
 	switch service, named := strings.CutSuffix(x.key.Name, "-"+target); {
 	case strings.HasPrefix(x.key.Name, "probe-"):
@@ -68,7 +68,7 @@ func asMade(x thing) map[string]string {
 }
 
 // Whatever lacks one mark of what a controller of Linkerd's makes is not taken for that, though it has all labels.
-func TestProof(t *testing.T) {
+func TestMadeByController(t *testing.T) {
 	web, probe, federated := core("Service", "shop", "web-east"), core("Endpoints", mc, "probe-east"), core("Service", "shop", "web-federated")
 	mirrored, member := of("east", MirroredLabel, "true"), map[string]string{MirroredLabel: "true"}
 	fq := func(name string) map[string]string {
@@ -125,28 +125,28 @@ func TestProof(t *testing.T) {
 func TestMirrorsOf(t *testing.T) {
 	tests := []struct {
 		name   string
-		things []thing
+		things []testObject
 		want   map[api.ClusterName]Mirror
 	}{
-		{"a mirror through the gateway", []thing{
+		{"a mirror through the gateway", []testObject{
 			{core("Service", "shop", "web-east"), of("east", MirroredLabel, "true"), nil},
 			{core("Endpoints", "shop", "web-east"), of("east", MirroredLabel, "true"), nil},
 		}, map[api.ClusterName]Mirror{"east": {
 			Services: []object.Key{core("Service", "shop", "web-east")}, Endpoints: []object.Key{core("Endpoints", "shop", "web-east")},
 		}}},
-		{"what `linkerd multicluster link` made", []thing{
+		{"what `linkerd multicluster link` made", []testObject{
 			{core("Endpoints", mc, "probe-gateway-east"), of("east"), nil},
 			{core("Endpoints", mc, "probe-gateway-west"), of("east"), nil},
 			{core("Pod", mc, "linkerd-service-mirror-east-1"), of("east", ComponentLabel, LegacyComponent), nil},
 		}, map[api.ClusterName]Mirror{"east": {
 			Probe: []object.Key{core("Endpoints", mc, "probe-gateway-east")}, Pods: []object.Key{core("Pod", mc, "linkerd-service-mirror-east-1")},
 		}}},
-		{"a mirror of remote discovery", []thing{
+		{"a mirror of remote discovery", []testObject{
 			{core("Service", "shop", "db-east"), of("east", MirroredLabel, "true", RemoteDiscovery, "east"), nil},
 		}, map[api.ClusterName]Mirror{"east": {
 			Services: []object.Key{core("Service", "shop", "db-east")}, Discovered: []object.Key{core("Service", "shop", "db-east")},
 		}}},
-		{"the probe, the lease and the pod", []thing{
+		{"the probe, the lease and the pod", []testObject{
 			{core("Endpoints", mc, "probe-east"), of("east"), nil},
 			{core("Pod", mc, "controller-east-1"), of("east", ComponentLabel, Component), nil},
 			{lease("service-mirror-write-east"), nil, nil},
@@ -155,12 +155,12 @@ func TestMirrorsOf(t *testing.T) {
 			Probe: []object.Key{core("Endpoints", mc, "probe-east")}, Pods: []object.Key{core("Pod", mc, "controller-east-1")},
 			Lease: []object.Key{lease("service-mirror-write-east")},
 		}}},
-		{"the probe Service, and Endpoints of somebody else's", []thing{
+		{"the probe Service, and Endpoints of somebody else's", []testObject{
 			{core("Service", mc, "probe-east"), of("east", GatewayLabel, "true"), nil},
 			{core("Endpoints", "shop", "probe-east"), of("east"), nil},
 			{core("Endpoints", "shop", "web"), nil, nil},
 		}, map[api.ClusterName]Mirror{"east": {}}},
-		{"a federated service of several clusters", []thing{{
+		{"a federated service of several clusters", []testObject{{
 			core("Service", "shop", "web-federated"),
 			map[string]string{MirroredLabel: "true"},
 			map[string]string{RemoteDiscovery: "web@east,web@north", LocalDiscovery: "web"},
@@ -168,17 +168,17 @@ func TestMirrorsOf(t *testing.T) {
 			"east":  {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@north", true}}},
 			"north": {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@east", true}}},
 		}},
-		{"the last remote member, beside a local one", []thing{{
+		{"the last remote member, beside a local one", []testObject{{
 			core("Service", "shop", "web-federated"),
 			map[string]string{MirroredLabel: "true"},
 			map[string]string{RemoteDiscovery: "web@east", LocalDiscovery: "web"},
 		}}, map[api.ClusterName]Mirror{"east": {Federated: []Membership{{core("Service", "shop", "web-federated"), "", true}}}}},
-		{"the last member of all", []thing{{
+		{"the last member of all", []testObject{{
 			core("Service", "shop", "web-federated"),
 			map[string]string{MirroredLabel: "true"},
 			map[string]string{RemoteDiscovery: "web@east"},
 		}}, map[api.ClusterName]Mirror{"east": {Federated: []Membership{{core("Service", "shop", "web-federated"), "", false}}}}},
-		{"clusters whose names end alike", []thing{{
+		{"clusters whose names end alike", []testObject{{
 			core("Service", "shop", "web-federated"),
 			map[string]string{MirroredLabel: "true"},
 			map[string]string{RemoteDiscovery: "web@east, web@us-east"},
@@ -186,7 +186,7 @@ func TestMirrorsOf(t *testing.T) {
 			"east":    {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@us-east", true}}},
 			"us-east": {Federated: []Membership{{core("Service", "shop", "web-federated"), "web@east", true}}},
 		}},
-		{"a federated service without members", []thing{
+		{"a federated service without members", []testObject{
 			{core("Service", "shop", "web-federated"), map[string]string{MirroredLabel: "true"}, nil},
 		}, map[api.ClusterName]Mirror{}},
 	}
@@ -231,12 +231,12 @@ func TestSelected(t *testing.T) {
 
 // Whatever the order of what was seen, keys come out sorted.
 func TestMirrorsOfIsSorted(t *testing.T) {
-	var things []thing
+	var things []testObject
 	for _, name := range []string{"c", "a", "d", "b"} {
 		things = append(things,
-			thing{core("Service", "shop", name), of("east", MirroredLabel, "true"), nil},
-			thing{core("Endpoints", "shop", name), of("east", MirroredLabel, "true"), nil},
-			thing{core("Service", "shop", name+"-federated"), map[string]string{MirroredLabel: "true"}, map[string]string{RemoteDiscovery: "x@east"}})
+			testObject{core("Service", "shop", name), of("east", MirroredLabel, "true"), nil},
+			testObject{core("Endpoints", "shop", name), of("east", MirroredLabel, "true"), nil},
+			testObject{core("Service", "shop", name+"-federated"), map[string]string{MirroredLabel: "true"}, map[string]string{RemoteDiscovery: "x@east"}})
 	}
 	l := api.Cluster{}.WithDefaults().Linkerd
 	want := MirrorsOf(l, observed(t, things))
@@ -286,7 +286,7 @@ func TestDrains(t *testing.T) {
 }
 
 // Pods of both generations of controllers are looked for.
-func TestControllersAreLookedFor(t *testing.T) {
+func TestControllerWatches(t *testing.T) {
 	for component, want := range map[string]bool{Component: true, LegacyComponent: true, "gateway": false} {
 		got := false
 		for _, w := range MirrorWatches(api.Cluster{}.WithDefaults().Linkerd) {

@@ -1,5 +1,5 @@
-// Package linkerd answers: what does Linkerd call it, since which version, and what does a live
-// cluster say of itself? Names are those of linkerd2 at version 2.20 (multicluster/charts, pkg/k8s/labels.go).
+// Package linkerd knows Linkerd: its names, labels and versions, and the facts that a live cluster's objects show.
+// Names are those of linkerd2 at version 2.20 (multicluster/charts, pkg/k8s/labels.go).
 package linkerd
 
 import (
@@ -42,7 +42,7 @@ const (
 
 // Names of shared objects.
 const (
-	// LocalAccessRole is the ClusterRole all controllers of a source share.
+	// LocalAccessRole is the ClusterRole that all controllers of a source share.
 	LocalAccessRole = "linkerd-multicluster-controller-access-local-resources"
 	// RemoteAccessRole is the ClusterRole of what a source may read in a target.
 	RemoteAccessRole = "linkerd-service-mirror-remote-access-default"
@@ -97,7 +97,7 @@ func LocalAccess(target api.ClusterName) string { return LocalAccessRole + "-" +
 // Lease is the name of the lease that a link's controllers lead by.
 func Lease(target api.ClusterName) string { return "service-mirror-write-" + string(target) }
 
-// TargetOf tells by its name to which link's end in a source an object belongs; false for any other object.
+// TargetOf returns the target of the link that an object in a source belongs to by its name; false: it belongs to none.
 func TargetOf(l api.Linkerd, k object.Key) (api.ClusterName, bool) {
 	prefix, namespaces := "", []string{l.MulticlusterNamespace}
 	switch k.Kind {

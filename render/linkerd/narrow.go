@@ -13,32 +13,32 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Selectors are what of a Link's spec decides which services it mirrors, and which of their labels their mirrors carry.
+// Selectors are the fields of a Link's spec that decide which services it mirrors, and which labels their mirrors have.
 type Selectors struct {
 	Mirror, Discovery, Federated *metav1.LabelSelector
 	ExcludedLabels               []string
 }
 
 // SelectorsIn are those of a Link's JSON.
-func SelectorsIn(link object.Body) Selectors { return specOf(link).Selectors() }
+func SelectorsIn(link object.Body) Selectors { return decodeSpec(link).Selectors() }
 
 // Selectors are those of a Link's spec.
 func (s LinkSpec) Selectors() Selectors {
 	return Selectors{s.Selector, s.RemoteDiscoverySelector, s.FederatedServiceSelector, s.ExcludedLabels}
 }
 
-// Narrows reports whether a Link chose services that it may choose no longer: its controller then removes what that made
+// Narrows reports whether a Link may select fewer services than before: its controller then deletes their mirrors
 // (linkerd2 multicluster/service-mirror/cluster_watcher.go).
 func (s Selectors) Narrows(was Selectors) bool {
-	return narrowing(was.Mirror, s.Mirror).some() || narrowing(was.Discovery, s.Discovery).some() || narrowing(was.Federated, s.Federated).some()
+	return compareSelectors(was.Mirror, s.Mirror).narrows() || compareSelectors(was.Discovery, s.Discovery).narrows() || compareSelectors(was.Federated, s.Federated).narrows()
 }
 
-// Lost lists, in order, the Services of a target that a Link no longer chooses once its selectors change from was to s. A mirror
-// carries the labels of its service but for those with Linkerd's prefix and excluded ones, so a requirement on one of these counts
-// as not met. A federated Service has the labels of some member, which say nothing of another: any narrowing takes all of the
-// target's memberships.
+// Lost lists, in order, the Services of a target that a Link no longer selects once its selectors change from was to s. A mirror
+// has the labels of its service without those with Linkerd's prefix and excluded ones, so a requirement on one of these counts
+// as not met. A federated Service has the labels of some member, which need not be those of another: any narrowing removes all of
+// the target's memberships.
 func (s Selectors) Lost(was Selectors, m Mirror, seen object.Observation) []object.Key {
-	mirrored, discovered := narrowing(was.Mirror, s.Mirror), narrowing(was.Discovery, s.Discovery)
+	mirrored, discovered := compareSelectors(was.Mirror, s.Mirror), compareSelectors(was.Discovery, s.Discovery)
 	excluded := slices.Concat(was.ExcludedLabels, s.ExcludedLabels)
 	var out []object.Key
 	for _, k := range m.Services {
@@ -46,11 +46,11 @@ func (s Selectors) Lost(was Selectors, m Mirror, seen object.Observation) []obje
 		if slices.Contains(m.Discovered, k) {
 			by = discovered
 		}
-		if by.some() && by.loses(labelsOf(k, seen), excluded) {
+		if by.narrows() && by.loses(labelsOf(k, seen), excluded) {
 			out = append(out, k)
 		}
 	}
-	if narrowing(was.Federated, s.Federated).some() {
+	if compareSelectors(was.Federated, s.Federated).narrows() {
 		for _, f := range m.Federated {
 			out = append(out, f.Key)
 		}
@@ -72,36 +72,36 @@ func labelsOf(k object.Key, seen object.Observation) labels.Set {
 	return o.Metadata.Labels
 }
 
-// narrowed is how a selector changed: all that it chose is no longer chosen, or what does not meet more requirements.
-type narrowed struct {
-	all  bool
-	more []labels.Requirement
+// selectorChange is how a selector changed: it selects nothing of what it did (all), or only what meets added requirements.
+type selectorChange struct {
+	all   bool
+	added []labels.Requirement
 }
 
-func (n narrowed) some() bool { return n.all || len(n.more) > 0 }
+func (n selectorChange) narrows() bool { return n.all || len(n.added) > 0 }
 
-// narrowing compares two selectors. A requirement that an earlier one implies takes nothing away.
-func narrowing(was, now *metav1.LabelSelector) narrowed {
-	if !chooses(was) {
-		return narrowed{}
+// compareSelectors compares two selectors. A requirement that an earlier one implies does not narrow them.
+func compareSelectors(was, now *metav1.LabelSelector) selectorChange {
+	if !selectsAny(was) {
+		return selectorChange{}
 	}
 	before, err := metav1.LabelSelectorAsSelector(was)
 	after, wrong := metav1.LabelSelectorAsSelector(now)
-	if err != nil || wrong != nil || !chooses(now) {
-		return narrowed{all: true}
+	if err != nil || wrong != nil || !selectsAny(now) {
+		return selectorChange{all: true}
 	}
 	had, _ := before.Requirements()
 	want, _ := after.Requirements()
-	var n narrowed
+	var n selectorChange
 	for _, r := range want {
 		if !slices.ContainsFunc(had, func(q labels.Requirement) bool { return implies(q, r) }) {
-			n.more = append(n.more, r)
+			n.added = append(n.added, r)
 		}
 	}
 	return n
 }
 
-// implies says that whatever meets q meets r.
+// implies reports whether whatever meets q meets r.
 //
 //	q in V          r in W, V within W; r exists; r not in W, nothing in both
 //	q not in V      r not in W, W within V
@@ -131,16 +131,16 @@ func implies(q, r labels.Requirement) bool {
 	return false
 }
 
-// loses reports whether something with these labels is no longer chosen, or that they do not tell.
-func (n narrowed) loses(of labels.Set, excluded []string) bool {
-	return n.all || slices.ContainsFunc(n.more, func(r labels.Requirement) bool {
-		return !copied(r.Key(), excluded) || !r.Matches(of)
+// loses reports whether an object with these labels may no longer be selected.
+func (n selectorChange) loses(of labels.Set, excluded []string) bool {
+	return n.all || slices.ContainsFunc(n.added, func(r labels.Requirement) bool {
+		return !isCopied(r.Key(), excluded) || !r.Matches(of)
 	})
 }
 
-// copied reports whether Linkerd copies a label of a service to its mirror. An excluded entry PREFIX/* takes whatever begins with
+// isCopied reports whether Linkerd copies a label of a service to its mirror. An excluded entry PREFIX/* takes whatever begins with
 // PREFIX.
-func copied(label string, excluded []string) bool {
+func isCopied(label string, excluded []string) bool {
 	for _, prefix := range []string{"mirror.linkerd.io", "multicluster.linkerd.io"} {
 		if strings.HasPrefix(label, prefix) {
 			return false

@@ -13,7 +13,7 @@ import (
 
 // A Link of an older version tells of its credential by a selector that chooses something, and never by one that chooses nothing; what
 // is read back is as of a newer one.
-func TestOlderLinksAnnounce(t *testing.T) {
+func TestOlderLinksHoldCredential(t *testing.T) {
 	some := func() *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}} }
 	for name, tt := range map[string]struct {
 		spec LinkSpec
@@ -37,7 +37,7 @@ func TestOlderLinksAnnounce(t *testing.T) {
 		if _, said := Announced(older); !slices.Equal(said, tt.want) {
 			t.Errorf("%s: says %q, want %q", name, said, tt.want)
 		}
-		was, now := specOf(newer), specOf(older)
+		was, now := decodeSpec(newer), decodeSpec(older)
 		was.ExcludedAnnotations, was.ExcludedLabels, now.ExcludedAnnotations = nil, nil, nil
 		if diff := cmp.Diff(was, now); diff != "" {
 			t.Errorf("%s: -newer +older\n%s", name, diff)

@@ -7,19 +7,19 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Pulse is what a source's own objects tell of the gateway of one target. Its controller writes all addresses of a mirror as not
-// ready while its probe fails, and none where nobody serves in the target (linkerd2 multicluster/service-mirror/cluster_watcher.go).
+// Pulse is the state of one target's gateway, by the mirrors in a source. Linkerd's controller writes all addresses of a mirror as not
+// ready while its probe fails, and none if no pod serves in the target (linkerd2 multicluster/service-mirror/cluster_watcher.go).
 type Pulse struct {
 	Serving int          // mirrors with a ready address
-	Dead    []object.Key // Endpoints of mirrors, of whose addresses none is ready; by key
+	Dead    []object.Key // Endpoints of mirrors with addresses, none of them ready; by key
 	Empty   []object.Key // mirrors without any address; by key
 }
 
-// Gone reports whether the gateway is dead: mirrors have addresses, and none of any is ready.
+// Gone reports whether the gateway does not answer: mirrors have addresses, and none is ready.
 func (p Pulse) Gone() bool { return len(p.Dead) > 0 && p.Serving == 0 }
 
-// Pulses tells of all targets at once, in one look at what is seen in a source. Mirrors that the control plane resolves in the target,
-// and federated services, have no Endpoints and are none of its.
+// Pulses computes the state for all targets of a source at once. It ignores federated services and mirrors that the control plane
+// resolves in the target: they have no Endpoints.
 func Pulses(l api.Linkerd, seen object.Observation) map[api.ClusterName]Pulse {
 	out := map[api.ClusterName]Pulse{}
 	for k, r := range seen.Kind("", "Endpoints") {
@@ -54,7 +54,7 @@ func isProbe(l api.Linkerd, k object.Key, name api.ClusterName) bool {
 	return k.Namespace == l.MulticlusterNamespace && (k.Name == ProbeService(name) || k.Name == LegacyProbeService(name))
 }
 
-// targetOf is the target that a mirror, or its Endpoints, belong to; empty: it is none. It is found without decoding the rest.
+// targetOf is the target of a mirror or of its Endpoints; empty: it is no mirror. It searches the text instead of decoding it.
 func targetOf(seen object.Observation, k object.Key) api.ClusterName {
 	body, ok := seen.Body(k)
 	if !ok {

@@ -20,7 +20,7 @@ func TestPulses(t *testing.T) {
 		return edit.Observation()
 	}
 	const ready, dead = `{"addresses":[{"ip":"192.0.2.1"}]}`, `{"notReadyAddresses":[{"ip":"192.0.2.1"}]}`
-	seen := observed(t, []thing{
+	seen := observed(t, []testObject{
 		{web, mirrored(), nil},
 		{db, mirrored(), nil},
 		{core("Service", "shop", "web-east"), mirrored(), nil},

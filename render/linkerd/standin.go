@@ -8,9 +8,9 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// StandIns fills in what is not known without the cluster: known facts stay, declared values win over
-// them as they do live, and the rest reads like <east: gateway address>. What is rendered from stand-ins
-// is for reading, never for applying.
+// StandIns fills in what is not known without the cluster: known facts stay, declared values override
+// them as they do live, and the rest are placeholders like <east: gateway address>. Objects with
+// placeholders are for reading, never for applying.
 func StandIns(name api.ClusterName, c api.Cluster, known Facts) Facts {
 	standIn := func(value *string, what string) {
 		*value = cmp.Or(*value, fmt.Sprintf("<%s: %s>", name, what))
@@ -42,7 +42,7 @@ func StandIns(name api.ClusterName, c api.Cluster, known Facts) Facts {
 	return f
 }
 
-// declared lets declared values win.
+// declared overrides live values with declared ones.
 func (g *Gateway) declared(want api.Gateway) {
 	if len(want.Addresses) > 0 {
 		g.Addresses = want.Addresses

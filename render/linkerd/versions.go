@@ -6,31 +6,30 @@ import (
 	"strings"
 )
 
-// Release is one of Linkerd's releases, with what of it counts for links.
+// Release is one of Linkerd's releases, with the features that links depend on.
 type Release struct {
 	Number [2]int // as in 2.18
-	// Edge is the month, as year and month, since when edge releases hold what the release brought, for sure or perhaps.
+	// Edge is the first month, as year and month, whose edge releases may have the release's features.
 	Edge [2]int
 	// Link is the newest version of links.multicluster.linkerd.io that it serves.
 	Link string
-	// Controllers says that links from such a cluster may have a controller of their own from us: those share LocalAccessRole. Before, the
-	// user's chart brings it.
+	// Controllers: linkwright may run a controller for each link from such a cluster. In earlier releases the user's chart runs it.
 	Controllers bool
-	// Servers says that it serves servers.policy.linkerd.io v1beta3, which control planes since 2.16 list in the targets of remote
-	// discovery and federation: where they cannot, they start over again and again (linkerd2 controller/api/destination/watcher).
+	// Servers: it serves servers.policy.linkerd.io v1beta3. Control planes since 2.16 list it in the targets of remote
+	// discovery and federation, and restart again and again if they cannot (linkerd2 controller/api/destination/watcher).
 	Servers bool
 }
 
 // String is as in 2.18.
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Number[0], r.Number[1]) }
 
-// Releases are those that are known, the oldest first; from tags of linkerd2. What is newer is as the last.
+// Releases are the known releases, oldest first, from tags of linkerd2. Newer ones count as the last.
 func Releases() []Release {
 	all := releases()
 	return all[:]
 }
 
-// releases is an array, which nobody has to make room for: each link asks.
+// releases returns an array, which needs no allocation: it is called for each link.
 func releases() [7]Release {
 	return [...]Release{
 		{Number: [2]int{2, 14}, Edge: [2]int{23, 8}, Link: "v1alpha1"},
@@ -43,10 +42,10 @@ func releases() [7]Release {
 	}
 }
 
-// Running finds the release of a running version, such as stable-2.14.10, 2.18.1 or edge-25.4.4; false: it is none that is
-// known. Which of an edge's month came first is not known: one of the month counts as the newer release.
+// Running finds the release of a running version, such as stable-2.14.10, 2.18.1 or edge-25.4.4; false: it is unknown. An edge
+// release of the month in which a release appeared counts as that release.
 func Running(version string) (found Release, ok bool) {
-	at, edge := numbers(version)
+	at, edge := parseNumbers(version)
 	for _, r := range releases() {
 		since := r.Number
 		if edge {
@@ -59,8 +58,8 @@ func Running(version string) (found Release, ok bool) {
 	return found, ok
 }
 
-// numbers are the first two of a version, zero where there are none; edge: they are year and month.
-func numbers(version string) (first [2]int, edge bool) {
+// parseNumbers returns the first two numbers of a version, or zeros; edge: they are year and month.
+func parseNumbers(version string) (first [2]int, edge bool) {
 	word, rest, _ := strings.Cut(version, "-")
 	if word == "" || word[0] >= '0' && word[0] <= '9' || word[0] == 'v' && word != "version" {
 		word, rest = "", strings.TrimPrefix(version, "v")
@@ -77,8 +76,8 @@ func numbers(version string) (first [2]int, edge bool) {
 	return first, word == "edge"
 }
 
-// Skewed reports whether the control plane of a source of this version cannot use a target of that one for remote discovery and
-// federation. What is not known is taken to be good.
+// Skewed reports whether the control plane of a source with one version cannot use a target with the other for remote discovery and
+// federation. Unknown versions count as compatible.
 func Skewed(source, target string) bool {
 	from, ok := Running(source)
 	to, known := Running(target)

@@ -13,8 +13,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Given is the kubeconfig in a credential's Secret that somebody else wrote for target, whose facts are f, or why Linkerd
-// could not use it. The Secret of the control plane is found by type and label, and both annotations are mandatory
+// Given is the kubeconfig in an existing credential Secret for target, whose facts are f, or an error if Linkerd
+// could not use it. The control plane finds its Secret by type and label, and requires both annotations
 // (linkerd2 controller/api/destination/watcher/cluster_store.go). Errors quote nothing of the kubeconfig.
 func Given(secret object.Body, target api.ClusterName, f Facts, controlPlane bool) (object.Secret, error) {
 	var s corev1.Secret
@@ -25,7 +25,7 @@ func Given(secret object.Body, target api.ClusterName, f Facts, controlPlane boo
 		return object.Secret{}, fmt.Errorf("its type is %s, and must be %s", s.Type, KubeconfigSecretType)
 	}
 	if controlPlane {
-		if err := destined(s, target, f.Domains); err != nil {
+		if err := checkControlPlaneMarks(s, target, f.Domains); err != nil {
 			return object.Secret{}, err
 		}
 	}
@@ -39,8 +39,8 @@ func Given(secret object.Body, target api.ClusterName, f Facts, controlPlane boo
 	return object.NewSecret(raw), nil
 }
 
-// destined checks what only the destination controller looks at.
-func destined(s corev1.Secret, target api.ClusterName, remote Domains) error {
+// checkControlPlaneMarks checks the label and the annotations that only the destination controller reads.
+func checkControlPlaneMarks(s corev1.Secret, target api.ClusterName, remote Domains) error {
 	if got := s.Labels[RemoteClusterLabel]; got != string(target) {
 		return fmt.Errorf("its label %s is %q, and must be %s", RemoteClusterLabel, got, target)
 	}
@@ -52,10 +52,10 @@ func destined(s corev1.Secret, target api.ClusterName, remote Domains) error {
 	return nil
 }
 
-// TokenOf is the token in a credential's Secret; empty where there is none.
+// TokenOf is the token in a credential's Secret; empty if there is none.
 func TokenOf(secret object.Body) object.Secret {
 	var s corev1.Secret
-	var c givenConfig
+	var c kubeconfig
 	if json.Unmarshal(secret.Bytes(), &s) != nil || yaml.Unmarshal(s.Data[KubeconfigKey], &c) != nil {
 		return object.Secret{}
 	}
@@ -69,8 +69,8 @@ func TokenOf(secret object.Body) object.Secret {
 	return object.Secret{}
 }
 
-// givenConfig is what counts of a kubeconfig that somebody else made; anything else in it is ignored.
-type givenConfig struct {
+// kubeconfig has the fields of an existing kubeconfig that are checked; others are ignored.
+type kubeconfig struct {
 	CurrentContext string `json:"current-context"`
 	Contexts       []struct {
 		Name    string `json:"name"`
@@ -80,23 +80,23 @@ type givenConfig struct {
 		} `json:"context"`
 	} `json:"contexts"`
 	Clusters []struct {
-		Name    string       `json:"name"`
-		Cluster givenCluster `json:"cluster"`
+		Name    string            `json:"name"`
+		Cluster kubeconfigCluster `json:"cluster"`
 	} `json:"clusters"`
 	Users []struct {
-		Name string    `json:"name"`
-		User givenUser `json:"user"`
+		Name string         `json:"name"`
+		User kubeconfigUser `json:"user"`
 	} `json:"users"`
 }
 
-type givenCluster struct {
+type kubeconfigCluster struct {
 	Server   string `json:"server"`
 	CA       []byte `json:"certificate-authority-data"`
 	CAFile   string `json:"certificate-authority"`
 	Insecure bool   `json:"insecure-skip-tls-verify"`
 }
 
-type givenUser struct {
+type kubeconfigUser struct {
 	Token        string          `json:"token"`
 	Cert         []byte          `json:"client-certificate-data"`
 	Key          []byte          `json:"client-key-data"`
@@ -107,11 +107,11 @@ type givenUser struct {
 	AuthProvider json.RawMessage `json:"auth-provider"`
 }
 
-// CheckKubeconfig returns why Linkerd's readers could not use a kubeconfig, or nil. They run in pods of the source: what
-// it refers to outside of itself is not there, and their own machine is not the target, unless its address is declared to
-// be there. Nothing it holds is quoted.
+// CheckKubeconfig returns why Linkerd's readers could not use a kubeconfig, or nil. They run in pods of the source: files
+// and programs that it refers to are not there, and a loopback address is not the target, unless it is the declared one.
+// Errors quote nothing of it.
 func CheckKubeconfig(raw []byte, declared string) error {
-	var c givenConfig
+	var c kubeconfig
 	if yaml.Unmarshal(raw, &c) != nil {
 		return errors.New("it is not a kubeconfig in YAML or JSON")
 	}
@@ -129,7 +129,7 @@ func CheckKubeconfig(raw []byte, declared string) error {
 	return errors.New("its current-context names a context that it does not have")
 }
 
-func (c givenConfig) checkCluster(name, declared string) error {
+func (c kubeconfig) checkCluster(name, declared string) error {
 	for _, e := range c.Clusters {
 		if e.Name == name {
 			return e.Cluster.check(declared)
@@ -138,7 +138,7 @@ func (c givenConfig) checkCluster(name, declared string) error {
 	return errors.New("its context names a cluster that it does not have")
 }
 
-func (c givenCluster) check(declared string) error {
+func (c kubeconfigCluster) check(declared string) error {
 	at, err := url.Parse(c.Server)
 	switch {
 	case err != nil || at.Scheme != "https" || at.Host == "":
@@ -153,7 +153,7 @@ func (c givenCluster) check(declared string) error {
 	return nil
 }
 
-func (c givenConfig) checkUser(name string) error {
+func (c kubeconfig) checkUser(name string) error {
 	for _, e := range c.Users {
 		if e.Name == name {
 			return e.User.check()
@@ -162,7 +162,7 @@ func (c givenConfig) checkUser(name string) error {
 	return errors.New("its context names a user that it does not have")
 }
 
-func (u givenUser) check() error {
+func (u kubeconfigUser) check() error {
 	for _, f := range []struct{ value, field, instead string }{
 		{u.TokenFile, "tokenFile", "token"},
 		{u.CertFile, "client-certificate", "client-certificate-data"},
@@ -173,9 +173,9 @@ func (u givenUser) check() error {
 		}
 	}
 	switch {
-	case given(u.Exec):
+	case isSet(u.Exec):
 		return errors.New("exec starts a program, which Linkerd's images do not have: use a token")
-	case given(u.AuthProvider):
+	case isSet(u.AuthProvider):
 		return errors.New("auth-provider is not supported: use a token")
 	case u.Token == "" && (len(u.Cert) == 0 || len(u.Key) == 0):
 		return errors.New("its user has neither a token nor a client certificate with its key")
@@ -183,4 +183,4 @@ func (u givenUser) check() error {
 	return nil
 }
 
-func given(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }
+func isSet(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }

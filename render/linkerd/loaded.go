@@ -20,30 +20,30 @@ func Destination(l api.Linkerd) object.Key {
 	return object.Key{Group: "apps", Kind: "Deployment", Namespace: l.Namespace, Name: DestinationName}
 }
 
-// CredentialMark is the annotation of a control plane's secret that says which credential it holds, and how often that changed
-// since the secret was made: PRINT.N.
+// CredentialMark is the annotation of a control plane's secret with the fingerprint of its credential, and how often that changed
+// since the secret was made: FINGERPRINT.N.
 const CredentialMark = object.Prefix + "credential"
 
-// Foreign is the mark of a secret that others made, as far as it is known.
+// Foreign is the mark of a secret that others made.
 const Foreign = "foreign.0"
 
-// Remarked is the mark of a secret that is to hold what has this print, where the live one has that mark; empty: it is new.
+// Remarked is the next mark of a secret whose live mark is given (empty: it is new), for a credential with this fingerprint.
 func Remarked(live, fingerprint string) string {
-	was, n := marked(live)
+	was, n := parseMark(live)
 	if was != "" && was != fingerprint {
 		n++
 	}
 	return fingerprint + "." + strconv.Itoa(n)
 }
 
-// ChangedInPlace reports whether a secret of that mark does not hold what it was made with.
+// ChangedInPlace reports whether a secret with that mark was changed since it was made.
 func ChangedInPlace(mark string) bool {
-	_, n := marked(mark)
+	_, n := parseMark(mark)
 	return n > 0
 }
 
-// marked reads a mark; what is none is as none.
-func marked(mark string) (fingerprint string, n int) {
+// parseMark reads a mark; an invalid one is as none.
+func parseMark(mark string) (fingerprint string, n int) {
 	fingerprint, count, _ := strings.Cut(mark, ".")
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 0 {
@@ -52,7 +52,7 @@ func marked(mark string) (fingerprint string, n int) {
 	return fingerprint, n
 }
 
-// MarkOf is the mark in a secret's metadata, empty where there is none.
+// MarkOf is the mark in a secret's metadata; empty: none.
 func MarkOf(secret object.Body) string {
 	if mark, ok := secret.Text("metadata", "annotations", CredentialMark); ok {
 		return mark
@@ -66,18 +66,19 @@ func MarkOf(secret object.Body) string {
 	return s.Metadata.Annotations[CredentialMark]
 }
 
-// Told is what a destination controller was told, and when: marks of secrets, sorted.
+// Told are the marks of the secrets that a restart of the destination controller loaded, sorted, and when it was.
 type Told struct {
 	At    time.Time
 	Marks []string
 }
 
-// ToldAnnotation is that of an installation on the pod template; another one has another, so that they do not take turns.
+// ToldAnnotation is the annotation of an installation on the pod template. Each installation has its own, so that two do not
+// overwrite each other's.
 func ToldAnnotation(owner string) string {
 	return object.Prefix + "credentials" + strings.TrimPrefix(object.Manager(owner), object.DefaultOwner)
 }
 
-// ToldOf reads what stands on a live Deployment's pod template; what nobody of us wrote is as nothing.
+// ToldOf reads the annotation from a live Deployment's pod template; an invalid one is as none.
 func ToldOf(owner string, deployment object.Body) Told {
 	var d struct {
 		Spec struct {
@@ -97,7 +98,7 @@ func ToldOf(owner string, deployment object.Body) Told {
 	return Told{At: moment, Marks: strings.Split(marks, ",")}
 }
 
-// Lacks returns those of marks that were not told.
+// Lacks returns the marks that are not loaded.
 func (t Told) Lacks(marks []string) (out []string) {
 	for _, m := range marks {
 		if !slices.Contains(t.Marks, m) {
@@ -107,7 +108,7 @@ func (t Told) Lacks(marks []string) (out []string) {
 	return out
 }
 
-// Part is what has the Deployment told: nothing of it but the annotation.
+// Part is the Deployment with nothing but the annotation; applying it restarts the pods.
 func (t Told) Part(owner string, l api.Linkerd) object.Object {
 	key := Destination(l)
 	m := object.Members(`{"apiVersion":"apps/v1","kind":"Deployment"`)

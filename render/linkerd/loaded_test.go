@@ -11,7 +11,7 @@ import (
 )
 
 // The live mark and what is to be there give the next mark; what comes back to a former value changed all the same.
-func TestRemarked(t *testing.T) {
+func TestNextMark(t *testing.T) {
 	for _, tt := range []struct{ live, print, want string }{
 		{"", "a", "a.0"},
 		{"a.0", "a", "a.0"},
@@ -37,7 +37,7 @@ func TestRemarked(t *testing.T) {
 }
 
 // What is written is read again, and by its own installation alone.
-func TestTold(t *testing.T) {
+func TestLoadedCredentials(t *testing.T) {
 	l := api.Cluster{}.WithDefaults().Linkerd
 	told := Told{At: time.Unix(1_800_000_000, 0).UTC(), Marks: []string{"a.1", "b.3"}}
 	part := told.Part(object.DefaultOwner, l)

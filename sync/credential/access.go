@@ -26,7 +26,7 @@ func (s *Set) Access(l fleet.Link) Access {
 		a.Last, a.Bound = LastOf(account, inv.Entries)
 	}
 	if a.Asked = s.asked(l); a.Asked != nil || len(a.Tokens) > 1 {
-		a.Untold = s.goesOn(l, a.Asked)
+		a.Untold = s.awaitsRestart(l, a.Asked)
 	}
 	return a
 }
@@ -60,7 +60,7 @@ func (s *Set) Former(l fleet.Link) []object.Key {
 	if s.Unidentified(l.Source.Name) != nil {
 		v.Source.Reading = state.Unread
 	}
-	if now, _ := s.Link(l); v.Took(now) && !s.behind(l) {
+	if now, _ := s.Link(l); v.Took(now) && !s.notLoaded(l) {
 		return nil
 	}
 	return generations

@@ -35,26 +35,28 @@ func (s *Set) Unmet(end object.End, asked *inventory.Rotation) *inventory.Rotati
 	return asked
 }
 
-// goesOn says that the control plane of a link's source reads a former credential until it is told. Where nobody can tell it, it goes on
-// until people restart it: tokens of mode Bound stay for a generation, and those of mode LegacyToken until people say that they go.
-func (s *Set) goesOn(l fleet.Link, asked *Asked) bool {
-	if s.Untellable(l) {
+// awaitsRestart reports whether the control plane of a link's source uses a former credential until it restarts. If people must restart it,
+// linkwright does not learn when they did: tokens of mode Bound stay for one generation, and those of mode LegacyToken until people ask to
+// revoke them.
+func (s *Set) awaitsRestart(l fleet.Link, asked *Asked) bool {
+	if s.RestartedByPeople(l) {
 		return s.Changed(l) != "" && l.Spec.Credentials.Mode == api.LegacyToken && (asked == nil || !asked.Revoke)
 	}
-	return s.behind(l)
+	return s.notLoaded(l)
 }
 
-// behind says that the control plane of a link's source is yet to be told of its credential.
-func (s *Set) behind(l fleet.Link) bool {
+// notLoaded reports whether linkwright has yet to restart the control plane of a link's source for its credential.
+func (s *Set) notLoaded(l fleet.Link) bool {
 	mark := s.Changed(l)
 	body, seen := s.Clusters[l.Source.Name].Seen.Body(linkerd.Destination(l.Source.Spec.Linkerd))
 	return mark != "" && seen && len(linkerd.ToldOf(s.Owner, body).Lacks([]string{mark})) > 0
 }
 
-// Untellable says that the source's control plane uses a link's credential, and that nobody lets us see what it was told.
-func (s *Set) Untellable(l fleet.Link) bool {
+// RestartedByPeople reports whether the source's control plane uses a link's credential, and only people can restart it: linkwright may not
+// read its Deployment, or may not restart it because no admission policies confine linkwright's account.
+func (s *Set) RestartedByPeople(l fleet.Link) bool {
 	source := s.Clusters[l.Source.Name]
-	return l.Spec.UsesRemoteDiscovery() && source.Known() && !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd))
+	return l.Spec.UsesRemoteDiscovery() && source.Known() && (source.Unconfined() || !source.Saw(linkerd.Destination(l.Source.Spec.Linkerd)))
 }
 
 // Newest is the number of the last token that a link has, or is to have by what its target's end has recorded.

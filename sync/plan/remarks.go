@@ -91,7 +91,7 @@ func (r remarks) outlived(l fleet.Link) (*object.Reason, time.Time) {
 		return nil, time.Time{}
 	case a.Asked != nil && a.Asked.Revoke && r.Policy().Prune.Policy != api.PruneSync:
 		return object.Because(reason.CredentialInUse, "the former token stays, because prune.policy %s of the SyncPolicy does not allow deletes", r.Policy().Prune.Policy), time.Time{}
-	case a.Untold && r.Untellable(l):
+	case a.Untold && r.RestartedByPeople(l):
 		why = "the former token stays, because linkwright may not restart Linkerd's destination controller in %s to load the new one: restart it there, then rotate with --revoke"
 	case a.Untold:
 		why = "the former token stays until Linkerd's destination controller in %s loads the new one"

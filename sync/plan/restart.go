@@ -45,7 +45,7 @@ func (r restarts) mayNotRestart() *object.Reason {
 		return why
 	case !r.side.Saw(k):
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright may not restart it: to grant get and patch, run %s, or restart it after each change", k, r.Grant())
-	case r.side.Gap != "" && !r.side.Anyone: // RBAC cannot grant one annotation, so the right would be for all of it
+	case r.side.Unconfined(): // RBAC cannot grant one annotation, so the right would be for all of it
 		return object.Because(reason.CredentialNotLoaded, "%s still uses a former credential, and linkwright restarts it only if admission policies confine linkwright's account: run %s, or restart it after each change",
 			k, r.Command("cluster add "+string(r.name)+" PATH --context CONTEXT"))
 	case live.IsZero(), live.Going:

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/linkwright/linkwright/object"
 	"github.com/linkwright/linkwright/object/reason"
 )
@@ -71,8 +73,22 @@ func TestTurnsAfterModes(t *testing.T) {
 	}
 }
 
-// A control plane that nobody may tell goes on with the former token: that stays for a generation, or until people say that it goes.
-func TestTurnsWithoutTelling(t *testing.T) {
+// If linkwright may not restart the source's control plane, that goes on with the former token: the token stays for a generation, or until
+// people ask to revoke it.
+func TestTurnsWithManualRestart(t *testing.T) {
+	for cause, forbidRestarts := range map[string]func(*issuer){
+		"linkwright may not read the Deployment": func(i *issuer) { i.conceals("west", destinationKey) },
+		"no policies confine linkwright's account": func(i *issuer) {
+			put(i.live["west"], destinationKey, map[string]any{"spec": map[string]any{"template": map[string]any{}}}, metav1.ObjectMeta{})
+			i.live["west"].Gap = "no policies"
+		},
+	} {
+		t.Run(cause, func(t *testing.T) { turnsWithManualRestart(t, forbidRestarts) })
+	}
+}
+
+func turnsWithManualRestart(t *testing.T, forbidRestarts func(*issuer)) {
+	t.Helper()
 	for _, tt := range []struct {
 		spec        string
 		revoke      bool
@@ -85,9 +101,9 @@ func TestTurnsWithoutTelling(t *testing.T) {
 	} {
 		i := newIssuer(t, tt.spec)
 		i.inPlace()
-		i.conceals("west", destinationKey)
+		forbidRestarts(i)
 		if turn := i.ask(tt.revoke); turn.Minds == nil || turn.Minds.Code != reason.CredentialNotLoaded {
-			t.Errorf("%q, revoke %t: nobody was told of it: %+v", tt.spec, tt.revoke, turn)
+			t.Errorf("%q, revoke %t: nothing asks people to restart the control plane: %+v", tt.spec, tt.revoke, turn)
 		}
 		i.settle()
 		same(t, tt.spec+": tokens", tt.want, i.tokens())
@@ -97,7 +113,7 @@ func TestTurnsWithoutTelling(t *testing.T) {
 		i.settle()
 		same(t, tt.spec+": to revoke after all", tt.later, i.tokens())
 		if i.asked() {
-			t.Errorf("%q: it has no end", tt.spec)
+			t.Errorf("%q: the rotation does not end", tt.spec)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (c turning) turn(l fleet.Link, revoke bool) Turn {
 	if far := c.closed(object.End{Cluster: l.Source.Name, Link: t.Link}); t.Waits == nil {
 		t.Waits = far
 	}
-	if c.Untellable(l) {
+	if c.RestartedByPeople(l) {
 		t.Minds = object.Because(reason.CredentialNotLoaded, "linkwright may not restart Linkerd's destination controller in %s to load the new token: restart it when the token is in use", l.Source.Name)
 	}
 	newest, err := c.Newest(l, old)

@@ -62,6 +62,9 @@ type Confinement struct {
 	Anyone bool   // it is no ServiceAccount, so that none could
 }
 
+// Unconfined reports whether admission policies could confine linkwright's account, and do not.
+func (c Confinement) Unconfined() bool { return c.Gap != "" && !c.Anyone }
+
 // View is a link with both its ends as seen: all that is decided about a pair is a function of it.
 type View struct {
 	Link           fleet.Link

@@ -1,4 +1,4 @@
-// Package takeover answers: which objects that others made for a link may be linkwright's, and why may others not?
+// Package takeover decides which existing objects of a link linkwright may adopt, and why it may not adopt the others.
 package takeover
 
 import (
@@ -11,29 +11,29 @@ import (
 	"github.com/linkwright/linkwright/sync/state"
 )
 
-// Object is one that is to be ours, or is already.
+// Object is a live object that linkwright is to adopt, or has adopted already.
 type Object struct {
 	Key  object.Key
 	Live object.Record
 	body object.Body
 }
 
-// Source gives the live objects of a link in its source, in order, or why they cannot be taken over. If the controller or the credentials
-// of the link are the user's, those stay what they are.
-func Source(seen object.Observation, l fleet.Link, rules state.AdoptRules) (out []Object, why *object.Reason) {
+// Source returns the objects of a link in its source that linkwright is to adopt, in order, or why it cannot. If the controller or the
+// credentials of the link are the user's, it leaves them alone.
+func Source(observed object.Observation, l fleet.Link, rules state.AdoptRules) (out []Object, why *object.Reason) {
 	at, target := l.Source.Spec.Linkerd, l.Target.Name
-	for k, live := range seen.Records() {
-		named, ok := linkerd.Called(at, k, target)
-		if !ok || !wanted(l, k) {
+	for k, live := range observed.Records() {
+		name, ok := linkerd.Called(at, k, target)
+		if !ok || !managed(l, k) {
 			continue
 		}
-		body, _ := seen.Body(k)
+		body, _ := observed.Body(k)
 		o := Object{k, live, body}
 		_, known := linkerd.Adoptable(at, k, body, target)
-		switch why := o.refuse(known, rules); {
+		switch why := o.deny(known, rules); {
 		case live.Mark == object.Ours:
-		case !known && named.Legacy:
-			continue // somebody's own, of a name that we do not need
+		case !known && name.Legacy:
+			continue // a user's own object, whose name linkwright does not need
 		case why != nil:
 			return nil, why
 		}
@@ -42,18 +42,18 @@ func Source(seen object.Observation, l fleet.Link, rules state.AdoptRules) (out 
 	return out, nil
 }
 
-// Target gives the account, tokens and rights of a link's source in its target: linkwright's own, by their
-// names in its own namespace, released once or restored from a backup; or why they cannot be taken over.
-func Target(seen object.Observation, owner string, l fleet.Link, rules state.AdoptRules) (out []Object, why *object.Reason) {
-	for k, live := range seen.Records() {
+// Target returns the account, tokens and bindings of a link's source in its target, or why linkwright cannot adopt them. They are in
+// linkwright's own namespace and have its names: an installation released them, or a backup restored them.
+func Target(observed object.Observation, owner string, l fleet.Link, rules state.AdoptRules) (out []Object, why *object.Reason) {
+	for k, live := range observed.Records() {
 		source, ok := render.SourceOf(owner, k)
 		if !ok || source != l.Source.Name {
 			continue
 		}
-		body, _ := seen.Body(k)
+		body, _ := observed.Body(k)
 		o := Object{k, live, body}
 		if live.Mark != object.Ours {
-			if why := o.refuse(true, rules); why != nil {
+			if why := o.deny(true, rules); why != nil {
 				return nil, why
 			}
 		}
@@ -62,8 +62,8 @@ func Target(seen object.Observation, owner string, l fleet.Link, rules state.Ado
 	return out, nil
 }
 
-// wanted says that a kind of object is to be linkwright's, as the link is declared.
-func wanted(l fleet.Link, k object.Key) bool {
+// managed reports whether linkwright manages such an object, by the modes of the link.
+func managed(l fleet.Link, k object.Key) bool {
 	switch k.Kind {
 	case "Link":
 		return true
@@ -73,8 +73,9 @@ func wanted(l fleet.Link, k object.Key) bool {
 	return l.Spec.Controller.Mode == api.PerLink
 }
 
-// refuse says why an object that is not ours cannot be adopted, or nil. Known: its labels are those that Linkerd's own tools give it.
-func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
+// deny returns why linkwright cannot adopt an object of others, or nil. Known means that the object has the labels that Linkerd's own tools
+// set.
+func (o Object) deny(known bool, rules state.AdoptRules) *object.Reason {
 	tool, owner := linkerd.ToolOf(o.body, o.Live), linkerd.Owner(o.body)
 	switch {
 	case !known:
@@ -82,7 +83,7 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 			o.Key, o.Live.Writers())
 	case o.Live.Going:
 		return object.Because(reason.Terminating, "%s is still being deleted", o.Key)
-	case o.Live.Mark == object.Theirs && owner == "": // it was not read whole
+	case o.Live.Mark == object.Theirs && owner == "": // its labels were not read
 		return object.Because(reason.ObjectExists, "%s belongs to another installation, but has a name that linkwright needs: delete it, or let that installation release it", o.Key)
 	case o.Live.Mark == object.Theirs && owner != rules.From:
 		return object.Because(reason.ObjectExists, "%s belongs to the installation %s: if that is gone, adopt the object with --from-owner %s", o.Key, owner, owner)
@@ -93,7 +94,8 @@ func (o Object) refuse(known bool, rules state.AdoptRules) *object.Reason {
 	return nil
 }
 
-// Adopt is the write of our marks. Helm is told to leave what its release names no more.
+// Adopt returns the patch that sets linkwright's labels. If a Helm release made the object, the patch also makes Helm keep it when the
+// release no longer names it.
 func (o Object) Adopt(owner string, end object.End) object.Change {
 	var more map[string]string
 	why := "created by " + o.Live.Writers()
@@ -107,7 +109,7 @@ func (o Object) Adopt(owner string, end object.End) object.Change {
 	}
 }
 
-// Targets are those of a source's links that are to be adopted.
+// Targets returns the targets of those links of a source that are to be adopted.
 func Targets(w state.Snapshot, source api.ClusterName) (targets []api.ClusterName) {
 	_, out, _ := w.Declared(source)
 	for _, l := range out {

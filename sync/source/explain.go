@@ -157,10 +157,10 @@ func (c credentials) refusal(r *forge.Refusal) string {
 	return fmt.Sprintf("the server answered %d (check that it is a Git server, and see its log)", r.Code)
 }
 
-// said is what the other end of a connection wrote, where it wrote something.
+// said returns what the server wrote, or the empty string.
 func said(err error) string {
-	if _, words, ok := strings.Cut(err.Error(), "the server says: "); ok {
-		return ": the server says: " + words
+	if m, ok := errors.AsType[*serverMessage](err); ok {
+		return ": the server says: " + m.text
 	}
 	return ""
 }

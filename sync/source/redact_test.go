@@ -55,15 +55,10 @@ func TestRedact(t *testing.T) {
 	for _, err := range []error{
 		errors.New("unexpected hunter2"), &moved{"https://hunter2.example.com", "it redirects to https://hunter2.example.com"},
 		&proxyError{proxy: "p:80", to: "x:443", cause: errors.New("hunter2")},
-		fmt.Errorf("%w: of the tags hunter2", ErrRefGone), fmt.Errorf("%w: hunter2", errCut), transportNotFound("the server says: hunter2"),
+		fmt.Errorf("%w: of the tags hunter2", ErrRefGone), fmt.Errorf("%w: hunter2", errCut), &serverMessage{"hunter2"},
 	} {
 		if got := s.reason(v, err); strings.Contains(got, "hunter2") {
 			t.Errorf("reason(%v): %s", err, got)
 		}
 	}
 }
-
-type transportNotFound string
-
-func (e transportNotFound) Error() string { return string(e) }
-func (transportNotFound) Unwrap() error   { return transport.ErrRepositoryNotFound }

@@ -51,6 +51,15 @@ func (s *stream) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRef
 	return refs, nil
 }
 
+// serverMessage is what a server wrote instead of its refs. It may contain secrets that were sent.
+type serverMessage struct{ text string }
+
+func (m *serverMessage) Error() string {
+	return fmt.Sprintf("%v: the server says: %s", transport.ErrRepositoryNotFound, m.text)
+}
+
+func (*serverMessage) Unwrap() error { return transport.ErrRepositoryNotFound }
+
 // complaint prefers what the program wrote before it ended to what we made of its silence.
 func (s *stream) complaint(err error) error {
 	var line *pktline.ErrorLine
@@ -62,7 +71,7 @@ func (s *stream) complaint(err error) error {
 		said = s.said()
 	}
 	if said = strings.TrimSpace(said); said != "" {
-		return fmt.Errorf("%w: the server says: %s", transport.ErrRepositoryNotFound, said)
+		return &serverMessage{said}
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func (d *demo) run(ctx context.Context) error {
 	d.leaving(func() error { return os.RemoveAll(dir) })
 	for _, step := range d.script() {
 		d.screen.head(step.title)
-		if err := d.unlessEnded(ctx, step.do); err != nil {
+		if err := d.whileDaemonRuns(ctx, step.do); err != nil {
 			return err
 		}
 	}
@@ -69,27 +69,30 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// unlessEnded makes a step, and gives it up when the daemon ends.
-func (d *demo) unlessEnded(ctx context.Context, do func(context.Context) error) error {
+// whileDaemonRuns runs a step, and cancels it when the daemon ends. Before the daemon was started it only runs the step.
+func (d *demo) whileDaemonRuns(ctx context.Context, do func(context.Context) error) error {
 	if d.daemon == nil {
 		return do(ctx)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := make(chan struct{})
-	defer close(stop)
+	daemon := d.daemon
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
 	go func() {
 		select {
-		case <-d.daemon.ended:
-			cancel(fmt.Errorf("the daemon ended: %v", d.daemon.err)) //nolint:errorlint // it may be nil
-		case <-stop:
+		case <-daemon.ended:
+			cancel()
+		case <-done:
 		}
 	}()
 	err := do(ctx)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return cause
+	select {
+	case <-daemon.ended:
+		return fmt.Errorf("the daemon ended: %v", daemon.err) //nolint:errorlint // the error may be nil
+	default:
+		return err
 	}
-	return err
 }
 
 // linger ends at Ctrl-C. If the daemon ends, it starts another one when somebody presses Enter.

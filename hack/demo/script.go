@@ -75,6 +75,11 @@ func (d *demo) mesh(ctx context.Context) error {
 	}
 	d.leaving(func() error { return d.daemon.stop() })
 	d.screen.block("Its log is " + d.daemon.log + "\n")
+	return d.whileDaemonRuns(ctx, d.showMesh) // the caller saw no daemon yet
+}
+
+// showMesh waits until all links are there.
+func (d *demo) showMesh(ctx context.Context) error {
 	now, err := d.inPlace(ctx, d.full())
 	if err != nil {
 		return err

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	home      = "west"       // the cluster that holds the daemon's lease, record and access Secrets
-	namespace = "linkwright" // of the daemon there
-	shop      = "shop"       // the namespace of the exported service
-	exported  = "web"
+	management = "west"       // the management cluster: it has the daemon's Lease, record and access Secrets
+	namespace  = "linkwright" // of the daemon in the management cluster
+	shop       = "shop"       // the namespace of the exported service
+	exported   = "web"
 )
 
-// cluster is one of the three, with clients to look at it.
+// cluster is one of the demo's clusters, with clients to read it.
 type cluster struct {
 	*testbed.Cluster
 	Gateway string // address of its load balancer
@@ -60,13 +60,13 @@ func newCluster(c *testbed.Cluster, gateway string) (*cluster, error) {
 	}, nil
 }
 
-// raise starts the clusters and makes them what the daemon expects to find.
-func (d *demo) raise(ctx context.Context) error {
+// startClusters starts the clusters, and creates what a user of linkwright has before its first run.
+func (d *demo) startClusters(ctx context.Context) error {
 	bed, err := testbed.Start(ctx, testbed.Options{Names: []string{"east", "north", "west"}, Dir: filepath.Join(d.dir, "clusters")})
 	if err != nil {
 		return err
 	}
-	d.leaving(bed.Close)
+	d.atClose(bed.Close)
 	for i, b := range bed.Clusters {
 		c, err := newCluster(b, fmt.Sprintf("192.0.2.%d", 11+i))
 		if err != nil {
@@ -76,32 +76,32 @@ func (d *demo) raise(ctx context.Context) error {
 	}
 	var g errgroup.Group
 	for _, c := range d.clusters {
-		g.Go(func() error { return c.dress(ctx) })
+		g.Go(func() error { return c.installLinkerd(ctx) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if err := d.mirror(ctx); err != nil {
+	if err := d.startMirrors(ctx); err != nil {
 		return err
 	}
-	if err := d.cluster(home).grant(ctx, d.clusters); err != nil {
+	if err := d.cluster(management).createAccess(ctx, d.clusters); err != nil {
 		return err
 	}
-	d.introduce()
+	d.showClusters()
 	return nil
 }
 
-func (d *demo) introduce() {
+func (d *demo) showClusters() {
 	rows := [][]string{{"cluster", "API server", "gateway", "offers"}}
 	for _, c := range d.clusters {
 		rows = append(rows, []string{c.Name, c.Config.Host, c.Gateway, shop + "/" + exported})
 	}
-	d.screen.done("they answer; the daemon's home is %s, whose Secrets %s/* say how to reach all three", home, namespace)
+	d.screen.done("they answer; the daemon's management is %s, whose Secrets %s/* say how to reach all three", management, namespace)
 	d.screen.table(rows)
 }
 
-// dress installs what stands for Linkerd, and one service to offer to the others.
-func (c *cluster) dress(ctx context.Context) error {
+// installLinkerd installs what linkwright reads of Linkerd, and exports one Service.
+func (c *cluster) installLinkerd(ctx context.Context) error {
 	if err := testbed.Dress(ctx, c.Config, testbed.Dressing{GatewayAddresses: []string{c.Gateway}}); err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
 	}
@@ -115,15 +115,15 @@ func (c *cluster) dress(ctx context.Context) error {
 	return nil
 }
 
-// mirror plays Linkerd's controllers in every cluster until the demo ends.
-func (d *demo) mirror(ctx context.Context) error {
+// startMirrors simulates Linkerd's service mirror controllers in every cluster until the demo ends.
+func (d *demo) startMirrors(ctx context.Context) error {
 	file, err := os.Create(d.mirrorLog())
 	if err != nil {
-		return fmt.Errorf("play mirrors: %w", err)
+		return fmt.Errorf("simulate service mirrors: %w", err)
 	}
-	d.leaving(file.Close)
+	d.atClose(file.Close)
 	log := slog.New(slog.NewTextHandler(file, nil))
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // they outlive the daemon, also at Ctrl-C
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the daemon stops before them, also at Ctrl-C
 	var g errgroup.Group
 	for _, c := range d.clusters {
 		g.Go(func() error {
@@ -132,7 +132,7 @@ func (d *demo) mirror(ctx context.Context) error {
 			})
 		})
 	}
-	d.leaving(func() error {
+	d.atClose(func() error {
 		stop()
 		return g.Wait()
 	})
@@ -141,8 +141,8 @@ func (d *demo) mirror(ctx context.Context) error {
 
 func (d *demo) mirrorLog() string { return filepath.Join(d.dir, "mirrors.log") }
 
-// grant puts the kubeconfig of every cluster where the daemon looks for it.
-func (c *cluster) grant(ctx context.Context, to []*cluster) error {
+// createAccess creates the Secrets from which the daemon reads the kubeconfig of every cluster.
+func (c *cluster) createAccess(ctx context.Context, to []*cluster) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := c.kube.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create namespace %s: %w", namespace, err)
@@ -150,14 +150,14 @@ func (c *cluster) grant(ctx context.Context, to []*cluster) error {
 	for _, other := range to {
 		kubeconfig, err := os.ReadFile(other.Kubeconfig)
 		if err != nil {
-			return fmt.Errorf("grant access to %s: %w", other.Name, err)
+			return fmt.Errorf("create access to %s: %w", other.Name, err)
 		}
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: other.Name},
 			Data:       map[string][]byte{api.DefaultKubeconfigKey: kubeconfig},
 		}
 		if _, err := c.kube.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("grant access to %s: %w", other.Name, err)
+			return fmt.Errorf("create access to %s: %w", other.Name, err)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	stopGrace = 15 * time.Second // for the daemon to finish a write and give its lease back
+	stopGrace = 15 * time.Second // for the daemon to finish a write and release its Lease
 	tailLines = 15
 )
 
@@ -26,7 +26,7 @@ type daemon struct {
 	err   error         // why it ended
 }
 
-// startDaemon starts a process whose log is added to a file.
+// startDaemon starts a process that appends its log to a file.
 func startDaemon(cmd *exec.Cmd, log string) (*daemon, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -34,11 +34,11 @@ func startDaemon(cmd *exec.Cmd, log string) (*daemon, error) {
 	}
 	d := &daemon{cmd: cmd, log: log, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = file, file
-	// A group of its own: Ctrl-C at the terminal reaches the demo, which ends it in order.
+	// Its own process group: Ctrl-C at the terminal reaches only the demo, which then stops the daemon.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // Pdeathsig counts the death of the thread that started the child
+		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the child ends
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -54,9 +54,9 @@ func startDaemon(cmd *exec.Cmd, log string) (*daemon, error) {
 	return d, nil
 }
 
-// stop lets it finish, and kills it if it does not.
+// stop ends the process with SIGTERM, and kills it if it does not end within stopGrace.
 func (d *daemon) stop() error {
-	_ = d.cmd.Process.Signal(syscall.SIGTERM) // one that ended already needs none
+	_ = d.cmd.Process.Signal(syscall.SIGTERM) // fails if the process has ended
 	select {
 	case <-d.ended:
 		return nil
@@ -67,7 +67,7 @@ func (d *daemon) stop() error {
 	}
 }
 
-// address is where it serves HTTP, as its log says.
+// address is where the daemon serves HTTP, from its log.
 func (d *daemon) address() string {
 	text, err := os.ReadFile(d.log)
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *daemon) address() string {
 	return string(found[len(found)-1][1])
 }
 
-// tail gives the last lines of a file, or why there are none.
+// tail returns the last lines of a file, or the error of reading it.
 func tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // TestDaemonEnds: a daemon that ends while it is started ends the step at once, not after the step's own timeout.
 func TestDaemonEnds(t *testing.T) {
 	d := unreachable(t, "exit 3")
-	ctx, cancel := context.WithTimeout(t.Context(), patience/3)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout/3)
 	defer cancel()
-	err := d.mesh(ctx)
+	err := d.linkAll(ctx)
 	if err == nil || !strings.Contains(err.Error(), "the daemon ended: exit status 3") {
 		t.Errorf("mesh: got %v", err)
 	}
@@ -42,7 +42,7 @@ func unreachable(t *testing.T, script string) *demo {
 	if err := os.WriteFile(linkwright, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	c, err := newCluster(&testbed.Cluster{Name: home, Config: &rest.Config{Host: "http://127.0.0.1:1"}}, "192.0.2.11")
+	c, err := newCluster(&testbed.Cluster{Name: management, Config: &rest.Config{Host: "http://127.0.0.1:1"}}, "192.0.2.11")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,27 +13,27 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-// options of one play.
+// options of one run.
 type options struct {
 	Linkwright string // path of the binary
-	Once       bool   // end after the script instead of staying up
+	Once       bool   // end after the script
 	In         io.Reader
 }
 
-// demo is the stage and who stands on it, in the order in which they came; they leave in the reverse one.
+// demo is one run of the demo. What it starts is closed in reverse order.
 type demo struct {
 	options
 	screen   *screen
-	dir      string // of everything on disk
+	dir      string // everything on disk is below it
 	clusters []*cluster
 	repo     repository
 	daemon   *daemon
-	leave    []func() error
+	closers  []func() error
 }
 
-var errInterrupted = errors.New("interrupted before the script was through")
+var errInterrupted = errors.New("interrupted before the end of the script")
 
-// play runs the script, stays up if it is to, and leaves nothing behind, however it went.
+// play runs the script, keeps everything running unless Once is set, and cleans up in any case.
 func play(ctx context.Context, out io.Writer, o options) error {
 	d := &demo{options: o, screen: &screen{out: out, start: time.Now()}}
 	err := d.run(ctx)
@@ -41,23 +41,23 @@ func play(ctx context.Context, out io.Writer, o options) error {
 	case err != nil && ctx.Err() != nil:
 		err = errInterrupted
 	case err != nil:
-		d.explain()
+		d.showLogs()
 	case !o.Once:
-		d.invite()
-		err = d.linger(ctx)
+		d.showTries()
+		err = d.stayUp(ctx)
 	}
 	d.screen.line("\nCleaning up.")
 	return errors.Join(err, d.close())
 }
 
-// run makes one step after the other; the first that does not hold ends it.
+// run runs the steps in order; the first that fails ends it.
 func (d *demo) run(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "linkwright-demo-")
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	d.dir = dir
-	d.leaving(func() error { return os.RemoveAll(dir) })
+	d.atClose(func() error { return os.RemoveAll(dir) })
 	for _, step := range d.script() {
 		d.screen.head(step.title)
 		if err := d.whileDaemonRuns(ctx, step.do); err != nil {
@@ -65,7 +65,7 @@ func (d *demo) run(ctx context.Context) error {
 		}
 	}
 	d.screen.line("")
-	d.screen.done("All promises held.")
+	d.screen.done("All checks passed.")
 	return nil
 }
 
@@ -95,8 +95,8 @@ func (d *demo) whileDaemonRuns(ctx context.Context, do func(context.Context) err
 	}
 }
 
-// linger ends at Ctrl-C. If the daemon ends, it starts another one when somebody presses Enter.
-func (d *demo) linger(ctx context.Context) error {
+// stayUp ends at Ctrl-C. If the daemon ends, it starts another one when the user presses Enter.
+func (d *demo) stayUp(ctx context.Context) error {
 	enter := make(chan struct{})
 	go func() {
 		for in := bufio.NewReader(d.In); ; {
@@ -131,11 +131,11 @@ func (d *demo) linger(ctx context.Context) error {
 	}
 }
 
-func (d *demo) leaving(f func() error) { d.leave = append(d.leave, f) }
+func (d *demo) atClose(f func() error) { d.closers = append(d.closers, f) }
 
 func (d *demo) close() error {
 	var errs []error
-	for _, f := range slices.Backward(d.leave) {
+	for _, f := range slices.Backward(d.closers) {
 		errs = append(errs, f())
 	}
 	return errors.Join(errs...)

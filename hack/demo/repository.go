@@ -16,13 +16,13 @@ import (
 //go:embed declarations
 var declarations embed.FS
 
-// repository is a bare one, as a server would hold it, and a clone to commit in.
+// repository is a bare Git repository, as on a server, and a clone to commit in.
 type repository struct {
 	Bare, Clone string
 }
 
-// words are what the declarations are made of.
-type words struct {
+// templateData fills in the templates of the declarations.
+type templateData struct {
 	Clusters []*cluster
 	Links    []api.Pair
 }
@@ -45,14 +45,14 @@ func newRepository(ctx context.Context, dir string) (repository, error) {
 }
 
 // declare writes files of package declarations into the clone.
-func (r repository) declare(w words, names ...string) error {
+func (r repository) declare(data templateData, names ...string) error {
 	for _, name := range names {
 		t, err := template.ParseFS(declarations, "declarations/"+name)
 		if err != nil {
 			return fmt.Errorf("declare %s: %w", name, err)
 		}
 		var text strings.Builder
-		if err := t.Execute(&text, w); err != nil {
+		if err := t.Execute(&text, data); err != nil {
 			return fmt.Errorf("declare %s: %w", name, err)
 		}
 		if err := os.WriteFile(filepath.Join(r.Clone, name), []byte(text.String()), 0o644); err != nil {
@@ -62,7 +62,7 @@ func (r repository) declare(w words, names ...string) error {
 	return nil
 }
 
-// push commits all of the clone and gives the commit.
+// push commits everything in the clone, pushes it, and returns the commit.
 func (r repository) push(ctx context.Context, message string) (api.Commit, error) {
 	var hash string
 	for _, args := range [][]string{
@@ -80,7 +80,7 @@ func (r repository) push(ctx context.Context, message string) (api.Commit, error
 	return api.Commit(hash), nil
 }
 
-// git runs the real one, deaf to the settings of whoever runs the demo.
+// git runs the program git without the settings of the user who runs the demo.
 func git(ctx context.Context, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "git", args...)
 	for _, entry := range os.Environ() {
@@ -89,11 +89,11 @@ func git(ctx context.Context, args ...string) (string, error) {
 		}
 	}
 	c.Env = append(c.Env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0")
-	var complaint strings.Builder
-	c.Stderr = &complaint
+	var stderr strings.Builder
+	c.Stderr = &stderr
 	out, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	return string(out), nil
 }

@@ -10,7 +10,7 @@ import (
 
 const margin = "            "
 
-// screen is what the person at the terminal reads.
+// screen writes to the terminal.
 type screen struct {
 	out   io.Writer
 	start time.Time
@@ -19,10 +19,10 @@ type screen struct {
 
 func (s *screen) elapsed() time.Duration { return time.Since(s.start) }
 
-// write cannot tell anybody that the terminal is gone.
+// write ignores errors: a closed terminal shows nothing.
 func (s *screen) write(format string, a ...any) { _, _ = fmt.Fprintf(s.out, format, a...) }
 
-// head begins a step.
+// head writes the title of a step.
 func (s *screen) head(title string) {
 	s.steps++
 	s.write("\n[%5.1f s] %d. %s\n", s.elapsed().Seconds(), s.steps, title)
@@ -30,19 +30,19 @@ func (s *screen) head(title string) {
 
 func (s *screen) line(format string, a ...any) { s.write(format+"\n", a...) }
 
-// done tells what became true in a step.
+// done writes what a step achieved.
 func (s *screen) done(format string, a ...any) {
 	s.write("[%5.1f s]    %s\n", s.elapsed().Seconds(), fmt.Sprintf(format, a...))
 }
 
-// block prints a text as it is, set in.
+// block writes an indented text.
 func (s *screen) block(text string) {
 	for line := range strings.Lines(text) {
 		s.write("%s%s", margin, line)
 	}
 }
 
-// table prints rows under each other, the first being the head of the columns.
+// table writes aligned rows; the first has the titles of the columns.
 func (s *screen) table(rows [][]string) {
 	widths := map[int]int{}
 	for _, row := range rows {

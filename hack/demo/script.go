@@ -13,33 +13,33 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// step is one thing shown, and checked.
+// step is one part of the script; it checks what it shows.
 type step struct {
 	title string
 	do    func(context.Context) error
 }
 
-// moved is where the gateway of the target of the script goes, and removed the link that it takes out of Git.
-const moved = "192.0.2.99"
+// newGateway is the address to which the gateway of the removed link's target moves.
+const newGateway = "192.0.2.99"
 
-func removed() api.Pair { return api.Pair{Source: "west", Target: "east"} }
+func removedLink() api.Pair { return api.Pair{Source: "west", Target: "east"} }
 
 func (d *demo) script() []step {
 	return []step{
-		{"Three clusters that look like Linkerd's", d.raise},
-		{"A bare Git repository; its first commit declares a full mesh", d.declare},
-		{"The daemon begins: six links", d.mesh},
-		{"East's gateway moves to " + moved + ", without a commit", d.move},
-		{"A commit names the links one by one, and no longer " + removed().String(), d.unlink},
+		{"Three clusters that look like Linkerd's", d.startClusters},
+		{"A bare Git repository; its first commit declares a full mesh", d.commitMesh},
+		{"The daemon begins: six links", d.linkAll},
+		{"East's gateway moves to " + newGateway + ", without a commit", d.moveGateway},
+		{"A commit names the links one by one, and no longer " + removedLink().String(), d.removeLink},
 	}
 }
 
-func (d *demo) declare(ctx context.Context) error {
+func (d *demo) commitMesh(ctx context.Context) error {
 	var err error
 	if d.repo, err = newRepository(ctx, d.dir); err != nil {
 		return err
 	}
-	if err := d.repo.declare(words{Clusters: d.clusters}, "clusters.yaml", "mesh.yaml", "policy.yaml"); err != nil {
+	if err := d.repo.declare(templateData{Clusters: d.clusters}, "clusters.yaml", "mesh.yaml", "policy.yaml"); err != nil {
 		return err
 	}
 	commit, err := d.repo.push(ctx, "link all three clusters")
@@ -51,17 +51,17 @@ func (d *demo) declare(ctx context.Context) error {
 	return nil
 }
 
-// common are the flags of every command of linkwright that reads repository and clusters.
-func (d *demo) common() []string {
+// repoFlags are the flags of every command of linkwright that reads repository and clusters.
+func (d *demo) repoFlags() []string {
 	return []string{
 		"--repo", d.repo.Bare, "--allow-file-repo",
-		"--kubeconfig", d.cluster(home).Kubeconfig, "--namespace", namespace,
+		"--kubeconfig", d.cluster(management).Kubeconfig, "--namespace", namespace,
 	}
 }
 
-// start starts the daemon, also another one after one that ended.
+// start starts the daemon, also again after it ended.
 func (d *demo) start() error {
-	cmd := exec.Command(d.Linkwright, append([]string{"run", "--listen", "127.0.0.1:0"}, d.common()...)...)
+	cmd := exec.Command(d.Linkwright, append([]string{"run", "--listen", "127.0.0.1:0"}, d.repoFlags()...)...)
 	started, err := startDaemon(cmd, filepath.Join(d.dir, "daemon.log"))
 	if err == nil {
 		d.daemon = started
@@ -69,18 +69,18 @@ func (d *demo) start() error {
 	return err
 }
 
-func (d *demo) mesh(ctx context.Context) error {
+func (d *demo) linkAll(ctx context.Context) error {
 	if err := d.start(); err != nil {
 		return err
 	}
-	d.leaving(func() error { return d.daemon.stop() })
+	d.atClose(func() error { return d.daemon.stop() })
 	d.screen.block("Its log is " + d.daemon.log + "\n")
 	return d.whileDaemonRuns(ctx, d.showMesh) // the caller saw no daemon yet
 }
 
 // showMesh waits until all links are there.
 func (d *demo) showMesh(ctx context.Context) error {
-	now, err := d.inPlace(ctx, d.full())
+	now, err := d.waitForLinks(ctx, d.meshLinks())
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func (d *demo) showMesh(ctx context.Context) error {
 	return nil
 }
 
-// full are the links of the mesh, by source and target.
-func (d *demo) full() []api.Pair {
+// meshLinks are all links of the full mesh.
+func (d *demo) meshLinks() []api.Pair {
 	var out []api.Pair
 	for _, s := range d.clusters {
 		for _, t := range d.clusters {
@@ -108,14 +108,14 @@ func (d *demo) full() []api.Pair {
 	return out
 }
 
-// inPlace waits until every cluster holds these links and nothing of others.
-func (d *demo) inPlace(ctx context.Context, links []api.Pair) (now picture, err error) {
-	err = until(ctx, func(ctx context.Context) error {
-		if now, err = d.look(ctx); err != nil {
+// waitForLinks waits until every cluster has exactly these links.
+func (d *demo) waitForLinks(ctx context.Context, links []api.Pair) (now snapshot, err error) {
+	err = poll(ctx, func(ctx context.Context) error {
+		if now, err = d.readSnapshot(ctx); err != nil {
 			return err
 		}
 		for _, h := range now {
-			if err := differs(h, expected(d.targets(h.cluster, links))); err != nil {
+			if err := compare(h, expected(d.targets(h.cluster, links))); err != nil {
 				return err
 			}
 		}
@@ -124,20 +124,20 @@ func (d *demo) inPlace(ctx context.Context, links []api.Pair) (now picture, err 
 	return now, err
 }
 
-// look reads what every cluster holds.
-func (d *demo) look(ctx context.Context) (picture, error) {
-	var out picture
+// readSnapshot reads the state of every cluster.
+func (d *demo) readSnapshot(ctx context.Context) (snapshot, error) {
+	var out snapshot
 	for _, c := range d.clusters {
-		facts, err := c.holds(ctx)
+		facts, err := c.readState(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, holding{c.Name, facts})
+		out = append(out, clusterState{c.Name, facts})
 	}
 	return out, nil
 }
 
-// targets are those whose services a source is to mirror.
+// targets are the clusters that a source is linked to.
 func (d *demo) targets(source string, links []api.Pair) []*cluster {
 	var out []*cluster
 	for _, l := range links {
@@ -148,10 +148,10 @@ func (d *demo) targets(source string, links []api.Pair) []*cluster {
 	return out
 }
 
-// status waits until linkwright itself says that nothing is to be done, and gives what it says.
+// status waits until linkwright status reports that nothing is to be done, and returns its output.
 func (d *demo) status(ctx context.Context) (text string, err error) {
-	args := append([]string{"status"}, d.common()...)
-	err = until(ctx, func(ctx context.Context) error {
+	args := append([]string{"status"}, d.repoFlags()...)
+	err = poll(ctx, func(ctx context.Context) error {
 		out, err := exec.CommandContext(ctx, d.Linkwright, args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("linkwright status: %w:\n%s", err, out)
@@ -162,31 +162,31 @@ func (d *demo) status(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-func (d *demo) move(ctx context.Context) error {
+func (d *demo) moveGateway(ctx context.Context) error {
 	was, err := d.now(ctx)
 	if err != nil {
 		return err
 	}
-	target := d.cluster(removed().Target)
-	if err := testbed.SetGateway(ctx, target.Config, moved); err != nil {
+	target := d.cluster(removedLink().Target)
+	if err := testbed.SetGateway(ctx, target.Config, newGateway); err != nil {
 		return err
 	}
-	target.Gateway = moved
-	now, err := d.inPlace(ctx, d.full())
+	target.Gateway = newGateway
+	now, err := d.waitForLinks(ctx, d.meshLinks())
 	if err != nil {
 		return err
 	}
 	d.screen.done("the Links, their probes and their mirrors point there")
-	d.screen.table(now.changes(was.picture))
-	return d.told(was.ledger, "the Link "+target.Name, func(_ *cluster, r testbed.Request) bool {
+	d.screen.table(now.changes(was.snapshot))
+	return d.showWrites(was.writeCounts, "the Link "+target.Name, func(_ *cluster, r testbed.Request) bool {
 		return r.Resource == "links" && r.Name == target.Name
 	})
 }
 
-func (d *demo) unlink(ctx context.Context) error {
-	link, ends := removed(), d.ends(removed())
+func (d *demo) removeLink(ctx context.Context) error {
+	link, ends := removedLink(), d.ends(removedLink())
 	for _, e := range ends {
-		if err := e.look(ctx); err != nil {
+		if err := e.readBefore(ctx); err != nil {
 			return err
 		}
 	}
@@ -194,43 +194,43 @@ func (d *demo) unlink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rest := slices.DeleteFunc(d.full(), func(p api.Pair) bool { return p == link })
-	if err := d.replaceMesh(ctx, rest); err != nil {
+	rest := slices.DeleteFunc(d.meshLinks(), func(p api.Pair) bool { return p == link })
+	if err := d.commitRemoval(ctx, rest); err != nil {
 		return err
 	}
-	if err := d.nothingLeft(ctx, link, ends); err != nil {
+	if err := d.waitForRemoval(ctx, link, ends); err != nil {
 		return err
 	}
-	now, err := d.inPlace(ctx, rest)
+	now, err := d.waitForLinks(ctx, rest)
 	if err != nil {
 		return err
 	}
 	d.screen.done("the other five are as declared, as before; what changed in sources")
-	d.screen.table(now.changes(was.picture))
+	d.screen.table(now.changes(was.snapshot))
 	if _, err := d.status(ctx); err != nil {
 		return err
 	}
 	d.screen.done("linkwright status: nothing left to do")
-	return d.told(was.ledger, link.String(), func(c *cluster, r testbed.Request) bool {
+	return d.showWrites(was.writeCounts, link.String(), func(c *cluster, r testbed.Request) bool {
 		federated := c == ends[0].at && r.Name == exported+"-federated"
-		return federated || slices.ContainsFunc(ends, func(e *traced) bool {
-			return e.at == c && e.mark.names(r.Namespace, r.Name)
+		return federated || slices.ContainsFunc(ends, func(e *linkEnd) bool {
+			return e.at == c && e.matcher.matchesName(r.Namespace, r.Name)
 		})
 	})
 }
 
-func (d *demo) replaceMesh(ctx context.Context, links []api.Pair) error {
+func (d *demo) commitRemoval(ctx context.Context, links []api.Pair) error {
 	if err := os.Remove(filepath.Join(d.repo.Clone, "mesh.yaml")); err != nil {
 		return fmt.Errorf("replace the mesh: %w", err)
 	}
-	if err := d.repo.declare(words{Links: links}, "links.yaml"); err != nil {
+	if err := d.repo.declare(templateData{Links: links}, "links.yaml"); err != nil {
 		return err
 	}
 	names := make([]string, len(links))
 	for i, l := range links {
 		names[i] = l.String()
 	}
-	commit, err := d.repo.push(ctx, "unlink "+string(removed().Source)+" from "+string(removed().Target))
+	commit, err := d.repo.push(ctx, "unlink "+string(removedLink().Source)+" from "+string(removedLink().Target))
 	if err != nil {
 		return err
 	}
@@ -238,10 +238,10 @@ func (d *demo) replaceMesh(ctx context.Context, links []api.Pair) error {
 	return nil
 }
 
-// nothingLeft waits until both ends are clean, and shows what was there and is looked for.
-func (d *demo) nothingLeft(ctx context.Context, link api.Pair, ends []*traced) error {
+// waitForRemoval waits until both ends are clean, and shows what was removed.
+func (d *demo) waitForRemoval(ctx context.Context, link api.Pair, ends []*linkEnd) error {
 	var rows [][]string
-	err := until(ctx, func(ctx context.Context) error {
+	err := poll(ctx, func(ctx context.Context) error {
 		rows = [][]string{{"end", "kind", "before", "left"}}
 		for _, e := range ends {
 			more, err := e.gone(ctx)

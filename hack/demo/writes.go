@@ -10,10 +10,10 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// agent is the user agent of the daemon in every cluster; its lease has another.
+// agent is the daemon's user agent in every cluster. Its requests for the Lease have another one.
 const agent = "linkwright/linkwright"
 
-// writes gives what the daemon wrote to a cluster, as the API server logged it.
+// writes returns what the daemon wrote to a cluster, from the API server's audit log.
 func (c *cluster) writes() ([]testbed.Request, error) {
 	all, err := c.Requests(agent)
 	if err != nil {
@@ -24,33 +24,33 @@ func (c *cluster) writes() ([]testbed.Request, error) {
 	}), nil
 }
 
-// ledger is how many writes each cluster had seen at one moment.
-type ledger map[string]int
+// writeCounts is how many writes each cluster has received.
+type writeCounts map[string]int
 
-// moment is how things stood before a step.
-type moment struct {
-	picture picture
-	ledger  ledger
+// baseline is the state before a step.
+type baseline struct {
+	snapshot    snapshot
+	writeCounts writeCounts
 }
 
-func (d *demo) now(ctx context.Context) (m moment, err error) {
-	if m.picture, err = d.look(ctx); err != nil {
-		return m, err
+func (d *demo) now(ctx context.Context) (b baseline, err error) {
+	if b.snapshot, err = d.readSnapshot(ctx); err != nil {
+		return b, err
 	}
-	m.ledger = ledger{}
+	b.writeCounts = writeCounts{}
 	for _, c := range d.clusters {
 		w, err := c.writes()
 		if err != nil {
-			return m, err
+			return b, err
 		}
-		m.ledger[c.Name] = len(w)
+		b.writeCounts[c.Name] = len(w)
 	}
-	return m, nil
+	return b, nil
 }
 
-// told shows what was written since a moment: that which the step is about, the record of the commit in
-// a cluster's base inventory and in the management cluster, and others, which are an error.
-func (d *demo) told(before ledger, subject string, about func(*cluster, testbed.Request) bool) error {
+// showWrites shows the writes since a baseline: those that the step is about, those that record the commit (in a
+// cluster's base inventory and in the management cluster), and others, which are an error.
+func (d *demo) showWrites(before writeCounts, subject string, about func(*cluster, testbed.Request) bool) error {
 	rows := [][]string{{"writes in", "for " + subject, "record of the commit", "anything else"}}
 	var others []string
 	for _, c := range d.clusters {
@@ -75,7 +75,7 @@ func (d *demo) told(before ledger, subject string, about func(*cluster, testbed.
 	d.screen.done("what linkwright wrote, by the API servers' audit logs")
 	d.screen.table(rows)
 	if len(others) > 0 {
-		return fmt.Errorf("writes that nothing asked for:\n  %s", strings.Join(others, "\n  "))
+		return fmt.Errorf("unexpected writes:\n  %s", strings.Join(others, "\n  "))
 	}
 	return nil
 }

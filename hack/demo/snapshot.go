@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// holding is what one cluster holds of its links.
-type holding struct {
+// clusterState is what one cluster has for its links.
+type clusterState struct {
 	cluster string
 	facts   []fact
 }
 
-// picture is what all hold, in one order of clusters and facts.
-type picture []holding
+// snapshot is the state of all clusters, which all have the same facts in the same order.
+type snapshot []clusterState
 
-// differs names the first fact that is not as expected.
-func differs(h holding, want []fact) error {
+// compare returns an error that names the first fact that is not as expected.
+func compare(h clusterState, want []fact) error {
 	for i, f := range h.facts {
 		if f != want[i] {
 			return fmt.Errorf("cluster %s: %s: [%s], want [%s]", h.cluster, strings.TrimSpace(f.what), f.value, want[i].value)
@@ -25,7 +25,7 @@ func differs(h holding, want []fact) error {
 }
 
 // table has a column for each cluster.
-func (p picture) table() [][]string {
+func (p snapshot) table() [][]string {
 	head := []string{"holds"}
 	for _, h := range p {
 		head = append(head, h.cluster)
@@ -41,8 +41,8 @@ func (p picture) table() [][]string {
 	return rows
 }
 
-// changes has a row for each fact that is not what it was.
-func (p picture) changes(was picture) [][]string {
+// changes has a row for each fact that changed.
+func (p snapshot) changes(was snapshot) [][]string {
 	rows := [][]string{{"in", "what", "was", "is"}}
 	for i, h := range p {
 		for j, f := range h.facts {

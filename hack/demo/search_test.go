@@ -8,33 +8,33 @@ import (
 	"github.com/linkwright/linkwright/api"
 )
 
-func TestMarks(t *testing.T) {
+func TestMatchers(t *testing.T) {
 	link := api.Pair{Source: "west", Target: "east"}
-	source, target := atSource(link), atTarget(link)
+	source, target := sourceMatcher(link), targetMatcher(link)
 	tests := []struct {
-		name string
-		mark mark
-		in   metav1.ObjectMeta
-		want bool
+		name    string
+		matcher matcher
+		in      metav1.ObjectMeta
+		want    bool
 	}{
 		{"Linkerd Link", source, metav1.ObjectMeta{Namespace: "linkerd-multicluster", Name: "east"}, true},
 		{"pod", source, metav1.ObjectMeta{Namespace: "linkerd-multicluster", Name: "controller-east-5d4f-x7k2p"}, true},
 		{"inventory", source, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.west.east"}, true},
 		{"mirror by label", source, metav1.ObjectMeta{Namespace: "shop", Name: "w", Labels: map[string]string{targetLabel: "east"}}, true},
-		{"membership", source, metav1.ObjectMeta{Namespace: "shop", Name: "web-federated", Annotations: map[string]string{discoveryMark: "web@north,web@east"}}, true},
-		{"membership of others", source, metav1.ObjectMeta{Namespace: "shop", Name: "web-federated", Annotations: map[string]string{discoveryMark: "web@north,web@northeast"}}, false},
+		{"membership", source, metav1.ObjectMeta{Namespace: "shop", Name: "web-federated", Annotations: map[string]string{remoteDiscovery: "web@north,web@east"}}, true},
+		{"membership of others", source, metav1.ObjectMeta{Namespace: "shop", Name: "web-federated", Annotations: map[string]string{remoteDiscovery: "web@north,web@northeast"}}, false},
 		{"kubeconfig of the target", source, metav1.ObjectMeta{Namespace: "linkwright", Name: "east"}, false},
-		{"access of the link the other way round", source, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.east-token"}, false},
+		{"account of the link in the opposite direction", source, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.east-token"}, false},
 		{"its binding", source, metav1.ObjectMeta{Name: "linkwright-access.linkwright.east"}, false},
 		{"its inventory", source, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.east.west"}, false},
 		{"another link", source, metav1.ObjectMeta{Namespace: "linkerd-multicluster", Name: "controller-northeast"}, false},
 		{"token", target, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.west-token"}, true},
 		{"binding", target, metav1.ObjectMeta{Name: "linkwright-access.linkwright.west"}, true},
-		{"access of another source", target, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.north"}, false},
-		{"inventory of the link the other way round", target, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.east.west"}, false},
+		{"account of another source", target, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.north"}, false},
+		{"inventory of the link in the opposite direction", target, metav1.ObjectMeta{Namespace: "linkwright-access", Name: "linkwright.east.west"}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.mark.on(&tt.in); got != tt.want {
+		if got := tt.matcher.matches(&tt.in); got != tt.want {
 			t.Errorf("%s: on(%s/%s): got %v, want %v", tt.name, tt.in.Namespace, tt.in.Name, got, tt.want)
 		}
 	}

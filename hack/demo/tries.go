@@ -7,8 +7,8 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// explain shows the ends of the logs: something did not hold.
-func (d *demo) explain() {
+// showLogs shows the ends of the logs after a failed check.
+func (d *demo) showLogs() {
 	logs := []string{d.mirrorLog()}
 	if d.daemon != nil {
 		logs = append(logs, d.daemon.log)
@@ -21,9 +21,9 @@ func (d *demo) explain() {
 	}
 }
 
-// invite shows what to try, each with what will be seen.
-func (d *demo) invite() {
-	west, east := d.cluster(home), d.cluster(removed().Target)
+// showTries shows what to try, each with what you will see.
+func (d *demo) showTries() {
+	west, east := d.cluster(management), d.cluster(removedLink().Target)
 	d.screen.line("\nIt stays up until Ctrl-C. In another terminal, first:\n")
 	d.screen.line("  export LINKWRIGHT_REPO=%s LINKWRIGHT_ALLOW_FILE_REPO=true LINKWRIGHT_NAMESPACE=%s", d.repo.Bare, namespace)
 	d.screen.line("  export LINKWRIGHT_KUBECONFIG=%s PATH=\"%s:$PATH\"", west.Kubeconfig, filepath.Dir(d.Linkwright))
@@ -40,7 +40,7 @@ func (d *demo) invite() {
 	}
 }
 
-// try is something to break.
+// try is one suggestion.
 type try struct {
 	what     string
 	commands []string

@@ -12,18 +12,18 @@ import (
 	"github.com/linkwright/linkwright/hack/testbed"
 )
 
-// Linkerd's marks, by which a link is looked up as a person with kubectl would.
+// Names, labels and annotations by which Linkerd marks what belongs to a link.
 const (
-	mirroredLabel = "mirror.linkerd.io/mirrored-service"
-	targetLabel   = "mirror.linkerd.io/cluster-name"
-	discoveryMark = "multicluster.linkerd.io/remote-discovery"
-	credentials   = "cluster-credentials-"
+	mirroredLabel   = "mirror.linkerd.io/mirrored-service"
+	targetLabel     = "mirror.linkerd.io/cluster-name"
+	remoteDiscovery = "multicluster.linkerd.io/remote-discovery"
+	credentials     = "cluster-credentials-"
 )
 
-// fact is one line of what a cluster holds of its links, in words: what is compared is what is shown.
+// fact is one property of a cluster's links, as text: what is compared is also what is shown.
 type fact struct{ what, value string }
 
-// facts builds a holding: every list sorted, so that two of them compare.
+// facts sorts every list, so that two results compare.
 func facts(lists ...[]string) []fact {
 	names := []string{
 		"Links to", "  their gateways", "controllers up", "secrets, mirror", "secrets, destination",
@@ -36,7 +36,7 @@ func facts(lists ...[]string) []fact {
 	return out
 }
 
-// expected is what a cluster holds that mirrors these targets, and nothing besides.
+// expected is what a cluster has that is linked to these targets and to nothing else.
 func expected(targets []*cluster) []fact {
 	var names, gateways, mirrors, members []string
 	for _, t := range targets {
@@ -48,8 +48,8 @@ func expected(targets []*cluster) []fact {
 	return facts(names, gateways, names, names, names, gateways, mirrors, gateways, members)
 }
 
-// holds reads the same facts from the cluster.
-func (c *cluster) holds(ctx context.Context) ([]fact, error) {
+// readState reads the same facts from the cluster.
+func (c *cluster) readState(ctx context.Context) ([]fact, error) {
 	links, gateways, err := c.linked(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list Links of %s: %w", c.Name, err)
@@ -96,7 +96,7 @@ func (c *cluster) linked(ctx context.Context) (names, gateways []string, err err
 	return names, gateways, nil
 }
 
-// controllers gives the targets whose controller is wholly available.
+// controllers returns the targets whose controller is fully available.
 func (c *cluster) controllers(ctx context.Context) (up []string, err error) {
 	list, err := c.kube.AppsV1().Deployments(testbed.Multicluster).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *cluster) controllers(ctx context.Context) (up []string, err error) {
 	return up, nil
 }
 
-// secrets gives the targets that a namespace has a credential for.
+// secrets returns the targets for which a namespace has credentials.
 func (c *cluster) secrets(ctx context.Context, namespace string) (targets []string, err error) {
 	list, err := c.kube.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *cluster) secrets(ctx context.Context, namespace string) (targets []stri
 	return targets, nil
 }
 
-// mirrors gives the mirrored Services, and the members of the federated one.
+// mirrors returns the mirrored Services, and the members of the federated one.
 func (c *cluster) mirrors(ctx context.Context) (names, members []string, err error) {
 	list, err := c.kube.CoreV1().Services("").List(ctx, metav1.ListOptions{LabelSelector: mirroredLabel})
 	if err != nil {
@@ -137,12 +137,12 @@ func (c *cluster) mirrors(ctx context.Context) (names, members []string, err err
 			names = append(names, s.Name)
 			continue
 		}
-		members = append(members, strings.FieldsFunc(s.Annotations[discoveryMark], func(r rune) bool { return r == ',' })...)
+		members = append(members, strings.FieldsFunc(s.Annotations[remoteDiscovery], func(r rune) bool { return r == ',' })...)
 	}
 	return names, members, nil
 }
 
-// addresses gives what the Services of a prefix point at, those with a selector left out.
+// addresses returns the endpoints of the Services with a prefix.
 func (c *cluster) addresses(ctx context.Context, namespace, prefix string) (out []string, err error) {
 	list, err := c.kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -43,6 +43,11 @@ func newReporter(l *Loop, s *store.Store, failed func() error, publish func(repo
 
 // start reports what changes until the function that it gives is called.
 func (p *reporter) start() (stop func()) {
+	return regularly(every, p.meanwhile)
+}
+
+// regularly calls f, one call at a time, until the function that it gives is called.
+func regularly(every time.Duration, f func()) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -53,7 +58,7 @@ func (p *reporter) start() (stop func()) {
 			case <-over:
 				return
 			case <-tick.C:
-				p.meanwhile()
+				f()
 			}
 		}
 	}()

@@ -166,7 +166,15 @@ func (e chooser) recall(ctx context.Context) (*fleet.Fleet, error) {
 func (e *engine) runRound(ctx context.Context, news <-chan struct{}) error {
 	e.openRound()
 	e.waitForRound(ctx, news)
-	return errors.Join(e.closeRound(), ctx.Err())
+	return errors.Join(e.closeRound(), interrupted(ctx))
+}
+
+// interrupted says that a sync was told to stop, and why; nil: it was not.
+func interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
 }
 
 // waitForRound waits until the round is over, or was told to end.

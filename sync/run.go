@@ -19,16 +19,19 @@ import (
 // for longer than Patience. The report tells all of it, whatever the error.
 func (l *Loop) Once(ctx context.Context, leadership int64) (report.Report, error) {
 	e := newEngine(l, leadership)
+	shown := &progress{engine: e, journal: journal{log: l.Log}}
 	defer e.start(ctx)()
+	stop := shown.start()
 	r, err := e.sync(ctx, l.poll(ctx), nil)
-	if !l.ReadOnly {
-		(&journal{log: l.Log}).tell(r, err)
-	}
+	stop()
+	shown.end(r, err)
 	return r, err
 }
 
 // Look reads what is declared and every cluster, and gives all that is known; nothing is written.
 func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, error) {
+	e := newEngine(l, leadership)
+	defer (&progress{engine: e}).start()()
 	d, err := l.Declared.Next(ctx)
 	if err == nil && d.Fleet == nil {
 		err = invalid(d.Problems)
@@ -36,7 +39,7 @@ func (l *Loop) Look(ctx context.Context, leadership int64) (state.Snapshot, erro
 	if err != nil {
 		return state.Snapshot{}, err
 	}
-	e := newEngine(l, leadership)
+	e.store.Results.Open(report.Report{Head: d.Commit, ReadOnly: true})
 	defer e.start(ctx)()
 	if err := e.declare(ctx, d.Fleet); err != nil {
 		return state.Snapshot{}, err

@@ -39,7 +39,7 @@ type scheduler struct {
 	queue    workqueue.TypedDelayingInterface[api.ClusterName]
 	backoff  workqueue.TypedRateLimiter[api.ClusterName] // of what is waited for in vain
 	patience time.Duration                               // of a daemon, with clusters that do not answer while others do; zero: all are waited for
-	progress progress
+	progress signal
 	verifier *verify.Verifier
 
 	mu      gosync.Mutex // guards what is below
@@ -59,12 +59,12 @@ func newScheduler(l *Loop, leadership int64) *scheduler {
 	return s
 }
 
-// progress tells a round that something went on. It need not know what.
-type progress chan struct{}
+// signal tells a round that something went on. It need not know what.
+type signal chan struct{}
 
-func (p progress) tell() {
+func (s signal) tell() {
 	select {
-	case p <- struct{}{}:
+	case s <- struct{}{}:
 	default:
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/linkwright/linkwright/render/fleet"
 	"github.com/linkwright/linkwright/sync/plan"
 	"github.com/linkwright/linkwright/sync/record"
+	"github.com/linkwright/linkwright/sync/report"
 	"github.com/linkwright/linkwright/sync/state"
 	"github.com/linkwright/linkwright/sync/store"
 	"github.com/linkwright/linkwright/sync/verify"
@@ -63,6 +64,9 @@ type Changes interface {
 // ErrInvalid means that the declarations have errors; the report's problems say which.
 var ErrInvalid = errors.New("the declarations are invalid")
 
+// ErrInterrupted means that a sync was told to stop before its end.
+var ErrInterrupted = errors.New("interrupted before the end")
+
 // Loop runs syncs over a fleet. Its fields are set once.
 type Loop struct {
 	Options
@@ -80,6 +84,9 @@ type Loop struct {
 	Tries verify.Trier
 	// Explain says what an error of Clusters means.
 	Explain func(error) object.Reason
+	// Progress gets how all stands while Once or Look is under way, again and again, one report at a time, and the report of Once at its
+	// end; nil: nobody wants to know.
+	Progress func(report.Report)
 	// Refused says why an error of a write says that the object is never changed like that; false: it says something else.
 	Refused func(error) (object.Refusal, bool)
 }

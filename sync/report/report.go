@@ -19,6 +19,13 @@ type Cluster struct {
 	Outcomes []object.Outcome
 	Cleanup  []state.Pending // what it still holds of removed links, sorted by link
 	Applied  api.Commit      // the revision that its base carried when it was read last; empty: none
+	Activity Activity
+}
+
+// Activity is what goes on in a cluster while a sync is under way.
+type Activity struct {
+	Asked time.Time // since when linkwright waits for an answer of the cluster; zero: it does not
+	Read  bool      // it was read, or could not be
 }
 
 // Report is one pass over a fleet, clusters in name order. It holds no bodies that are ever shown.
@@ -35,6 +42,7 @@ type Report struct {
 	Polled   time.Time     // when the repository was read; zero: it could not be
 	Took     time.Duration // of the pass; zero: not measured
 	Opening  *Opening      // what Status opens with; nil: with nothing
+	Until    time.Time     // until when a sync that is under way waits for what happens by itself; zero: it does not wait yet
 }
 
 // When says when a report is made.

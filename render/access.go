@@ -12,7 +12,7 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Account is the key of a source's account in a target: one each, so that a link can be revoked alone.
+// Account is the key of a source's account in a target. Each link has its own, so that it can be revoked alone.
 func Account(owner string, source api.ClusterName) object.Key {
 	return object.Key{Kind: "ServiceAccount", Namespace: object.AccessNamespace, Name: owner + "." + string(source)}
 }
@@ -25,8 +25,8 @@ func TokenSecret(owner string, source api.ClusterName) object.Key {
 
 const tokenSuffix = "-token"
 
-// SourceOf tells by its name to which source's end in a target an object belongs; false for any other object. Secrets end
-// in -token, or in -token.<n> for the n-th such one, or in -<n> for the one that the n-th token is bound to.
+// SourceOf returns the source whose end in a target an object belongs to by its name; false for any other object. Names of Secrets
+// end in -token, in -token.<n> for the n-th such Secret, or in -<n> for the Secret that the n-th token is bound to.
 func SourceOf(owner string, k object.Key) (api.ClusterName, bool) {
 	name := k.Name
 	switch {
@@ -73,23 +73,23 @@ func access(b *builder) {
 	}
 
 	sa := coreac.ServiceAccount(account.Name, account.Namespace).WithAutomountServiceAccountToken(false)
-	b.add(named{key: account, version: "v1", phase: object.PhaseRights, meta: &sa.ObjectMetaApplyConfiguration}, sa)
+	b.add(identity{key: account, version: "v1", phase: object.PhaseRights, meta: &sa.ObjectMetaApplyConfiguration}, sa)
 
 	for _, token := range tokens {
 		s := coreac.Secret(token.Name, token.Namespace).WithType(corev1.SecretTypeServiceAccountToken).
 			WithAnnotations(map[string]string{corev1.ServiceAccountNameKey: account.Name})
-		b.add(named{key: token, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
+		b.add(identity{key: token, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
 	}
-	for _, k := range b.Generations { // empty: what counts is that it is there
+	for _, k := range b.Generations { // empty Secrets: a token is valid while its Secret exists
 		s := coreac.Secret(k.Name, k.Namespace).WithType(corev1.SecretTypeOpaque)
-		b.add(named{key: k, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
+		b.add(identity{key: k, version: "v1", phase: object.PhaseSecrets, meta: &s.ObjectMetaApplyConfiguration}, s)
 	}
 
 	name := object.AccessNamespace + "." + account.Name
 	crb := rbacac.ClusterRoleBinding(name).
 		WithRoleRef(roleRef("ClusterRole", linkerd.RemoteAccessRole)).
 		WithSubjects(subject(account))
-	b.add(named{
+	b.add(identity{
 		key: object.Key{Group: rbacGroup, Kind: "ClusterRoleBinding", Name: name}, version: "v1",
 		phase: object.PhaseRights, meta: &crb.ObjectMetaApplyConfiguration,
 	}, crb)

@@ -22,7 +22,7 @@ const olderLink = "v1alpha2"
 // server says: exactly then a re-apply writes nothing. But for one case: what the version that was stored does not know is
 // dropped without a trace, since the entry still lists it.
 func TestServerAgreesAfterAStorageMigration(t *testing.T) {
-	j := &judge{T: t, client: dressedServer(t)}
+	j := &agreement{T: t, client: serverWithLinkerd(t)}
 	j.store(olderLink)
 	tests := []struct {
 		name, body string
@@ -42,7 +42,7 @@ func TestServerAgreesAfterAStorageMigration(t *testing.T) {
 	j.store(linkerd.LinkVersion)
 	for i, tt := range tests {
 		o, before := wanted[i], j.served(wanted[i])
-		after, err := j.of(o).Update(t.Context(), before, metav1.UpdateOptions{FieldManager: "storage-version-migrator"})
+		after, err := j.resource(o).Update(t.Context(), before, metav1.UpdateOptions{FieldManager: "storage-version-migrator"})
 		if err != nil || after.GetResourceVersion() == before.GetResourceVersion() {
 			t.Fatalf("%s: rewritten: %v, at %s before and after", tt.name, err, before.GetResourceVersion())
 		}
@@ -52,9 +52,9 @@ func TestServerAgreesAfterAStorageMigration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said, nothing := j.says(o, live), now.GetResourceVersion() == live.GetResourceVersion()
+			said, nothing := j.covered(o, live), now.GetResourceVersion() == live.GetResourceVersion()
 			if said != says || nothing != (says && (i > 0 || !tt.excused)) {
-				t.Errorf("%s: no write needed: we say %v, want %v; the server %v\nlive:  %s\nafter: %s", tt.name, said, says, nothing, shown(live), shown(now))
+				t.Errorf("%s: no write needed: we say %v, want %v; the server %v\nlive:  %s\nafter: %s", tt.name, said, says, nothing, encoded(live), encoded(now))
 			}
 		}
 	}
@@ -79,19 +79,19 @@ func linkOf(t *testing.T, name, spec string) object.Object {
 }
 
 // applyAs applies an object in another version of its kind, as far as that knows its fields; the digest stays.
-func (j *judge) applyAs(o object.Object, version string) {
+func (j *agreement) applyAs(o object.Object, version string) {
 	j.Helper()
 	older := o
 	older.Version = version
 	body := bytes.Replace(o.Body.Bytes(), []byte(o.APIVersion()), []byte(older.APIVersion()), 1)
-	if _, err := j.of(older).Patch(j.Context(), o.Key.Name, types.ApplyPatchType, body,
+	if _, err := j.resource(older).Patch(j.Context(), o.Key.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: object.Manager(object.DefaultOwner), Force: new(true), FieldValidation: metav1.FieldValidationIgnore}); err != nil {
 		j.Fatal(err)
 	}
 }
 
 // served is an object as it is, once a server that installs its kind anew serves it again.
-func (j *judge) served(o object.Object) *unstructured.Unstructured {
+func (j *agreement) served(o object.Object) *unstructured.Unstructured {
 	j.Helper()
 	for range 500 {
 		if live := j.live(o); live != nil {
@@ -103,7 +103,7 @@ func (j *judge) served(o object.Object) *unstructured.Unstructured {
 }
 
 // store has Links stored in a version from now on.
-func (j *judge) store(version string) {
+func (j *agreement) store(version string) {
 	j.Helper()
 	crds := j.client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	crd, err := crds.Get(j.Context(), "links."+linkerd.Group, metav1.GetOptions{})

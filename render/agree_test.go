@@ -25,25 +25,25 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// excuse is when "no write needed" may be said although a re-apply writes.
-type excuse struct {
+// exception is when "no write needed" may be said although a re-apply writes.
+type exception struct {
 	name, reason string
 	holds        func(done []string, live, now *unstructured.Unstructured) bool
 }
 
-func excuses() []excuse {
-	return []excuse{
+func exceptions() []exception {
+	return []exception{
 		{"impostor", "who applies under our manager's name and keeps our digest cannot be told from us", func(done []string, _, _ *unstructured.Unstructured) bool {
 			return slices.Contains(done, "impostor")
 		}},
 		{"overruled", "admission keeps a value of ours out, and somebody else applied it, too: a re-apply takes the field from them, and changes nothing", func(done []string, live, now *unstructured.Unstructured) bool {
-			return slices.Contains(done, "overruled") && reflect.DeepEqual(but(live), but(now))
+			return slices.Contains(done, "overruled") && reflect.DeepEqual(comparable(live), comparable(now))
 		}},
 	}
 }
 
-// but is an object without what tells of writes, and of other managers.
-func but(u *unstructured.Unstructured) map[string]any {
+// comparable is an object without what tells of writes, and of other managers.
+func comparable(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	u.SetResourceVersion("")
 	ours := slices.DeleteFunc(u.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
@@ -70,36 +70,36 @@ func TestServerAgrees(t *testing.T) {
 	if n, err := strconv.ParseUint(os.Getenv("LINKWRIGHT_SEED"), 10, 64); err == nil {
 		seed = n
 	}
-	j := &judge{T: t, client: dressedServer(t), r: rand.New(rand.NewPCG(seed, 0)), tried: map[string]int{}, kinds: map[string]int{}, excused: map[string]int{}}
+	j := &agreement{T: t, client: serverWithLinkerd(t), r: rand.New(rand.NewPCG(seed, 0)), writes: map[string]int{}, kinds: map[string]int{}, exceptions: map[string]int{}}
 	for _, ns := range []string{"linkerd", "linkerd-multicluster", object.AccessNamespace} {
 		ensureNamespace(t, j.client, ns)
 	}
 	j.admission()
-	for ; j.cases < cases && j.wrong < 20; j.cases++ {
-		j.trial()
+	for ; j.count < cases && j.disagreements < 20; j.count++ {
+		j.check()
 	}
-	t.Logf("seed %d: %d cases, %d said to need no write, by write %v, by kind %v, excused %v", seed, j.cases, j.quiet, j.tried, j.kinds, j.excused)
-	if j.wrong > 0 {
-		t.Errorf("seed %d: the server disagrees in %d of %d cases", seed, j.wrong, j.cases)
+	t.Logf("seed %d: %d cases, %d said to need no write, by write %v, by kind %v, excused %v", seed, j.count, j.noWrite, j.writes, j.kinds, j.exceptions)
+	if j.disagreements > 0 {
+		t.Errorf("seed %d: the server disagrees in %d of %d cases", seed, j.disagreements, j.count)
 	}
-	if j.cases >= 400 && (j.quiet < j.cases/20 || j.quiet > j.cases*19/20 || len(j.kinds) < len(Kinds())) {
-		t.Errorf("seed %d: %d of %d cases need no write, kinds %v: the test says little", seed, j.quiet, j.cases, j.kinds)
+	if j.count >= 400 && (j.noWrite < j.count/20 || j.noWrite > j.count*19/20 || len(j.kinds) < len(Kinds())) {
+		t.Errorf("seed %d: %d of %d cases need no write, kinds %v: the test says little", seed, j.noWrite, j.count, j.kinds)
 	}
 }
 
-// judge tries what we say against the server.
-type judge struct {
+// agreement tries what we say against the server.
+type agreement struct {
 	*testing.T
-	client              dynamic.Interface
-	r                   *rand.Rand
-	cases, quiet, wrong int
-	tried, kinds        map[string]int
-	excused             map[string]int
+	client                        dynamic.Interface
+	r                             *rand.Rand
+	count, noWrite, disagreements int
+	writes, kinds                 map[string]int
+	exceptions                    map[string]int
 }
 
-// trial applies an object, lets others write, and asks both sides.
-func (j *judge) trial() {
-	o := j.wanted()
+// check applies an object, lets others write, and asks both sides.
+func (j *agreement) check() {
+	o := j.desired()
 	if _, err := j.apply(o); err != nil {
 		j.Fatalf("apply %s: %v", o.Key, err)
 	}
@@ -108,37 +108,37 @@ func (j *judge) trial() {
 		w := writes()[j.r.IntN(len(writes()))]
 		if live := j.live(o); live != nil && w.do(j, o, live) == nil {
 			done = append(done, w.name)
-			j.tried[w.name]++
+			j.writes[w.name]++
 		}
 	}
 	j.kinds[o.Key.Kind]++
 	for _, policy := range []string{"admitted", "overruled"} {
 		if strings.Contains(o.Key.Name, "-"+policy) {
-			j.tried[policy]++
+			j.writes[policy]++
 			done = append(done, policy)
 		}
 	}
 	live := j.live(o)
-	said := live != nil && j.says(o, live)
+	expected := live != nil && j.covered(o, live)
 	now, err := j.apply(o)
-	nothing := err == nil && live != nil && now.GetResourceVersion() == live.GetResourceVersion() && now.GetUID() == live.GetUID()
-	if said {
-		j.quiet++
+	unchanged := err == nil && live != nil && now.GetResourceVersion() == live.GetResourceVersion() && now.GetUID() == live.GetUID()
+	if expected {
+		j.noWrite++
 	}
-	if said == nothing {
+	if expected == unchanged {
 		return
 	}
-	for _, e := range excuses() {
-		if said && err == nil && e.holds(done, live, now) {
-			j.excused[e.name]++
+	for _, e := range exceptions() {
+		if expected && err == nil && e.holds(done, live, now) {
+			j.exceptions[e.name]++
 			return
 		}
 	}
-	j.wrong++
-	j.Errorf("%s after %v: no write needed: we say %v, the server %v (%v)\nlive:   %s\nafter:  %s\nwanted: %s", o.Key, done, said, nothing, err, shown(live), shown(now), o.Body.Bytes())
+	j.disagreements++
+	j.Errorf("%s after %v: no write needed: we say %v, the server %v (%v)\nlive:   %s\nafter:  %s\nwanted: %s", o.Key, done, expected, unchanged, err, encoded(live), encoded(now), o.Body.Bytes())
 }
 
-func shown(u *unstructured.Unstructured) []byte {
+func encoded(u *unstructured.Unstructured) []byte {
 	if u == nil {
 		return nil
 	}
@@ -146,28 +146,28 @@ func shown(u *unstructured.Unstructured) []byte {
 	return b
 }
 
-// says is what a plan says, of metadata alone.
-func (j *judge) says(o object.Object, live *unstructured.Unstructured) bool {
+// covered is what a plan says, of metadata alone.
+func (j *agreement) covered(o object.Object, live *unstructured.Unstructured) bool {
 	r := object.Reduce(&metav1.ObjectMeta{
 		UID: live.GetUID(), Labels: live.GetLabels(), Annotations: live.GetAnnotations(), ManagedFields: live.GetManagedFields(),
 	}, object.DefaultOwner)
 	return r.Mark == object.Ours && r.Digest == o.Digest && o.Covered(r)
 }
 
-func (j *judge) of(o object.Object) dynamic.ResourceInterface {
+func (j *agreement) resource(o object.Object) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind})
 	return j.client.Resource(resource).Namespace(o.Key.Namespace)
 }
 
-func (j *judge) apply(o object.Object) (*unstructured.Unstructured, error) {
-	return j.of(o).Patch(j.Context(), o.Key.Name, types.ApplyPatchType, o.Body.Bytes(),
+func (j *agreement) apply(o object.Object) (*unstructured.Unstructured, error) {
+	return j.resource(o).Patch(j.Context(), o.Key.Name, types.ApplyPatchType, o.Body.Bytes(),
 		metav1.PatchOptions{FieldManager: object.Manager(object.DefaultOwner), Force: new(true), FieldValidation: metav1.FieldValidationStrict})
 }
 
 // live waits for what controllers add to a token's Secret, after which nobody but this test writes.
-func (j *judge) live(o object.Object) *unstructured.Unstructured {
+func (j *agreement) live(o object.Object) *unstructured.Unstructured {
 	for range 500 {
-		live, err := j.of(o).Get(j.Context(), o.Key.Name, metav1.GetOptions{})
+		live, err := j.resource(o).Get(j.Context(), o.Key.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -184,9 +184,9 @@ func (j *judge) live(o object.Object) *unstructured.Unstructured {
 	return nil
 }
 
-// wanted is one object of a random declaration, with names of its own.
-func (j *judge) wanted() object.Object {
-	west, east := fmt.Sprintf("w%d", j.cases), fmt.Sprintf("e%d", j.cases)
+// desired is one object of a random declaration, with names of its own.
+func (j *agreement) desired() object.Object {
+	west, east := fmt.Sprintf("w%d", j.count), fmt.Sprintf("e%d", j.count)
 	switch j.r.IntN(8) {
 	case 0:
 		west, east = west+"-admitted", east+"-admitted"
@@ -218,7 +218,7 @@ func (j *judge) wanted() object.Object {
 	kind := Kinds()[j.r.IntN(len(Kinds()))].Kind
 	of := slices.DeleteFunc(slices.Clone(objects), func(o object.Object) bool { return o.Key.Kind != kind })
 	if len(of) == 0 {
-		return j.wanted()
+		return j.desired()
 	}
 	o := of[j.r.IntN(len(of))]
 	for _, account := range objects { // without one its token goes
@@ -231,7 +231,7 @@ func (j *judge) wanted() object.Object {
 	return o
 }
 
-func (j *judge) declared(west, east string) string {
+func (j *agreement) declared(west, east string) string {
 	text := ""
 	for _, name := range []string{west, east} {
 		text += fmt.Sprintf("---\napiVersion: linkwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: %s}\nspec: {access: {kubeconfigSecret: {name: %s}}}\n", name, name)

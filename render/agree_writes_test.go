@@ -17,7 +17,7 @@ import (
 
 // admission is what changes objects on their way in: one policy adds an annotation, another overrules a label of ours. Not
 // of custom kinds: it takes the server a while to know their schemas.
-func (j *judge) admission() {
+func (j *agreement) admission() {
 	policies := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
 	bindings := policies
 	bindings.Resource = "mutatingadmissionpolicybindings"
@@ -61,7 +61,7 @@ func (j *judge) admission() {
 	j.Fatalf("no policy is in force: %v", probe)
 }
 
-func (j *judge) create(r schema.GroupVersionResource, content map[string]any) {
+func (j *agreement) create(r schema.GroupVersionResource, content map[string]any) {
 	if _, err := j.client.Resource(r).Create(j.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
 		j.Fatal(err)
 	}
@@ -70,35 +70,35 @@ func (j *judge) create(r schema.GroupVersionResource, content map[string]any) {
 // write is something that others do to an object; an error: the server refused it.
 type write struct {
 	name string
-	do   func(*judge, object.Object, *unstructured.Unstructured) error
+	do   func(*agreement, object.Object, *unstructured.Unstructured) error
 }
 
 func writes() []write {
 	return []write{
-		{"PUT", (*judge).put},
-		{"merge patch", (*judge).mergePatch},
-		{"JSON patch", (*judge).jsonPatch},
-		{"forced apply", (*judge).forcedApply},
-		{"scale", (*judge).scale},
-		{"wiped managed fields", (*judge).wipe},
-		{"recreate", (*judge).recreate},
-		{"older version", (*judge).olderVersion},
-		{"impostor", (*judge).impostor},
-		{"nothing", func(*judge, object.Object, *unstructured.Unstructured) error { return nil }},
+		{"PUT", (*agreement).put},
+		{"merge patch", (*agreement).mergePatch},
+		{"JSON patch", (*agreement).jsonPatch},
+		{"forced apply", (*agreement).forcedApply},
+		{"scale", (*agreement).scale},
+		{"wiped managed fields", (*agreement).resetManagedFields},
+		{"recreate", (*agreement).recreate},
+		{"older version", (*agreement).olderVersion},
+		{"impostor", (*agreement).sameDigestOtherContent},
+		{"nothing", func(*agreement, object.Object, *unstructured.Unstructured) error { return nil }},
 	}
 }
 
-func (j *judge) put(o object.Object, live *unstructured.Unstructured) error {
+func (j *agreement) put(o object.Object, live *unstructured.Unstructured) error {
 	j.change(o, live.Object)
-	_, err := j.of(o).Update(j.Context(), live, metav1.UpdateOptions{FieldManager: "foreign"})
+	_, err := j.resource(o).Update(j.Context(), live, metav1.UpdateOptions{FieldManager: "foreign"})
 	return err
 }
 
-func (j *judge) mergePatch(o object.Object, live *unstructured.Unstructured) error {
+func (j *agreement) mergePatch(o object.Object, live *unstructured.Unstructured) error {
 	return j.patch(o, types.MergePatchType, j.part(o, live), metav1.PatchOptions{FieldManager: "foreign"})
 }
 
-func (j *judge) forcedApply(o object.Object, live *unstructured.Unstructured) error {
+func (j *agreement) forcedApply(o object.Object, live *unstructured.Unstructured) error {
 	part := j.part(o, live)
 	metadata, _ := part["metadata"].(map[string]any)
 	if metadata == nil {
@@ -109,7 +109,7 @@ func (j *judge) forcedApply(o object.Object, live *unstructured.Unstructured) er
 	return j.patch(o, types.ApplyPatchType, part, metav1.PatchOptions{FieldManager: "foreign", Force: new(true)})
 }
 
-func (j *judge) jsonPatch(o object.Object, live *unstructured.Unstructured) error {
+func (j *agreement) jsonPatch(o object.Object, live *unstructured.Unstructured) error {
 	path := j.change(o, live.Object)
 	v, found := at(live.Object, path)
 	op := map[string]any{"op": "replace", "path": pointer(path), "value": v}
@@ -119,21 +119,21 @@ func (j *judge) jsonPatch(o object.Object, live *unstructured.Unstructured) erro
 	return j.patch(o, types.JSONPatchType, []any{op}, metav1.PatchOptions{FieldManager: "foreign"})
 }
 
-func (j *judge) scale(o object.Object, _ *unstructured.Unstructured) error {
+func (j *agreement) scale(o object.Object, _ *unstructured.Unstructured) error {
 	if o.Key.Kind != "Deployment" {
 		return fmt.Errorf("%s has no scale", o.Key)
 	}
 	return j.patch(o, types.MergePatchType, map[string]any{"spec": map[string]any{"replicas": 1 + j.r.IntN(3)}}, metav1.PatchOptions{FieldManager: "scaler"}, "scale")
 }
 
-func (j *judge) wipe(o object.Object, _ *unstructured.Unstructured) error {
+func (j *agreement) resetManagedFields(o object.Object, _ *unstructured.Unstructured) error {
 	wiped := map[string]any{"metadata": map[string]any{"managedFields": []any{map[string]any{}}}}
 	return j.patch(o, types.MergePatchType, wiped, metav1.PatchOptions{FieldManager: "foreign"})
 }
 
 // recreate keeps all that people see, our marks included.
-func (j *judge) recreate(o object.Object, live *unstructured.Unstructured) error {
-	if err := j.of(o).Delete(j.Context(), o.Key.Name, metav1.DeleteOptions{}); err != nil {
+func (j *agreement) recreate(o object.Object, live *unstructured.Unstructured) error {
+	if err := j.resource(o).Delete(j.Context(), o.Key.Name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	live.SetUID("")
@@ -141,12 +141,12 @@ func (j *judge) recreate(o object.Object, live *unstructured.Unstructured) error
 	if j.r.IntN(2) == 0 {
 		live.SetManagedFields(nil)
 	}
-	_, err := j.of(o).Create(j.Context(), live, metav1.CreateOptions{FieldManager: "foreign"})
+	_, err := j.resource(o).Create(j.Context(), live, metav1.CreateOptions{FieldManager: "foreign"})
 	return err
 }
 
 // olderVersion is what a migration leaves that wrote objects as they were: our entry in terms of another version.
-func (j *judge) olderVersion(o object.Object, live *unstructured.Unstructured) error {
+func (j *agreement) olderVersion(o object.Object, live *unstructured.Unstructured) error {
 	older := map[string]string{"multicluster.linkerd.io/v1alpha3": "multicluster.linkerd.io/v1alpha2", "apps/v1": "apps/v1beta2", "policy/v1": "policy/v1beta1"}
 	entries := live.GetManagedFields()
 	for i := range entries {
@@ -157,35 +157,35 @@ func (j *judge) olderVersion(o object.Object, live *unstructured.Unstructured) e
 		entries[i].APIVersion = version
 	}
 	live.SetManagedFields(entries)
-	_, err := j.of(o).Update(j.Context(), live, metav1.UpdateOptions{FieldManager: "migrator"})
+	_, err := j.resource(o).Update(j.Context(), live, metav1.UpdateOptions{FieldManager: "migrator"})
 	return err
 }
 
-// impostor applies something else as us, with our digest.
-func (j *judge) impostor(o object.Object, live *unstructured.Unstructured) error {
+// sameDigestOtherContent applies something else as us, with our digest.
+func (j *agreement) sameDigestOtherContent(o object.Object, live *unstructured.Unstructured) error {
 	var ours map[string]any
 	if err := json.Unmarshal(o.Body.Bytes(), &ours); err != nil {
 		return err
 	}
 	j.change(o, ours)
 	delete(ours, "status")
-	if !j.says(o, &unstructured.Unstructured{Object: live.Object}) {
+	if !j.covered(o, &unstructured.Unstructured{Object: live.Object}) {
 		return fmt.Errorf("%s is not as we left it", o.Key)
 	}
 	return j.patch(o, types.ApplyPatchType, ours, metav1.PatchOptions{FieldManager: object.Manager(object.DefaultOwner), Force: new(true)})
 }
 
-func (j *judge) patch(o object.Object, how types.PatchType, content any, opts metav1.PatchOptions, sub ...string) error {
+func (j *agreement) patch(o object.Object, how types.PatchType, content any, opts metav1.PatchOptions, sub ...string) error {
 	b, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	_, err = j.of(o).Patch(j.Context(), o.Key.Name, how, b, opts, sub...)
+	_, err = j.resource(o).Patch(j.Context(), o.Key.Name, how, b, opts, sub...)
 	return err
 }
 
 // part is a change as far as a merge patch tells of it: lists whole.
-func (j *judge) part(o object.Object, live *unstructured.Unstructured) map[string]any {
+func (j *agreement) part(o object.Object, live *unstructured.Unstructured) map[string]any {
 	path := j.change(o, live.Object)
 	for i, step := range path {
 		if _, index := step.(int); index {
@@ -205,7 +205,7 @@ func (j *judge) part(o object.Object, live *unstructured.Unstructured) map[strin
 }
 
 // change changes a value of ours somewhere in a live object, or writes it as it is, or adds one of others; it gives where.
-func (j *judge) change(o object.Object, live map[string]any) []any {
+func (j *agreement) change(o object.Object, live map[string]any) []any {
 	if j.r.IntN(8) == 0 {
 		path := []any{"metadata", []string{"labels", "annotations"}[j.r.IntN(2)]}
 		m, _ := at(live, path)
@@ -239,7 +239,7 @@ func (j *judge) change(o object.Object, live map[string]any) []any {
 }
 
 // other is a value like another.
-func (j *judge) other(v any) any {
+func (j *agreement) other(v any) any {
 	switch v := v.(type) {
 	case string:
 		return v + "x"

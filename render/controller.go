@@ -24,12 +24,12 @@ const (
 	adminPort   = "ctrl-admin"
 )
 
-// right returns where an object of the controller's rights goes.
-func (b *builder) right(key object.Key, meta **metaac.ObjectMetaApplyConfiguration) named {
-	return named{key: key, version: "v1", phase: object.PhaseRights, meta: meta, labels: b.own()}
+// rightsIdentity returns where an object of the controller's rights goes.
+func (b *builder) rightsIdentity(key object.Key, meta **metaac.ObjectMetaApplyConfiguration) identity {
+	return identity{key: key, version: "v1", phase: object.PhaseRights, meta: meta, labels: b.controllerLabels()}
 }
 
-// selector is what the controller's pods are found by; it can never change on a live Deployment.
+// selector selects the controller's pods; it cannot change on a live Deployment.
 func (b *builder) selector() map[string]string {
 	return map[string]string{
 		linkerd.ComponentLabel:   linkerd.Component,
@@ -48,7 +48,7 @@ func controller(b *builder) {
 			appsac.RollingUpdateDeployment().WithMaxUnavailable(intstr.FromInt32(1))))
 	}
 	d := appsac.Deployment(key.Name, key.Namespace).WithSpec(spec)
-	b.add(named{key: key, version: "v1", phase: object.PhaseControllers, meta: &d.ObjectMetaApplyConfiguration, labels: b.own()}, d)
+	b.add(identity{key: key, version: "v1", phase: object.PhaseControllers, meta: &d.ObjectMetaApplyConfiguration, labels: b.controllerLabels()}, d)
 }
 
 func (b *builder) pod(account string) *coreac.PodTemplateSpecApplyConfiguration {
@@ -59,7 +59,7 @@ func (b *builder) pod(account string) *coreac.PodTemplateSpecApplyConfiguration 
 		WithSecurityContext(coreac.PodSecurityContext().WithSeccompProfile(runtimeDefault())).
 		WithContainers(b.container()).WithVolumes(token())
 	if b.Link.Spec.Controller.PodAntiAffinity {
-		spec.WithAffinity(b.apart())
+		spec.WithAffinity(b.antiAffinity())
 	}
 	return coreac.PodTemplateSpec().WithLabels(labels).WithAnnotations(map[string]string{
 		"linkerd.io/inject": "enabled",
@@ -96,7 +96,7 @@ func runtimeDefault() *coreac.SeccompProfileApplyConfiguration {
 	return coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)
 }
 
-// token is the account's token, projected by hand since automounting is off.
+// token is the account's token, projected explicitly because automounting is off.
 func token() *coreac.VolumeApplyConfiguration {
 	ca := coreac.ConfigMapProjection().WithName("kube-root-ca.crt").
 		WithItems(coreac.KeyToPath().WithKey("ca.crt").WithPath("ca.crt"))
@@ -110,8 +110,8 @@ func token() *coreac.VolumeApplyConfiguration {
 		coreac.VolumeProjection().WithDownwardAPI(namespace)))
 }
 
-// apart keeps replicas off one node, and off one zone where possible.
-func (b *builder) apart() *coreac.AffinityApplyConfiguration {
+// antiAffinity keeps replicas off one node, and off one zone where possible.
+func (b *builder) antiAffinity() *coreac.AffinityApplyConfiguration {
 	term := func(topology string) *coreac.PodAffinityTermApplyConfiguration {
 		return coreac.PodAffinityTerm().WithTopologyKey(topology).WithLabelSelector(
 			metaac.LabelSelector().WithMatchExpressions(metaac.LabelSelectorRequirement().
@@ -123,7 +123,7 @@ func (b *builder) apart() *coreac.AffinityApplyConfiguration {
 		WithRequiredDuringSchedulingIgnoredDuringExecution(term("kubernetes.io/hostname")))
 }
 
-// disruption keeps one replica of a spread controller alive.
+// disruption renders the disruption budget of a controller with several replicas.
 func disruption(b *builder) {
 	if !b.Link.Spec.Controller.PodAntiAffinity {
 		return
@@ -131,7 +131,7 @@ func disruption(b *builder) {
 	key := object.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: b.source().MulticlusterNamespace, Name: linkerd.Controller(b.target())}
 	p := policyac.PodDisruptionBudget(key.Name, key.Namespace).WithSpec(policyac.PodDisruptionBudgetSpec().
 		WithMaxUnavailable(intstr.FromInt32(1)).WithSelector(matching(b.selector())))
-	b.add(named{
+	b.add(identity{
 		key: key, version: "v1", phase: object.PhaseControllers, meta: &p.ObjectMetaApplyConfiguration,
 		labels: map[string]string{linkerd.ComponentLabel: linkerd.Component},
 	}, p)
@@ -150,7 +150,7 @@ func probe(b *builder) {
 	key := object.Key{Kind: "Service", Namespace: b.source().MulticlusterNamespace, Name: linkerd.ProbeService(b.target())}
 	s := coreac.Service(key.Name, key.Namespace).WithSpec(coreac.ServiceSpec().WithPorts(
 		coreac.ServicePort().WithName(linkerd.ProbePortName).WithPort(int32(port)).WithProtocol(corev1.ProtocolTCP)))
-	b.add(named{
+	b.add(identity{
 		key: key, version: "v1", phase: object.PhaseLinks, meta: &s.ObjectMetaApplyConfiguration,
 		labels: map[string]string{
 			linkerd.ExtensionLabel:   linkerd.Extension,

@@ -9,8 +9,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// credentials renders what link-gen prints: the service mirror's secret, and the control plane's, of
-// the same bytes, where remote discovery or federation is used (linkerd2 multicluster/cmd/link-gen.go).
+// credentials renders what link-gen prints: the service mirror's secret, and for remote discovery or
+// federation the control plane's, with the same bytes (linkerd2 multicluster/cmd/link-gen.go).
 func credentials(b *builder) {
 	kubeconfig, err := linkerd.Kubeconfig(b.Target.API, b.Credential.Token)
 	if err != nil {
@@ -18,28 +18,28 @@ func credentials(b *builder) {
 		return
 	}
 	secret := encodedSecret(kubeconfig)
-	b.secret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
+	b.addSecret(linkerd.MirrorSecret(b.source(), b.target()), secret, nil, nil)
 	if b.Link.Spec.UsesRemoteDiscovery() && !b.Undiscovered {
-		b.secret(linkerd.ControlPlaneSecret(b.source(), b.target()), secret,
+		b.addSecret(linkerd.ControlPlaneSecret(b.source(), b.target()), secret,
 			map[string]string{linkerd.RemoteClusterLabel: string(b.target())},
 			map[string]string{
 				linkerd.TrustDomain:    b.Target.Domains.Trust,
 				linkerd.ClusterDomain:  b.Target.Domains.Cluster,
-				linkerd.CredentialMark: linkerd.Remarked(b.Marked, b.print(kubeconfig)),
+				linkerd.CredentialMark: linkerd.Remarked(b.Marked, b.fingerprint(kubeconfig)),
 			})
 	}
 }
 
-// print is the keyed hash of all that Linkerd's destination controller reads of its secret.
-func (b *builder) print(kubeconfig []byte) string {
+// fingerprint is the keyed hash of all that Linkerd's destination controller reads of its secret.
+func (b *builder) fingerprint(kubeconfig []byte) string {
 	return object.NewSecret(kubeconfig).Print(b.Source.UID, b.Target.Domains.Trust, b.Target.Domains.Cluster)
 }
 
-func (b *builder) secret(key object.Key, content object.Encoded, labels, annotations map[string]string) {
-	b.encoded(named{key: key, version: "v1", phase: object.PhaseSecrets, labels: labels}, content, annotations)
+func (b *builder) addSecret(key object.Key, content object.Encoded, labels, annotations map[string]string) {
+	b.addEncoded(identity{key: key, version: "v1", phase: object.PhaseSecrets, labels: labels}, content, annotations)
 }
 
-// encodedSecret is the JSON of a Secret's apply configuration, once for both: it is most of the bytes of a link.
+// encodedSecret is the JSON of a Secret's apply configuration. It is made once for both Secrets, which are most of a link's bytes.
 func encodedSecret(kubeconfig []byte) object.Encoded {
 	const (
 		head = `{"kind":"Secret","apiVersion":"v1","metadata":{},"data":{`

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// Each archive is a tree of declarations, facts.yaml, perhaps world.yaml, and what every end then holds.
+// Each archive is a tree of declarations, facts.yaml, perhaps settings.yaml, and what every end then holds.
 func TestRender(t *testing.T) {
 	for _, file := range archives(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
@@ -66,8 +66,8 @@ func texts(files []txtar.File) []string {
 	return out
 }
 
-// world is what an archive may say beside declarations and facts.
-type world struct {
+// settings is what an archive may say beside declarations and facts.
+type settings struct {
 	appliedIn          string
 	Owner              string            `json:"owner"`
 	NoToken            bool              `json:"noToken"`            // no credential was issued yet
@@ -103,7 +103,7 @@ func readOn(t *testing.T, file, appliedIn string) scene {
 	if len(bytes.TrimSpace(archive.Comment)) == 0 {
 		t.Error("the first line must say the behaviour in words")
 	}
-	s, w := scene{archive: archive}, world{Owner: object.DefaultOwner, appliedIn: appliedIn}
+	s, w := scene{archive: archive}, settings{Owner: object.DefaultOwner, appliedIn: appliedIn}
 	tree, facts := fstest.MapFS{}, map[api.ClusterName]linkerd.Facts{}
 	for _, f := range archive.Files {
 		switch {
@@ -112,7 +112,7 @@ func readOn(t *testing.T, file, appliedIn string) scene {
 			continue
 		case f.Name == "facts.yaml":
 			facts, err = linkerd.ParseFacts(f.Data)
-		case f.Name == "world.yaml":
+		case f.Name == "settings.yaml":
 			err = yaml.UnmarshalStrict(f.Data, &w)
 		default:
 			tree[f.Name] = &fstest.MapFile{Data: f.Data}
@@ -130,7 +130,7 @@ func readOn(t *testing.T, file, appliedIn string) scene {
 	return s
 }
 
-func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w world) []object.Wanted {
+func rendered(f *fleet.Fleet, facts map[api.ClusterName]linkerd.Facts, w settings) []object.Wanted {
 	known := map[api.ClusterName]*linkerd.Facts{}
 	for name, fact := range facts {
 		known[name] = &fact
@@ -176,7 +176,7 @@ func show(t *testing.T, w object.Wanted) string {
 		if err := json.Unmarshal(o.Body.Bytes(), &m); err != nil {
 			t.Fatal(err)
 		}
-		open(t, m)
+		decodeKubeconfig(t, m)
 		text, err := yaml.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -186,8 +186,8 @@ func show(t *testing.T, w object.Wanted) string {
 	return b.String()
 }
 
-// open decodes a kubeconfig so that people can read it.
-func open(t *testing.T, m map[string]any) {
+// decodeKubeconfig decodes a kubeconfig so that people can read it.
+func decodeKubeconfig(t *testing.T, m map[string]any) {
 	t.Helper()
 	data, ok := m["data"].(map[string]any)
 	if !ok {

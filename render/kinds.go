@@ -8,13 +8,13 @@ import (
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// Kind is a kind that ends hold, with the version we write it in.
+// Kind is a kind that ends hold, with the version in which linkwright writes it.
 type Kind struct {
 	Group, Kind, Version string
 	Scope                Scope
 }
 
-// Scope says where objects of a kind are.
+// Scope is where objects of a kind are.
 type Scope uint8
 
 // Scopes.
@@ -24,8 +24,8 @@ const (
 	ClusterWide
 )
 
-// Kinds lists every kind that ends hold. What a cluster is observed for is made of it: a kind that is
-// not here could never be pruned.
+// Kinds lists every kind that ends hold. Watches follow from it: an object of a kind that is
+// not here would never be pruned.
 func Kinds() []Kind {
 	return []Kind{
 		{"", "Secret", "v1", Multicluster | Access},
@@ -40,7 +40,7 @@ func Kinds() []Kind {
 	}
 }
 
-// VersionOf returns the version a kind is read in: ours, or the empty string for a kind that no end holds.
+// VersionOf returns the version in which a kind is read, or the empty string for a kind that no end holds.
 func VersionOf(group, kind string) string {
 	for _, k := range Kinds() {
 		if k.Group == group && k.Kind == kind {
@@ -50,9 +50,9 @@ func VersionOf(group, kind string) string {
 	return ""
 }
 
-// Watches lists what has to be looked at so that everything ends hold in a cluster is seen, and
-// everything that stands in its way: whole kinds, not narrowed by our label. Links are among linkerd.Watches. The control plane's
-// secrets are named one by one, since reading them all would show the issuer's key.
+// Watches lists what to read in a cluster to see all objects that ends hold, and all that have their names: whole kinds, without a
+// label selector. Links are among linkerd.Watches. The control plane's secrets are named one by one, because the issuer's key is
+// among the others.
 func Watches(l api.Linkerd, targets []api.ClusterName) []object.Watch {
 	var out []object.Watch
 	for _, k := range Kinds() {

@@ -12,8 +12,8 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// foreignLabels and foreignAnnotations are the marks of tools that would take a mirror for their own if
-// they were copied onto it.
+// foreignLabels and foreignAnnotations are marks of GitOps tools, which would manage a mirror if Linkerd copied
+// them to it.
 func foreignLabels() []string {
 	return []string{"argocd.argoproj.io/*", "helm.toolkit.fluxcd.io/*", "kustomize.toolkit.fluxcd.io/*"}
 }
@@ -34,7 +34,7 @@ func link(b *builder) {
 		b.err = err
 		return
 	}
-	b.encoded(named{key: key, version: version, phase: object.PhaseLinks}, content, nil)
+	b.addEncoded(identity{key: key, version: version, phase: object.PhaseLinks}, content, nil)
 }
 
 func (b *builder) linkSpec() linkerd.LinkSpec {
@@ -58,15 +58,15 @@ func (b *builder) linkSpec() linkerd.LinkSpec {
 	return s
 }
 
-// Selectors are what a link is declared to mirror, once all that it needs for that is there.
+// Selectors are the declared selectors of a link, which apply once all that they need exists.
 func Selectors(l fleet.Link) linkerd.Selectors {
 	var mirror *metav1.LabelSelector // without a gateway nothing is mirrored through it, whatever is declared
 	if l.Target.Spec.Gateway.On() {
-		mirror = chosen(l.Spec.SelectorFor(l.Target.Spec.Gateway))
+		mirror = nonEmpty(l.Spec.SelectorFor(l.Target.Spec.Gateway))
 	}
 	return linkerd.Selectors{
-		Mirror: mirror, Discovery: chosen(l.Spec.RemoteDiscoverySelector),
-		Federated: chosen(l.Spec.FederatedServiceSelector), ExcludedLabels: excluded(l.Spec.ExcludedLabels, foreignLabels()),
+		Mirror: mirror, Discovery: nonEmpty(l.Spec.RemoteDiscoverySelector),
+		Federated: nonEmpty(l.Spec.FederatedServiceSelector), ExcludedLabels: excluded(l.Spec.ExcludedLabels, foreignLabels()),
 	}
 }
 

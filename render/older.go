@@ -7,17 +7,17 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// TooOld returns what of a link Linkerd in one of its clusters is too old for, by the facts of both, or nil. Of facts it reads versions
-// and whether there is a gateway; of a version that it does not know it expects all.
+// TooOld returns which part of a link one of its clusters' Linkerd is too old for, or nil. It reads only the versions and whether there
+// is a gateway. Unknown versions count as new.
 func TooOld(in Input) *object.Reason {
-	if why := older(in); why != nil {
+	if why := unsupportedByLinks(in); why != nil {
 		return why
 	}
-	return skew(in)
+	return skewed(in)
 }
 
-// older returns what of a link its source's Linkerd cannot hold, since its Links are of a version before linkerd.LinkVersion, or nil.
-func older(in Input) *object.Reason {
+// unsupportedByLinks returns which part of a link the Linkerd Links of its source do not support, or nil.
+func unsupportedByLinks(in Input) *object.Reason {
 	version, spec, source := in.Source.LinkVersion(), in.Link.Spec, in.Link.Source.Name
 	if version == linkerd.LinkVersion {
 		return nil
@@ -29,13 +29,13 @@ func older(in Input) *object.Reason {
 			source, in.Source.Version, version)
 	case in.Target.Gateway.Disabled && linkerd.NeedsGateway(version):
 		what, remedy = "a link to a cluster without a gateway", "install one in "+string(in.Link.Target.Name)
-	case chosen(spec.FederatedServiceSelector) != nil && !linkerd.HoldsFederated(version):
+	case nonEmpty(spec.FederatedServiceSelector) != nil && !linkerd.HoldsFederated(version):
 		what = "federatedServiceSelector"
 	case len(spec.ExcludedLabels) > 0:
 		what = "excludedLabels"
 	case len(spec.ExcludedAnnotations) > 0:
 		what = "excludedAnnotations"
-	case !spec.UsesRemoteDiscovery() && (in.Target.Gateway.Disabled || chosen(spec.SelectorFor(in.Link.Target.Spec.Gateway)) == nil):
+	case !spec.UsesRemoteDiscovery() && (in.Target.Gateway.Disabled || nonEmpty(spec.SelectorFor(in.Link.Target.Spec.Gateway)) == nil):
 		what, remedy = "a link that selects no services", "declare a selector"
 	default:
 		return nil

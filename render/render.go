@@ -1,7 +1,7 @@
-// Package render answers: what should an end hold, given the declaration, facts and credential?
+// Package render makes the desired objects of an end from its declaration, facts and credential.
 //
 // Names, labels and rules are those of Linkerd's own chart (linkerd2 multicluster/charts/linkerd-multicluster,
-// templates/controller, version 2.18 and later), so that its checks find what they look for.
+// templates/controller, version 2.18 and later), so that `linkerd multicluster check` passes.
 package render
 
 import (
@@ -17,49 +17,48 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Input is all that a link's ends depend on.
+// Input is all that the objects of a link's ends depend on.
 type Input struct {
 	Link           fleet.Link
 	Source, Target *linkerd.Facts      // nil: that cluster was not read
 	Credential     *linkerd.Credential // nil: none yet
-	// ControlPlaneSecretLive says that the source's control plane holds its credential: only then may
-	// the Linkerd Link name selectors that make it use the credential (else it can panic).
+	// ControlPlaneSecretLive reports whether the Secret of the source's control plane exists. Only then may
+	// the Linkerd Link have selectors that make the control plane use it: otherwise it can panic.
 	ControlPlaneSecretLive bool
-	// Undiscovered leaves the secret of the source's control plane out: nobody lets us write it yet.
+	// Undiscovered leaves out the Secret of the source's control plane, which linkwright may not write yet.
 	Undiscovered bool
-	// AppliedIn is the version in which the live Linkerd Link was last applied, where that is older and its fields are no others
-	// (linkerd.AppliedIn); empty: any.
+	// AppliedIn is the older version in which the live Linkerd Link was last applied, if its fields must be those of that version
+	// (linkerd.AppliedIn); empty: no restriction.
 	AppliedIn string
-	// Marked is what the live secret of the source's control plane says of the credential that it holds (linkerd.CredentialMark);
-	// empty: there is none.
+	// Marked is the linkerd.CredentialMark of the live Secret of the source's control plane; empty: there is none.
 	Marked string
 	// Generations are the Secrets that tokens of mode Bound are bound to, in the target; Tokens are those that hold tokens of mode
 	// LegacyToken, whatever the mode is now. In that mode none means the first.
 	Generations, Tokens []object.Key
 }
 
-// Renderer renders for one installation: same input, same bytes. One made by New remembers how links look that differ by
-// their target's name alone, and is much faster with many; it may be copied, and used by several goroutines.
+// Renderer renders for one installation: same input, same bytes. One made by New caches the objects of links that differ only in
+// their target's name, and is much faster with many links. It may be copied, and is safe for concurrent use.
 type Renderer struct {
 	Owner string
-	known *stencils // nil: every object is encoded
+	cache *stencilCache // nil: every object is encoded
 }
 
 // New makes a Renderer for many links.
-func New(owner string) Renderer { return Renderer{Owner: owner, known: &stencils{}} }
+func New(owner string) Renderer { return Renderer{Owner: owner, cache: &stencilCache{}} }
 
 // family is one group of an end's objects; nil objects are left out.
 type family func(*builder)
 
-// Source is a link's part in its source: what mirrors the target's services there.
+// Source is a link's end in its source: what mirrors the target's services there.
 func (r Renderer) Source(in Input) object.Wanted {
 	end := object.End{Cluster: in.Link.Source.Name, Link: in.Link.Pair()}
-	if why := holdSource(in); why != nil {
+	if why := sourceBlocked(in); why != nil {
 		return object.Wanted{End: end, Blocked: why}
 	}
 	families := make([]family, 0, 3) // nearly in the order of their phases, so that there is little to sort
 	if in.Link.Spec.Controller.Mode == api.PerLink {
-		families = append(families, r.controlled)
+		families = append(families, r.controllerObjects)
 	}
 	if in.Link.Spec.Credentials.Mode != api.Existing {
 		families = append(families, credentials)
@@ -67,10 +66,10 @@ func (r Renderer) Source(in Input) object.Wanted {
 	return r.build(end, in, append(families, link))
 }
 
-// Target is a link's part in its target: the source's account and what it may do; nothing where the credential comes from elsewhere.
+// Target is a link's end in its target: the source's account and its rights, or nothing if the credential is an existing one.
 func (r Renderer) Target(in Input) object.Wanted {
 	end := object.End{Cluster: in.Link.Target.Canonical(), Link: in.Link.Pair()}
-	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
+	if why := missingFacts(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
 		return object.Wanted{End: end, Blocked: why}
 	}
 	if in.Link.Spec.Credentials.Mode == api.Existing {
@@ -79,14 +78,14 @@ func (r Renderer) Target(in Input) object.Wanted {
 	return r.build(end, in, []family{access})
 }
 
-// Complete adds the base: what a cluster holds once, whatever its links. That is nothing but what overlays bring in.
+// Complete adds the base: the objects that a cluster holds once. Only overlays add objects to it.
 func (r Renderer) Complete(c fleet.Cluster, ends []object.Wanted) []object.Wanted {
 	return append(slices.Clone(ends), object.Wanted{End: object.End{Cluster: c.Name}})
 }
 
 func (r Renderer) build(end object.End, in Input, families []family) object.Wanted {
-	const most = 10 // mostly nine
-	b := &builder{Input: in, owner: r.Owner, objects: make([]object.Object, 0, most)}
+	const usual = 10 // mostly nine
+	b := &builder{Input: in, owner: r.Owner, objects: make([]object.Object, 0, usual)}
 	for _, f := range families {
 		f(b)
 	}
@@ -102,7 +101,7 @@ func (r Renderer) build(end object.End, in Input, families []family) object.Want
 	return object.Wanted{End: end, Objects: b.objects}
 }
 
-// builder collects the objects of one end; the first error makes the whole end held.
+// builder collects the objects of one end; the first error blocks the whole end.
 type builder struct {
 	Input
 	owner   string
@@ -110,8 +109,8 @@ type builder struct {
 	err     error
 }
 
-// named is where an object's name, namespace and labels go; every apply configuration has one.
-type named struct {
+// identity is the key and labels of an object, and the metadata of its apply configuration, which they are written to.
+type identity struct {
 	key     object.Key
 	version string
 	phase   object.Phase
@@ -120,7 +119,7 @@ type named struct {
 }
 
 // add seals one object. The configuration's identity is filled in here, and only here.
-func (b *builder) add(n named, config any) {
+func (b *builder) add(n identity, config any) {
 	if b.err != nil {
 		return
 	}
@@ -143,8 +142,8 @@ func (b *builder) add(n named, config any) {
 	b.objects = append(b.objects, o)
 }
 
-// encoded is add for what is JSON already, but for its metadata.
-func (b *builder) encoded(n named, content object.Encoded, annotations map[string]string) {
+// addEncoded is add for content that is JSON already, without metadata.
+func (b *builder) addEncoded(n identity, content object.Encoded, annotations map[string]string) {
 	meta := &metaac.ObjectMetaApplyConfiguration{Annotations: annotations}
 	n.meta = &meta
 	b.add(n, content)
@@ -153,8 +152,8 @@ func (b *builder) encoded(n named, content object.Encoded, annotations map[strin
 func (b *builder) source() api.Linkerd     { return b.Link.Source.Spec.Linkerd }
 func (b *builder) target() api.ClusterName { return b.Link.Target.Name }
 
-// own are the labels by which Linkerd finds the parts of a link's controller.
-func (b *builder) own() map[string]string {
+// controllerLabels are the labels by which Linkerd finds the parts of a link's controller.
+func (b *builder) controllerLabels() map[string]string {
 	return map[string]string{
 		linkerd.ExtensionLabel:   linkerd.Extension,
 		linkerd.ComponentLabel:   linkerd.Component,
@@ -162,12 +161,12 @@ func (b *builder) own() map[string]string {
 	}
 }
 
-// holdSource returns the reason why the source's end cannot be rendered now, or nil.
-func holdSource(in Input) *object.Reason {
-	if why := lack(in.Link.Source.Name, in.Source, linkerd.AsSource); why != nil {
+// sourceBlocked returns the reason why the source's end cannot be rendered now, or nil.
+func sourceBlocked(in Input) *object.Reason {
+	if why := missingFacts(in.Link.Source.Name, in.Source, linkerd.AsSource); why != nil {
 		return why
 	}
-	if why := lack(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
+	if why := missingFacts(in.Link.Target.Name, in.Target, linkerd.AsTarget); why != nil {
 		return why
 	}
 	if why := TooOld(in); why != nil {
@@ -179,9 +178,9 @@ func holdSource(in Input) *object.Reason {
 	return nil
 }
 
-// skew returns why the source's control plane must not be given a credential for an older target, or nil: it would start over and
-// over, and with it the source's mesh.
-func skew(in Input) *object.Reason {
+// skewed returns why the source's control plane must not get a credential for an older target, or nil: it would restart again and
+// again, and the source's mesh with it.
+func skewed(in Input) *object.Reason {
 	if !in.Link.Spec.UsesRemoteDiscovery() || !linkerd.Skewed(in.Source.Version, in.Target.Version) {
 		return nil
 	}
@@ -198,7 +197,7 @@ func noCredential(l fleet.Link) *object.Reason {
 		l.Target.Name, l.Source.Name)
 }
 
-func lack(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *object.Reason {
+func missingFacts(name api.ClusterName, f *linkerd.Facts, role linkerd.Role) *object.Reason {
 	if f == nil {
 		return object.Because(reason.Unknown, "linkwright has not read cluster %s yet, and needs its facts", name)
 	}
@@ -213,8 +212,8 @@ func matching(labels map[string]string) *metaac.LabelSelectorApplyConfiguration 
 	return metaac.LabelSelector().WithMatchLabels(labels)
 }
 
-// chosen leaves out a selector that matches nothing, which is what Linkerd takes an absent one for.
-func chosen(s *metav1.LabelSelector) *metav1.LabelSelector {
+// nonEmpty drops an empty selector: for Linkerd it selects nothing, as an absent one.
+func nonEmpty(s *metav1.LabelSelector) *metav1.LabelSelector {
 	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 		return nil
 	}

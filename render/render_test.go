@@ -82,7 +82,7 @@ func TestWatchesOfControlPlane(t *testing.T) {
 }
 
 // Whole kinds are looked at where ends hold them, so that what stands in the way is seen without our label.
-func TestWatchesSeeWhatIsInTheWay(t *testing.T) {
+func TestWatchesCoverObjectsInTheWay(t *testing.T) {
 	l := api.Linkerd{Namespace: "linkerd", MulticlusterNamespace: "links"}
 	seen := map[string]bool{}
 	facts := slices.DeleteFunc(linkerd.Watches(api.Cluster{Linkerd: l}.WithDefaults()), func(w object.Watch) bool { return len(w.Names) > 0 })
@@ -114,7 +114,7 @@ func markInSpec(o object.Object) string {
 }
 
 // No mark of ours is on a pod template: to give an object up, or to take it over, rolls nothing.
-func TestPodTemplatesCarryNoMarks(t *testing.T) {
+func TestPodTemplatesHaveNoMarks(t *testing.T) {
 	found := 0
 	for _, file := range archives(t) {
 		for _, want := range read(t, file).ends {

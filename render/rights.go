@@ -14,12 +14,12 @@ func rights(b *builder) {
 	account := object.Key{Kind: "ServiceAccount", Namespace: ns, Name: linkerd.Controller(b.target())}
 
 	sa := coreac.ServiceAccount(account.Name, ns)
-	b.add(b.right(account, &sa.ObjectMetaApplyConfiguration), sa)
+	b.add(b.rightsIdentity(account, &sa.ObjectMetaApplyConfiguration), sa)
 
 	name := linkerd.LocalAccess(b.target())
 	crb := rbacac.ClusterRoleBinding(name).
 		WithRoleRef(roleRef("ClusterRole", linkerd.LocalAccessRole)).WithSubjects(subject(account))
-	b.add(b.right(object.Key{Group: rbacGroup, Kind: "ClusterRoleBinding", Name: name}, &crb.ObjectMetaApplyConfiguration), crb)
+	b.add(b.rightsIdentity(object.Key{Group: rbacGroup, Kind: "ClusterRoleBinding", Name: name}, &crb.ObjectMetaApplyConfiguration), crb)
 
 	name = linkerd.ReadCredentials(b.target())
 	role := rbacac.Role(name, ns).WithRules(
@@ -28,10 +28,10 @@ func rights(b *builder) {
 		rule(linkerd.Group, []string{"links/status"}, "update", "patch"),
 		rule("coordination.k8s.io", []string{"leases"}, "create", "get", "update", "patch"),
 	)
-	b.add(b.right(object.Key{Group: rbacGroup, Kind: "Role", Namespace: ns, Name: name}, &role.ObjectMetaApplyConfiguration), role)
+	b.add(b.rightsIdentity(object.Key{Group: rbacGroup, Kind: "Role", Namespace: ns, Name: name}, &role.ObjectMetaApplyConfiguration), role)
 
 	rb := rbacac.RoleBinding(name, ns).WithRoleRef(roleRef("Role", name)).WithSubjects(subject(account))
-	b.add(b.right(object.Key{Group: rbacGroup, Kind: "RoleBinding", Namespace: ns, Name: name}, &rb.ObjectMetaApplyConfiguration), rb)
+	b.add(b.rightsIdentity(object.Key{Group: rbacGroup, Kind: "RoleBinding", Namespace: ns, Name: name}, &rb.ObjectMetaApplyConfiguration), rb)
 }
 
 func rule(group string, resources []string, verbs ...string) *rbacac.PolicyRuleApplyConfiguration {

@@ -30,7 +30,7 @@ func TestServerTakesGoldens(t *testing.T) {
 	if os.Getenv("LINKWRIGHT_CLUSTERS") == "" {
 		t.Skip("LINKWRIGHT_CLUSTERS is not set")
 	}
-	client := dressedServer(t)
+	client := serverWithLinkerd(t)
 	known := map[string]object.Record{}
 	for _, file := range archives(t) {
 		for _, end := range read(t, file).ends {
@@ -40,7 +40,7 @@ func TestServerTakesGoldens(t *testing.T) {
 					continue
 				}
 				ensureNamespace(t, client, o.Key.Namespace)
-				known[body] = taken(t, client, file, o)
+				known[body] = applied(t, client, file, o)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func managed(t *testing.T, known map[string]object.Record) {
 	}
 }
 
-func dressedServer(t *testing.T) dynamic.Interface {
+func serverWithLinkerd(t *testing.T) dynamic.Interface {
 	t.Helper()
 	testbed.Need(t)
 	bed, err := testbed.Start(t.Context(), testbed.Options{Names: []string{"east"}, Light: true})
@@ -119,8 +119,8 @@ func ensureNamespace(t *testing.T, client dynamic.Interface, name string) {
 	}
 }
 
-// taken tries one object and gives the record of what would be there.
-func taken(t *testing.T, client dynamic.Interface, file string, o object.Object) object.Record {
+// applied tries one object and gives the record of what would be there.
+func applied(t *testing.T, client dynamic.Interface, file string, o object.Object) object.Record {
 	t.Helper()
 	live, err := dryRun(t.Context(), client, o)
 	if err != nil {

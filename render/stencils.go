@@ -11,15 +11,14 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// stencils are of the shapes seen last: links of one source mostly differ by their target's name, and are then filled in,
-// not encoded. What is kept never changes what is rendered.
-type stencils struct{ shapes atomic.Pointer[[]shaped] }
+// stencilCache has the most recent shapes. Links of one source mostly differ only in their target's name, which is then filled in
+// instead of encoding the objects again. The result is the same.
+type stencilCache struct{ shapes atomic.Pointer[[]cachedShape] }
 
-// mostShapes bounds what is kept: meshes have one each.
-const mostShapes = 8
+// maxShapes bounds the cache: a mesh has one shape.
+const maxShapes = 8
 
-// shape is all that a link's controller and its rights depend on, but the target's name: they are rendered from nothing
-// else.
+// shape is all that a link's controller and its rights depend on, except the target's name.
 type shape struct {
 	owner       string
 	linkerd     api.Linkerd // of the source
@@ -30,13 +29,13 @@ type shape struct {
 	probe       string // its port
 }
 
-// shaped is what was cut of a shape; none: its objects must be encoded each time.
-type shaped struct {
-	shape shape
-	cuts  []object.Stencil
+// cachedShape are the stencils of a shape; none: its objects must be encoded each time.
+type cachedShape struct {
+	shape    shape
+	stencils []object.Stencil
 }
 
-// targetWord stands for the target's name: no name of a cluster reads so.
+// targetWord is the placeholder of the target's name: no valid name of a cluster looks like it.
 const targetWord = "~target~"
 
 func shapeOf(owner string, in Input) shape {
@@ -62,26 +61,26 @@ func (s *shape) objects(target api.ClusterName) ([]object.Object, error) {
 	return b.objects, b.err
 }
 
-// controlled renders a link's controller, its rights and its probe.
-func (r Renderer) controlled(b *builder) {
+// controllerObjects renders a link's controller, its rights and its probe.
+func (r Renderer) controllerObjects(b *builder) {
 	s, target := shapeOf(b.owner, b.Input), b.target()
-	known, ok := r.known.find(&s)
-	for _, cut := range known.cuts {
+	known, ok := r.cache.get(&s)
+	for _, cut := range known.stencils {
 		b.objects = append(b.objects, cut.Fill(string(target)))
 	}
-	if len(known.cuts) > 0 || b.err != nil {
+	if len(known.stencils) > 0 || b.err != nil {
 		return
 	}
 	made, err := s.objects(target)
 	if b.err = err; err == nil && !ok {
-		r.known.keep(shaped{s, s.cut(target, made)})
+		r.cache.put(cachedShape{s, s.stencilsFor(target, made)})
 	}
 	b.objects = append(b.objects, made...)
 }
 
-// cut makes stencils, and tries them on objects that were made without; none if they differ, because the word stands in
-// the shape itself.
-func (s *shape) cut(target api.ClusterName, made []object.Object) []object.Stencil {
+// stencilsFor makes stencils, and compares their result with objects that were made without; it returns none if they differ, because
+// the placeholder is in the shape itself.
+func (s *shape) stencilsFor(target api.ClusterName, made []object.Object) []object.Stencil {
 	samples, err := s.objects(targetWord)
 	if err != nil || len(samples) != len(made) {
 		return nil
@@ -89,7 +88,7 @@ func (s *shape) cut(target api.ClusterName, made []object.Object) []object.Stenc
 	var out []object.Stencil
 	for i, sample := range samples {
 		cut, ok := object.NewStencil(sample, targetWord)
-		if !ok || !same(cut.Fill(string(target)), made[i]) {
+		if !ok || !equal(cut.Fill(string(target)), made[i]) {
 			return nil
 		}
 		out = append(out, cut)
@@ -97,14 +96,14 @@ func (s *shape) cut(target api.ClusterName, made []object.Object) []object.Stenc
 	return out
 }
 
-func same(a, b object.Object) bool {
+func equal(a, b object.Object) bool {
 	return a.Key == b.Key && a.Digest == b.Digest && bytes.Equal(a.Body.Bytes(), b.Body.Bytes())
 }
 
-// find returns what is known of a shape; false: nothing yet, and it may be kept.
-func (s *stencils) find(of *shape) (shaped, bool) {
+// get returns the cached shape; false: there is none.
+func (s *stencilCache) get(of *shape) (cachedShape, bool) {
 	if s == nil {
-		return shaped{}, true
+		return cachedShape{}, true
 	}
 	if all := s.shapes.Load(); all != nil {
 		for _, known := range *all {
@@ -113,16 +112,16 @@ func (s *stencils) find(of *shape) (shaped, bool) {
 			}
 		}
 	}
-	return shaped{}, false
+	return cachedShape{}, false
 }
 
-// keep adds a shape, in the place of the oldest where there are too many. What another keeps at the same moment may be
-// lost, and is cut anew.
-func (s *stencils) keep(added shaped) {
-	all := []shaped{added}
-	if old := s.shapes.Load(); old != nil {
-		all = append(all, *old...)
+// put adds a shape and drops the oldest if there are too many. A shape that another goroutine adds at the same moment may be
+// lost; it is made again.
+func (s *stencilCache) put(added cachedShape) {
+	all := []cachedShape{added}
+	if previous := s.shapes.Load(); previous != nil {
+		all = append(all, *previous...)
 	}
-	all = all[:min(len(all), mostShapes)]
+	all = all[:min(len(all), maxShapes)]
 	s.shapes.Store(&all)
 }

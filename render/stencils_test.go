@@ -34,7 +34,7 @@ func TestFilledAsEncoded(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if shapes := remembers.known.shapes.Load(); shapes == nil || len(*shapes) != mostShapes {
+	if shapes := remembers.cache.shapes.Load(); shapes == nil || len(*shapes) != maxShapes {
 		t.Errorf("kept %v", shapes)
 	}
 	if t.Failed() {
@@ -49,7 +49,7 @@ func checkFilled(t *testing.T, got, want object.Wanted) {
 		return
 	}
 	for i, o := range got.Objects {
-		if w := want.Objects[i]; !same(o, w) || o.Version != w.Version || o.Phase != w.Phase {
+		if w := want.Objects[i]; !equal(o, w) || o.Version != w.Version || o.Phase != w.Phase {
 			t.Errorf("Source: got %s %x\n%s\nwant %s %x\n%s", o.Key, o.Digest, o.Body.Bytes(), w.Key, w.Digest, w.Body.Bytes())
 		}
 	}

@@ -12,7 +12,7 @@ const rbacGroup = "rbac.authorization.k8s.io"
 // bound says in CEL that a binding gives a role to accounts of a prefix alone; in is a condition on each subject, s.
 func bound(kind, role, in, prefix string) string {
 	return fmt.Sprintf(`object.roleRef.kind == %s && object.roleRef.name == %s && has(object.subjects) && object.subjects.all(s, s.kind == "ServiceAccount" && %s && %s)`,
-		quoted(kind), role, in, starts("s.name", prefix))
+		quoted(kind), role, in, startsWith("s.name", prefix))
 }
 
 // unchanged says in CEL that a request gives nobody more: it deletes, or leaves what a binding says as it is.
@@ -21,19 +21,19 @@ const unchanged = `(request.operation == "DELETE" || request.operation == "UPDAT
 
 // clusterRoleBindings: of links' accounts to the role of a source in its target, and of controllers to the role of a controller.
 func clusterRoleBindings(a Account) rules {
-	access := object.AccessNamespace + "." + a.ours()
+	access := object.AccessNamespace + "." + a.namePrefix()
 	local, legacy := linkerd.LocalAccess(""), linkerd.LegacyLocalAccess("")
 	return rules{
 		resource: rbacGroup + "/clusterrolebindings", verbs: written(),
 		checks: []check{
 			{
-				starts("variables.name", access, local, legacy),
+				startsWith("variables.name", access, local, legacy),
 				"linkwright writes only the ClusterRoleBindings of links: " + access + "* and " + local + "*",
 			},
 			{
-				unchanged + " || " + starts("variables.name", access) + " && " +
-					bound("ClusterRole", quoted(linkerd.RemoteAccessRole), `s.namespace == "`+object.AccessNamespace+`"`, a.ours()) + " || " +
-					starts("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), a.inMulticluster("s.namespace"), linkerd.Controller("")),
+				unchanged + " || " + startsWith("variables.name", access) + " && " +
+					bound("ClusterRole", quoted(linkerd.RemoteAccessRole), `s.namespace == "`+object.AccessNamespace+`"`, a.namePrefix()) + " || " +
+					startsWith("variables.name", local) + " && " + bound("ClusterRole", quoted(linkerd.LocalAccessRole), a.inMulticluster("s.namespace"), linkerd.Controller("")),
 				"a ClusterRoleBinding of a link gives Linkerd's role to the link's account",
 			},
 		},
@@ -43,7 +43,7 @@ func clusterRoleBindings(a Account) rules {
 // ofControllers checks the name of a controller's Role or RoleBinding.
 func ofControllers(kinds string) check {
 	return check{
-		starts("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
+		startsWith("variables.name", linkerd.ReadCredentials(""), linkerd.LegacyReadCredentials("")),
 		"linkwright writes only the " + kinds + " of links' controllers",
 	}
 }

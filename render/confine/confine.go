@@ -1,7 +1,7 @@
-// Package confine answers: what may linkwright's account do that RBAC cannot say? It renders the validating admission policies by which
-// linkwright confines itself: RBAC knows no prefixes of names, no types, and no fields.
+// Package confine renders the validating admission policies by which linkwright confines its own account. They restrict what RBAC
+// cannot: prefixes of names, types and fields.
 //
-// The operator's login installs them. linkwright's account has no right on them.
+// The operator's login installs them. linkwright's account may not change them.
 package confine
 
 import (
@@ -18,33 +18,33 @@ import (
 	"github.com/linkwright/linkwright/render/linkerd"
 )
 
-// Account is whom policies confine in one cluster.
+// Account is the account that policies confine in one cluster.
 type Account struct {
 	Owner           string
 	Namespace, Name string // of its ServiceAccount
 	Home            string // namespace of access Secrets, lease and record, if the cluster is the management cluster, too; empty: Namespace
 	Multicluster    string // namespace of links there
-	// Images are prefixes of controllers' images that are allowed beside Linkerd's own: each ends where a part of an image's name does.
+	// Images are allowed prefixes of controllers' images beside Linkerd's own. Each ends at the end of a part of an image's name.
 	Images []string
 }
 
 // prefix is that of a ServiceAccount's name as API servers know it.
 const prefix = "system:serviceaccount:"
 
-// User is the account's name as API servers know it.
+// User is the account's user name.
 func (a Account) User() string { return prefix + a.Namespace + ":" + a.Name }
 
-// Condition says in CEL whose requests policies judge.
+// Condition is the CEL condition that limits policies to the account's requests.
 func (a Account) Condition() string { return "request.userInfo.username == " + quoted(a.User()) }
 
-// Object is a policy, or the binding that has it enforced, as it is written.
+// Object is a policy, or the binding that enforces it.
 type Object struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata `json:"metadata"`
 	Spec            any      `json:"spec"`
 }
 
-// Metadata names an object, and tells by a label whose it is, so that it can be deleted with the others.
+// Metadata names an object, and has the label of the installation, by which all of them can be deleted.
 type Metadata struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels"`
@@ -71,7 +71,7 @@ func (a Account) object(kind, name string, spec any) Object {
 	return Object{metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}, meta, spec}
 }
 
-// rules are what one policy says of one resource.
+// rules are the checks of one policy for one resource.
 type rules struct {
 	resource  string // group/plural, with the subresource
 	verbs     []admissionv1.OperationType
@@ -79,7 +79,7 @@ type rules struct {
 	checks    []check
 }
 
-// check is an expression of CEL that must hold, and what an account is told where it does not.
+// check is a CEL expression that must hold, and the message if it does not.
 type check struct{ expression, message string }
 
 // name is that of the resource, fit for the name of an object.
@@ -119,8 +119,8 @@ func written() []admissionv1.OperationType {
 // quoted is a literal of CEL.
 func quoted(text string) string { return strconv.Quote(text) }
 
-// starts says in CEL that an expression begins with one of some texts.
-func starts(expression string, prefixes ...string) string {
+// startsWith is the CEL expression that a text begins with one of some prefixes.
+func startsWith(expression string, prefixes ...string) string {
 	var out []string
 	for _, p := range prefixes {
 		out = append(out, fmt.Sprintf("%s.startsWith(%s)", expression, quoted(p)))
@@ -128,17 +128,17 @@ func starts(expression string, prefixes ...string) string {
 	return "(" + strings.Join(out, " || ") + ")"
 }
 
-// same says in CEL that two maps are equal but for one key.
-func same(now, was, key string) string {
+// equalExcept is the CEL expression that two maps are equal except for one key.
+func equalExcept(now, was, key string) string {
 	return fmt.Sprintf("%[1]s.all(k, k == %[3]s || k in %[2]s && %[1]s[k] == %[2]s[k]) && %[2]s.all(k, k == %[3]s || k in %[1]s)", now, was, quoted(key))
 }
 
-// mapOf is a map of a live object in CEL, empty where it is absent; in is what has it.
-func mapOf(in, field string) string {
+// mapOrEmpty is a map of a live object in CEL, empty where it is absent; in is what has it.
+func mapOrEmpty(in, field string) string {
 	return fmt.Sprintf("%s != null && has(%s.metadata.%s) ? %s.metadata.%s : {}", in, in, field, in, field)
 }
 
-// images is a regular expression (RE2) for the images that controllers may run.
+// images is the regular expression (RE2) of the images that controllers may run.
 func (a Account) images() string {
 	var out []string
 	for _, p := range append([]string{linkerd.ControllerImage}, a.Images...) {

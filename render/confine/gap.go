@@ -11,7 +11,7 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// Watches show all policies of a cluster with their bindings, each by a digest of its spec.
+// Watches are for all policies of a cluster with their bindings, each with a digest of its spec.
 func Watches() (out []object.Watch) {
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 		v := admissionv1.SchemeGroupVersion
@@ -20,20 +20,20 @@ func Watches() (out []object.Watch) {
 	return out
 }
 
-// As gives the account the name by which an API server knows it; false: it is no ServiceAccount, which policies could be for.
+// As sets the account's name from a user name; false: the user is no ServiceAccount, so policies cannot confine it.
 func (a Account) As(user string) (Account, bool) {
 	namespace, name, ok := strings.Cut(strings.TrimPrefix(user, prefix), ":")
 	a.Namespace, a.Name = namespace, name
 	return a, ok && strings.HasPrefix(user, prefix)
 }
 
-// Expected is what confines an account: what must be there, each with the digest of its spec, in a fixed order.
+// Expected are the policies and bindings of an account, each with the digest of its spec, in a fixed order.
 type Expected []struct {
 	key    object.Key
 	digest uint64
 }
 
-// Expect returns what confines the account.
+// Expect returns the policies and bindings of the account.
 func Expect(a Account) (out Expected) {
 	for _, o := range Objects(a) {
 		raw, _ := json.Marshal(o) //nolint:errchkjson // it is made of strings, numbers and lists of them: it encodes
@@ -45,8 +45,8 @@ func Expect(a Account) (out Expected) {
 	return out
 }
 
-// Gap says in words why what a cluster has does not confine the account; empty: it does. What the account may not read is a gap, too:
-// nobody knows of it.
+// Gap returns why a cluster's policies do not confine the account; empty: they do. Policies that the account may not read are a gap,
+// too:
 //
 //	policies are not served    Kubernetes before 1.30
 //	they may not be read       the rights lack it

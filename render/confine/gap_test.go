@@ -8,8 +8,8 @@ import (
 	"github.com/linkwright/linkwright/object"
 )
 
-// shown is a cluster that has what confines an account.
-func shown(t *testing.T, a Account) object.Observation {
+// observationOf is a cluster that has what confines an account.
+func observationOf(t *testing.T, a Account) object.Observation {
 	t.Helper()
 	e := object.Observation{}.Edit()
 	for _, o := range Objects(a) {
@@ -25,7 +25,7 @@ func shown(t *testing.T, a Account) object.Observation {
 // What a cluster lacks of what confines an account is told, also that nobody knows.
 func TestGap(t *testing.T) {
 	a := account("linkwright")
-	all, secrets := shown(t, a), object.Key{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding", Name: "linkwright.secrets"}
+	all, secrets := observationOf(t, a), object.Key{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding", Name: "linkwright.secrets"}
 	edited := func(do func(*object.Edit)) object.Observation {
 		e := all.Edit()
 		do(e)
@@ -41,8 +41,8 @@ func TestGap(t *testing.T) {
 	}{
 		"confined":                {all, ""},
 		"nothing":                 {object.Observation{}, "no admission policy confines linkwright's account"},
-		"of another account":      {shown(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are of another version or other flags of linkwright (11"},
-		"of another installation": {shown(t, account("other")), "no admission policy confines"},
+		"of another account":      {observationOf(t, Account{Owner: "linkwright", Namespace: "ops", Name: "other", Multicluster: "mc"}), "are of another version or other flags of linkwright (11"},
+		"of another installation": {observationOf(t, account("other")), "no admission policy confines"},
 		"not bound":               {edited(func(e *object.Edit) { e.Drop(secrets) }), "are missing (1, the first is ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io linkwright.secrets)"},
 		"being deleted":           {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Going: true}, object.Body{}) }), "are missing (1"},
 		"altered":                 {edited(func(e *object.Edit) { e.Put(secrets, object.Record{UID: "x", Digest: 1}, object.Body{}) }), "are of another version or other flags of linkwright (1"},

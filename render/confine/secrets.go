@@ -16,11 +16,13 @@ const (
 	noAnnotation = `!has(variables.one.metadata.annotations) || `
 )
 
-// ours is the prefix of the names of accounts, tokens and inventories.
-func (a Account) ours() string { return a.Owner + "." }
+// namePrefix is the prefix of the names of accounts, tokens and inventories.
+func (a Account) namePrefix() string { return a.Owner + "." }
 
-// home says in CEL that a request is about the namespace of access Secrets, lease and record.
-func (a Account) home() string { return "request.namespace == " + quoted(cmp.Or(a.Home, a.Namespace)) }
+// inHomeNamespace says in CEL that a request is about the namespace of access Secrets, lease and record.
+func (a Account) inHomeNamespace() string {
+	return "request.namespace == " + quoted(cmp.Or(a.Home, a.Namespace))
+}
 
 // secrets: a token Secret of any account but those of links would give that account's token away. One with a name of Linkerd's issuer
 // would be read as its key.
@@ -29,18 +31,18 @@ func secrets(a Account) rules {
 	account := `variables.one.metadata.annotations["` + corev1.ServiceAccountNameKey + `"]`
 	return rules{
 		resource: "/secrets", verbs: written(),
-		variables: append(annotated(),
-			admissionv1.Variable{Name: "credentials", Expression: "!(" + inAccess + ") && " + starts("variables.name", linkerd.Credentials(""))}, // also in the management cluster's namespace
+		variables: append(annotationVariables(),
+			admissionv1.Variable{Name: "credentials", Expression: "!(" + inAccess + ") && " + startsWith("variables.name", linkerd.Credentials(""))}, // also in the management cluster's namespace
 			admissionv1.Variable{Name: "kubeconfig", Expression: kubeconfigOf("object")}, admissionv1.Variable{Name: "oldKubeconfig", Expression: kubeconfigOf("oldObject")},
 		),
 		checks: []check{
 			{
-				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", names(marks.OfPods(), marks.Copies())...) + ")",
+				"variables.annotations.all(k, " + sameValue("oldAnnotations", "annotations") + " || !" + startsWith("k", names(marks.OfPods(), marks.Copies())...) + ")",
 				"a Secret of a link has no annotation by which a tool would copy or fill it",
 			},
 			{
-				a.home() + " || (" + inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Credentials("")) + ")",
-				"linkwright writes only Secrets of links: " + linkerd.Credentials("<target>") + ", and " + a.ours() + "* in " + object.AccessNamespace,
+				a.inHomeNamespace() + " || (" + inAccess + " ? " + startsWith("variables.name", a.namePrefix()) + " : " + startsWith("variables.name", linkerd.Credentials("")) + ")",
+				"linkwright writes only Secrets of links: " + linkerd.Credentials("<target>") + ", and " + a.namePrefix() + "* in " + object.AccessNamespace,
 			},
 			{
 				`!variables.credentials || variables.one.type == "` + linkerd.KubeconfigSecretType + `"`,
@@ -52,17 +54,17 @@ func secrets(a Account) rules {
 			},
 			{
 				`variables.credentials || variables.one.type == "Opaque" || ` + inAccess + " && " + token +
-					" && has(variables.one.metadata.annotations) && " + quoted(corev1.ServiceAccountNameKey) + " in variables.one.metadata.annotations && " + starts(account, a.ours()),
-				"a Secret holds a token only of an account " + a.ours() + "* of a link",
+					" && has(variables.one.metadata.annotations) && " + quoted(corev1.ServiceAccountNameKey) + " in variables.one.metadata.annotations && " + startsWith(account, a.namePrefix()),
+				"a Secret holds a token only of an account " + a.namePrefix() + "* of a link",
 			},
 		},
 	}
 }
 
-// annotated are the annotations of an object, now and before.
-func annotated() []admissionv1.Variable {
+// annotationVariables are the annotations of an object, now and before.
+func annotationVariables() []admissionv1.Variable {
 	return []admissionv1.Variable{
-		{Name: "annotations", Expression: mapOf("object", "annotations")}, {Name: "oldAnnotations", Expression: mapOf("oldObject", "annotations")},
+		{Name: "annotations", Expression: mapOrEmpty("object", "annotations")}, {Name: "oldAnnotations", Expression: mapOrEmpty("oldObject", "annotations")},
 	}
 }
 
@@ -70,14 +72,14 @@ func annotated() []admissionv1.Variable {
 func accounts(a Account) rules {
 	return rules{
 		resource: "/serviceaccounts", verbs: written(),
-		variables: annotated(),
+		variables: annotationVariables(),
 		checks: []check{
 			{
-				inAccess + " ? " + starts("variables.name", a.ours()) + " : " + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
+				inAccess + " ? " + startsWith("variables.name", a.namePrefix()) + " : " + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
 				"linkwright writes only accounts of links, and of their controllers",
 			},
 			{
-				"variables.annotations.all(k, " + kept("oldAnnotations", "annotations") + " || !" + starts("k", marks.Clouds()...) + ")",
+				"variables.annotations.all(k, " + sameValue("oldAnnotations", "annotations") + " || !" + startsWith("k", marks.Clouds()...) + ")",
 				"an account of a link has no cloud credentials",
 			},
 		},
@@ -89,8 +91,8 @@ func tokens(a Account) rules {
 	return rules{
 		resource: "/serviceaccounts/token", verbs: []admissionv1.OperationType{admissionv1.Create},
 		checks: []check{{
-			"request.namespace == " + quoted(a.Namespace) + " && request.name == " + quoted(a.Name) + " || " + inAccess + " && " + starts("request.name", a.ours()) +
-				` && has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == "Secret" && ` + starts("object.spec.boundObjectRef.name", a.ours()),
+			"request.namespace == " + quoted(a.Namespace) + " && request.name == " + quoted(a.Name) + " || " + inAccess + " && " + startsWith("request.name", a.namePrefix()) +
+				` && has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == "Secret" && ` + startsWith("object.spec.boundObjectRef.name", a.namePrefix()),
 			"linkwright requests tokens only for accounts of links, bound to a Secret, and for its own account",
 		}},
 	}
@@ -101,21 +103,21 @@ func configMaps(a Account) rules {
 	return rules{
 		resource: "/configmaps", verbs: written(),
 		checks: []check{{
-			inAccess + " && " + starts("variables.name", a.ours()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.home() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
+			inAccess + " && " + startsWith("variables.name", a.namePrefix()) + " || " + a.inMulticluster("request.namespace") + ` && variables.name != "kube-root-ca.crt" || ` + a.inHomeNamespace() + " && variables.name == " + quoted(object.Manager(a.Owner)+"-fleet"),
 			"linkwright writes only its inventories, and its record of clusters",
 		}},
 	}
 }
 
-// lease is the name of an installation's own; those of single clusters begin with it.
-func (a Account) lease() string { return "linkwright-" + a.Owner }
+// leaseName is the name of an installation's own; those of single clusters begin with it.
+func (a Account) leaseName() string { return "linkwright-" + a.Owner }
 
 // leases: those of links' controllers, and its own.
 func leases(a Account) rules {
 	return rules{
 		resource: "coordination.k8s.io/leases", verbs: written(),
 		checks: []check{{
-			a.home() + " && (variables.name == " + quoted(a.lease()) + " || " + starts("variables.name", a.lease()+"-") + ") || " + starts("variables.name", linkerd.Lease("")),
+			a.inHomeNamespace() + " && (variables.name == " + quoted(a.leaseName()) + " || " + startsWith("variables.name", a.leaseName()+"-") + ") || " + startsWith("variables.name", linkerd.Lease("")),
 			"linkwright writes only its own lease, and those of links' controllers",
 		}},
 	}

@@ -8,7 +8,7 @@ import (
 
 // probes says in CEL that a request is about the probe of a link, in the namespace of links.
 func (a Account) probes() string {
-	return a.inMulticluster("request.namespace") + " && " + starts("variables.name", linkerd.ProbeService(""))
+	return a.inMulticluster("request.namespace") + " && " + startsWith("variables.name", linkerd.ProbeService(""))
 }
 
 // inMulticluster says in CEL that an expression is the namespace of links.
@@ -23,10 +23,10 @@ func services(a Account) rules {
 	return rules{
 		resource: "/services", verbs: written(),
 		variables: []admissionv1.Variable{
-			{Name: "labels", Expression: mapOf("object", "labels")},
-			{Name: "oldLabels", Expression: mapOf("oldObject", "labels")},
-			{Name: "annotations", Expression: mapOf("object", "annotations")},
-			{Name: "oldAnnotations", Expression: mapOf("oldObject", "annotations")},
+			{Name: "labels", Expression: mapOrEmpty("object", "labels")},
+			{Name: "oldLabels", Expression: mapOrEmpty("oldObject", "labels")},
+			{Name: "annotations", Expression: mapOrEmpty("object", "annotations")},
+			{Name: "oldAnnotations", Expression: mapOrEmpty("oldObject", "annotations")},
 			{Name: "probe", Expression: a.probes()},
 		},
 		checks: []check{
@@ -36,7 +36,7 @@ func services(a Account) rules {
 			},
 			{
 				`variables.probe || request.operation != "UPDATE" || object.spec == oldObject.spec && variables.labels == variables.oldLabels && ` +
-					same("variables.annotations", "variables.oldAnnotations", linkerd.RemoteDiscovery),
+					equalExcept("variables.annotations", "variables.oldAnnotations", linkerd.RemoteDiscovery),
 				"linkwright changes only one annotation of a mirror: " + linkerd.RemoteDiscovery,
 			},
 			{
@@ -53,7 +53,7 @@ func endpoints(a Account) rules {
 	return rules{
 		resource: "/endpoints", verbs: written(),
 		variables: []admissionv1.Variable{
-			{Name: "oldLabels", Expression: mapOf("oldObject", "labels")},
+			{Name: "oldLabels", Expression: mapOrEmpty("oldObject", "labels")},
 			{Name: "probe", Expression: a.probes()},
 		},
 		checks: []check{{

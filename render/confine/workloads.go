@@ -38,8 +38,8 @@ func deployments(a Account) rules {
 			{Name: "marks", Expression: `"annotations" in variables.meta ? variables.meta.annotations : {}`},
 			{Name: "oldMarks", Expression: `oldObject != null && "annotations" in variables.oldMeta ? variables.oldMeta.annotations : {}`},
 			{Name: "oldPodLabels", Expression: `oldObject != null && "labels" in variables.oldMeta ? variables.oldMeta.labels : {}`},
-			{Name: "headMarks", Expression: mapOf("object", "annotations")},
-			{Name: "oldHeadMarks", Expression: mapOf("oldObject", "annotations")},
+			{Name: "headMarks", Expression: mapOrEmpty("object", "annotations")},
+			{Name: "oldHeadMarks", Expression: mapOrEmpty("oldObject", "annotations")},
 			{Name: "target", Expression: `variables.name.replace("` + linkerd.Controller("") + `", "", 1)`},
 			{Name: "pod", Expression: "object.spec.template.spec"},
 			{Name: "podFields", Expression: "dyn(object.spec.template.spec)"},
@@ -52,15 +52,15 @@ func deployments(a Account) rules {
 		},
 		checks: append([]check{
 			{
-				destination + ` ? request.operation == "UPDATE" : ` + starts("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
+				destination + ` ? request.operation == "UPDATE" : ` + startsWith("variables.name", linkerd.Controller(""), linkerd.LegacyController("")),
 				"linkwright changes only the Deployments of links' controllers, and " + linkerd.DestinationName,
 			},
 			{
 				"!(" + destination + ` && request.operation == "UPDATE") || (` +
-					same("variables.spec", "variables.oldSpec", "template") + " && " +
-					same("variables.template", "variables.oldTemplate", "metadata") + " && " +
-					same("variables.meta", "variables.oldMeta", "annotations") + " && " +
-					same("variables.marks", "variables.oldMarks", told) +
+					equalExcept("variables.spec", "variables.oldSpec", "template") + " && " +
+					equalExcept("variables.template", "variables.oldTemplate", "metadata") + " && " +
+					equalExcept("variables.meta", "variables.oldMeta", "annotations") + " && " +
+					equalExcept("variables.marks", "variables.oldMarks", told) +
 					` && ["labels", "annotations", "ownerReferences", "finalizers"].all(k, (k in variables.head) == (k in variables.oldHead) && ` +
 					`(!(k in variables.head) || variables.head[k] == variables.oldHead[k])))`,
 				"linkwright changes only the annotation " + told + " in the pod template of " + linkerd.DestinationName,
@@ -69,12 +69,12 @@ func deployments(a Account) rules {
 	}
 }
 
-// only says in CEL that a map, or an object taken for one, has no keys but these.
-func only(what string, keys ...string) string {
-	return fmt.Sprintf("%s.all(k, k in [%s])", what, listed(keys))
+// onlyKeys says in CEL that a map, or an object taken for one, has no keys but these.
+func onlyKeys(what string, keys ...string) string {
+	return fmt.Sprintf("%s.all(k, k in [%s])", what, celList(keys))
 }
 
-func listed(words []string) string {
+func celList(words []string) string {
 	quotedWords := make([]string, len(words))
 	for i, w := range words {
 		quotedWords[i] = quoted(w)
@@ -87,10 +87,10 @@ func listed(words []string) string {
 func pods(a Account, controller func(string) string) []check {
 	return []check{
 		{
-			controller(`variables.podFields.all(k, k in variables.oldPod && variables.oldPod[k] == variables.podFields[k] || k in [` + listed(podFields()) + `]) && has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name` +
+			controller(`variables.podFields.all(k, k in variables.oldPod && variables.oldPod[k] == variables.podFields[k] || k in [` + celList(podFields()) + `]) && has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName == variables.name` +
 				` && (!has(variables.pod.serviceAccount) || variables.pod.serviceAccount == variables.name)` +
 				` && (!has(variables.pod.schedulerName) || variables.pod.schedulerName == "default-scheduler")` +
-				` && (!has(variables.pod.securityContext) || ` + only("dyn(variables.pod.securityContext)", "seccompProfile") +
+				` && (!has(variables.pod.securityContext) || ` + onlyKeys("dyn(variables.pod.securityContext)", "seccompProfile") +
 				` && (!has(variables.pod.securityContext.seccompProfile) || variables.pod.securityContext.seccompProfile.type == "RuntimeDefault"))`),
 			"a link's controller runs as the account of its own name, without access to its node, and only with fields that linkwright renders",
 		},
@@ -106,14 +106,14 @@ func pods(a Account, controller func(string) string) []check {
 			"a link's controller mounts only its own account's token",
 		},
 		{
-			controller("variables.containers.all(c, dyn(c).all(k, variables.oldContainers.exists(o, o.name == c.name && k in dyn(o) && dyn(o)[k] == dyn(c)[k]) || k in [" + listed(containerFields()) + "]) && " +
-				probed("c.livenessProbe") + " && " + probed("c.readinessProbe") + " && " + probed("c.startupProbe") +
+			controller("variables.containers.all(c, dyn(c).all(k, variables.oldContainers.exists(o, o.name == c.name && k in dyn(o) && dyn(o)[k] == dyn(c)[k]) || k in [" + celList(containerFields()) + "]) && " +
+				harmlessProbe("c.livenessProbe") + " && " + harmlessProbe("c.readinessProbe") + " && " + harmlessProbe("c.startupProbe") +
 				" && (!has(c.ports) || c.ports.all(p, !has(p.hostPort) && !has(p.hostIP)))" +
 				` && (!has(c.terminationMessagePath) || c.terminationMessagePath == "/dev/termination-log") && (!has(c.terminationMessagePolicy) || c.terminationMessagePolicy == "File"))`),
 			"a link's controller runs only the command of its image, reads no Secret or ConfigMap, is probed at its own address, and has no port of its node",
 		},
 		{
-			controller("variables.containers.all(c, has(c.securityContext) && " + only("dyn(c.securityContext)", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
+			controller("variables.containers.all(c, has(c.securityContext) && " + onlyKeys("dyn(c.securityContext)", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
 				"runAsNonRoot", "runAsUser", "runAsGroup", "capabilities", "seccompProfile") +
 				" && has(c.securityContext.allowPrivilegeEscalation) && !c.securityContext.allowPrivilegeEscalation && has(c.securityContext.runAsNonRoot) && c.securityContext.runAsNonRoot" +
 				" && (!has(c.securityContext.runAsUser) || c.securityContext.runAsUser > 0)" +
@@ -122,17 +122,17 @@ func pods(a Account, controller func(string) string) []check {
 			"a link's controller has no privileges",
 		},
 		{
-			controller(`variables.marks.all(k, ` + kept("oldMarks", "marks") + ` || k in ["linkerd.io/inject", "config.alpha.linkerd.io/proxy-wait-before-exit-seconds", ` + listed(whole(marks.PodAnnotations(), marks.ProxySettings())) +
-				"] || " + starts("k", beginnings(marks.PodAnnotations(), marks.ProxySettings())...) + `) && (!("linkerd.io/inject" in variables.marks) || variables.marks["linkerd.io/inject"] == "enabled")`),
+			controller(`variables.marks.all(k, ` + sameValue("oldMarks", "marks") + ` || k in ["linkerd.io/inject", "config.alpha.linkerd.io/proxy-wait-before-exit-seconds", ` + celList(exactNames(marks.PodAnnotations(), marks.ProxySettings())) +
+				"] || " + startsWith("k", namePrefixes(marks.PodAnnotations(), marks.ProxySettings())...) + `) && (!("linkerd.io/inject" in variables.marks) || variables.marks["linkerd.io/inject"] == "enabled")`),
 			"a link's controller has no annotations by which other tools would change its pods",
 		},
 		{
-			controller("variables.headMarks.all(k, " + kept("oldHeadMarks", "headMarks") + ` || !k.startsWith("keel.sh/"))`),
+			controller("variables.headMarks.all(k, " + sameValue("oldHeadMarks", "headMarks") + ` || !k.startsWith("keel.sh/"))`),
 			"a link's controller has no annotations by which other tools would change its image",
 		},
 		{
-			controller("variables.podLabels.all(k, " + kept("oldPodLabels", "podLabels") + " || k == " + quoted(linkerd.ExtensionLabel) + ` || !k.startsWith("linkerd.io/") && !(k == "app" && variables.podLabels[k] == "linkerd-gateway") && !` +
-				starts("k", names(marks.OfPods(), marks.Clouds())...) + " && !k.lowerAscii().matches(" + quoted(strings.Join(marks.Suspects(), "|")) + "))"),
+			controller("variables.podLabels.all(k, " + sameValue("oldPodLabels", "podLabels") + " || k == " + quoted(linkerd.ExtensionLabel) + ` || !k.startsWith("linkerd.io/") && !(k == "app" && variables.podLabels[k] == "linkerd-gateway") && !` +
+				startsWith("k", names(marks.OfPods(), marks.Clouds())...) + " && !k.lowerAscii().matches(" + quoted(strings.Join(marks.Suspects(), "|")) + "))"),
 			"a link's controller has no labels by which other tools would change its pods",
 		},
 	}
@@ -159,23 +159,23 @@ func containerFields() []string {
 	}
 }
 
-// probed says in CEL that a probe of a container, if there is one, asks the container itself, and runs nothing.
-func probed(probe string) string {
+// harmlessProbe says in CEL that a probe of a container, if there is one, asks the container itself, and runs nothing.
+func harmlessProbe(probe string) string {
 	return fmt.Sprintf("(!has(%[1]s) || !has(%[1]s.exec) && (!has(%[1]s.httpGet) || !has(%[1]s.httpGet.host) && !has(%[1]s.httpGet.httpHeaders)) && (!has(%[1]s.tcpSocket) || !has(%[1]s.tcpSocket.host)))", probe)
 }
 
-// kept says in CEL that a key of a map has the value that it had before.
-func kept(was, now string) string {
+// sameValue says in CEL that a key of a map has the value that it had before.
+func sameValue(was, now string) string {
 	return fmt.Sprintf("k in variables.%[1]s && variables.%[1]s[k] == variables.%[2]s[k]", was, now)
 }
 
-// whole are the names that are no beginnings of others.
-func whole(lists ...[]string) []string {
+// exactNames are the names that are no beginnings of others.
+func exactNames(lists ...[]string) []string {
 	return slices.DeleteFunc(slices.Concat(lists...), func(name string) bool { return strings.HasSuffix(name, "/") })
 }
 
-// beginnings are the others.
-func beginnings(lists ...[]string) []string {
+// namePrefixes are the others.
+func namePrefixes(lists ...[]string) []string {
 	return slices.DeleteFunc(slices.Concat(lists...), func(name string) bool { return !strings.HasSuffix(name, "/") })
 }
 

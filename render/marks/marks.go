@@ -1,13 +1,14 @@
-// Package marks answers: which labels and annotations tell other programs what to make of an object, and which may people put on what
-// linkwright renders? The list is read by overlays and by the admission policies of linkwright's own account.
+// Package marks lists the labels and annotations that make other programs act on an object, and that overlays may not set on what
+// linkwright renders. Overlays and the admission policies of linkwright's own account use the list.
 package marks
 
 import "github.com/linkwright/linkwright/object"
 
-// Mark is a label or annotation that nobody but linkwright sets, and why. A name that ends in a slash or a dot is all that begin so.
+// Mark is a label or annotation that only linkwright may set, and why. A name that ends in a slash or a dot stands for all names that
+// begin with it.
 type Mark struct{ Name, Why string }
 
-// ByLinkerd is why nobody sets what Linkerd sets.
+// ByLinkerd is the reason for Linkerd's own marks.
 const ByLinkerd = "Linkerd finds its own objects by it"
 
 const (
@@ -21,7 +22,7 @@ const (
 	byKustomize = "kustomize keeps its own records in it"
 )
 
-// OfAll are the same for every object.
+// OfAll are the marks that no object may have.
 func OfAll() []Mark {
 	return []Mark{
 		{object.Prefix, "linkwright recognizes its own objects by it"},
